@@ -47,7 +47,7 @@ def is_zip_of_notes(path: Path) -> bool:
 
 @contextmanager
 def unpacked(name: str, lines: Iterable[dict[str, Any]]) -> Iterator[tuple[Path, list[RejectedItem]]]:
-    """Give a folder with the notes of the lines, as long as it is used, and what of the zip was rejected.
+    """Give a folder with the notes of the lines, as long as it is used, and the rejected entries of the zip.
 
     Its other files are empty, because they are only counted.
     """

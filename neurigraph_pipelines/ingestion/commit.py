@@ -274,7 +274,7 @@ class _SegmentStorage:
         source = tx.execute(_QUERIES["source"], {"source_id": ref.source_id}).fetchone()
         if source is not None and source["private"]:
             written = [item.as_private() for item in written]
-        written = [self._held(tx, item) for item in written]
+        written = [self._with_quarantines(tx, item) for item in written]
         for item in written:
             guard_objects(tx, self._context.objects, item.plan.record_id, (file.durable.key for file in item.files))
         models = lock_models(tx, ref.user_id, self._embedding_model) if self._embedding_model is not None else None
@@ -321,8 +321,8 @@ class _SegmentStorage:
             for one in (each.committed for each in inserted)
         ]
 
-    def _held(self, tx: Transaction, item: WrittenRecord) -> WrittenRecord:
-        """Return a record with the quarantines that it meets; if there are any, it changes nothing of the graph."""
+    def _with_quarantines(self, tx: Transaction, item: WrittenRecord) -> WrittenRecord:
+        """Return a record with the quarantines that it meets; a record in quarantine changes nothing of the graph."""
         first_message, last_message = item.plan.messages
         values = {
             "source_id": item.plan.ref.source_id,

@@ -69,7 +69,7 @@ class _Pair:
 
 
 def belief(database: Database, claims: Claims, fact_id: UUID) -> Belief:
-    """Return what is believed now of what a fact says, and what conflicts with it.
+    """Return the current version of a fact, how far it is believed, and the facts that conflict with it.
 
     Raises:
         NotFoundError: There is no such fact, or the caller does not see it.
@@ -92,7 +92,7 @@ def belief(database: Database, claims: Claims, fact_id: UUID) -> Belief:
 
 
 def brought(database: Database, claims: Claims, record_id: UUID, page: Page[Fact]) -> BroughtFacts:
-    """Return what the facts of a memory mean for the known ones: what is new, inferred links, and conflicts."""
+    """Return the effect of a memory's facts on known facts: new facts, inferred links, and conflicts."""
     pairs = _pairs(database, claims, record_id=record_id)
     repeated = [one for one in page.items if one.canonical_id != one.fact_id]
     again = {one.fact_id for one in repeated}
@@ -121,7 +121,7 @@ def brought(database: Database, claims: Claims, record_id: UUID, page: Page[Fact
 def _pairs(
     database: Database, claims: Claims, *, fact_ids: Sequence[UUID] | None = None, record_id: UUID | None = None
 ) -> list[_Pair]:
-    """Return the verdicts on some facts, or on those of a record, of which the caller sees both sides."""
+    """Return the verdicts on some facts, or on a record's facts, of which the caller sees both sides."""
     values = {
         "user_id": claims.user_id,
         "fact_ids": None if fact_ids is None else list(fact_ids),
@@ -137,7 +137,7 @@ def _belief(database: Database, claims: Claims, fact_id: UUID) -> float | None:
 
 
 def _conflicting(pair: _Pair, current_id: UUID) -> ConflictingBelief:
-    """Return one side of a verdict, the one that is not believed now, with how it was resolved."""
+    """Return the side of a verdict that is not believed now, with its resolution."""
     is_earlier = pair.later_id == current_id or pair.effect == "supersedes"
     relationship: Literal["superseded", "contradicts", "disputed"] = "contradicts"
     resolution = None

@@ -1,7 +1,7 @@
 """Chains of versions: how facts enter them with a verdict, and leave them again.
 
 A fact enters a chain beside another one, its anchor: with a verdict, or because somebody stated it as the next version.
-So a chain is a tree of anchors in the world's order, and a fact that leaves takes those along that entered beside it.
+So a chain is a tree of anchors in the world's order, and a fact that leaves takes the facts below it along.
 Callers hold the lock of the user's beliefs.
 """
 
@@ -23,7 +23,7 @@ def members(tx: Transaction, fact_id: UUID) -> list[UUID]:
 
 
 def enter(tx: Transaction, later_id: UUID, earlier_id: UUID, superseding: Collection[_Pair]) -> None:
-    """Let the one of two facts that stands alone enter the chain of the other, at its place in the world's order.
+    """Enter a fact that has no chain yet into the chain of another fact, at its place in the world's order.
 
     A place between two versions needs that the later of them supersedes it, too.
 
@@ -50,7 +50,7 @@ def enter(tx: Transaction, later_id: UUID, earlier_id: UUID, superseding: Collec
 
 
 def part(tx: Transaction, later_id: UUID, earlier_id: UUID) -> None:
-    """Take apart two facts of one chain that a verdict no longer joins; the others stay with the one they entered by.
+    """Separate two facts of a chain that no verdict joins any more; each other fact stays with its anchor.
 
     Nothing changes if they are in two chains, if other versions stand between them and neither entered beside the
     other, or if somebody stated one of them as the next version of the other.
@@ -70,7 +70,7 @@ def part(tx: Transaction, later_id: UUID, earlier_id: UUID) -> None:
 
 
 def _leaving(chain: Sequence[UUID], anchors: Mapping[UUID, UUID], later_id: UUID, earlier_id: UUID) -> UUID | None:
-    """Return the one of two facts that leaves the chain, if one does."""
+    """Return the fact of two that leaves the chain; None if neither does."""
     for one, other in ((later_id, earlier_id), (earlier_id, later_id)):
         if anchors.get(one) == other:
             return one
@@ -80,9 +80,9 @@ def _leaving(chain: Sequence[UUID], anchors: Mapping[UUID, UUID], later_id: UUID
 
 
 def _anchors(tx: Transaction, chain: Sequence[UUID]) -> tuple[dict[UUID, UUID], set[UUID]]:
-    """Return beside which fact each fact of a chain entered it, and which of them somebody stated as a next version.
+    """Return the anchor of each fact of a chain, and the facts that somebody stated as a next version.
 
-    A version that nothing explains follows the one before. The first one that entered beside no other has no anchor.
+    A version without a noted entry has the version before it as its anchor. The first such version has none.
     """
     rows = tx.execute(_QUERIES["anchors"], {"fact_ids": list(chain)}).fetchall()
     found = {row["fact_id"]: row["anchor_id"] for row in rows}
@@ -91,7 +91,7 @@ def _anchors(tx: Transaction, chain: Sequence[UUID]) -> tuple[dict[UUID, UUID], 
 
 
 def _is_below(fact_id: UUID, top: UUID, anchors: Mapping[UUID, UUID]) -> bool:
-    """Whether a fact is another one, or entered beside it, or beside one that did."""
+    """Return whether a fact is ``top``, or reaches ``top`` over its anchors."""
     seen: set[UUID] = set()
     one: UUID | None = fact_id
     while one is not None and one != top and one not in seen:

@@ -48,7 +48,7 @@ class FactState:
 
 @dataclass(frozen=True, slots=True)
 class FactWords:
-    """What a fact states. A next version takes from the one before what is None here, except where it says otherwise.
+    """The fields of a fact. A next version takes fields that are None here from the version before, unless noted.
 
     Attributes:
         where: With ``why``, ``how``, the slot and the times: of this version alone.

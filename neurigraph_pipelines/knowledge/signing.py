@@ -188,7 +188,7 @@ def key_with(context: Context, private_key: Ed25519PrivateKey) -> SigningKey:
 
 
 def rotate_key(context: Context, key_id: UUID, public_key: bytes) -> SigningKey:
-    """Replace a key by another one of the same holder. What the old one signed still counts; it signs no more.
+    """Replace a key by another key of its holder. Signatures of the old key still count; it signs no more.
 
     Raises:
         ConflictError: The old key was rotated or revoked, or the new one is registered already: nothing is changed.
@@ -204,7 +204,7 @@ def rotate_key(context: Context, key_id: UUID, public_key: bytes) -> SigningKey:
 
 
 def revoke_key(context: Context, key_id: UUID) -> SigningKey:
-    """Revoke a key: what it signed is shown as unsigned from now on. Idempotent."""
+    """Revoke a key: links that it signed are shown as unsigned from now on. Idempotent."""
     _require_own(context, key_id)
     with context.database.pipeline() as tx:
         revoked = tx.execute(_QUERIES["revoke_key"], {"key_id": key_id}).fetchone()

@@ -126,7 +126,7 @@ def retract(context: Context, fact_id: UUID, guard: Guard = FREE) -> None:
 
 
 def confirm(context: Context, fact_id: UUID, guard: Guard = FREE) -> None:
-    """Confirm that a fact holds: it is active, also if it was retracted or disputed.
+    """Confirm that a fact holds: it becomes active, even if it was retracted or disputed.
 
     Facts that say the same and were taken back are active again, too.
     """

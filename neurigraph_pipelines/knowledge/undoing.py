@@ -27,7 +27,7 @@ _QUERIES, _FACTS = statements("verdicts"), statements("facts")
 
 
 def undo(context: Context, fact_id: UUID, other_id: UUID | None = None, guard: Guard = FREE) -> list[UndoneDecision]:
-    """Take back what was decided about a fact by comparing it with others, or with one other.
+    """Undo the verdicts on a fact and others, or on a fact and one other.
 
     Returns:
         The decisions; none if there was nothing to take back.
@@ -52,7 +52,7 @@ def undo(context: Context, fact_id: UUID, other_id: UUID | None = None, guard: G
 def take_back(
     tx: Transaction, user_id: UUID, fact_id: UUID, other_id: UUID | None, undone_by: str
 ) -> list[UndoneDecision]:
-    """Take back what was decided about a fact, in a transaction that holds the lock of the graph."""
+    """Undo the verdicts on a fact, in a transaction that holds the lock of the graph."""
     lock_beliefs(tx, user_id)
     values = {"user_id": user_id, "fact_id": fact_id, "other_id": other_id}
     found = tx.execute(_QUERIES["decided"], values).fetchall()
@@ -79,14 +79,14 @@ def reject(tx: Transaction, user_id: UUID, later_id: UUID, earlier_id: UUID, rej
 
 
 def confirm(tx: Transaction, user_id: UUID, later_id: UUID, earlier_id: UUID, confirmed_by: str) -> bool:
-    """Confirm a verdict; return False if what followed from it was taken back: that is not done again."""
+    """Confirm a verdict; return False if its effect was undone, which is final."""
     lock_beliefs(tx, user_id)
     values = {"later_id": later_id, "earlier_id": earlier_id, "confirmed_by": confirmed_by}
     return tx.execute(_QUERIES["confirm"], values).fetchone() is not None
 
 
 def _withdraw_fallen(tx: Transaction, fact_ids: set[UUID]) -> None:
-    """End what asks about beliefs that fell, if they are back."""
+    """End the actions that ask about a fallen belief, if the belief has risen again."""
     resting = dependants(tx, sorted(fact_ids)) | fact_ids
     asked = tx.execute(_QUERIES["fallen"], {"fact_ids": sorted(resting)}).fetchall()
     now = read_beliefs(tx, {row["fact_id"] for row in asked})

@@ -1,4 +1,4 @@
-"""What is known of a source besides its text: where it comes from, and which source it replaces."""
+"""The fields of a source besides its text: its origin, and the source that it replaces."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def starting_privacy(stated: Privacy | None, channel: Channel | None, *, decides
 
 @dataclass(frozen=True, slots=True)
 class SourceDetails:
-    """What the writer of a source states about it besides its text.
+    """The fields that the writer of a source states besides its text.
 
     Attributes:
         origin: The program or site that it comes from, such as ``slack``.

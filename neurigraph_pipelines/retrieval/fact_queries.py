@@ -1,4 +1,4 @@
-"""Graph queries: what a fact was caused by, how it changed, what is known about somebody, and what is connected.
+"""Graph queries: the causes of a fact, its versions, the facts about a person, and connected facts.
 
 A question begins at facts: at one that it names, at those that a search finds, or at those about a name. From there a
 walk in the database follows links (``walks``). Everything is behind the same gates as a search.

@@ -24,7 +24,7 @@ class User(View):
 
 
 class Account(View):
-    """What a user states about themselves."""
+    """The profile that a user states."""
 
     user_id: UUID
     slug: str

@@ -1,4 +1,4 @@
-"""Digests: what several memories say, in a few sentences."""
+"""Digests: summaries of several memories in a few sentences."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class SubjectKind(StrEnum):
 
 
 class ErasurePreview(View):
-    """What an erasure would remove."""
+    """The counts of things that an erasure would remove."""
 
     subject_kind: SubjectKind
     subject_id: UUID

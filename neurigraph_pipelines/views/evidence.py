@@ -1,4 +1,4 @@
-"""What mentions a node, what an edge rests on, and other names of nodes."""
+"""Mentions of nodes, evidence of edges, and other names of nodes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class StatedEdge(View):
 
 
 class EdgeEvidence(View):
-    """What asserts, ends or denies an edge."""
+    """A piece of evidence that asserts, ends or denies an edge."""
 
     evidence_id: UUID
     record_id: UUID | None = Field(description="The memory that states it; null if a person does, or if unproven.")
@@ -75,7 +75,7 @@ class EdgeEvidence(View):
 
 
 class StatedEvidence(View):
-    """What a person states about an edge."""
+    """A person's statement about an edge."""
 
     evidence_id: UUID
     edge_id: UUID

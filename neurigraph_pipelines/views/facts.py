@@ -1,4 +1,4 @@
-"""Facts, where they were said, their versions, and what is believed of them."""
+"""Facts, the places that state them, their versions, and beliefs in them."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ class FactConflict(View):
 
 
 class BroughtFacts(Facts):
-    """A page of the facts of a memory, and what they mean for the known ones."""
+    """A page of the facts of a memory, and their effect on known facts."""
 
     created: list[UUID] = Field(description="The facts of this page that nothing said before.")
     inferred_links: list[InferredLink] = Field(description="At most 200, with the conflicts.")
@@ -205,7 +205,7 @@ class ConflictingBelief(View):
 
 
 class Belief(View):
-    """What is believed now of what a fact says."""
+    """The current version of a fact, how far it is believed, and the facts that conflict with it."""
 
     fact_id: UUID
     current_belief: Fact = Field(description="The fact itself, or the one that superseded it last.")

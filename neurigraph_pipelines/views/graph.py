@@ -57,7 +57,7 @@ class Descriptor(View):
 
 
 class Centroid(View):
-    """What some of a node's memories gather around."""
+    """A theme of a node's memories."""
 
     share: float
     records: int

@@ -1,4 +1,4 @@
-"""What the inbox answers when something is handed in."""
+"""The answers of the inbox to new sources and messages."""
 
 from __future__ import annotations
 

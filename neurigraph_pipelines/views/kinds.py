@@ -20,7 +20,7 @@ class SubjectType(StrEnum):
 
 
 class GrantType(StrEnum):
-    """What a grant of a node allows."""
+    """The rights that a grant of a node gives."""
 
     READ = "read"
     READ_WRITE = "read_write"
@@ -35,7 +35,7 @@ class Tier(StrEnum):
 
 
 class ConceptKind(StrEnum):
-    """What a concept node represents."""
+    """The kind of thing that a concept node represents."""
 
     USER = "user"
     TOPIC = "topic"
@@ -58,7 +58,7 @@ class MentionRole(StrEnum):
 
 
 class Detector(StrEnum):
-    """What found a mention or a relation."""
+    """The method that found a mention or a relation."""
 
     RULE = "rule"
     MODEL = "model"
@@ -66,7 +66,7 @@ class Detector(StrEnum):
 
 
 class Stance(StrEnum):
-    """What evidence says of an edge."""
+    """The stance of a piece of evidence towards an edge."""
 
     ASSERTS = "asserts"
     ENDS = "ends"
@@ -119,7 +119,7 @@ class EventKind(StrEnum):
 
 
 class ContentType(StrEnum):
-    """What a memory was made from."""
+    """The kind of source that a memory was made from."""
 
     CONVERSATION = "conversation"
     EVENT = "event"
@@ -219,7 +219,7 @@ _ROLES = {
 
 
 class DocumentType(StrEnum):
-    """What a source is. The first twelve are known from other memory systems."""
+    """The type of a source. The first twelve are known from other memory systems."""
 
     TEXT = "text"
     PDF = "pdf"
@@ -252,7 +252,7 @@ class Channel(StrEnum):
 
 
 class FactKind(StrEnum):
-    """What a fact states."""
+    """The kind of statement that a fact makes."""
 
     EVENT = "event"
     STATE = "state"
@@ -291,7 +291,7 @@ class Impact(StrEnum):
 
 
 class EndKind(StrEnum):
-    """What an end of a link is; a link starts at one of the first two."""
+    """The kind of an end of a link; a link starts at a kind of the first two."""
 
     FACT = "fact"
     RECORD = "record"
@@ -300,7 +300,7 @@ class EndKind(StrEnum):
 
 
 class LinkVerdict(StrEnum):
-    """What people decided about a link."""
+    """The decision of people about a link."""
 
     UNVERIFIED = "unverified"
     CONFIRMED = "confirmed"
@@ -316,7 +316,7 @@ class Attest(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What the later of two facts means for the earlier one."""
+    """The relation of a later fact to an earlier one."""
 
     SAME = "same"
     UPDATES = "updates"
@@ -328,7 +328,7 @@ class Verdict(StrEnum):
 
 
 class Effect(StrEnum):
-    """What follows from a verdict: the earlier fact is superseded, both are disputed, or a person decides."""
+    """The effect of a verdict: the earlier fact is superseded, both are disputed, or a person decides."""
 
     SUPERSEDES = "supersedes"
     DISPUTES = "disputes"
@@ -337,7 +337,7 @@ class Effect(StrEnum):
 
 
 class ActionKind(StrEnum):
-    """What is done if an action is approved.
+    """The change that an approved action makes.
 
     ``resolve`` keeps the first of two facts that contradict each other and takes the second back.
     """
@@ -378,7 +378,7 @@ class Rule(StrEnum):
 
 
 class MemberRole(StrEnum):
-    """What a member of an organization may do."""
+    """The rights of a member of an organization."""
 
     OWNER = "owner"
     ADMIN = "admin"
@@ -394,7 +394,7 @@ class WebhookState(StrEnum):
 
 
 class DeliveryState(StrEnum):
-    """What became of a delivery. ``withheld``: what it is about was hidden before it was sent."""
+    """The result of a delivery. ``withheld``: its subject was hidden before it was sent."""
 
     WAITING = "waiting"
     DELIVERED = "delivered"

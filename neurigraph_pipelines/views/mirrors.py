@@ -1,4 +1,4 @@
-"""What peers pull: nodes, versions of records, and records with their passages and files."""
+"""The pages that peers pull: nodes, versions of records, and records with their passages and files."""
 
 from __future__ import annotations
 

@@ -59,13 +59,13 @@ class MemberKey(View):
 
 
 class Departure(View):
-    """What went with a member."""
+    """The things that were erased with a member."""
 
     forgotten: list[Erasure] = Field(description="Receipts of the erased records.")
 
 
 class Deleted(View):
-    """What the deletion of an organization erases, or the receipt."""
+    """The counts of things that the deletion of an organization erases, or the receipt."""
 
     preview: ErasurePreview | None
     receipt: ErasureWithObjects | None

@@ -1,4 +1,4 @@
-"""What all pages of lists have."""
+"""The fields of every page of a list."""
 
 from __future__ import annotations
 

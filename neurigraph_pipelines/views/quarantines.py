@@ -1,4 +1,4 @@
-"""Quarantines, previews of them, and what may belong into one."""
+"""Quarantines, previews of quarantines, and suspicious memories."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Suspicion(StrEnum):
 
 
 class Conditions(View):
-    """What a quarantine meets: messages for which all conditions hold that are set."""
+    """The conditions of a quarantine: it holds messages that meet all conditions that are set."""
 
     source_id: UUID | None
     key_id: UUID | None
@@ -53,7 +53,7 @@ class Quarantines(View):
 
 
 class QuarantinePreview(View):
-    """What a quarantine would hide."""
+    """The memories that a quarantine would hide."""
 
     records: int
     messages: int = Field(description="The messages of these records that meet the conditions.")
@@ -74,6 +74,6 @@ class Suggestion(View):
 
 
 class Suggestions(View):
-    """What may belong into quarantine, the most suspicious kinds first."""
+    """Suspicious memories, the most suspicious kinds first."""
 
     suggestions: list[Suggestion]

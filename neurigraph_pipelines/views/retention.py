@@ -60,7 +60,7 @@ class ArchiveChange(View):
 
 
 class Purge(View):
-    """What was forgotten of the archive, or would be."""
+    """The memories of the archive that were forgotten, or would be."""
 
     dry_run: bool
     records: int = Field(description="Memories that have been in the archive for as long.")

@@ -1,3 +1,3 @@
-"""The type of what metadata hold under a name."""
+"""The type of a value of metadata."""
 
 Scalar = str | int | float | bool

@@ -1,4 +1,4 @@
-"""Sources: conversations, events, uploads and notes, how far each is, and what it became."""
+"""Sources: conversations, events, uploads and notes, with their states and the memories made from them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ShownDetails(View):
 
 
 class Source(ShownDetails):
-    """What conversations, events, uploads and notes have in common."""
+    """The fields that conversations, events, uploads and notes share."""
 
     KIND: ClassVar[SourceKind]
 
@@ -94,7 +94,7 @@ class Rejected(View):
 
 
 class Imported(View):
-    """What was read of an export of conversations."""
+    """The counts of an imported export of conversations."""
 
     format: str = Field(description="Such as `chatgpt`, `mail` or `slack`.")
     conversations: int = Field(description="Those in the file; `GET /v1/conversations?upload_id=` lists them.")
@@ -135,25 +135,25 @@ _RECORD_IDS = Field(description="The memories that it became so far, oldest firs
 
 
 class ConversationState(ListedConversation):
-    """A conversation, how far it is, and what it became."""
+    """A conversation, its state, and the memories made from it."""
 
     record_ids: list[UUID] = _RECORD_IDS
 
 
 class EventState(ListedEvent):
-    """An event, how far it is, and what it became."""
+    """An event, its state, and the memories made from it."""
 
     record_ids: list[UUID] = _RECORD_IDS
 
 
 class Upload(ListedUpload):
-    """An uploaded file, how far it is, and what it became."""
+    """An uploaded file, its state, and the memories made from it."""
 
     record_ids: list[UUID] = _RECORD_IDS
 
 
 class NoteState(ListedNote):
-    """A note, how far it is, and what its versions became."""
+    """A note, its state, and the memories made from its versions."""
 
     record_ids: list[UUID] = _RECORD_IDS
 

@@ -19,7 +19,7 @@ class Space(View):
     space_id: UUID
     name: str
     container_tag: str
-    entity_context: str | None = Field(description="What language models are told about its sources.")
+    entity_context: str | None = Field(description="A text that tells language models about its sources.")
     created_at: datetime
     sources: int = Field(description="How many of its sources the caller sees.")
     metadata: dict[str, Any] = Field(description="Texts, numbers and booleans by name.")

@@ -1,6 +1,7 @@
--- Evidence for which nodes to search. It runs with the owner's rights behind one function that checks the claims, and
--- only on nodes of visible_node_ids(): only so do operators that are not leakproof use their indexes. The policies of
--- the tables stay in force as a second barrier.
+-- The search gate: it returns the shells of nodes and counts of words, by which a process chooses the nodes to search.
+-- It runs with the owner's rights behind one function that checks the claims, and only on nodes of visible_node_ids():
+-- only so do operators that are not leakproof use their indexes. The policies of the tables stay in force as a second
+-- barrier.
 
 -- The shells of all nodes that the caller may see, in the order of their ids, with the edges between them, packed for a
 -- process that caches them. Centroids are cut to so many dimensions.
@@ -71,12 +72,12 @@ BEGIN
 END
 $$;
 
--- Evidence for nodes that only the database has: `content` lists which nodes hold which rare word of the question in
--- how many passages, `words` the share of the question's words in the shells of nodes, and `occurrences` the number of
--- passages that hold each word. The shells are returned too, unless the caller knows the version in force; so are the
+-- Count the words of a question: `content` lists which nodes hold which rare word of the question in how many passages,
+-- `words` the share of the question's words in the shells of nodes, and `occurrences` the number of passages that hold
+-- each word. The shells are returned too, unless the caller knows the version in force; so are the
 -- messages that are not stored yet, in the same snapshot, so that each message is in one of the two. It sets the signed
 -- claims, and returns no row if they allow nothing.
-CREATE OR REPLACE FUNCTION neurigraph.evidence(
+CREATE OR REPLACE FUNCTION neurigraph.search_gate(
     payload text, signature text,
     lexemes text [], stems text [], speaker text, dimensions integer, known_version text,
     known_unstored text DEFAULT NULL, unstored_since bigint DEFAULT NULL, unstored_most integer DEFAULT 0
@@ -128,7 +129,7 @@ BEGIN
                 WHERE l.user_id = owner AND l.lexeme = r.lexeme
                 OFFSET 0
             ) AS n
-            -- A word that is almost everywhere is evidence for no node, and its nodes are many.
+            -- A word that is almost everywhere speaks for no node, and its nodes are many.
             WHERE r.till < 4000 AND are_visible AND (visible IS NULL OR n.node_id = ANY(visible))
         )
     INTO occurrences, content;
@@ -167,7 +168,8 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.evidence(text, text, text [], text [], text, integer, text, text, bigint, integer)
+REVOKE ALL ON FUNCTION neurigraph.search_gate(text, text, text [], text [], text, integer, text, text, bigint, integer)
 FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.evidence(text, text, text [], text [], text, integer, text, text, bigint, integer)
+GRANT EXECUTE ON FUNCTION
+neurigraph.search_gate(text, text, text [], text [], text, integer, text, text, bigint, integer)
 TO neurigraph_agent;

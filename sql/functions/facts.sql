@@ -1,7 +1,7 @@
 -- Facts: their versions and the log of their changes.
 
--- What can change of a fact after it was read or stated.
-CREATE OR REPLACE FUNCTION neurigraph_private.evolving(fact neurigraph.facts) RETURNS jsonb
+-- The fields of a fact that can change after it was read or stated, as an object.
+CREATE OR REPLACE FUNCTION neurigraph_private.changeable_fields(fact neurigraph.facts) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT jsonb_build_object(
         'status', fact.status, 'confirmed_at', fact.confirmed_at, 'valid_until', fact.valid_until,

@@ -1,4 +1,4 @@
--- Opening files (phase two): byte ranges of messages, and the access times of files, records and nodes.
+-- Opening files: byte ranges of messages, and the access times of files, records and nodes.
 
 -- Update the access times of nodes, at most once a minute. A node that another transaction holds is skipped: its writer
 -- updates the time itself, and the two never wait for each other.

@@ -2,7 +2,7 @@
 
 -- Whether a record is open to a caller. The caller's rights are computed once a walk; an owner without anything in
 -- quarantine sees all.
-CREATE OR REPLACE FUNCTION neurigraph_private.walks_into(
+CREATE OR REPLACE FUNCTION neurigraph_private.may_enter_record(
     r neurigraph.record_index, sees_all boolean, is_owner boolean, readable uuid [], hidden uuid []
 ) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT sees_all OR (
@@ -13,7 +13,7 @@ CREATE OR REPLACE FUNCTION neurigraph_private.walks_into(
 $$;
 
 -- Whether a node, or else a source, is open to a caller. Not inlined: few links lead there.
-CREATE OR REPLACE FUNCTION neurigraph_private.walks_to(
+CREATE OR REPLACE FUNCTION neurigraph_private.may_enter_end(
     node uuid, from_source uuid, is_owner boolean, readable uuid [], hidden uuid []
 ) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -26,13 +26,13 @@ BEGIN
     RETURN is_owner OR EXISTS (
         SELECT FROM neurigraph.sources AS s
         INNER JOIN neurigraph.record_index AS r ON s.user_id = r.user_id AND r.source = s.kind || ':' || s.source_id
-        WHERE s.source_id = from_source AND neurigraph_private.walks_into(r, false, false, readable, hidden)
+        WHERE s.source_id = from_source AND neurigraph_private.may_enter_record(r, false, false, readable, hidden)
     );
 END
 $$;
 
 -- Whether a fact stands: it is not forgotten, was known at a moment, and was true at another. Null means any moment.
-CREATE OR REPLACE FUNCTION neurigraph_private.walks_over(
+CREATE OR REPLACE FUNCTION neurigraph_private.fact_stands(
     f neurigraph.facts, with_archived boolean, known_at timestamptz, true_at timestamptz
 ) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT f.forgotten_at IS NULL AND (f.forget_after IS NULL OR f.forget_after > now())
@@ -47,7 +47,7 @@ CREATE OR REPLACE FUNCTION neurigraph_private.walks_over(
 $$;
 
 -- Whether a link held at a moment in the world, as it was known at another. Null means now.
-CREATE OR REPLACE FUNCTION neurigraph_private.walks_along(
+CREATE OR REPLACE FUNCTION neurigraph_private.link_held(
     l neurigraph.links, known_at timestamptz, held_at timestamptz
 ) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT (l.verdict <> 'rejected' OR l.verdict_at > known_at)

@@ -73,8 +73,8 @@ BEGIN
         INNER JOIN neurigraph.facts AS f ON f.fact_id = (q.seed ->> 'fact_id')::uuid
         INNER JOIN neurigraph.record_index AS r ON f.record_id = r.record_id
         WHERE f.user_id = graph AND r.user_id = graph
-            AND neurigraph_private.walks_into(r, sees_all, is_owner, readable, hidden)
-            AND neurigraph_private.walks_over(f, true, known_at, true_at)
+            AND neurigraph_private.may_enter_record(r, sees_all, is_owner, readable, hidden)
+            AND neurigraph_private.fact_stands(f, true, known_at, true_at)
         ORDER BY q.place
         LIMIT 200
     ) AS s;
@@ -143,18 +143,18 @@ BEGIN
                                         forwards IS NULL OR k.relation = ANY(forwards)
                                         OR (k.bidirectional AND k.relation = ANY(backwards))
                                     )
-                                    AND neurigraph_private.walks_along(k, known_at, held_at)
+                                    AND neurigraph_private.link_held(k, known_at, held_at)
                                     AND (
                                         k.to_fact_id IS NULL
-                                        OR neurigraph_private.walks_over(x, with_archived, known_at, true_at)
+                                        OR neurigraph_private.fact_stands(x, with_archived, known_at, true_at)
                                     )
                                     AND CASE
                                         WHEN k.to_record_id IS NOT NULL
                                             THEN sees_all OR coalesce((
-                                                SELECT neurigraph_private.walks_into(r, false, is_owner, readable, hidden)
+                                                SELECT neurigraph_private.may_enter_record(r, false, is_owner, readable, hidden)
                                                 FROM neurigraph.record_index AS r WHERE r.record_id = k.to_record_id
                                             ), false)
-                                        ELSE neurigraph_private.walks_to(
+                                        ELSE neurigraph_private.may_enter_end(
                                             k.to_node_id, k.to_source_id, is_owner, readable, hidden
                                         )
                                     END
@@ -174,14 +174,14 @@ BEGIN
                                         backwards IS NULL OR k.relation = ANY(backwards)
                                         OR (k.bidirectional AND k.relation = ANY(forwards))
                                     )
-                                    AND neurigraph_private.walks_along(k, known_at, held_at)
+                                    AND neurigraph_private.link_held(k, known_at, held_at)
                                     AND (
                                         k.from_fact_id IS NULL
-                                        OR neurigraph_private.walks_over(x, with_archived, known_at, true_at)
+                                        OR neurigraph_private.fact_stands(x, with_archived, known_at, true_at)
                                     )
                                     AND (
                                         sees_all OR coalesce((
-                                            SELECT neurigraph_private.walks_into(r, false, is_owner, readable, hidden)
+                                            SELECT neurigraph_private.may_enter_record(r, false, is_owner, readable, hidden)
                                             FROM neurigraph.record_index AS r WHERE r.record_id = k.from_record_id
                                         ), false)
                                     )
@@ -200,8 +200,8 @@ BEGIN
                                 WHERE from_place.has_versions AND x.root_id = from_place.root_id
                                     AND x.version < from_place.version
                                     AND (forwards IS NULL OR 'supersedes' = ANY(forwards))
-                                    AND neurigraph_private.walks_over(x, with_archived, known_at, true_at)
-                                    AND neurigraph_private.walks_into(r, sees_all, is_owner, readable, hidden)
+                                    AND neurigraph_private.fact_stands(x, with_archived, known_at, true_at)
+                                    AND neurigraph_private.may_enter_record(r, sees_all, is_owner, readable, hidden)
                                 ORDER BY x.version DESC
                                 LIMIT 1
                             )
@@ -213,8 +213,8 @@ BEGIN
                                 WHERE from_place.has_versions AND x.root_id = from_place.root_id
                                     AND x.version > from_place.version
                                     AND (backwards IS NULL OR 'supersedes' = ANY(backwards))
-                                    AND neurigraph_private.walks_over(x, with_archived, known_at, true_at)
-                                    AND neurigraph_private.walks_into(r, sees_all, is_owner, readable, hidden)
+                                    AND neurigraph_private.fact_stands(x, with_archived, known_at, true_at)
+                                    AND neurigraph_private.may_enter_record(r, sees_all, is_owner, readable, hidden)
                                 ORDER BY x.version
                                 LIMIT 1
                             )
@@ -248,8 +248,8 @@ BEGIN
                                     THEN forwards IS NULL OR w.relation = ANY(forwards)
                                     ELSE backwards IS NULL OR w.relation = ANY(backwards)
                                 END
-                                AND neurigraph_private.walks_over(x, with_archived, known_at, true_at)
-                                AND neurigraph_private.walks_into(r, sees_all, is_owner, readable, hidden)
+                                AND neurigraph_private.fact_stands(x, with_archived, known_at, true_at)
+                                AND neurigraph_private.may_enter_record(r, sees_all, is_owner, readable, hidden)
                             ORDER BY w.confidence DESC, x.fact_id
                             LIMIT 50
                         ) AS v
@@ -260,7 +260,7 @@ BEGIN
                             SELECT x.fact_id, x.ctid AS at, x.record_id, x.confidence
                             FROM neurigraph.facts AS x
                             WHERE x.record_id = from_place.id AND from_place.kind = 'record' AND x.confidence >= weakest
-                                AND neurigraph_private.walks_over(x, with_archived, known_at, true_at)
+                                AND neurigraph_private.fact_stands(x, with_archived, known_at, true_at)
                             ORDER BY x.confidence DESC, x.seq
                             LIMIT 50
                         ) AS y

@@ -3,15 +3,15 @@
 -- name: data_version
 SELECT neurigraph.data_version(%(payload)s, %(signature)s) AS version;
 
--- name: evidence
+-- name: search_gate
 -- Words are sent as one text, separated by spaces: sending a list takes psycopg longer than everything else.
-SELECT e.*
-FROM neurigraph.evidence(
+SELECT g.*
+FROM neurigraph.search_gate(
     %(payload)s, %(signature)s,
     string_to_array(%(lexemes)s, ' '), string_to_array(%(stems)s, ' '),
     %(speaker)s, %(dimensions)s, %(known_version)s,
     %(known_unstored)s, %(unstored_since)s, %(unstored_most)s
-) AS e;
+) AS g;
 
 -- name: layers
 -- The claims are set along with the question: a statement of its own would cost a fifth of the call.

@@ -175,8 +175,8 @@ DECLARE
     after jsonb;
 BEGIN
     SELECT jsonb_object_agg(o.key, o.value), jsonb_object_agg(o.key, n.value) INTO before, after
-    FROM jsonb_each(neurigraph_private.evolving(OLD)) AS o
-    INNER JOIN jsonb_each(neurigraph_private.evolving(NEW)) AS n ON o.key = n.key AND o.value <> n.value;
+    FROM jsonb_each(neurigraph_private.changeable_fields(OLD)) AS o
+    INNER JOIN jsonb_each(neurigraph_private.changeable_fields(NEW)) AS n ON o.key = n.key AND o.value <> n.value;
     IF before IS NULL THEN
         RETURN NEW;
     END IF;

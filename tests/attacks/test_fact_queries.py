@@ -160,7 +160,7 @@ def test_other_users_and_direct_calls(graph: SharedGraph) -> None:
             found = tx.execute("SELECT FROM neurigraph.walk_facts(%s, %s, %s)", [payload, signature, asked]).fetchall()
             assert found == [], "without claims"
     with here.database.agent(graph.owners) as tx:
-        for helper in ("walks_to(NULL, NULL, true, '{}', '{}')", "walks_into(NULL, true, true, '{}', '{}')"):
+        for helper in ("may_enter_end(NULL, NULL, true, '{}', '{}')", "may_enter_record(NULL, true, true, '{}', '{}')"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege), tx.transaction():
                 tx.execute(f"SELECT neurigraph_private.{helper}")
     with pytest.raises(psycopg.errors.DataError), here.database.agent(graph.owners) as tx:

@@ -201,7 +201,7 @@ def test_query_reads_only_its_lexemes(installation: Installation) -> None:
     payload, signature = Secret(SECRET).sign(graph.claims)
     signed = {"payload": payload, "signature": signature}
     with installation.database.agent(graph.claims) as tx:
-        assert any(row["content"] for row in tx.execute(statements("search")["evidence"], asked | signed).fetchall())
+        assert any(row["content"] for row in tx.execute(statements("search")["search_gate"], asked | signed).fetchall())
         read = tx.execute(
             "SELECT relname, seq_tup_read + coalesce(idx_tup_fetch, 0) AS rows FROM pg_stat_xact_user_tables "
             "WHERE relname = ANY(%s)",

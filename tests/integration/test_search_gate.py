@@ -23,12 +23,12 @@ from tests.support.waiting import wait_until
 
 CLAIMS = "current_setting('request.jwt.claims', true), current_setting('neurigraph.claims_signature', true)"
 VERSION = f"SELECT neurigraph.data_version({CLAIMS}) AS version"
-EVIDENCE = (
-    f"SELECT * FROM neurigraph.evidence({CLAIMS}, %(lexemes)s, %(stems)s, %(speaker)s, %(dimensions)s,"
+SEARCH_GATE = (
+    f"SELECT * FROM neurigraph.search_gate({CLAIMS}, %(lexemes)s, %(stems)s, %(speaker)s, %(dimensions)s,"
     " %(known_version)s)"
 )
 LAYERS = "SELECT * FROM neurigraph.layers(%s, %s::uuid [], ARRAY[]::bigint [], array_fill(0.1, ARRAY[512])::halfvec)"
-DEFINERS = ("evidence", "layers", "packed_vectors", "stage", "staged", "data_version")
+DEFINERS = ("search_gate", "layers", "packed_vectors", "stage", "staged", "data_version")
 NOTHING = hashlib.md5(b"", usedforsecurity=False).hexdigest()
 OWNERS_TABLES = (
     "user_lexemes",
@@ -81,7 +81,7 @@ def indexed(world: World) -> Iterator[None]:
 
 def found(connection: psycopg.Connection[Any], question: dict[str, Any]) -> Any:
     """Return the evidence for a question and every layer it can load, or None if the claims open nothing."""
-    row = connection.execute(EVIDENCE, question, binary=True).fetchone()
+    row = connection.execute(SEARCH_GATE, question, binary=True).fetchone()
     if row is None or row["node_ids"] is None:
         return None
     nodes = [UUID(bytes=bytes(row["node_ids"][start : start + 16])) for start in range(0, len(row["node_ids"]), 16)]

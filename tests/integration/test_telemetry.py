@@ -70,7 +70,7 @@ def test_served_requests_are_traced_and_logged(here: Installation) -> None:
     assert {"search.parse", "search.gather", "search.select", "search.load", "search.present"} <= {
         span.name for span in collector.spans
     }
-    assert collector.named("postgres search.evidence")
+    assert collector.named("postgres search.search_gate")
     assert_says_nothing(b"".join(collector.raw), log.encode(), str(node).encode(), key.encode())
 
 

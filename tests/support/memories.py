@@ -187,7 +187,7 @@ def evidence(
         "unstored_since": None,
         "unstored_most": 0,
     }
-    found = installation.database.ask(claims, statements("search")["evidence"], asked, binary=True)
+    found = installation.database.ask(claims, statements("search")["search_gate"], asked, binary=True)
     return found[0] if found else None
 
 

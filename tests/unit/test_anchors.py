@@ -42,7 +42,7 @@ def node_id(place: int) -> UUID:
 def shells_of(
     nodes: Sequence[Node], edges: Sequence[tuple[int, int]] = (), *, corpus: int = 0, are_told: bool = True
 ) -> Shells:
-    """As ``neurigraph.evidence`` sends them, in the order of their ids; the first is the root."""
+    """As ``neurigraph.search_gate`` sends them, in the order of their ids; the first is the root."""
     return Shells(
         {
             "data_version": "1",
@@ -84,7 +84,7 @@ class Said:
 
     @property
     def content_bytes(self) -> bytes | None:
-        """The column ``content`` of ``neurigraph.evidence``."""
+        """The column ``content`` of ``neurigraph.search_gate``."""
         content = b"".join(
             struct.pack(">i16si", lexeme, node_id(place).bytes, passages)
             for lexeme, nodes in enumerate(self.content, 1)
@@ -94,7 +94,7 @@ class Said:
 
     @property
     def word_bytes(self) -> bytes | None:
-        """The column ``words`` of ``neurigraph.evidence``."""
+        """The column ``words`` of ``neurigraph.search_gate``."""
         words = b"".join(node_id(place).bytes + struct.pack(">f", score) for place, score in self.words.items())
         return words or None
 

@@ -57,7 +57,7 @@ class Asked:
 
 
 def evidence_row(version: str, shells: dict[str, Any] | None = None) -> dict[str, Any]:
-    """A row of ``neurigraph.evidence``; without shells those of the version are known."""
+    """A row of ``neurigraph.search_gate``; without shells those of the version are known."""
     counted = {
         "occurrences": [1],
         "content": None,

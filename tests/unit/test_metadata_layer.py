@@ -299,6 +299,6 @@ def test_facts_lend_to_the_passages_that_state_them(layer: MetadataLayer) -> Non
     assert pairs == [(0, 0), (0, 1), (1, 2), (1, 3)], "both parts of one message; no passage states the third"
     covered = rows.coverage(lexeme_keys(["boat", "zebra", "oil"]), np.array([1.0, 1.0, 2.0]))
     assert covered.tolist() == [0.75, 0.5, 0.25]
-    assert rows.lent(covered).tolist() == [0.75, 0.75, 0.5, 0.5, 0.0]
+    assert rows.best_in(covered).tolist() == [0.75, 0.75, 0.5, 0.5, 0.0]
     assert rows.best_of(np.array([0.1, 0.2, -np.inf, 0.4, 0.5])).tolist() == [0.2, 0.4, -np.inf]
-    assert FactRows(Rows([layer]), []).lent(np.zeros(0)).tolist() == [0.0] * 5
+    assert FactRows(Rows([layer]), []).best_in(np.zeros(0)).tolist() == [0.0] * 5

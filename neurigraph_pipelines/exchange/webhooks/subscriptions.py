@@ -125,7 +125,7 @@ def rotate(outbox: Outbox, webhook_id: UUID) -> WebhookWithSecret:
 
 
 def replay(database: Database, claims: Claims, webhook_id: UUID, delivery_id: UUID | None = None) -> int:
-    """Send again what was given up: one delivery, or all dead ones. Return how many wait now.
+    """Send one delivery again, or all dead ones. Return how many wait now.
 
     Raises:
         NotFoundError: There is no such delivery, or it is not finished.

@@ -1,4 +1,4 @@
-"""The upkeep of deliveries: what nobody has sent, figures for the check, and what is old."""
+"""The upkeep of deliveries: unsent ones, figures for the check, and old ones."""
 
 from __future__ import annotations
 

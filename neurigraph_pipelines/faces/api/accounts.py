@@ -1,4 +1,4 @@
-"""Accounts: what users state about themselves, and signing in with a password."""
+"""Accounts: the profiles that users state, and signing in with a password."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ router = APIRouter(tags=["users"], responses=documented(401, 403, 413, 422, 503)
 
 
 class ChangeAccount(Form):
-    """Changes of an account. What is left out stays, and null removes it."""
+    """Changes of an account. Fields that are left out stay, and null removes a field."""
 
     display_name: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_NAME})
     email: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EMAIL})
@@ -47,13 +47,13 @@ class SignIn(Form):
 
 @router.get("/account")
 def get_account(caller: Caller, installation: InstallationDep) -> views.Account:
-    """Return what the user states about themselves."""
+    """Return the profile that the user states."""
     return accounts.get_account(installation.database, caller)
 
 
 @router.patch("/account")
 def change_account(body: ChangeAccount, caller: Caller, installation: InstallationDep) -> views.Account:
-    """Change it. Only the user sees it."""
+    """Change the stated profile. Only the user sees it."""
     return accounts.change_account(installation.database, caller, body.model_dump(exclude_unset=True))
 
 

@@ -25,7 +25,7 @@ class NewVote(Form):
 
 
 class NewStandard(Form):
-    """The standard of a node. What is left out is inherited."""
+    """The standard of a node. Fields that are left out are inherited."""
 
     write: Rule | None = Field(default=None, description="Who writes, of the personas with a grant.")
     promote: Rule | None = Field(default=None, description="Who promotes records to a longer tier.")
@@ -33,7 +33,7 @@ class NewStandard(Form):
     approver: str | None = Field(
         default=None, description="Who approves besides the owner: `human` (nobody), `persona:ID` or `consensus:N`."
     )
-    inherit: bool = Field(default=True, description="Take what is not set here from the nodes above.")
+    inherit: bool = Field(default=True, description="Take fields that are not set here from the nodes above.")
     tier: Literal["short", "mid", "long"] | None = Field(default=None, description="How long records are kept.")
     ttl_seconds: int | None = Field(default=None, ge=60, le=315_576_000, description="The same in seconds.")
     text: str | None = Field(default=None, description="The standard in words, which becomes a note of the node.")

@@ -31,7 +31,7 @@ def list_actions(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> views.Actions:
-    """List what waits for a decision that the caller may see, newest first."""
+    """List the actions that wait for a decision, as far as the caller may see them, newest first."""
     found = actions.page_of_actions(
         installation.database,
         installation.cursors,
@@ -60,7 +60,7 @@ def action(action_id: UUID, caller: Caller, installation: InstallationDep) -> vi
 
 @router.post("/actions/{action_id}/votes", responses=documented(403, 409, 413))
 def vote(action_id: UUID, body: forms.NewVote, caller: Caller, installation: InstallationDep) -> views.Action:
-    """Approve or reject an action. What the last vote approves is carried out at once."""
+    """Approve or reject an action. An action is carried out as soon as the last vote approves it."""
     return actions.vote(installation.acting_for(caller), action_id, approves=body.approve)
 
 
@@ -74,6 +74,6 @@ def standard(node_id: UUID, caller: Caller, installation: InstallationDep) -> vi
 def set_standard(
     node_id: UUID, body: forms.NewStandard, caller: Caller, installation: InstallationDep
 ) -> views.Standard:
-    """Set the standard of a node, instead of what it has set so far. Only the owner may."""
+    """Set the standard of a node, which replaces the node's earlier standard. Only the owner may."""
     new = standards.NewStandard(**body.model_dump())
     return standards.set_standard(installation.acting_for(caller), node_id, new)

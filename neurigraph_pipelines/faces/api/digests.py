@@ -1,4 +1,4 @@
-"""Digests: what several memories say, in a few sentences, of windows of a node or of memories that the owner names."""
+"""Digests: summaries, in a few sentences, of windows of a node or of memories that the owner names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def list_digests(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> views.Digests:
-    """List digests, those made last first: those of which the caller may read everything that they are derived from."""
+    """List digests, newest first. A caller sees a digest who may read all memories that it is made from."""
     found = digests.page_of_digests(
         installation.database,
         installation.cursors,
@@ -71,9 +71,9 @@ def remove_digest(
     digest_id: UUID,
     caller: Caller,
     installation: InstallationDep,
-    dry_run: Annotated[bool, Query(description="Only say what would be removed.")] = False,
+    dry_run: Annotated[bool, Query(description="Return the digest that would be removed, and change nothing.")] = False,
 ) -> views.RemovedDigest:
-    """Remove a digest. Its memories stay, and one of a window is made again if digests are switched on."""
+    """Remove a digest. Its memories stay. The digest of a window is made again if digests are switched on."""
     found = digests.remove_digest(installation.database, caller, digest_id, dry_run=dry_run)
     return views.RemovedDigest(dry_run=dry_run, digest=found)
 

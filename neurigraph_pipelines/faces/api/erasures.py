@@ -20,7 +20,7 @@ from neurigraph_pipelines.wiring.installation import Installation
 
 router = APIRouter(tags=["forgetting"], responses=documented(401, 404, 409, 422, 503))
 
-DryRun = Annotated[bool, Query(description="Return what would be erased, and change nothing.")]
+DryRun = Annotated[bool, Query(description="Return the counts of an erasure, and change nothing.")]
 
 
 ACCEPTED: dict[int | str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""What mentions a node, what an edge rests on, and other names of nodes."""
+"""Mentions of nodes, evidence of edges, and other names of nodes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class NewAlias(Form):
 
 
 class NewEvidence(Form):
-    """What you say of an edge."""
+    """A statement about an edge."""
 
     stance: Stance = Field(description="`asserts` that it holds, `ends` it, or `denies` that it ever held.")
     valid_from: datetime | None = Field(default=None, description="Since when it holds, or does not; not of an end.")
@@ -64,7 +64,7 @@ def mentions(
 def evidence(
     edge_id: UUID, caller: Caller, installation: InstallationDep, limit: Limit = 50, cursor: Cursor = None
 ) -> views.Evidence:
-    """Return an edge with what it rests on, the newest first.
+    """Return an edge with its evidence, the newest first.
 
     Strength and counts are over the evidence that the caller sees. An edge without any such evidence gets 404.
     """
@@ -99,7 +99,7 @@ def state_evidence(
 
 @router.delete("/edges/{edge_id}/evidence/{evidence_id}", status_code=204, responses=documented(403))
 def take_back_evidence(edge_id: UUID, evidence_id: UUID, caller: Caller, installation: InstallationDep) -> None:
-    """Take back what was stated about an edge by hand. What a memory states goes with the memory."""
+    """Take back a statement made by hand about an edge. A memory's statements go with the memory."""
     edge_statements.take_back_evidence(installation.database, caller, edge_id, evidence_id)
 
 
@@ -146,7 +146,7 @@ def find_aliases(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> views.Aliases:
-    """Find the nodes that have another name or an id, of those that the caller sees."""
+    """Find the visible nodes that have a name as an alias, or an id."""
     found = listing.page_of_aliases(
         installation.database,
         installation.cursors,

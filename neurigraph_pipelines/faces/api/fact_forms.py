@@ -26,7 +26,7 @@ _TIMES = ("valid_until", "forget_after")
 
 
 class FactFields(Form):
-    """What a fact has besides its statement."""
+    """The fields of a fact besides its statement."""
 
     kind: FactKind | None = None
     stated_as: StatedAs | None = None
@@ -55,13 +55,13 @@ class FactFields(Form):
     )
 
     def words(self, statement: str | None) -> FactWords:
-        """Return what it states as a domain value."""
+        """Return the stated fact as a domain value."""
         names = FactWords.__dataclass_fields__.keys() - {"statement"}
         return FactWords(statement=statement, **{name: getattr(self, name) for name in names})
 
     @property
     def state(self) -> FactState:
-        """What was decided about it, as a domain value; a time that is sent as null is cleared."""
+        """Return the decisions about the fact as a domain value; null clears a time."""
         cleared = [name for name in _TIMES if name in self.model_fields_set and getattr(self, name) is None]
         names = FactState.__dataclass_fields__.keys() - {"cleared"}
         return FactState(**{name: getattr(self, name) for name in names}, cleared=frozenset(cleared))
@@ -89,7 +89,7 @@ class StateFact(FactFields):
 
 
 class ChangeFact(FactFields):
-    """What to change of a fact.
+    """Changes of a fact.
 
     `pinned`, `tags`, `metadata` and the last two times apply at once, unless another field is given: then all of it is
     the next version.
@@ -105,7 +105,7 @@ class ChangeFact(FactFields):
 
 
 class SayTheSame(Form):
-    """A text, to ask what says the same already."""
+    """A text, to find facts and messages that say the same."""
 
     text: str = Field(description="A statement.", json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
     limit: int = Field(default=10, ge=1, le=MAX_DUPLICATES, description="Maximum number of facts, and of messages.")

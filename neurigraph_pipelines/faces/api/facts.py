@@ -1,4 +1,4 @@
-"""Facts: single statements that memories make, and those that people state."""
+"""Facts: single statements, which memories make or people state."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def list_facts(
 def facts_of_record(
     record_id: UUID, caller: Caller, installation: InstallationDep, limit: Limit = 50, cursor: Cursor = None
 ) -> views.BroughtFacts:
-    """List the facts of one memory, which of them are new, and the links and conflicts with known ones.
+    """List the facts of one memory, the new ones among them, and their links and conflicts with known facts.
 
     A memory is read for facts soon after it was stored, and compared with known ones soon after that.
     """
@@ -147,13 +147,13 @@ def change_fact(
 
 @router.get("/facts/{fact_id}/history")
 def fact_history(fact_id: UUID, caller: Caller, installation: InstallationDep) -> views.FactHistory:
-    """Return the versions of a fact, and what was changed about them, by whom."""
+    """Return the versions of a fact, with each change of them and its author."""
     return listing.history(installation.database, caller, fact_id)
 
 
 @router.get("/facts/{fact_id}/belief")
 def get_belief(fact_id: UUID, caller: Caller, installation: InstallationDep) -> views.Belief:
-    """Return what is believed now of what a fact says, and what conflicts with it. Only the owner sees `belief`."""
+    """Return the current version of a fact and the facts that conflict with it. Only the owner sees `belief`."""
     return beliefs.belief(installation.database, caller, fact_id)
 
 
@@ -170,7 +170,7 @@ def retract_fact(
 def confirm_fact(
     fact_id: UUID, caller: Caller, installation: InstallationDep, once: Once, is_repeated: IsRepeated
 ) -> None:
-    """Confirm that a fact holds, also one that was retracted or disputed."""
+    """Confirm that a fact holds, even if it was retracted or disputed."""
     if not is_repeated:
         stating.confirm(installation.acting_for(caller), fact_id, once)
 
@@ -180,9 +180,9 @@ def undo_decisions(
     fact_id: UUID,
     caller: Owner,
     installation: InstallationDep,
-    other_fact_id: Annotated[UUID | None, Query(description="Only what concerns this fact, too.")] = None,
+    other_fact_id: Annotated[UUID | None, Query(description="Only verdicts on this fact, too.")] = None,
 ) -> views.UndoneDecisions:
-    """Take back what followed from comparing a fact with others: what superseded it, or it superseded, and disputes.
+    """Undo the results of comparing a fact with others: supersessions in both directions, and disputes.
 
     The facts and their versions are as if they had not been compared, what asks about them waits no longer, and they
     are not compared again. Nothing happens if there is nothing to take back.

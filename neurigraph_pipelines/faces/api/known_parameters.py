@@ -1,4 +1,4 @@
-"""Refuses what an operation does not know: query parameters, parameters that come twice, and headers that it ignores.
+"""Refuses query parameters that an operation does not know or that come twice, and headers that it ignores.
 
 One place for all operations, which reads what each of them takes from its signature. Request bodies refuse unknown
 fields themselves (``requests.Form``).
@@ -23,7 +23,7 @@ _DECIDING = frozenset({b"if-match"})
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What an operation takes.
+    """The query parameters and headers of an operation.
 
     Attributes:
         query: Its query parameters, each with whether it may come several times.
@@ -35,7 +35,7 @@ class _Known:
 
 
 async def _only_known(request: Request) -> None:
-    """Refuse what the operation does not know.
+    """Refuse unknown parameters and headers.
 
     Raises:
         RequestValidationError: With one error for each unknown part.
@@ -45,7 +45,7 @@ async def _only_known(request: Request) -> None:
 
 
 _KNOWN: dict[Callable[..., object], _Known] = {}
-"""What operations take, by their functions."""
+"""The parameters of operations, by their functions."""
 
 OnlyKnown = Depends(_only_known)
 """A dependency of all routers."""
@@ -74,7 +74,7 @@ def _error(place: str, name: str, message: str) -> dict[str, object]:
 
 
 def _known(request: Request) -> _Known:
-    """Return what the operation of a request takes."""
+    """Return the parameters and headers of a request's operation."""
     endpoint = request.scope["endpoint"]
     if endpoint not in _KNOWN:
         fields = get_flat_params(request.scope["route"].dependant)

@@ -93,7 +93,7 @@ class NewLink(Form):
 
 
 class EndLink(Form):
-    """When a link ended, and the signature of the one who says so."""
+    """The time at which a link ended, and the signature of its sender."""
 
     valid_until: datetime | None = Field(default=None, description="Default: now.")
     signature: SignedBy | None = Field(default=None, description="Needs `valid_until`.")

@@ -24,7 +24,7 @@ router = APIRouter(tags=["links"], responses=documented(401, 404, 422, 503))
 _Relation = Annotated[str | None, Query(max_length=60, description="Only in this relation.")]
 _All = Annotated[bool, Query(alias="all", description="Include rejected and ended ones.")]
 _Computed = Annotated[
-    bool, Query(description="List what is computed now instead: what is alike, near in time, or mentions the same.")
+    bool, Query(description="List links computed now instead: alike, near in time, or with the same mentions.")
 ]
 _Ended = Annotated[bool, Query(alias="all", description="Include rotated and revoked ones.")]
 
@@ -39,7 +39,7 @@ def links_of_record(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> views.Links:
-    """List the links of a memory and of its facts, newest first: those of which you see both ends."""
+    """List the links of a memory and of its facts, newest first, as far as you see both ends."""
     wanted = listing.LinkFilter(record_id=record_id, relation=relation, with_ended=all_of_them)
     return _page(caller, installation, wanted, limit, cursor)
 
@@ -55,7 +55,7 @@ def links_of_fact(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> views.Links:
-    """List the links of a fact, newest first: those of which you see both ends."""
+    """List the links of a fact, newest first, as far as you see both ends."""
     if computed:
         return computed_links(installation.acting_for(caller), fact_id, relation)
     wanted = listing.LinkFilter(fact_id=fact_id, relation=relation, with_ended=all_of_them)
@@ -106,7 +106,7 @@ def end_link(
     once: Once,
     is_repeated: IsRepeated,
 ) -> views.Link:
-    """Say that a link holds no longer. It stays, with who ended it, and can be stated again."""
+    """End a link. The ended link stays, with the person who ended it, and can be stated again."""
     if not is_repeated:
         look(installation, caller, signing_key_id=body.signature.signing_key_id if body.signature else None)
         signature = body.signature.signature if body.signature is not None else None
@@ -118,7 +118,7 @@ def end_link(
 def confirm_link(
     link_id: UUID, caller: Caller, installation: InstallationDep, once: Once, is_repeated: IsRepeated
 ) -> views.Link:
-    """Confirm a link, also one that was rejected."""
+    """Confirm a link, even if it was rejected."""
     if not is_repeated:
         linking.decide_link(installation.acting_for(caller), link_id, LinkVerdict.CONFIRMED, once)
     return listing.link(installation.database, caller, link_id)
@@ -128,7 +128,7 @@ def confirm_link(
 def reject_link(
     link_id: UUID, caller: Caller, installation: InstallationDep, once: Once, is_repeated: IsRepeated
 ) -> views.Link:
-    """Reject a link. It is not inferred again; what followed from a verdict on two facts is taken back."""
+    """Reject a link. It is not inferred again; the effects of a verdict on two facts are undone."""
     if not is_repeated:
         linking.decide_link(installation.acting_for(caller), link_id, LinkVerdict.REJECTED, once)
     return listing.link(installation.database, caller, link_id)
@@ -162,13 +162,13 @@ def register_signing_key(body: forms.NewSigningKey, caller: Writer, installation
 def rotate_signing_key(
     signing_key_id: UUID, body: forms.NewPublicKey, caller: Caller, installation: InstallationDep
 ) -> views.SigningKey:
-    """Replace a key. What the old one signed still counts, and it signs no more."""
+    """Replace a key. Signatures of the old key still count, and the old key signs no more."""
     return signing.rotate_key(installation.acting_for(caller), signing_key_id, body.bytes)
 
 
 @router.delete("/signing-keys/{signing_key_id}", responses=documented(403, 409))
 def revoke_signing_key(signing_key_id: UUID, caller: Caller, installation: InstallationDep) -> views.SigningKey:
-    """Revoke a key: what it signed is shown as unsigned from now on. Revoking it again changes nothing."""
+    """Revoke a key: links that it signed are shown as unsigned from now on. Revoking it again changes nothing."""
     return signing.revoke_key(installation.acting_for(caller), signing_key_id)
 
 

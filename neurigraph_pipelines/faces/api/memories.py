@@ -78,7 +78,7 @@ def memory(
         datetime | None, Query(description="Return the memory as it was at this moment. Default: now.")
     ] = None,
 ) -> Mapping[str, Any]:
-    """Return one memory, as it is or as it was at a moment."""
+    """Return one memory, in its present version or the version of a moment."""
     return tagged(response, *read_record(installation, caller, record_id, at), if_none_match)
 
 

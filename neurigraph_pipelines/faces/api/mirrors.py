@@ -1,4 +1,4 @@
-"""What peers pull: granted nodes and their records, as signed answers in pages (docs/peers.md)."""
+"""The pages that peers pull: granted nodes and their records, as signed answers (docs/peers.md)."""
 
 from __future__ import annotations
 

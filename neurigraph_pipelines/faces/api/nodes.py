@@ -97,7 +97,7 @@ def shell(
 
 @router.get("/nodes/{node_id}/profile")
 def profile(node_id: UUID, caller: Caller, installation: InstallationDep) -> views.NodeProfile:
-    """Return what the memories of a node gather around, and how the newest differ from those before."""
+    """Return the themes of a node's memories, and the difference between the newest and the earlier ones."""
     return profile_of(installation.database, caller, node_id)
 
 

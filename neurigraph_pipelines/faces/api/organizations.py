@@ -39,7 +39,7 @@ class NewOrganization(Form):
 
 
 class ChangeOrganization(Form):
-    """Changes of an organization. What is left out stays."""
+    """Changes of an organization. Fields that are left out stay."""
 
     name: str | None = Field(default=None, json_schema_extra=_LABEL)
     metadata: dict[str, Scalar] | None = Field(default=None, max_length=MAX_METADATA_KEYS, description=_METADATA)

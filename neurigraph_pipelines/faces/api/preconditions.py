@@ -1,4 +1,4 @@
-"""ETags: answers carry them, `If-None-Match` saves reading what is known, and `If-Match` guards a change.
+"""ETags: answers carry them, `If-None-Match` saves reading a known answer, and `If-Match` guards a change.
 
 An ETag has two parts. The first is the version of the object, which changes when somebody changes the object; a change
 with `If-Match` compares it in its own transaction. The second is a digest of the answer, which also shows what changes

@@ -1,4 +1,4 @@
-"""Quarantine: what is put out of every retrieval, and back. Only the owner of a graph may; others get 403."""
+"""Quarantine: hides memories from every retrieval, and brings them back. Only owners may; others get 403."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def quarantine(body: requests.NewQuarantine, caller: Owner, installation: Instal
 
 @router.post("/preview", responses=documented(413))
 def preview(body: requests.NewQuarantine, caller: Owner, installation: InstallationDep) -> views.QuarantinePreview:
-    """Return what a quarantine would hide, and hide nothing."""
+    """Return the memories that a quarantine would hide, and hide nothing."""
     _look(installation, caller, body)
     return rules.preview(installation.database, caller, body.rule)
 
@@ -49,7 +49,7 @@ def list_quarantines(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> views.Quarantines:
-    """List the quarantines of the graph, newest first: what they meet, who asked for them, when and why."""
+    """List the quarantines of the graph, newest first: their conditions, authors, times and reasons."""
     found = rules.page_of_quarantines(
         installation.database, installation.cursors, caller, with_released=all_of_them, limit=limit, cursor=cursor
     )
@@ -64,12 +64,12 @@ def suggest(
         int, Query(ge=1, le=_MOST_READ, description="How many of the newest records are read.")
     ] = suggestions.RECORDS_READ,
 ) -> views.Suggestions:
-    """Return what may belong into quarantine: hidden instructions, stuffed keywords, restatements and floods."""
+    """Return suspicious memories: hidden instructions, stuffed keywords, restatements and floods."""
     found = suggestions.suggest(installation.acting_for(caller), records=records)
     return views.Suggestions(suggestions=found)
 
 
 @router.delete("/{quarantine_id}")
 def release(quarantine_id: UUID, caller: Owner, installation: InstallationDep) -> views.Quarantine:
-    """End a quarantine: what no other one holds is found again, as before. Repeating it changes nothing."""
+    """End a quarantine: memories that are in no other one are found again. Repeating it changes nothing."""
     return holding.release(installation.acting_for(caller), quarantine_id)

@@ -34,7 +34,7 @@ class StrictConnection(h11.Connection):
 
 
 def _ambiguity(head: bytes, request: h11.Request) -> str | None:
-    """Return what makes a request ambiguous, and how to avoid it; None if nothing does."""
+    """Return why a request is ambiguous, with the remedy; None if it is not."""
     if request.http_version not in (b"1.0", b"1.1"):
         return "the version of HTTP is neither 1.0 nor 1.1"
     names = [name for name, _ in request.headers]

@@ -52,7 +52,7 @@ class NewArchived(Records):
 
 
 class NewPurge(Form):
-    """What to forget of the archive."""
+    """The memories of the archive to forget."""
 
     older_than_days: float = Field(ge=0, le=_MAX_DAYS, description="Days that a memory has been in the archive.")
     dry_run: bool = Field(default=False, description="Only count.")
@@ -104,7 +104,7 @@ def list_archive(
 
 @router.post("/archive", responses=documented(413))
 def add(body: NewArchived, caller: Owner, installation: InstallationDep) -> views.ArchiveChange:
-    """Put memories out of every default read, and keep them. Returns those that were not in the archive before."""
+    """Archive memories: default reads leave them out. Returns those that were not in the archive before."""
     for record_id in body.record_ids:
         require_visible(installation.database, caller, "kept record", record_id)
     done = archive.archive(installation.acting_for(caller), body.record_ids, body.reason)
@@ -120,6 +120,6 @@ def restore(body: Records, caller: Owner, installation: InstallationDep) -> view
 
 @router.post("/archive/purge", responses=documented(413))
 def purge(body: NewPurge, caller: Owner, installation: InstallationDep) -> views.Purge:
-    """Forget what has been in the archive for so many days, for good: each memory with a receipt."""
+    """Forget memories that have been in the archive for so many days, for good: each with a receipt."""
     age = timedelta(days=body.older_than_days)
     return purging.purge(installation.acting_for(caller), age, through=_THROUGH, dry_run=body.dry_run)

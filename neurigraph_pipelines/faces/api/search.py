@@ -44,14 +44,14 @@ def search(
 
 @router.post("/duplicates", response_model=responses.Duplicates, response_model_exclude_unset=True)
 def duplicates(body: SayTheSame, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
-    """Say what is remembered already that says the same as a text, before it is written. Nothing is written."""
+    """Find facts and messages that say the same as a text, before the text is written. Nothing is written."""
     found = find_duplicates(installation.acting_for(caller), body.text, body.limit)
     return {"facts": found.facts, "messages": found.messages, "threshold": SIMILAR}
 
 
 @router.post("/facts/query", response_model_exclude_unset=True)
 def walk_facts(body: QueryFacts, caller: Caller, installation: InstallationDep) -> QueriedFacts:
-    """Follow the links of facts: to causes, earlier and later versions, or whatever is connected, with each path."""
+    """Follow the links of facts to causes, versions or connected facts, and return them with their paths."""
     caller = caller.within(checked_tags(body.container_tags))
     look(installation, caller, fact_id=body.fact_id)
     return query_facts(installation.acting_for(caller), body.asked)

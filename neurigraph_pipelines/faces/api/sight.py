@@ -1,4 +1,4 @@
-"""The first look at every id of a request: what is hidden and what does not exist take one path and the same time.
+"""Looks at every id of a request first: hidden and missing things take one path and the same time.
 
 The database decides (``neurigraph.sees``). Operations rely on its policies, never on this check alone.
 """
@@ -49,7 +49,7 @@ _KINDS = {
 
 
 def look_at_address(request: Request, installation: Installation, caller: Claims) -> None:
-    """Require that the caller sees what the ids in the path and the query of a request name.
+    """Require that the caller sees the things whose ids are in the path and the query of a request.
 
     Raises:
         NotFoundError: One of them does not exist, or is hidden from the caller.
@@ -59,7 +59,7 @@ def look_at_address(request: Request, installation: Installation, caller: Claims
 
 
 def look(installation: Installation, caller: Claims, **ids: UUID | str | None) -> None:
-    """Require that the caller sees what some ids name; the names of the arguments say what that is.
+    """Require that the caller sees the things with some ids; the names of the arguments say their kinds.
 
     Raises:
         NotFoundError: One of them does not exist, or is hidden from the caller.

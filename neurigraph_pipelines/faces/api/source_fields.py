@@ -1,4 +1,4 @@
-"""What requests say of a source besides its text, and how responses show it."""
+"""The fields of a source besides its text, in requests and responses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ONLY_SPACES = "Only what is in at least one of these spaces. Default: no limit. 
 
 
 class SourceFields(BaseModel):
-    """What the writer of a source says of it besides its text."""
+    """The fields that the writer of a source states besides its text."""
 
     origin: str | None = Field(
         default=None, description=ORIGIN, json_schema_extra={"maxLength": MAX_ORIGIN_LENGTH, "example": "slack"}

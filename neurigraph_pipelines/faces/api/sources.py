@@ -1,4 +1,4 @@
-"""What the routers of conversations, events, uploads and notes share: append, privacy, end, lists, progress.
+"""The operations that conversations, events, uploads and notes share: append, privacy, end, lists, progress.
 
 The routes belong in those routers.
 """
@@ -76,14 +76,14 @@ def end(
 
 
 async def _wanted(
-    state: Annotated[Progress | None, Query(description="Only those in this state.")] = None,
-    external_id: Annotated[str | None, Query(description="Only the one with this id.")] = None,
-    title: Annotated[str | None, Query(description="Only those with all of these words in the title.")] = None,
+    state: Annotated[Progress | None, Query(description="Only sources in this state.")] = None,
+    external_id: Annotated[str | None, Query(description="Only the source with this id.")] = None,
+    title: Annotated[str | None, Query(description="Only sources with all of these words in the title.")] = None,
     received_after: Annotated[datetime | None, Query(description="Received at this time or later.")] = None,
     received_before: Annotated[datetime | None, Query(description="Received before this time.")] = None,
     started_after: Annotated[datetime | None, Query(description="Started at this time or later.")] = None,
     started_before: Annotated[datetime | None, Query(description="Started before this time.")] = None,
-    upload_id: Annotated[UUID | None, Query(description="Only those of this uploaded export.")] = None,
+    upload_id: Annotated[UUID | None, Query(description="Only conversations of this uploaded export.")] = None,
 ) -> SourceFilter:
     times = (received_after, received_before, started_after, started_before)
     return SourceFilter(state, external_id, title, *times, upload_id)
@@ -121,7 +121,7 @@ class Listing:
 def _listing(
     caller: Within, installation: InstallationDep, wanted: Wanted, limit: Limit = 50, cursor: Cursor = None
 ) -> Listing:
-    """Return what a request for a page asks."""
+    """Return the parameters of a request for a page."""
     return Listing(caller, installation, wanted, limit, cursor)
 
 
@@ -131,7 +131,7 @@ ListingDep = Annotated[Listing, Depends(_listing)]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A request for one source: how long it waits, and what the caller has of it already."""
+    """A request for one source: its wait, and the version that the caller has already."""
 
     request: Request
     response: Response
@@ -143,7 +143,7 @@ class Reading:
 def _reading(
     request: Request, response: Response, caller: Caller, wait: Wait = 0.0, if_none_match: IfNoneMatch = None
 ) -> Reading:
-    """Return what a request for one source asks."""
+    """Return the parameters of a request for one source."""
     return Reading(request, response, caller, wait, if_none_match)
 
 

@@ -44,7 +44,7 @@ class NewSpace(Form):
 
 
 class ChangeSpace(Form):
-    """Changes of a space. What is left out stays."""
+    """Changes of a space. Fields that are left out stay."""
 
     name: str = Field(default="", json_schema_extra={"maxLength": MAX_NAME_LENGTH})
     metadata: dict[str, Scalar] = Field(default_factory=dict, max_length=MAX_METADATA_KEYS, description=_METADATA)
@@ -92,7 +92,7 @@ def change_space(space_id: UUID, body: ChangeSpace, caller: Owner, installation:
 
 @router.delete("/{space_id}")
 def remove_space(space_id: UUID, caller: Owner, installation: InstallationDep) -> views.Space:
-    """Remove a space, and return it as it was. Its sources stay where they are."""
+    """Remove a space, and return its last state. Its sources stay where they are."""
     return spaces.remove_space(installation.database, caller, space_id)
 
 
@@ -109,7 +109,7 @@ def list_sources(
 
 @router.post("/{space_id}/sources", responses=documented(413))
 def add_sources(space_id: UUID, body: Sources, caller: Owner, installation: InstallationDep) -> views.Space:
-    """Put sources into a space, with all that was remembered of them."""
+    """Put sources into a space, with all memories from them."""
     for source_id in body.source_ids:
         look(installation, caller, source_id=source_id)
     return spaces.add_sources(installation.database, caller, space_id, body.source_ids)

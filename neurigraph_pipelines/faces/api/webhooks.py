@@ -1,4 +1,4 @@
-"""Webhooks of a user: subscriptions, tests, rotation, and what became of deliveries."""
+"""Webhooks of a user: subscriptions, tests, rotation, and the results of deliveries."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NewWebhook(Form):
 
 
 class ChangeWebhook(Form):
-    """Changes of a webhook. What is left out stays."""
+    """Changes of a webhook. Fields that are left out stay."""
 
     url: str = Field(default="", description="Another address.")
     events: list[str] = Field(default_factory=list, description=_EVENTS)
@@ -45,7 +45,7 @@ class ChangeWebhook(Form):
 
 
 class Replay(Form):
-    """What to send again."""
+    """The deliveries to send again."""
 
     delivery_id: UUID | None = Field(default=None, description="One finished delivery; null for all dead ones.")
 
@@ -73,7 +73,7 @@ def webhook(webhook_id: UUID, caller: Owner, installation: InstallationDep) -> v
 def change_webhook(
     webhook_id: UUID, body: ChangeWebhook, caller: Owner, installation: InstallationDep
 ) -> views.Webhook:
-    """Change a webhook, pause it, or let it go on."""
+    """Change, pause or resume a webhook."""
     outbox = installation.webhooks.acting_for(caller)
     return subscriptions.change(outbox, webhook_id, body.model_dump(exclude_unset=True))
 
@@ -86,7 +86,7 @@ def remove_webhook(webhook_id: UUID, caller: Owner, installation: InstallationDe
 
 @router.post("/webhooks/{webhook_id}/test", responses=documented(409))
 def test_webhook(webhook_id: UUID, caller: Owner, installation: InstallationDep) -> views.Delivery:
-    """Send a `webhook.test` event at once, and return what became of it."""
+    """Send a `webhook.test` event at once, and return the result of its delivery."""
     return deliver_test(installation.webhooks.acting_for(caller), webhook_id)
 
 
@@ -120,5 +120,5 @@ def list_deliveries(
 
 @router.post("/webhooks/{webhook_id}/replay", responses=documented(409, 413))
 def replay_deliveries(webhook_id: UUID, body: Replay, caller: Owner, installation: InstallationDep) -> views.Replayed:
-    """Send dead deliveries again, or one that is finished."""
+    """Send all dead deliveries again, or one finished delivery."""
     return views.Replayed(replayed=subscriptions.replay(installation.database, caller, webhook_id, body.delivery_id))

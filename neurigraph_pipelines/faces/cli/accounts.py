@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.views.access import Account
 
 commands = typer.Typer()
-_account = typer.Typer(no_args_is_help=True, help="Show and change what a user states, and the password of the page.")
+_account = typer.Typer(no_args_is_help=True, help="Show and change a user's profile, and the password of the page.")
 commands.add_typer(_account, name="account")
 
 
@@ -39,7 +39,7 @@ def change(
     metadata: Annotated[str | None, typer.Option(help="A flat JSON object, which replaces the one before.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Change what a user states. What is left out stays."""
+    """Change the profile that a user states. Options that are left out change nothing."""
     from neurigraph_pipelines.access import accounts
 
     changes: dict[str, Any] = {

@@ -60,7 +60,7 @@ def resummarize(
     user: AnyUserSlug = None,
     since: Since = None,
     until: Until = None,
-    again: Annotated[bool, typer.Option("--again", help="Include what this model has summarised already.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Include memories with a summary of this model.")] = False,
     also_revised: Annotated[
         bool, typer.Option("--also-revised", help="Include memories that somebody revised; this replaces their text.")
     ] = False,

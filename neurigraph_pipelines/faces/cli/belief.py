@@ -1,4 +1,4 @@
-"""The command ``belief``: what is believed now of what a fact says, and what conflicts with it."""
+"""The command ``belief``: the current version of a fact, and the facts that conflict with it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def belief(
     user: UserSlug,
     as_json: Json = False,
 ) -> None:
-    """Show what is believed now of what a fact says, and what conflicts with it."""
+    """Show the current version of a fact, how far it is believed, and the facts that conflict with it."""
     from neurigraph_pipelines.knowledge import belief_lists as beliefs
 
     fact_id = parse_id(fact, "fact", "facts")

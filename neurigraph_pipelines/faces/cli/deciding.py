@@ -1,4 +1,4 @@
-"""Commands about what waits for a decision: ``actions``, ``approve``, ``reject`` and ``standard``."""
+"""Commands about actions that wait for a decision: ``actions``, ``approve``, ``reject`` and ``standard``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def list_actions(
     cursor: Cursor = None,
     as_json: Json = False,
 ) -> None:
-    """List what waits for a decision, newest first."""
+    """List the actions that wait for a decision, newest first."""
     from neurigraph_pipelines.knowledge.deciding import actions
     from neurigraph_pipelines.views.kinds import ActionState
 
@@ -68,7 +68,7 @@ def standard(
     approver: Annotated[
         str | None, typer.Option(help="Who approves besides you: human (nobody), persona:ID or consensus:N.")
     ] = None,
-    inherit: Annotated[bool, typer.Option(help="Take what is not set here from the nodes above.")] = True,
+    inherit: Annotated[bool, typer.Option(help="Take fields that are not set here from the nodes above.")] = True,
     tier: Annotated[str | None, typer.Option(help="How long memories are kept: short, mid or long.")] = None,
     ttl: Annotated[int | None, typer.Option(help="The same in seconds.")] = None,
     text: Annotated[str | None, typer.Option(help="The standard in words, which becomes a note.")] = None,

@@ -63,7 +63,7 @@ def embedding_models(
 
 
 def _lines(comparison: Comparison) -> list[str]:
-    """Return the figures of a comparison, and what they mean."""
+    """Return the figures of a comparison, with an explanation."""
     lines = []
     for each in comparison.sets:
         lines.append(f"{each.name}: {counted(each.questions, 'question')}, {counted(each.texts, 'text')}")

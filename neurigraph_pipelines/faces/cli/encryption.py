@@ -1,4 +1,4 @@
-"""The ``encryption`` commands: what is encrypted, encrypting what was stored before, and another master key."""
+"""The ``encryption`` commands: its state, encrypting files stored before, and another master key."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def rotate(as_json: Json = False) -> None:
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
-        return views.lines(f"A new master key wraps {counted(done, 'key')}. Restart what runs.")
+        return views.lines(f"A new master key wraps {counted(done, 'key')}. Restart all running processes.")
 
     Output(as_json).result({"keys": done}, view)
 

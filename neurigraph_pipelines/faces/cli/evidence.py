@@ -75,13 +75,13 @@ def evidence(
     valid_from: Annotated[str | None, filter_option("With --say: since when it holds, or does not.", "TIME")] = None,
     valid_until: Annotated[str | None, filter_option("With --say: until when. Default of an end: now.", "TIME")] = None,
     take_back: Annotated[
-        str | None, typer.Option(metavar="EVIDENCE_ID", help="Take back what was stated by hand.", show_default=False)
+        str | None, typer.Option(metavar="EVIDENCE_ID", help="Take back a statement made by hand.", show_default=False)
     ] = None,
     limit: Limit = 20,
     cursor: Cursor = None,
     as_json: Json = False,
 ) -> None:
-    """List what an edge rests on, the newest first; state something about it by hand, or take that back."""
+    """List the evidence of an edge, the newest first; state evidence by hand, or take such a statement back."""
     from neurigraph_pipelines.graph.edge_statements import EdgeStatement, state_evidence, take_back_evidence
     from neurigraph_pipelines.retrieval.listing.evidence import edge_of, page_of_evidence
 

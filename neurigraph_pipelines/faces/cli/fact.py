@@ -31,10 +31,10 @@ _group = typer.Typer(help="State, show and change single facts.", no_args_is_hel
 commands.add_typer(_group, name="fact")
 
 _Fact = Annotated[str, typer.Argument(metavar="FACT_ID", help="From `neurigraph facts`.", show_default=False)]
-_Kind = Annotated[FactKind | None, typer.Option(help="What it states.", show_default=False)]
+_Kind = Annotated[FactKind | None, typer.Option(help="The kind of statement.", show_default=False)]
 _Who = Annotated[list[str] | None, typer.Option(help="A person that it is about.", show_default=False)]
 _Tag = Annotated[list[str] | None, typer.Option(help="A tag.", show_default=False)]
-_Pin = Annotated[bool | None, typer.Option("--pin/--unpin", help="Keep it, whatever else happens to it.")]
+_Pin = Annotated[bool | None, typer.Option("--pin/--unpin", help="Keep the fact in force, whatever else is said.")]
 _ValidUntil = Annotated[
     str | None, typer.Option(metavar="TIME", help="When it stopped being true.", show_default=False)
 ]
@@ -153,7 +153,7 @@ def retract(fact: _Fact, user: UserSlug, as_json: Json = False) -> None:
 
 @_group.command()
 def confirm(fact: _Fact, user: UserSlug, as_json: Json = False) -> None:
-    """Confirm that a fact holds, also one that was retracted or disputed."""
+    """Confirm that a fact holds, even if it was retracted or disputed."""
     from neurigraph_pipelines.knowledge import stating
 
     with opened() as installation:
@@ -166,11 +166,11 @@ def undo(
     fact: _Fact,
     user: UserSlug,
     other: Annotated[
-        str | None, typer.Option(metavar="FACT_ID", help="Only what concerns this fact, too.", show_default=False)
+        str | None, typer.Option(metavar="FACT_ID", help="Only verdicts on this fact, too.", show_default=False)
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Take back what followed from comparing a fact with others: what superseded it, or it superseded, and disputes."""
+    """Undo the results of comparing a fact with others: supersessions in both directions, and disputes."""
     from neurigraph_pipelines.knowledge import undoing
 
     fact_id = parse_id(fact, "fact", "facts")

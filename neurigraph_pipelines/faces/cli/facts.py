@@ -56,7 +56,7 @@ def facts(
     cursor: Cursor = None,
     as_json: Json = False,
 ) -> None:
-    """List what memories state, as single facts, newest first."""
+    """List the facts that memories state, newest first."""
     from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
 
     with opened() as installation:
@@ -84,7 +84,7 @@ def facts(
 
 
 def _row(fact: Fact) -> dict[str, str]:
-    """Return a fact as a row: when, what, and where it was said."""
+    """Return a fact as a row: its time, words and place."""
     return {
         "when": f"{fact.occurred_from:%Y-%m-%d}" if fact.occurred_from is not None else "",
         "kind": fact.kind,
@@ -101,7 +101,7 @@ def duplicates(
     limit: Limit = 10,
     as_json: Json = False,
 ) -> None:
-    """Say what is remembered already that says the same as a text, or nearly, before it is written."""
+    """Find facts and messages that say the same as a text, or nearly, before the text is written."""
     from neurigraph_pipelines.retrieval.duplicates import SIMILAR, find_duplicates
 
     with opened() as installation:

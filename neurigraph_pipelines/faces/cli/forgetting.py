@@ -64,7 +64,7 @@ def forget(
 def erase(
     user: str, identifier: str | None, *, only_facts: bool = False, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
-    """Erase what an identifier names, or the user if there is none, and print the receipt.
+    """Erase the memory, source, node or user that an identifier names, and print the receipt.
 
     Args:
         only_facts: Whether the identifier is that of a fact and of nothing else.

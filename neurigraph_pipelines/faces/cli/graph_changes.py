@@ -128,7 +128,7 @@ def split(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Move some records of a node to a new node: those that meet all the given conditions."""
+    """Move the records of a node that meet all the given conditions to a new node."""
     from neurigraph_pipelines.graph.moving import RecordFilter, split_node
 
     chosen = RecordFilter(

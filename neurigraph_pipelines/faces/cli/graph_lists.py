@@ -1,4 +1,4 @@
-"""Commands that list what is stored, page by page: ``nodes`` and ``records``."""
+"""Commands that list nodes and records, page by page: ``nodes`` and ``records``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an installation reads its settings from, and what leaves the machine, for ``status`` and ``up``."""
+"""The sources of an installation's settings, and the hosts that get data, for ``status`` and ``up``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def report(installation: Installation) -> dict[str, Any]:
 
 
 def sentences(found: dict[str, Any]) -> list[str]:
-    """Return what leaves the machine as lines of text, and a file that a person may have meant to be read."""
+    """Return the hosts that get data as lines of text, and a file that somebody may have meant to be read."""
     hosts = [
         f"  {one['purpose']}: {one['host']}{' (this machine)' if one['is_local'] else ''} gets {one['data']}"
         for one in found["leaves_the_machine"]

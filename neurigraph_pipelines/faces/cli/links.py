@@ -102,7 +102,7 @@ def list_of(
     relation: Annotated[str | None, filter_option("Only in this relation.")] = None,
     all_of_them: Annotated[bool, typer.Option("--all", help="Include rejected and ended ones.")] = False,
     computed: Annotated[
-        bool, typer.Option(help="Of a fact: what is alike, near in time, or mentions the same, computed now.")
+        bool, typer.Option(help="Of a fact: links computed now: alike, near in time, or with the same mentions.")
     ] = False,
     limit: Limit = 20,
     cursor: Cursor = None,
@@ -142,7 +142,7 @@ def list_of(
 
 @_group.command()
 def show(link: _Link, user: UserSlug, as_json: Json = False) -> None:
-    """Show a link: both ends, who says so, who signed it, and what was decided about it."""
+    """Show a link: both ends, its author, its signature, and the decision about it."""
     from neurigraph_pipelines.knowledge import link_lists as listing
 
     link_id = _link_id(link)
@@ -165,7 +165,7 @@ def end_of(
     key: _Key = None,
     as_json: Json = False,
 ) -> None:
-    """Say that a link holds no longer. It stays, with who ended it."""
+    """End a link. The ended link stays, with the person who ended it."""
     from neurigraph_pipelines.knowledge.linking import end_link, sign_ending
     from neurigraph_pipelines.knowledge.signing import private_key_of
 
@@ -181,13 +181,13 @@ def end_of(
 
 @_group.command()
 def confirm(link: _Link, user: UserSlug, as_json: Json = False) -> None:
-    """Confirm a link, also one that was rejected."""
+    """Confirm a link, even if it was rejected."""
     _decide(link, user, LinkVerdict.CONFIRMED, as_json)
 
 
 @_group.command()
 def reject(link: _Link, user: UserSlug, as_json: Json = False) -> None:
-    """Reject a link. It is not inferred again; what followed from a verdict on two facts is taken back."""
+    """Reject a link. It is not inferred again; the effects of a verdict on two facts are undone."""
     _decide(link, user, LinkVerdict.REJECTED, as_json)
 
 
@@ -219,7 +219,7 @@ def _link_id(link: str) -> UUID:
 
 
 def _row(link: Link) -> dict[str, str]:
-    """Return a link as a row, read from what was asked for."""
+    """Return a link as a row, read from the end that was asked for."""
     words, text, end = (
         (link.forward, link.to_text, f"{link.to_kind}:{link.to_id}")
         if link.direction == "out"

@@ -1,4 +1,4 @@
-"""Commands about what was handed in: ``conversations``, ``events``, ``uploads``, ``notes``, ``progress``."""
+"""Commands about sources: ``conversations``, ``events``, ``uploads``, ``notes``, ``progress``."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-_State = Annotated[Progress | None, typer.Option(help="Only those in this state.", show_default=False)]
-_ExternalId = Annotated[str | None, typer.Option(help="Only the one with this id.", show_default=False)]
-_Title = Annotated[str | None, typer.Option(help="Only those with all of these words in the title.")]
+_State = Annotated[Progress | None, typer.Option(help="Only sources in this state.", show_default=False)]
+_ExternalId = Annotated[str | None, typer.Option(help="Only the source with this id.", show_default=False)]
+_Title = Annotated[str | None, typer.Option(help="Only sources with all of these words in the title.")]
 _After = Annotated[str | None, typer.Option(metavar="TIME", help="Received at this time or later.")]
 _Before = Annotated[str | None, typer.Option(metavar="TIME", help="Received before this time.")]
 _StartedAfter = Annotated[str | None, typer.Option(metavar="TIME", help="Started at this time or later.")]

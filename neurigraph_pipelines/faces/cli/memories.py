@@ -34,10 +34,12 @@ _TIME = "TIME"
 def record(
     identifier: _RecordId,
     user: UserSlug,
-    at: Annotated[str | None, typer.Option(metavar=_TIME, help="Show it as it was then.", show_default=False)] = None,
+    at: Annotated[
+        str | None, typer.Option(metavar=_TIME, help="Show the version of this moment.", show_default=False)
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show one memory, as it is or as it was at a moment."""
+    """Show one memory, in its present version or the version of a moment."""
     from neurigraph_pipelines.graph.history import record_at
 
     with opened() as installation:
@@ -170,7 +172,7 @@ def _named(identifier: str) -> Iterator[None]:
 
 
 def _unchanged_since(record_id: UUID, delta: str | None) -> Guard:
-    """Return what lets a change pass only if a delta is the newest one of the record."""
+    """Return a guard that lets a change pass only if a delta is the record's newest one."""
     from neurigraph_pipelines.access.guards import FREE, Unchanged
 
     return FREE if delta is None else Unchanged("record", record_id, [parse_id(delta, "delta", "history").hex])

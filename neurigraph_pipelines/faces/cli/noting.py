@@ -50,7 +50,7 @@ Replaced = Annotated[
 
 @commands.command()
 def note(
-    text: Annotated[str, typer.Argument(help="What to remember, as it is.")],
+    text: Annotated[str, typer.Argument(help="The text to remember, word for word.")],
     user: UserSlug,
     title: Title = None,
     path: Pinned = None,

@@ -65,7 +65,7 @@ def dagster_password(as_json: Json = False) -> None:
 
 @commands.command(name="rotate-secret")
 def rotate_secret(as_json: Json = False) -> None:
-    """Replace what signs claims and the passwords of the database roles. Restart `serve` and the like afterwards.
+    """Replace the secret that signs claims, and the passwords of the database roles. Restart `serve` afterwards.
 
     Secrets that settings name are taken from there; those in the home folder are generated again.
     """
@@ -82,7 +82,7 @@ def rotate_secret(as_json: Json = False) -> None:
         from neurigraph_pipelines.faces.cli import views
 
         places = f"New in the home folder: {', '.join(made)}." if made else "Both secrets come from the settings."
-        return views.lines(f"The database has the new secrets. {places} Restart what runs.")
+        return views.lines(f"The database has the new secrets. {places} Restart all running processes.")
 
     Output(as_json).result({"generated": list(made)}, view)
 

@@ -28,7 +28,7 @@ User = Annotated[
 ]
 Slug = Annotated[str, typer.Argument(metavar="ORGANIZATION", help="Slug of an organization of the user.")]
 MemberSlug = Annotated[str, typer.Argument(metavar="MEMBER", help="Slug of a member.")]
-Role = Annotated[MemberRole, typer.Option(help="What the member may do.")]
+Role = Annotated[MemberRole, typer.Option(help="The rights of the member.")]
 _COMMAND = "cli"
 
 
@@ -155,7 +155,7 @@ def adopt(
 def change_role(
     organization: Slug,
     member: MemberSlug,
-    role: Annotated[MemberRole, typer.Argument(help="What the member may do.")],
+    role: Annotated[MemberRole, typer.Argument(help="The rights of the member.")],
     user: User,
     as_json: Json = False,
 ) -> None:
@@ -174,10 +174,12 @@ def change_role(
 def leave(
     organization: Slug,
     user: User,
-    forget: Annotated[bool, typer.Option("--forget/--keep", help="Erase what you shared, or leave it there.")] = False,
+    forget: Annotated[
+        bool, typer.Option("--forget/--keep", help="Erase your shared sources, or leave them there.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Leave an organization. What you wrote in private there is erased."""
+    """Leave an organization. Your private sources there are erased."""
     with opened() as installation:
         claims = claims_of(installation, user)
         organization_id = _organization(installation, claims, organization).organization_id
@@ -186,7 +188,7 @@ def leave(
 
 @_org.command("remove")
 def remove(organization: Slug, member: MemberSlug, user: User, as_json: Json = False) -> None:
-    """Remove a member. What the member shared stays; what the member wrote in private is erased."""
+    """Remove a member. The member's shared sources stay; the private ones are erased."""
     with opened() as installation:
         claims = claims_of(installation, user)
         organization_id = _organization(installation, claims, organization).organization_id

@@ -28,7 +28,7 @@ def described(of_record: Mapping[str, Any], voice: str | None = None) -> str:
 
 
 def provenance(source: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the writer of a source stated about it, by the words before it."""
+    """Return the fields that the writer of a source stated, by label."""
     return {
         "from": source["origin"],
         "by": source["author"],

@@ -46,7 +46,7 @@ def add(
     url: Annotated[str, typer.Argument(help="Address of the home's API.")],
     user: UserSlug,
     key_file: KeyFile,
-    home_key: Annotated[str, typer.Option("--home-key", help="What `neurigraph peers home-key` prints there.")],
+    home_key: Annotated[str, typer.Option("--home-key", help="The key that `neurigraph peers home-key` prints there.")],
     as_json: Json = False,
 ) -> None:
     """Add a home whose granted nodes are mirrored from now on. The next pull fetches them."""
@@ -73,7 +73,7 @@ def key(peer: PeerName, user: UserSlug, key_file: KeyFile, as_json: Json = False
 
 @_peers.command("list")
 def list_peers(user: UserSlug, as_json: Json = False) -> None:
-    """List the peers of a user with what is mirrored of them, and when they were last pulled."""
+    """List the peers of a user, with the counts of mirrored nodes and records, and the times of their last pulls."""
     from neurigraph_pipelines.exchange.peers import subscriptions
 
     with opened() as installation:
@@ -88,7 +88,7 @@ def pull(
     peer: Annotated[str | None, typer.Argument(metavar="[PEER]", help="Name of a peer. Default: all.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Mirror what the homes show now, and forget what is gone there."""
+    """Mirror the nodes and records that peers grant now, and forget those that are gone there."""
     from neurigraph_pipelines.exchange.peers import pulling, subscriptions
 
     output, done, failed = Output(as_json), [], 0

@@ -43,7 +43,7 @@ def reprofile(user: AnyUserSlug = None, as_json: Json = False) -> None:
 
 
 def profile_lines(profile: Profile | None) -> dict[str, str]:
-    """Return what the view of a node shows of its profile, by label."""
+    """Return the fields of a node's profile that its page shows, by label."""
     if profile is None:
         return {}
     state = f"{profile.rebuilt_at:%Y-%m-%d}{', stale' if profile.is_stale else ''}"

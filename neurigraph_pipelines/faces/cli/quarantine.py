@@ -40,16 +40,18 @@ def add(
     source: Annotated[
         str | None, typer.Option(metavar="ID", help="A conversation, event, upload or note, by id or external id.")
     ] = None,
-    key: Annotated[str | None, typer.Option(metavar="ID", help="What was handed in with this API key.")] = None,
+    key: Annotated[str | None, typer.Option(metavar="ID", help="Messages handed in with this API key.")] = None,
     persona: Annotated[
-        str | None, typer.Option(metavar="NODE", help="What this persona handed in, by path or id of its node.")
+        str | None, typer.Option(metavar="NODE", help="Messages this persona handed in, by path or id of its node.")
     ] = None,
-    since: Annotated[str | None, typer.Option("--from", metavar="TIME", help="What was received from then on.")] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="What was received before then.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="Messages received from this time on.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Messages received before this time.")] = None,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Put memories out of every retrieval at once: those with a message that meets all given conditions.
+    """Hide memories from every retrieval at once, if one of their messages meets all given conditions.
 
     They are kept, and `neurigraph quarantine release` puts them back as they were. What is stored later and meets the
     conditions is hidden from the start.
@@ -71,7 +73,7 @@ def add(
 def release(
     quarantine: Annotated[str, typer.Argument(help="Id of a quarantine.")], user: UserSlug, as_json: Json = False
 ) -> None:
-    """End a quarantine: what no other one holds is found again, as it was."""
+    """End a quarantine: memories that are in no other one are found again, unchanged."""
     from neurigraph_pipelines.lifecycle.quarantine import holding
 
     quarantine_id = parse_id(quarantine, "quarantine", "quarantine list")
@@ -88,7 +90,7 @@ def list_quarantines(
     cursor: Cursor = None,
     as_json: Json = False,
 ) -> None:
-    """List quarantines, newest first: what they meet, who asked for them, when and why."""
+    """List quarantines, newest first: their conditions, authors, times and reasons."""
     from neurigraph_pipelines.lifecycle.quarantine import rules
 
     with opened() as installation:
@@ -106,7 +108,7 @@ def suggest(
     records: Annotated[int, typer.Option(min=1, help="How many of the newest memories are read.")] = 200,
     as_json: Json = False,
 ) -> None:
-    """Show what may belong into quarantine: hidden instructions, stuffed keywords, restatements and floods.
+    """Show suspicious memories: hidden instructions, stuffed keywords, restatements and floods.
 
     Only suggests. Each suggestion comes with the command that would put it away.
     """

@@ -70,7 +70,7 @@ def tier(
 
 @commands.command()
 def promote(identifier: _RecordId, user: UserSlug, as_json: Json = False) -> None:
-    """Move a memory to the next tier: short, mid, long. What is read often is moved by itself."""
+    """Move a memory to the next tier: short, mid, long. Memories that are read often move by themselves."""
     from neurigraph_pipelines.lifecycle import retention
 
     with opened() as installation:
@@ -97,7 +97,7 @@ def add(
 
 @_group.command("list")
 def list_archive(user: UserSlug, limit: Limit = 50, cursor: Cursor = None, as_json: Json = False) -> None:
-    """List the archive: what is in it, since when and why."""
+    """List the memories of the archive, with the time and the reason of archiving."""
     from neurigraph_pipelines.lifecycle import archive
 
     with opened() as installation:
@@ -126,7 +126,7 @@ def purge(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Forget what has been in the archive for so many days, for good. Each memory leaves a receipt."""
+    """Forget memories that have been in the archive for so many days, for good. Each leaves a receipt."""
     from neurigraph_pipelines.lifecycle.erasure import purging
 
     with opened() as installation:
@@ -147,7 +147,7 @@ def purge(
 
 @_group.command("sweep")
 def sweep(user: AnyUserSlug = None, dry_run: DryRun = False, as_json: Json = False) -> None:
-    """Promote what was read often, and archive what has expired, as the asset `expired_records` does every hour."""
+    """Promote memories read often, and archive expired ones, as the asset `expired_records` does every hour."""
     from neurigraph_pipelines.lifecycle import archive
 
     output = Output(as_json)

@@ -1,4 +1,4 @@
-"""Commands about what was retrieved: ``retrievals``, ``plant-canary`` and ``canaries``."""
+"""Commands about the log of retrievals: ``retrievals``, ``plant-canary`` and ``canaries``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WHO = {
 def list_retrievals(
     user: UserSlug,
     record: Annotated[
-        str | None, typer.Option("--record", metavar="RECORD_ID", help="Only what returned this memory.")
+        str | None, typer.Option("--record", metavar="RECORD_ID", help="Only retrievals that returned this memory.")
     ] = None,
     since: Annotated[str | None, typer.Option(metavar="TIME", help="Only at this time or later.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of entries, newest first.")] = 50,
@@ -73,7 +73,7 @@ def list_retrievals(
 def plant_canary(
     user: UserSlug,
     text: Annotated[
-        str | None, typer.Option(help="What the memory says. Default: made-up recovery words.", show_default=False)
+        str | None, typer.Option(help="The text of the memory. Default: made-up recovery words.", show_default=False)
     ] = None,
     as_json: Json = False,
 ) -> None:

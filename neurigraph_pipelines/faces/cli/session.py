@@ -50,7 +50,7 @@ Cursor = Annotated[
 ]
 """Where a list goes on."""
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and change nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the changes, and make none.")]
 
 """The option of commands that can preview their effect."""
 
@@ -102,7 +102,7 @@ def opened(home: Path | None = None) -> Iterator[Installation]:
 
 
 def next_step() -> str:
-    """Return what stores that which was just received: the stack, if one runs on the home folder, or a command."""
+    """Return the name of what stores new sources: the stack that runs on the home folder, or a command."""
     from neurigraph_pipelines.runtime.stack.home_lock import running_stack
     from neurigraph_pipelines.wiring.homes import settings_of
 

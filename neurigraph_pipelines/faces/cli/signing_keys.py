@@ -69,7 +69,7 @@ def add(
 
 @_group.command()
 def rotate(key: _Key, public_key: _PublicKey, user: UserSlug, as_json: Json = False) -> None:
-    """Replace a key. What the old one signed still counts, and it signs no more."""
+    """Replace a key. Signatures of the old key still count, and the old key signs no more."""
     from neurigraph_pipelines.knowledge import signing
 
     key_id = parse_id(key, "key", "signing-keys list")
@@ -81,7 +81,7 @@ def rotate(key: _Key, public_key: _PublicKey, user: UserSlug, as_json: Json = Fa
 
 @_group.command()
 def revoke(key: _Key, user: UserSlug, as_json: Json = False) -> None:
-    """Revoke a key: what it signed is shown as unsigned from now on."""
+    """Revoke a key: links that it signed are shown as unsigned from now on."""
     from neurigraph_pipelines.knowledge import signing
 
     key_id = parse_id(key, "key", "signing-keys list")

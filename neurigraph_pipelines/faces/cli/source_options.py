@@ -25,7 +25,7 @@ Author = Annotated[str | None, typer.Option(help="Who wrote it.")]
 TimeZone = Annotated[
     str | None, typer.Option(help="The time zone of times that name none, such as Europe/Berlin. Default: UTC.")
 ]
-Meta = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Something else that is known of it.")]
+Meta = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another field of the source.")]
 UpdatedAt = Annotated[datetime | None, typer.Option(help="When it last changed where it comes from.")]
 Replaces = Annotated[
     UUID | None, typer.Option(metavar="SOURCE", help="The source that it is the next version of, by its id.")
@@ -50,7 +50,7 @@ def details_of(
     spaces: list[str] | None = None,
     time_zone: str | None = None,
 ) -> SourceDetails:
-    """Return what the options say of a source.
+    """Return the fields of a source that the options state.
 
     Raises:
         InvalidInputError: A type, channel or time zone is unknown, or an option for metadata has no name.

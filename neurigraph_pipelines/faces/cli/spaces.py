@@ -24,9 +24,10 @@ _spaces = typer.Typer(no_args_is_help=True, help="Named sets of sources, which s
 commands.add_typer(_spaces, name="spaces")
 
 Tag = Annotated[str, typer.Argument(metavar="TAG", help="Container tag, such as sm_project_garden.")]
-Name = Annotated[str | None, typer.Option(help="What people call it.", show_default=False)]
+Name = Annotated[str | None, typer.Option(help="The name of the space for people.", show_default=False)]
 About = Annotated[
-    str | None, typer.Option("--context", help="What language models are told about its sources.", show_default=False)
+    str | None,
+    typer.Option("--context", help="A text that tells language models about its sources.", show_default=False),
 ]
 SourceIds = Annotated[list[UUID], typer.Argument(metavar="SOURCE...", help="Ids of sources.")]
 
@@ -85,7 +86,7 @@ def change(tag: Tag, user: UserSlug, name: Name = None, context: About = None, a
 
 @_spaces.command("put")
 def put(tag: Tag, sources: SourceIds, user: UserSlug, as_json: Json = False) -> None:
-    """Put sources into a space, with all that was remembered of them."""
+    """Put sources into a space, with all memories from them."""
     from neurigraph_pipelines.access.spaces import add_sources
 
     with _space(tag, user) as (installation, claims, space):

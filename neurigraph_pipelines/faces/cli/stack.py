@@ -54,7 +54,9 @@ def up(as_json: Json = False) -> None:
 
 @commands.command()
 def service(
-    manager: Annotated[Literal["systemd", "launchd"], typer.Argument(help="What starts services on this machine.")],
+    manager: Annotated[
+        Literal["systemd", "launchd"], typer.Argument(help="The program that starts services on this machine.")
+    ],
     as_json: Json = False,
 ) -> None:
     """Print the file that lets systemd (Linux) or launchd (macOS) keep `neurigraph up` running.

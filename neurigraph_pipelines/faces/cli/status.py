@@ -1,4 +1,4 @@
-"""The commands ``status`` and ``doctor``: what runs, whether it works, and what to do about what does not."""
+"""The commands ``status`` and ``doctor``: the running parts, their faults, and the remedies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ERRORS_SHOWN = 3
 
 @commands.command()
 def status(as_json: Json = False) -> None:
-    """Show what runs on this home folder, whether it works (exit code 1 if not), and what leaves this machine."""
+    """Show the parts that run on this home folder, their faults (exit code 1), and data that leaves this machine."""
     from neurigraph_pipelines.faces.cli import leaving
     from neurigraph_pipelines.ingestion.readiness import check
     from neurigraph_pipelines.runtime.stack.home_lock import running_stack
@@ -51,7 +51,7 @@ def status(as_json: Json = False) -> None:
 
 @commands.command()
 def doctor(as_json: Json = False) -> None:
-    """Look at packages, disk, permissions, clocks, keys, models, queue and checks, and say what to do about each.
+    """Check packages, disk, permissions, clocks, keys, models, queue and checks, and name the remedy of each fault.
 
     The exit code is 1 if something does not work; warnings leave it at 0.
     """

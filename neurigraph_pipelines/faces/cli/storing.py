@@ -367,7 +367,7 @@ def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
 
 
 def _faults_view(data: dict[str, Any]) -> list[str]:
-    """Return what came back, could not be read or lacks something, each with its remedy."""
+    """Return sources that were repeated, unreadable or incomplete, each with its remedy."""
     from neurigraph_pipelines.ingestion.unfinished import REMEDY
 
     lines = []

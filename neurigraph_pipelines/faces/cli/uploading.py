@@ -115,7 +115,7 @@ def import_page(
 
 
 def _format_of(state: Mapping[str, Any]) -> str:
-    """Return what an address led to."""
+    """Return the page or repository that an address led to."""
     from neurigraph_pipelines.text.media_types import GIT_PACK
 
     return "repository" if state["media_type"] == GIT_PACK.name else "page"

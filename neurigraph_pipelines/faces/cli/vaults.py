@@ -46,7 +46,7 @@ def format_of(file: Path) -> str:
 def import_notes(
     folder: Path, user: str, output: Output, privacy: Privacy | None, details: SourceDetails, dry_run: bool
 ) -> None:
-    """Import the notes of a vault, or say what that would do."""
+    """Import the notes of a vault, or preview the import."""
     from neurigraph_pipelines.inbox.imports.vault import FORMAT
     from neurigraph_pipelines.inbox.vaults import import_vault
     from neurigraph_pipelines.model import Claims, ReceivedThrough
@@ -89,7 +89,7 @@ def import_notes(
 
 @contextmanager
 def _unpacked(vault: Path, longest: int) -> Iterator[tuple[Path, list[RejectedItem]]]:
-    """Give the folder of a vault, unpacked if it is a zip, and what of that was rejected."""
+    """Give the folder of a vault, unpacked if it is a zip, and the rejected entries of the zip."""
     from neurigraph_pipelines.inbox.zipped_vaults import note_lines, unpacked
 
     lines = note_lines(vault, longest) if vault.is_file() else iter(())
@@ -127,7 +127,7 @@ def _view(report: VaultReport, dry_run: bool) -> Any:
 
 
 def import_view(report: ImportReport, estimated: bool, dry_run: bool) -> Any:
-    """Return what an import of conversations did."""
+    """Return the result of an import of conversations."""
     from neurigraph_pipelines.faces.cli import views
 
     about = "about " if estimated else ""

@@ -39,7 +39,7 @@ def why(
     max_nodes: MaxNodes = 50,
     as_json: Json = False,
 ) -> None:
-    """Show what a fact was caused or influenced by, the shortest paths first."""
+    """Show the causes and influences of a fact, the shortest paths first."""
     steps: dict[str, Any] = {"max_hops": max_hops, "min_strength": min_strength, "max_nodes": max_nodes}
     _run("why", question, user, steps, relation, at, valid_at, as_json=as_json)
 
@@ -78,7 +78,7 @@ def connected(
     max_nodes: MaxNodes = 50,
     as_json: Json = False,
 ) -> None:
-    """Show what matters much and is connected to a fact by up to six steps, the nearest first."""
+    """Show important facts that are connected to a fact by up to six steps, the nearest first."""
     steps: dict[str, Any] = {"max_hops": max_hops, "min_strength": min_strength, "max_nodes": max_nodes}
     _run("connected", question, user, steps, relation, at, valid_at, as_json=as_json)
 

@@ -153,7 +153,7 @@ def replay(
     delivery: Annotated[str | None, typer.Option(help="One finished delivery. Default: all dead ones.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Send again what was given up."""
+    """Send dead deliveries again."""
     from neurigraph_pipelines.exchange.webhooks import subscriptions
 
     one = parse_id(delivery, "delivery", "webhooks deliveries") if delivery is not None else None

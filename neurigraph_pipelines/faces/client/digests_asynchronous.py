@@ -1,4 +1,4 @@
-"""The client's calls about digests, what several memories say in a few sentences; a part of ``AsyncMemory``."""
+"""The client's calls about digests, summaries of several memories in a few sentences; a part of ``AsyncMemory``."""
 
 from __future__ import annotations
 

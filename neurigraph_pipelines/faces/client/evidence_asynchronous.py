@@ -19,7 +19,7 @@ from neurigraph_pipelines.views.evidence import (
 
 
 class AsyncEvidence(ABC):
-    """Reads what nodes and edges rest on, and states it by hand."""
+    """Reads mentions of nodes and evidence of edges, and states evidence by hand."""
 
     @abstractmethod
     async def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
@@ -29,12 +29,12 @@ class AsyncEvidence(ABC):
     def _pages(self, path: str, name: str, filters: dict[str, Any]) -> AsyncIterator[dict[str, Any]]: ...
 
     async def mentions(self, node_id: UUID, **filters: Any) -> AsyncIterator[Mention]:
-        """Yield what speaks of a node, those stored last first; ``role`` is a filter."""
+        """Yield the memories that speak of a node, those stored last first; ``role`` is a filter."""
         async for one in self._pages(f"/v1/nodes/{node_id}/mentions", "mentions", filters):
             yield Mention.model_validate(one)
 
     async def evidence(self, edge_id: UUID) -> AsyncIterator[EdgeEvidence]:
-        """Yield what an edge rests on, the newest first."""
+        """Yield the evidence of an edge, the newest first."""
         async for one in self._pages(f"/v1/edges/{edge_id}/evidence", "evidence", {}):
             yield EdgeEvidence.model_validate(one)
 
@@ -59,11 +59,11 @@ class AsyncEvidence(ABC):
         return StatedEvidence.model_validate(await self.call("POST", f"/v1/edges/{edge_id}/evidence", body))
 
     async def take_back_evidence(self, edge_id: UUID, evidence_id: UUID) -> None:
-        """Take back what you stated about an edge by hand."""
+        """Take back a statement about an edge that you made by hand."""
         await self.call("DELETE", f"/v1/edges/{edge_id}/evidence/{evidence_id}")
 
     async def aliases(self, node_id: UUID | None = None, **filters: Any) -> AsyncIterator[ListedAlias]:
-        """Yield other names and ids of a node, or those that have a ``value``, of a ``type``."""
+        """Yield the aliases and ids of a node, or of all nodes those with a ``value`` or a ``type``."""
         async for one in self._pages(f"/v1/nodes/{node_id}/aliases" if node_id else "/v1/aliases", "aliases", filters):
             yield ListedAlias.model_validate(one)
 

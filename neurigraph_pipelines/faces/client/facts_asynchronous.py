@@ -50,12 +50,12 @@ class AsyncFacts(ABC):
         return FactHistory.model_validate(await self.call("GET", f"/v1/facts/{fact_id}/history"))
 
     async def duplicates(self, text: str, limit: int = 10) -> Duplicates:
-        """Return what says the same as a text already, or nearly; nothing is written."""
+        """Return facts and messages that say the same as a text, or nearly; nothing is written."""
         body = {"text": text, "limit": limit}
         return Duplicates.model_validate(await self.call("POST", "/v1/duplicates", body))
 
     async def query_facts(self, query: str | None = None, kind: str = "search", **fields: Any) -> QueriedFacts:
-        """Follow the links of facts: to causes, versions, or whatever is connected, each with its path in words.
+        """Follow the links of facts to causes, versions or connected facts, each with its path in words.
 
         Args:
             kind: ``search``, ``why``, ``changed``, ``about`` or ``connected``.
@@ -82,11 +82,11 @@ class AsyncFacts(ABC):
         await self.call("POST", f"/v1/facts/{fact_id}/retract")
 
     async def confirm_fact(self, fact_id: UUID) -> None:
-        """Say that a fact holds, also one that was taken back."""
+        """Confirm that a fact holds, even if it was taken back."""
         await self.call("POST", f"/v1/facts/{fact_id}/confirm")
 
     async def undo_decisions(self, fact_id: UUID, other_fact_id: UUID | None = None) -> list[UndoneDecision]:
-        """Take back what followed from comparing a fact with others, or with one other; return the decisions."""
+        """Undo the results of comparing a fact with others, or with one other fact; return the decisions."""
         limit = f"?other_fact_id={other_fact_id}" if other_fact_id is not None else ""
         return UndoneDecisions.model_validate(await self.call("POST", f"/v1/facts/{fact_id}/undo{limit}")).undone
 
@@ -120,7 +120,7 @@ class AsyncFacts(ABC):
         return Link.model_validate(await self.call("POST", f"/v1/links/{link_id}/end", body))
 
     async def confirm_link(self, link_id: UUID) -> Link:
-        """Say that a link holds, also one that was rejected."""
+        """Confirm a link, even if it was rejected."""
         return Link.model_validate(await self.call("POST", f"/v1/links/{link_id}/confirm"))
 
     async def reject_link(self, link_id: UUID) -> Link:
@@ -128,7 +128,7 @@ class AsyncFacts(ABC):
         return Link.model_validate(await self.call("POST", f"/v1/links/{link_id}/reject"))
 
     async def forget_fact(self, fact_id: UUID, *, dry_run: bool = True) -> Forgotten:
-        """Erase a fact for good, or say what would be erased.
+        """Erase a fact for good, or count with a dry run what belongs to it.
 
         Args:
             dry_run: Pass False to erase.

@@ -50,12 +50,12 @@ class Facts(ABC):
         return FactHistory.model_validate(self.call("GET", f"/v1/facts/{fact_id}/history"))
 
     def duplicates(self, text: str, limit: int = 10) -> Duplicates:
-        """Return what says the same as a text already, or nearly; nothing is written."""
+        """Return facts and messages that say the same as a text, or nearly; nothing is written."""
         body = {"text": text, "limit": limit}
         return Duplicates.model_validate(self.call("POST", "/v1/duplicates", body))
 
     def query_facts(self, query: str | None = None, kind: str = "search", **fields: Any) -> QueriedFacts:
-        """Follow the links of facts: to causes, versions, or whatever is connected, each with its path in words.
+        """Follow the links of facts to causes, versions or connected facts, each with its path in words.
 
         Args:
             kind: ``search``, ``why``, ``changed``, ``about`` or ``connected``.
@@ -82,11 +82,11 @@ class Facts(ABC):
         self.call("POST", f"/v1/facts/{fact_id}/retract")
 
     def confirm_fact(self, fact_id: UUID) -> None:
-        """Say that a fact holds, also one that was taken back."""
+        """Confirm that a fact holds, even if it was taken back."""
         self.call("POST", f"/v1/facts/{fact_id}/confirm")
 
     def undo_decisions(self, fact_id: UUID, other_fact_id: UUID | None = None) -> list[UndoneDecision]:
-        """Take back what followed from comparing a fact with others, or with one other; return the decisions."""
+        """Undo the results of comparing a fact with others, or with one other fact; return the decisions."""
         limit = f"?other_fact_id={other_fact_id}" if other_fact_id is not None else ""
         return UndoneDecisions.model_validate(self.call("POST", f"/v1/facts/{fact_id}/undo{limit}")).undone
 
@@ -116,7 +116,7 @@ class Facts(ABC):
         return Link.model_validate(self.call("POST", f"/v1/links/{link_id}/end", body))
 
     def confirm_link(self, link_id: UUID) -> Link:
-        """Say that a link holds, also one that was rejected."""
+        """Confirm a link, even if it was rejected."""
         return Link.model_validate(self.call("POST", f"/v1/links/{link_id}/confirm"))
 
     def reject_link(self, link_id: UUID) -> Link:
@@ -124,7 +124,7 @@ class Facts(ABC):
         return Link.model_validate(self.call("POST", f"/v1/links/{link_id}/reject"))
 
     def forget_fact(self, fact_id: UUID, *, dry_run: bool = True) -> Forgotten:
-        """Erase a fact for good, or say what would be erased.
+        """Erase a fact for good, or count with a dry run what belongs to it.
 
         Args:
             dry_run: Pass False to erase.

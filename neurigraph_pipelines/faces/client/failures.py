@@ -1,4 +1,4 @@
-"""Errors of the client: what the server answered, as one class for each kind of remedy."""
+"""Errors of the client: one class for each kind of remedy."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Gone(ApiError):  # noqa: N818
 
 
 class Conflict(ApiError):  # noqa: N818
-    """The request contradicts what is stored (409)."""
+    """The request contradicts the stored state (409)."""
 
 
 class Changed(ApiError):  # noqa: N818

@@ -1,4 +1,4 @@
-"""What the API answers with, as typed values. Fields that a newer server adds stay readable as attributes."""
+"""The answers of the API, as typed values. Fields that a newer server adds stay readable as attributes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Message(BaseModel):
 
 
 class Source(sources.Source):
-    """A conversation, event, upload or note: what was handed in, and what became of it.
+    """A source: a conversation, event, upload or note, with its state and the memories made from it.
 
     Attributes:
         id: Its id, whatever it is; so is ``source_id``.
@@ -54,7 +54,7 @@ class Source(sources.Source):
 
     @property
     def source_id(self) -> UUID:
-        """Its id, whatever it is."""
+        """The id of the conversation, event, upload or note."""
         return self.id
 
 
@@ -102,7 +102,7 @@ class SearchResult(_Answer):
 
 
 class Duplicates(_Answer):
-    """What says the same as a text: facts, of which those of the same words have a ``score`` of 1, and messages."""
+    """Facts and messages that say the same as a text; facts in the same words have a ``score`` of 1."""
 
     facts: list[FoundFact]
     messages: list[MessageHit]

@@ -48,7 +48,7 @@ class AsyncOrganizations(ABC):
         return Member.model_validate(await self.call("PATCH", path, {"role": role}))
 
     async def remove_member(self, organization_id: UUID, member_id: UUID, *, forget: bool = False) -> list[Erasure]:
-        """Remove a member, or leave, and return the receipts of what was erased.
+        """Remove a member, or leave, and return the receipts of erasures.
 
         Args:
             forget: Also erase what the member shared; only when the caller leaves.

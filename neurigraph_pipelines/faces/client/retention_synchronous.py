@@ -51,7 +51,7 @@ class Retention(ABC):
         return Kept.model_validate(self.call("POST", f"/v1/records/{record_id}/promote", etag=etag))
 
     def archive(self, record_ids: Sequence[UUID], reason: str) -> list[UUID]:
-        """Put memories out of every default read; return those that were not in the archive before."""
+        """Archive memories: default reads leave them out. Returns those that were not in the archive before."""
         body = {"record_ids": list(map(str, record_ids)), "reason": reason}
         return [UUID(one) for one in (self.call("POST", "/v1/archive", body))["record_ids"]]
 
@@ -66,7 +66,7 @@ class Retention(ABC):
         return [UUID(one) for one in (self.call("POST", "/v1/archive/restore", body))["record_ids"]]
 
     def purge_archive(self, older_than_days: float, *, dry_run: bool = True) -> Purge:
-        """Forget what has been in the archive for so many days, for good, or say what would be forgotten.
+        """Forget memories that have been in the archive for so many days, for good, or list them with a dry run.
 
         Args:
             dry_run: Pass False to forget.

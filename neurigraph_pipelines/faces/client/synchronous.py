@@ -203,7 +203,7 @@ class Memory(Digests, Evidence, Facts, Organizations, Retention, Webhooks):
         return upload_id
 
     def source(self, kind: Kind, source_id: UUID, *, wait: float = 0.0) -> Source:
-        """Return what was handed in and what became of it; its ``etag`` makes a later change safe.
+        """Return a source with its state and memories; its ``etag`` makes a later change safe.
 
         Args:
             wait: Seconds, at most 20, to wait for it to be stored or to fail.
@@ -227,7 +227,7 @@ class Memory(Digests, Evidence, Facts, Organizations, Retention, Webhooks):
                 raise TimeoutError(f"the {kind} is {found.state} after {seconds:g} s")
 
     def sources(self, kind: Kind, **filters: Any) -> Iterator[Source]:
-        """Yield what was handed in, newest first; the API's filters, such as ``state`` and ``received_after``."""
+        """Yield sources, newest first; filters are the API's, such as ``state`` and ``received_after``."""
         for one in self._pages(f"/v1/{listed(kind)}", listed(kind), filters):
             yield Source.model_validate(source_of(kind, one))
 
@@ -321,7 +321,7 @@ class Memory(Digests, Evidence, Facts, Organizations, Retention, Webhooks):
         return Record.model_validate((self._send(call)).json())
 
     def forget_record(self, record_id: UUID, *, dry_run: bool = True, etag: str | None = None) -> Forgotten:
-        """Erase a memory for good, or say what would be erased.
+        """Erase a memory for good, or count with a dry run what belongs to it.
 
         Args:
             dry_run: Pass False to erase.

@@ -1,4 +1,4 @@
-"""What both clients share of a call: settings, requests and how answers are read. Nothing here sends anything."""
+"""The parts of a call that both clients share: settings, requests, reading answers. Nothing here sends anything."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def listed(kind: str) -> str:
 
 
 def source_of(kind: str, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a source of the API as the client shows it: with ``source_id``, whatever it is."""
+    """Return a source of the API with ``source_id``, of whatever kind it is."""
     return {**answer, "id": answer[f"{kind}_id"]}
 
 

@@ -62,6 +62,6 @@ class AsyncWebhooks(ABC):
             yield Delivery.model_validate(one)
 
     async def replay_webhook(self, webhook_id: UUID, delivery_id: UUID | None = None) -> int:
-        """Send all dead deliveries again, or one that is finished; return how many."""
+        """Send all dead deliveries again, or one finished delivery; return how many."""
         body = {"delivery_id": None if delivery_id is None else str(delivery_id)}
         return int((await self.call("POST", f"/v1/webhooks/{webhook_id}/replay", body))["replayed"])

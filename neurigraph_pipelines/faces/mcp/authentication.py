@@ -30,7 +30,7 @@ class KeyVerifier:
         self._installation = installation
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Return what a key or token stands for; None if it is not valid.
+        """Return the claims of a key or token; None if it is not valid.
 
         Raises:
             TransientError: The issuer's key set could not be fetched.

@@ -1,4 +1,4 @@
-"""Bounds of an answer in tokens: what fits is shown, and what does not is counted."""
+"""Bounds of an answer in tokens: parts that fit are shown, and the others are counted."""
 
 from __future__ import annotations
 

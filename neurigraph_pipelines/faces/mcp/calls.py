@@ -39,7 +39,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class Call:
-    """What a tool works with: the installation, and the claims of the caller of this one call.
+    """The context of one call of a tool: the installation, and the claims of the caller.
 
     Attributes:
         run_after: Takes a function and its arguments, which are run when nobody waits for them.
@@ -60,7 +60,7 @@ class Call:
         return Budget(self.counts, most)
 
     def require_visible(self, kind: str, *ids: UUID) -> None:
-        """Require that the caller sees what some ids name.
+        """Require that the caller sees the things with some ids.
 
         Raises:
             NotFoundError: One of them does not exist, or is hidden from the caller.
@@ -92,7 +92,7 @@ def visible_path(place: str) -> str:
 
 
 class Afterwards:
-    """A thread for what may wait until an answer is given, such as fetching what is likely to be asked next."""
+    """A thread for work that may wait until an answer is given, such as fetching for the next question."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mcp-afterwards")
@@ -110,7 +110,7 @@ class Afterwards:
             self._thread.submit(logged)
 
     def close(self) -> None:
-        """End, after what is being done."""
+        """End the thread after its present work."""
         self._thread.shutdown(cancel_futures=True)
 
 

@@ -82,7 +82,7 @@ class Cancelling:
 
 
 class _Request:
-    """One request: what of it is read and answered."""
+    """One request: its parts read and answered so far."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._headers = Headers(scope=scope)
@@ -129,7 +129,7 @@ class _Request:
         await self._send(message)
 
     def names_call(self) -> _Name | None:
-        """Return what names the call that it makes or cancels; None if its client has no session id."""
+        """Return the key of the call that the request makes or cancels; None without a session id."""
         session = self._headers.get(SESSION)
         given = self._called.get("params") if self.method == _CANCELLED else {"requestId": self.id}
         number = given.get("requestId") if isinstance(given, dict) else None
@@ -150,7 +150,7 @@ class _Request:
 
 
 def _parsed(body: bytes) -> dict[str, Any]:
-    """Return the method, id and parameters of a message; nothing of what is not one."""
+    """Return the method, id and parameters of a message; None for each missing part."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):

@@ -36,7 +36,7 @@ class Client(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What a client's settings say of the memory.
+    """The entry of the memory in a client's settings.
 
     Attributes:
         command: Starts the stdio server.

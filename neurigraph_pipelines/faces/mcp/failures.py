@@ -44,7 +44,7 @@ def said(error: Exception) -> str:
 
 
 def wrong_arguments(error: ValidationError, known: list[str]) -> str:
-    """Return what is wrong with the arguments of a call, without the values."""
+    """Return the faults of a call's arguments, without the values."""
     wrong = []
     for found in error.errors(include_url=False, include_input=False)[:MAX_SHOWN]:
         place = ".".join(str(part)[:60] for part in found["loc"])

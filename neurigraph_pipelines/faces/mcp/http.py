@@ -33,7 +33,7 @@ METADATA_PATH = f"/.well-known/oauth-protected-resource{PATH}"
 
 
 class Endpoint:
-    """The routes of the Model Context Protocol for an application, and what runs while it serves.
+    """The routes of the Model Context Protocol for an application, and its background work.
 
     Args:
         installation: A migrated installation, which the caller closes.
@@ -68,7 +68,7 @@ class Endpoint:
 
     @property
     def sessions(self) -> StreamableHTTPSessionManager:
-        """What answers requests; each is a session of its own."""
+        """The server that answers requests; each request is a session of its own."""
         return self._server.session_manager
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""Resources and the prompt: what a client attaches to a conversation or offers to its user."""
+"""Resources, which a client attaches to a conversation, and the prompt, which it offers to its user."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _NODE_URI = re.compile(r"neurigraph://node/([0-9A-Fa-f-]{32,36})")
 
 
 def reader_of(uri: str) -> Callable[[Call], str] | None:
-    """Return what reads the resource with a URI; None if there is none."""
+    """Return the function that reads the resource with a URI; None if there is none."""
     if uri == PROFILE.uri:
         return _profile
     node = _NODE_URI.fullmatch(uri)

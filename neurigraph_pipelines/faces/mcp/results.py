@@ -1,4 +1,4 @@
-"""What tools answer: structured content for programs, and the same as text for a language model.
+"""Answers of tools: structured content for programs, and the same as text for a language model.
 
 Field names are those of the HTTP API; the output schemas are short, since every agent reads them.
 """
@@ -30,7 +30,7 @@ class Result(BaseModel):
 
 
 def shown(view: View, names: Iterable[str]) -> dict[str, Any]:
-    """Return some fields of a view as JSON has them: what an agent needs of it."""
+    """Return the fields of a view that an agent needs, as JSON has them."""
     return {name: plain(getattr(view, name)) for name in names}
 
 
@@ -76,7 +76,7 @@ def listed(words: Iterable[str]) -> str:
 
 
 def schema_of(model: type[BaseModel], *, is_input: bool) -> dict[str, Any]:
-    """Return the JSON schema of a model without what a reader of it can do without.
+    """Return the JSON schema of a model without parts that its readers do not need.
 
     Every agent pays for it in tokens: titles go, empty defaults, the null of what may be left out, the lengths of
     texts and a least number of 0 or 1 (they are checked all the same), and which parts of an answer are always there.

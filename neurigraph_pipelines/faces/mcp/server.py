@@ -101,7 +101,7 @@ class MemoryServer(MCPServer[None]):
         self._counts: RememberedCounts | None = None
 
     def close(self) -> None:
-        """End what runs after answers, before the installation is closed."""
+        """End the work after answers, before the installation is closed."""
         self._afterwards.close()
 
     async def list_tools(self) -> list[Listed]:
@@ -177,7 +177,7 @@ class MemoryServer(MCPServer[None]):
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[None, Any] | None = None
     ) -> GetPromptResult:
-        """Return the prompt with some arguments; it tells nothing of what is remembered.
+        """Return the prompt with some arguments; it contains nothing from the memory.
 
         Raises:
             MCPError: There is no such prompt, or an argument is missing or unknown.
@@ -188,7 +188,7 @@ class MemoryServer(MCPServer[None]):
             raise MCPError(INVALID_PARAMS, str(error)) from None
 
     def _call(self, context: Context[None, Any] | None) -> Call:
-        """Return the call of a request: with the claims that its transport checked, or those of the one caller."""
+        """Return the call of a request, with the claims that its transport checked or the only caller's."""
         claims = caller_of(context, self._caller)
         if self._counts is None:
             self._counts = RememberedCounts(self._installation.tokens)

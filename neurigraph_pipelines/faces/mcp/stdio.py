@@ -95,7 +95,7 @@ class _Parts:
 
 
 def _caller(installation: Installation, slug: str | None) -> Callable[[], Claims]:
-    """Return what says for whom a call is: a key is checked again for each call, so that it can be revoked."""
+    """Return the function that gives a call's claims: a key is checked for each call, so that it can be revoked."""
     key = installation.settings.api.key
     if key is not None:
         if slug is not None:

@@ -46,7 +46,7 @@ class NewStandard:
 
 
 def set_standard(context: Context, node_id: UUID, new: NewStandard) -> Standard:
-    """Set the standard of a node, instead of what it has set so far, and return what holds there now.
+    """Set the standard of a node, which replaces its earlier one, and return the standard in force there now.
 
     Raises:
         NotFoundError: There is no such node or persona, or the caller does not see it.

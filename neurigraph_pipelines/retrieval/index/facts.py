@@ -108,14 +108,14 @@ class FactRows:
                 covered[first + found[:, 0]] += rarities[place]
         return covered / max(float(rarities.sum()), np.finfo(float).tiny)
 
-    def lent(self, of_facts: NDArray[Any]) -> NDArray[Any]:
-        """Return, for each passage, the best value of the facts that it states; 0 where it states none."""
-        lent = np.zeros(self.rows.passages)
-        np.maximum.at(lent, self.passage, of_facts[self.fact])
-        return lent
+    def best_in(self, of_facts: NDArray[Any]) -> NDArray[Any]:
+        """Return the best value of the facts that each passage states; 0 for a passage without facts."""
+        best = np.zeros(self.rows.passages)
+        np.maximum.at(best, self.passage, of_facts[self.fact])
+        return best
 
     def best_of(self, of_passages: NDArray[Any]) -> NDArray[Any]:
-        """Return, for each fact, the best value of the passages that state it; -inf if none of them is there."""
+        """Return the best value of the passages that state each fact; -inf for a fact without passages."""
         best = np.full(self.facts, -np.inf)
         np.maximum.at(best, self.fact, of_passages[self.passage])
         return best

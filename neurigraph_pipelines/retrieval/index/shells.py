@@ -1,6 +1,6 @@
 """The shells of a graph in memory: name, place, edges, counts and centroid of every node that a caller may see.
 
-``neurigraph.evidence`` of the database decides what may be seen; ``query.select`` decides which nodes are searched.
+``neurigraph.search_gate`` of the database decides what may be seen; ``query.select`` decides which nodes are searched.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Shells:
     """All nodes that a caller may see, numbered in the order of their ids.
 
     Args:
-        row: A row of ``neurigraph.evidence`` that has shells.
+        row: A row of ``neurigraph.search_gate`` that has shells.
         before: Earlier shells of the same caller; their name index is reused if the names are the same.
 
     Attributes:

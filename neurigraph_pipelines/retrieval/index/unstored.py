@@ -1,6 +1,6 @@
 """Messages that are not stored yet, in memory: a metadata layer that is made of their texts.
 
-``neurigraph.evidence`` of the database decides which of them the caller sees; ``query.unstored`` reads and indexes
+``neurigraph.search_gate`` of the database decides which of them the caller sees; ``query.unstored`` reads and indexes
 them.
 """
 
@@ -120,7 +120,7 @@ class Unstored:
         """Return these messages without those that some layers hold: they were stored meanwhile."""
         held = {UUID(source.source_id).bytes: set[int]() for source in self.sources}
         for layer in layers:
-            for source_id, messages in _held(layer, list(held)):
+            for source_id, messages in _stored_messages(layer, list(held)):
                 held[source_id].update(messages)
         sources = tuple(_without(source, held[UUID(source.source_id).bytes]) for source in self.sources)
         if sources == self.sources:
@@ -167,8 +167,8 @@ def beginning(text: str, characters: int) -> str:
     return words if len(words) <= characters else f"{words[:characters].rpartition(' ')[0] or words[:characters]}…"
 
 
-def _held(layer: MetadataLayer, source_ids: Sequence[bytes]) -> Iterator[tuple[bytes, list[int]]]:
-    """Yield the sources of some of these that a layer has records of, with the numbers of the messages in each."""
+def _stored_messages(layer: MetadataLayer, source_ids: Sequence[bytes]) -> Iterator[tuple[bytes, list[int]]]:
+    """Yield the sources that have records in a layer, with the numbers of their stored messages."""
     of_records = np.ascontiguousarray(layer.record_columns["source"]).view("S16")
     for row in np.flatnonzero(np.isin(of_records, np.array(source_ids, "S16"))).tolist():
         yield layer.record_columns["source"][row].tobytes(), layer.first_message[layer.record == row].tolist()

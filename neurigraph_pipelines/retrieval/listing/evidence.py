@@ -1,4 +1,4 @@
-"""Evidence page by page: what mentions a node, what an edge rests on, and the other names of nodes.
+"""Pages of mentions of a node, evidence of an edge, and other names of nodes.
 
 Everything is read with the caller's rights: what is denied is absent, also in strengths and counts.
 """

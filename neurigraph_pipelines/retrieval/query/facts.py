@@ -65,20 +65,20 @@ class RankedFact(NamedTuple):
 
 
 class Lending:
-    """The facts of one question: how far each meets it, and what it lends.
+    """The facts of one question, with their own scores and the scores that they add to passages.
 
     Attributes:
-        lent: What the facts add to the score of each passage; None if they add nothing.
+        added: The score that the facts add to each passage; None if they add nothing.
     """
 
     def __init__(self, facts: FactRows, gathered: Gathered, *, lends: bool) -> None:
         self._facts = facts
         self._met = facts.coverage(lexeme_keys(gathered.parsed.lexemes), gathered.rarities)
         self._lent = LENT * _best(self._met, LENDING) if lends else np.zeros(facts.facts)
-        self.lent = facts.lent(self._lent) if self._lent.any() else None
+        self.added = facts.best_in(self._lent) if self._lent.any() else None
 
     def best(self, passage_score: NDArray[Any], limit: int) -> list[RankedFact]:
-        """Return the best facts, best first: those that something of the question is in, or in their messages.
+        """Return the best facts that share words with the question themselves or in their messages, best first.
 
         Args:
             passage_score: Of each passage; -inf for one that the question leaves out, and with it what it states.

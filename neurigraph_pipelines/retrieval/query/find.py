@@ -168,7 +168,7 @@ def _rank(
         if wants_facts(context, question)
         else None
     )
-    lent = lending.lent if lending is not None else None
+    lent = lending.added if lending is not None else None
     records, messages, score = rank(rows, boosts, ranking_query(gathered), vectors_of(context, rows), lent)
     if lending is None:
         return records, messages, ()

@@ -1,7 +1,7 @@
 """Step 2, gather: everything that says which nodes hold an answer, in one call to the database.
 
-``neurigraph.evidence`` checks the claims and counts words. The shells of the graph come from the cache, or along with
-that call if they changed; names, edges and centroids are scored from them while the database works.
+``neurigraph.search_gate`` checks the claims and counts words. The shells of the graph come from the cache, or with that
+call if they changed; names, edges and centroids are scored from them while the database works.
 """
 
 from __future__ import annotations
@@ -203,11 +203,11 @@ def _ask(
         view = view_graph(context, parsed, cached, embedding)
     values = _parameters(context, parsed, cached, known)
     if cached and view is None:  # most often nothing has changed: score while the database works
-        with context.database.asking(context.claims, _QUERIES["evidence"], values, binary=True) as rows:
+        with context.database.asking(context.claims, _QUERIES["search_gate"], values, binary=True) as rows:
             view = view_graph(context, parsed, cached, embedding)
             found = rows()
     else:
-        found = context.database.ask(context.claims, _QUERIES["evidence"], values, binary=True)
+        found = context.database.ask(context.claims, _QUERIES["search_gate"], values, binary=True)
     row = next(iter(found), None)
     shells = _shells_in_force(context, earlier, row) if row is not None else None
     if parsed.question.node_id is not None and (shells is None or shells.number(parsed.question.node_id) is None):
@@ -252,7 +252,7 @@ def rarities(occurrences: Sequence[int], passages: int) -> NDArray[Any]:
 def _parameters(
     context: Context, parsed: ParsedQuestion, shells: Shells | None, unstored: Unstored | None
 ) -> dict[str, Any]:
-    """Return the parameters of ``neurigraph.evidence``, given the shells and the unstored messages that are known."""
+    """Return the parameters of ``neurigraph.search_gate``, given the known shells and unstored messages."""
     return {
         "lexemes": " ".join(parsed.lexemes),
         "stems": " ".join(parsed.stems),

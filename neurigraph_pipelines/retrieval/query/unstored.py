@@ -56,7 +56,7 @@ def cached_unstored(context: Context, question: Question) -> Unstored | None:
 
 
 def parameters(context: Context, question: Question, known: Unstored | None) -> dict[str, Any]:
-    """Return the parameters of ``neurigraph.evidence`` that say what is known, and how many messages are wanted."""
+    """Return the parameters of ``neurigraph.search_gate`` that say what is known, and how many messages are wanted."""
     return {
         "known_unstored": known.version if known else None,
         "unstored_since": known.horizon if known else None,

@@ -14,7 +14,7 @@ from neurigraph_pipelines.retrieval.index.shells import Shells
 
 EVERYWHERE = 4_000
 """Words count for nodes from the rarest on, as long as they occur in fewer passages together: a word that is almost
-everywhere speaks for no node. ``neurigraph.evidence`` has the same number."""
+everywhere speaks for no node. ``neurigraph.search_gate`` has the same number."""
 
 _CONTENT = np.dtype([("lexeme", ">i4"), ("node_id", "S16"), ("passages", ">i4")])
 _WORDS = np.dtype([("node_id", "S16"), ("score", ">f4")])
@@ -40,7 +40,7 @@ class WordCounts(NamedTuple):
 
 
 def unpacked(shells: Shells, row: Mapping[str, Any]) -> WordCounts:
-    """Return the counts in a row of ``neurigraph.evidence``."""
+    """Return the counts in a row of ``neurigraph.search_gate``."""
     lexeme = node = passages = _NONE
     if row["content"]:
         content = np.frombuffer(row["content"], _CONTENT)

@@ -25,7 +25,7 @@ def present(instance: DagsterInstance, run_id: str, stop: threading.Event) -> It
     Returns after another process that holds the lock has ended.
     """
     done = threading.Event()
-    with _held(run_id, RUN_WORKERS["hold"]) as connection:
+    with _run_lock(run_id, RUN_WORKERS["hold"]) as connection:
         watch = threading.Thread(target=_watch, args=(instance, run_id, connection, stop, done), daemon=True)
         watch.start()
         try:
@@ -36,8 +36,8 @@ def present(instance: DagsterInstance, run_id: str, stop: threading.Event) -> It
 
 
 @contextmanager
-def _held(run_id: str, query: sql.SQL) -> Iterator[Connection]:
-    """Hold the lock by a connection of its own, which ends with the block."""
+def _run_lock(run_id: str, query: sql.SQL) -> Iterator[Connection]:
+    """Take the lock of a run on a connection of its own, which closes with the block."""
     with home_engine().connect() as connection:
         connection.detach()
         connection.exec_driver_sql(query.as_string(), {"run_id": run_id})
@@ -52,7 +52,7 @@ def _watch(
         while not done.wait(LOOK_SECONDS):
             with suppress(DBAPIError):  # the database is away: the next look may find it again
                 if connection.invalidated:
-                    connection = opened.enter_context(_held(run_id, RUN_WORKERS["hold_again"]))
+                    connection = opened.enter_context(_run_lock(run_id, RUN_WORKERS["hold_again"]))
                 run = instance.get_run_by_id(run_id)
                 if run is None or run.status in _STOPPED:
                     stop.set()

@@ -1,4 +1,4 @@
-"""``supersede`` and ``forget``: what an agent may change about memories that are stored."""
+"""``supersede`` and ``forget``: the changes that an agent may make to stored memories."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Superseded(Result):
     superseded_by: str | None
 
     def lines(self) -> Iterator[str]:
-        """Yield what holds now."""
+        """Yield the new version."""
         if self.superseded_by is None:
             yield f"The memory with record_id {self.record_id} holds again: searches find it."
         else:
@@ -81,7 +81,7 @@ class Forgotten(Result):
     receipts: list[dict[str, Any]] = Field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
-        """Yield what would be erased and how to go on, or what was erased."""
+        """Yield the preview and the next step, or the receipt."""
         if self.is_dry_run:
             yield "Nothing was erased. This would be erased for good:"
         for one in self.would_erase:
@@ -101,7 +101,7 @@ class Forgotten(Result):
 
 
 def forget(call: Call, given: ForgetArguments) -> Forgotten:
-    """Show what would be erased; with the token of that, erase it."""
+    """Show a preview of an erasure; with the preview's token, erase."""
     installation, subjects = call.installation, given.subjects
     database, secret = installation.database, installation.secret
     if not given.token:

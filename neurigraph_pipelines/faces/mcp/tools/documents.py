@@ -76,7 +76,7 @@ class Documents(Result):
         yield as_json({"count": self.count, "results": documents})
 
     def texts(self) -> list[str]:
-        """Return what remembered text is, and the answer as JSON alone, as callers parse it."""
+        """Return the note about remembered text, and the answer as JSON alone, as callers parse it."""
         cut = f"A text that ends with {_MORE} is cut: open_memory with its documentId as record_id reads all of it."
         return [f"{NOTICE_OF_JSON} {cut}", *self.lines()]
 

@@ -1,4 +1,4 @@
-"""``memory_facts``: single statements, and where one was said, with what it has to do with others."""
+"""``memory_facts``: lists facts, or shows one fact with its places and its relations to others."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _links(call: Call, fact_id: UUID) -> Iterator[dict[str, Any]]:
 
 
 def _judged(link: Mapping[str, Any]) -> str:
-    """Return how sure a link is, and what a person decided about it."""
+    """Return the confidence of a link, and the decision of a person about it."""
     decided = f", {link['verdict']} by a person" if link["verdict"] == "confirmed" else ""
     return f", with confidence {link['confidence']:.2f}{decided}"
 

@@ -1,4 +1,4 @@
-"""``browse_graph`` and ``memory_history``: where memories lie, and how one came to be what it is."""
+"""``browse_graph`` and ``memory_history``: the places of memories, and the versions of one memory."""
 
 from __future__ import annotations
 

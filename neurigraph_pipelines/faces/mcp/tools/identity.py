@@ -1,4 +1,4 @@
-"""``who_am_i``: for whom an agent acts, and what it may do."""
+"""``who_am_i``: the user for whom an agent acts, and its rights."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Identity(Result):
     version: str
 
     def lines(self) -> Iterator[str]:
-        """Yield who calls and what the caller sees and may do."""
+        """Yield the caller, and the caller's rights."""
         yield f"You act as {_ROLES.get(self.role, inline(self.role))}."
         yield f"role {self.role}, subject_id {inline(self.subject_id)}, user_id {self.user_id}, key_id {self.key_id}"
         if self.top_node_id is not None:
@@ -53,7 +53,7 @@ class Identity(Result):
 
 
 def who_am_i(call: Call, _: NoArguments) -> Identity:
-    """Return what the claims of the caller open."""
+    """Return the rights that the caller's claims give."""
     claims, database = call.claims, call.installation.database
     nodes = records = 0
     top_id = top_path = None

@@ -47,7 +47,7 @@ class Remembered(Result):
     record_ids: list[str]
 
     def lines(self) -> Iterator[str]:
-        """Yield what was written, and how to find it."""
+        """Yield the written note, and the way to find it."""
         if self.created:
             yield f"Noted: note_id {self.note_id}, version {self.version}. It is stored in the background."
             yield "Call remember again with the same arguments to get its record_id, which open_memory reads."

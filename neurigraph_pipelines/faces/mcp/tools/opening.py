@@ -75,7 +75,7 @@ class Opened(Result):
     next_cursor: str | None = None
 
     def lines(self) -> Iterator[str]:
-        """Yield what the memory is, its messages, and how to go on."""
+        """Yield the title of the memory, its messages, and the next step."""
         if self.stored:
             yield f"record_id {self.record_id}, in {path_of(self.node_path)}, file_id {self.file_id}"
         else:
@@ -96,7 +96,7 @@ class Opened(Result):
 
 
 def open_memory(call: Call, given: OpenArguments) -> Opened:
-    """Read the messages of a record that fit, from its object, or those of a source that are not stored yet."""
+    """Read the messages that fit, of a record from its object, or of a source whose messages are not stored yet."""
     try:
         call.require_visible("record", given.record_id)
     except NotFoundError:

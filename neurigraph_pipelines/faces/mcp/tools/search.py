@@ -66,7 +66,7 @@ class Hit(Result):
     messages: list[dict[str, Any]]
 
     def lines(self) -> Iterator[str]:
-        """Yield where the memory lies, who speaks in it and when, and what it says."""
+        """Yield the node of the memory, its speakers and times, and its text."""
         yield f"{_place(self)}, {self.occurred_at}, score {self.score:.2f}"
         said = [
             f"{one['seq']} ({one['voice'] or 'unknown'}{_named(one['author'])}{_named(one['section'])})"

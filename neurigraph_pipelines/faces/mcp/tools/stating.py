@@ -32,7 +32,7 @@ class Stated(Result):
     done: str
 
     def lines(self) -> Iterator[str]:
-        """Yield what was written, and how to see it."""
+        """Yield the written fact, and the way to see it."""
         if self.done == "retracted":
             yield f"fact_id {self.fact_id} is taken back, and what says the same. The person can confirm it again."
         elif self.done == "stated":

@@ -1,4 +1,4 @@
-"""What a tool is: a name, what it says about itself, its arguments, its result, and what it does."""
+"""The definition of a tool: its name, description, arguments, result and function."""
 
 from __future__ import annotations
 
