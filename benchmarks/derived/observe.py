@@ -13,10 +13,10 @@ from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims
-from neurigraph_pipelines.retrieval.ask import Reply as Answered
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.views.answers import Reply as Answered
 from neurigraph_pipelines.wiring.installation import Installation
 
 MOST_RECORDS = 200
