@@ -96,7 +96,7 @@ class _Application:
         installation = self._installation
         question = Question(f"What did I file under {reference(number_)}?")
         answer = search(installation.acting_for(self._claims), question)
-        return any(hit["stored"] and hit["source_external_id"] == f"chat-{number_}" for hit in answer.hits)
+        return any(hit.stored and hit.source_external_id == f"chat-{number_}" for hit in answer.hits)
 
     def store_here(self) -> None:
         """Run the whole job on ended conversations in this process."""

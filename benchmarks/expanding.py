@@ -196,7 +196,7 @@ def _asked_of(installation: Installation, sample: Sample) -> tuple[list[_Asked],
     found = []
     for question in sample.questions:
         answer = search(context, Question(question.text, message_limit=MESSAGES, include_facts=True))
-        scores = {str(one["external_id"]): float(one["score"]) for one in answer.messages}
+        scores = {str(one.external_id): float(one.score) for one in answer.messages}
         first = list(scores)
         vector = _embedded(installation.embedder, [question.text], "query")[0]
         said = [graph.said[one.fact_id] for one in (answer.facts or ())[:FACTS]]

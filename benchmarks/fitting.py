@@ -149,11 +149,11 @@ def _fold(number: int, asked: LabelledQuestion) -> int:
 
 def _asked(context: Context, asked: LabelledQuestion, words: dict[str, int], fold: int) -> Asked:
     found = search(context, Question(asked.text, message_limit=CANDIDATES, explain=True), is_noted=False).messages
-    signals = np.array([[one["explain"][name] for name in NAMES] for one in found])
+    signals = np.array([[(one.explain or {})[name] for name in NAMES] for one in found])
     signals[:, len(SIGNALS) :] /= [WEIGHTS[name] for name in BOOSTS]
     total = signals @ start_weights()
-    scores = np.array([one["score"] for one in found])
-    names = [one["external_id"] for one in found]
+    scores = np.array([one.score for one in found])
+    names = [str(one.external_id) for one in found]
     kind = {ASSISTANT: "assistant", MEETINGS: "meetings"}.get(asked.category, "people")
     return Asked(
         kind,

@@ -30,10 +30,11 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import LanguageModel, Transaction
 from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair
-from neurigraph_pipelines.retrieval.ask import Reply, ask
+from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.listing import facts as listing
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.kinds import Verdict
 from neurigraph_pipelines.wiring.installation import Installation
 
@@ -206,7 +207,7 @@ def _measured(
     if not asked.later:
         return {"abstains": float(not reply.found)}
     answer = search(context, Question(asked.text, message_limit=50))
-    ranked = [str(message["external_id"]) for message in answer.messages]
+    ranked = [str(message.external_id) for message in answer.messages]
     if not asked.earlier:
         return {"order": len(asked.later.intersection(ranked[:DEPTH])) / len(asked.later)}
     measured = {

@@ -17,9 +17,10 @@ from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.ask import Reply, ask
+from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.lexemes import Lexer
+from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.wiring.installation import Installation
 
 ASKED_AT = datetime(2024, 6, 1, 12, tzinfo=UTC)

@@ -17,6 +17,7 @@ from neurigraph_pipelines.retrieval.ask import Reply as Answered
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.views.answers import Reply as Answered
 from neurigraph_pipelines.wiring.installation import Installation
 
 MOST_RECORDS = 200

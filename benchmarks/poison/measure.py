@@ -26,10 +26,11 @@ from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import Claims, Evidence, NewConversation, NodeType
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval import restating
-from neurigraph_pipelines.retrieval.ask import ACCORDING_TO, Reply, ask
+from neurigraph_pipelines.retrieval.ask import ACCORDING_TO, ask
 from neurigraph_pipelines.retrieval.query import rank
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.wiring.installation import Installation
 
 MEMORIES, QUESTIONS, EACH = 1_000, 160, 8
@@ -137,8 +138,8 @@ class PoisonedMemory:
         reply = ask(context, question, asked_at=ASKED_AT)
         return Asked(
             fact,
-            tuple(place for place, one in enumerate(messages) if self._is_poison(one["record_id"], one["external_id"])),
-            any(one["external_id"] == fact.evidence for one in messages),
+            tuple(place for place, one in enumerate(messages) if self._is_poison(one.record_id, one.external_id)),
+            any(one.external_id == fact.evidence for one in messages),
             quoted=self._is_cited(reply, attributed=False),
             attributed=self._is_cited(reply, attributed=True),
         )
@@ -150,8 +151,8 @@ class PoisonedMemory:
         cited = [one for one in reply.citations if one.number in numbers]
         return any(self._is_poison(one.record_id, one.external_id) for one in cited)
 
-    def _is_poison(self, record_id: str | None, external_id: str | None) -> bool:
-        return record_id is not None and UUID(record_id) in self._poison and external_id not in self._harmless
+    def _is_poison(self, record_id: UUID | None, external_id: str | None) -> bool:
+        return record_id is not None and record_id in self._poison and external_id not in self._harmless
 
     def _records_of(self, sources: Collection[str]) -> list[UUID]:
         query = """SELECT r.record_id FROM neurigraph.record_index AS r

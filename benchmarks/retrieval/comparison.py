@@ -156,8 +156,8 @@ def _ours(installation: Installation, graph: Graph) -> tuple[Contestant, Contest
         answer = search(installation.acting_for(graph.claims).using(embedder=embedder, settings=settings), question)
         seconds = time.perf_counter() - started
         installation.database.wait_for_background()  # what it leaves to the background is in nobody else's way
-        wanted = (str(asked.record_id), asked.seq)
-        return seconds, any((message["record_id"], message["seq"]) == wanted for message in answer.messages)
+        wanted = (asked.record_id, asked.seq)
+        return seconds, any((message.record_id, message.seq) == wanted for message in answer.messages)
 
     return (
         Contestant("**Neurigraph**", partial(ask, keeping)),

@@ -15,11 +15,12 @@ from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
 from neurigraph_pipelines.retrieval.index.caches import Cache, caches_of
 from neurigraph_pipelines.retrieval.packing import pack_layers
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.query.signals import EXACT_PASSAGES
 from neurigraph_pipelines.retrieval.query.warming import prefetch
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 
 SIZES = (1_000, 5_000, 10_000, 20_000, 50_000)
@@ -132,11 +133,11 @@ def _ask_all(
         started = time.perf_counter()
         answer = _ask(installation, settings, graph, question)
         milliseconds.append((time.perf_counter() - started) * 1_000)
-        found.append({(message["record_id"], message["seq"]) for message in answer.messages})
+        found.append({(str(message.record_id), message.seq) for message in answer.messages})
     return found[1:], milliseconds[1:]
 
 
-def _ask(installation: Installation, settings: Settings, graph: Graph, question: Asked) -> Answer:
+def _ask(installation: Installation, settings: Settings, graph: Graph, question: Asked) -> Found:
     asked = Question(question.text, limit=LIMIT, message_limit=LIMIT)
     return search(
         installation.acting_for(graph.claims).using(embedder=SyntheticEmbedder(graph.questions), settings=settings),

@@ -1,7 +1,7 @@
 """What callers see of domain objects: one set of field names for the HTTP API, the command line and MCP.
 
 An object's own attributes carry no prefix (a file has ``name`` and ``state``). A reference to another object carries
-that object's name (a record has ``node_path`` and ``file_state``). Times end in ``_at``. ``retrieval.query.present``
+that object's name (a record has ``node_path`` and ``file_state``). Times end in ``_at``. ``retrieval.query.hits``
 does the same for search results. Names of columns stay inside the database.
 """
 

@@ -38,12 +38,6 @@ KEPT = Retention(tier=Tier.LONG, expires_at=None, expiry_reason=None, access_cou
 """The retention of a record without a row."""
 
 
-def in_search(kept: Retention) -> dict[str, str | None]:
-    """Return what a search shows of a retention beside the other fields of a record."""
-    expires_at = None if kept.expires_at is None else kept.expires_at.astimezone(UTC).isoformat()
-    return {"tier": kept.tier.value, "expires_at": expires_at, "expiry_reason": kept.expiry_reason}
-
-
 def lifetime_of(settings: Settings, tier: Tier) -> float | None:
     """Return the seconds that a record of a tier is kept after an access; None for good."""
     lifecycle = settings.lifecycle

@@ -8,11 +8,10 @@ messages and ``open`` reads them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import accumulate
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.model import Evidence, Statement, Voice
@@ -28,13 +27,14 @@ from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
 from neurigraph_pipelines.retrieval.passages import Passage, in_context, places_of, with_replies
 from neurigraph_pipelines.retrieval.query.parse import parse
-from neurigraph_pipelines.retrieval.query.present import key_of
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.restating import Restated, restated
 from neurigraph_pipelines.text.hygiene import storable
 from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.views.answers import Citation, Reply
+from neurigraph_pipelines.views.search import Found, Hit, MessageHit
 
 HITS = 50
 MESSAGES = 200
@@ -64,62 +64,10 @@ BEFORE_THAT = "Before that, "
 
 CHANGED = "What was said about this has changed: the latest comes first."
 
-SourceRule = Callable[[str], bool]
+SourceRule = Callable[[UUID], bool]
 """Says whether messages of a source count, by its id."""
 
 _LIKE_A_CITATION = re.compile(r"\[(\d{1,3})\]")
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """A message that an answer rests on; of a record whose messages are not indexed, its summary.
-
-    Attributes:
-        number: The number by which the answer cites it.
-        record_id: None, like ``node_path``, if the message is not stored yet.
-        source_id: The conversation, event, upload or note that it was said in.
-        seq: The number of the message in its conversation, event or file; None for a summary.
-        section: The part of a document that it is of: its headings, or its page.
-        author: The name that it is shown under.
-        voice: Who speaks, as the server knows it; None for a summary.
-        origin: Where its memory comes from, as in a hit.
-        text: The message, or the part of it that the question is about.
-    """
-
-    number: int
-    record_id: str | None
-    source_id: str
-    stored: bool
-    node_path: str | None
-    title: str
-    file_id: str | None
-    seq: int | None
-    external_id: str | None
-    section: str | None
-    author: str | None
-    voice: Voice | None
-    origin: dict[str, Any]
-    occurred_at: datetime
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An answer in words.
-
-    Attributes:
-        answer: Statements, one a line, each followed by the numbers of its citations.
-        found: False if no memory answers the question.
-        citations: In the order in which the answer cites them.
-        model: The model that worded the answer.
-        notes: What the answer lacks, one sentence each.
-    """
-
-    answer: str
-    found: bool
-    citations: list[Citation]
-    model: str
-    notes: list[str] = field(default_factory=list)
 
 
 @measured("ask")
@@ -162,8 +110,9 @@ def find_passages(
     question = parse(wide, settings.language).question
     found = search(context.using(reranker=None), question, asked_at=moment, is_noted=False)
     if sources is not None:
-        kept = [[one for one in each if sources(one["source_id"])] for each in (found.hits, found.messages)]
-        found = replace(found, hits=kept[0], messages=kept[1])
+        hits = [one for one in found.hits if sources(one.source_id)]
+        messages = [one for one in found.messages if sources(one.source_id)]
+        found = found.model_copy(update={"hits": hits, "messages": messages})
     found = _without_answers(found)
     notes += found.notes
     lexer = lexer_of(settings.language)
@@ -175,12 +124,12 @@ def find_passages(
     ]
 
 
-def _without_answers(found: Answer) -> Answer:
+def _without_answers(found: Found) -> Found:
     """Leave out what chats with this memory answered: it repeats memories that are found themselves."""
-    chats = {key_of(hit) for hit in found.hits if hit["origin"]["source"]["origin"] == CHAT_ORIGIN}
-    told = [one for one in found.messages if key_of(one) not in chats or one["voice"] != Voice.ASSISTANT]
-    hits = found.hits if told else [hit for hit in found.hits if key_of(hit) not in chats]
-    return replace(found, hits=hits, messages=told)
+    chats = {hit.key for hit in found.hits if hit.origin.source.origin == CHAT_ORIGIN}
+    told = [one for one in found.messages if one.key not in chats or one.voice is not Voice.ASSISTANT]
+    hits = found.hits if told else [hit for hit in found.hits if hit.key not in chats]
+    return found.model_copy(update={"hits": hits, "messages": told})
 
 
 def reply_from(
@@ -206,8 +155,8 @@ def reply_from(
     notes += rerank_notes
     passages = [passages[place] for place in order][: settings.ask.passages]
     evidence = _within(in_context(passages), settings.ask.tokens, context.tokens)
-    retrieved = [passage.hit["record_id"] for passage in passages[: len(evidence)] if passage.hit["stored"]]
-    note(context, "ask", retrieved, query)
+    retrieved = (passage.hit.record_id for passage in passages[: len(evidence)])
+    note(context, "ask", [record_id for record_id in retrieved if record_id is not None], query)
     said = restated([(_source_of(one), one.text) for one in passages[: len(evidence)]])
     statements = said.once_a_source(_statements(context.language_model, worded or query, moment, evidence, notes))
     if any(statement.is_superseded for statement in statements):
@@ -215,15 +164,16 @@ def reply_from(
     cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
     notes += notes_of(context, places_of(passages[place - 1] for place in cited), without)
     numbers = {place: number for number, place in enumerate(cited, start=1)}
+    worded_each = (_worded(statement, numbers, evidence, said) for statement in statements)
     return Reply(
-        "\n".join(_worded(statement, numbers, evidence, said) for statement in statements) or NOTHING_FOUND,
-        bool(statements),
-        [
+        answer="\n".join(worded_each) or NOTHING_FOUND,
+        found=bool(statements),
+        citations=[
             _citation(number, passages[place - 1], excerpt(passages[place - 1].text, asked, lexer, CITED_CHARACTERS))
             for place, number in numbers.items()
         ],
-        context.language_model.name,
-        notes,
+        model=context.language_model.name,
+        notes=notes,
     )
 
 
@@ -233,21 +183,21 @@ def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[E
     return evidence[: max(1, sum(size <= most for size in sizes))]
 
 
-def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[Passage]:
+def _read(context: Context, found: Found, most: int, notes: list[str]) -> list[Passage]:
     """Read the best messages of a search, best first; only their bytes are read."""
     files = context.settings.ask.files
-    hits = {key_of(hit): hit for hit in found.hits if hit["file_id"] or not hit["stored"]}
+    hits = {hit.key: hit for hit in found.hits if hit.file_id or not hit.stored}
     if not found.messages:
-        return [Passage(hit, hit["summary"], datetime.fromisoformat(hit["occurred_at"])) for hit in found.hits[:files]]
-    wanted: dict[str, list[int]] = {}
-    places: list[tuple[str, int]] = []
-    read: dict[tuple[str, int], Passage] = {}
-    sections = {(key_of(message), message["seq"]): message["section"] for message in found.messages}
+        return [Passage(hit, hit.summary, hit.occurred_at) for hit in found.hits[:files]]
+    wanted: dict[UUID, list[int]] = {}
+    places: list[tuple[UUID, int]] = []
+    read: dict[tuple[UUID, int], Passage] = {}
+    sections = {(message.key, message.seq): message.section for message in found.messages}
     for message in found.messages:
-        record_id, seq = key_of(message), message["seq"]
+        record_id, seq = message.key, message.seq
         if record_id not in hits or len(places) == most:
             continue
-        if not message["stored"]:
+        if not message.stored:
             read[record_id, seq] = _unstored(hits[record_id], message)
         elif record_id in wanted or len(wanted) < files:
             wanted.setdefault(record_id, []).append(seq)
@@ -255,28 +205,29 @@ def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[
             continue
         places.append((record_id, seq))
     for record_id, numbers in wanted.items():
-        file_id = UUID(hits[record_id]["file_id"])
+        hit = hits[record_id]
+        assert hit.file_id is not None
         try:
-            opened = open_messages(context, file_id, numbers)
+            opened = open_messages(context, hit.file_id, numbers)
         except Exception as error:  # the others may answer
             if not isinstance(error, StorageError):
                 leave_out("messages", error)
-            notes.append(f"The file of the memory {hits[record_id]['title']!r} could not be read.")
+            notes.append(f"The file of the memory {hit.title!r} could not be read.")
             continue
         read |= {
-            (record_id, one.seq): Passage(
-                hits[record_id], one.text, one.occurred_at, one, sections.get((record_id, one.seq))
-            )
+            (record_id, one.seq): Passage(hit, one.text, one.occurred_at, one, sections.get((record_id, one.seq)))
             for one in opened
         }
     return [read[place] for place in places if place in read]
 
 
-def _unstored(hit: dict[str, Any], found: Mapping[str, Any]) -> Passage:
+def _unstored(hit: Hit, found: MessageHit) -> Passage:
     """Return a message that is not stored yet; the search has its words."""
-    occurred_at = datetime.fromisoformat(found["occurred_at"])
-    said = (found["seq"], found["role"], found["author"], found["voice"], found["external_id"], occurred_at)
-    return Passage(hit, found["content"], occurred_at, OpenedMessage(None, *said, found["content"]), found["section"])
+    assert found.role is not None
+    assert found.voice is not None
+    occurred_at, content = found.occurred_at or hit.occurred_at, found.content or ""
+    said = (found.seq, found.role, found.author, found.voice, found.external_id, occurred_at)
+    return Passage(hit, content, occurred_at, OpenedMessage(None, *said, content), found.section)
 
 
 def _statements(
@@ -320,7 +271,7 @@ def _verbatim(evidence: Sequence[Evidence]) -> list[Statement]:
 
 def _source_of(passage: Passage) -> str:
     """Return the persona that handed in a message, or else its source."""
-    return str(passage.hit["origin"]["persona_id"] or passage.hit["source_id"])
+    return str(passage.hit.origin.persona_id or passage.hit.source_id)
 
 
 def _worded(statement: Statement, numbers: dict[int, int], evidence: Sequence[Evidence], said: Restated) -> str:
@@ -342,19 +293,19 @@ def _worded(statement: Statement, numbers: dict[int, int], evidence: Sequence[Ev
 def _citation(number: int, passage: Passage, text: str) -> Citation:
     hit, message = passage.hit, passage.message
     return Citation(
-        number,
-        hit["record_id"],
-        hit["source_id"],
-        hit["stored"],
-        hit["node_path"],
-        hit["title"],
-        hit["file_id"],
-        message.seq if message else None,
-        message.external_id if message else None,
-        passage.section,
-        message.author if message else None,
-        message.voice if message else None,
-        hit["origin"],
-        passage.occurred_at,
-        text,
+        number=number,
+        record_id=hit.record_id,
+        source_id=hit.source_id,
+        stored=hit.stored,
+        node_path=hit.node_path,
+        title=hit.title,
+        file_id=hit.file_id,
+        seq=message.seq if message else None,
+        external_id=message.external_id if message else None,
+        section=passage.section,
+        author=message.author if message else None,
+        voice=message.voice if message else None,
+        origin=hit.origin,
+        occurred_at=passage.occurred_at,
+        text=text,
     )

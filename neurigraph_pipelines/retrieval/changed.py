@@ -37,7 +37,7 @@ _MOST_KEPT = 100_000
 _QUERIES = statements("verdicts")
 
 
-def notes_of(context: Context, quoted: Iterable[tuple[str, int]], without: Collection[UUID] = ()) -> list[str]:
+def notes_of(context: Context, quoted: Iterable[tuple[UUID, int]], without: Collection[UUID] = ()) -> list[str]:
     """Return a sentence for each conflict of what some messages state; none if a defect ends that.
 
     Args:
@@ -62,7 +62,7 @@ def newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:
     if not first or not _may_conflict(context, first):
         return found
     messages, notes = list(found.messages), list(found.notes)
-    for row in _conflicts(context, first):
+    for row in _conflicts(context, [(UUID(record_id), seq) for record_id, seq in first]):
         notes += [_note(row)] if with_notes else []
         _bring_together(messages, row)
     return replace(found, messages=tuple(messages), notes=tuple(notes))
@@ -103,12 +103,12 @@ def _may_conflict(context: Context, messages: Iterable[tuple[str, int]]) -> bool
     )
 
 
-def _conflicts(context: Context, quoted: Iterable[tuple[str, int]]) -> list[dict[str, Any]]:
+def _conflicts(context: Context, quoted: Iterable[tuple[UUID, int]]) -> list[dict[str, Any]]:
     places = list(dict.fromkeys(quoted))
     if not places:
         return []
     values = {
-        "record_ids": [UUID(record_id) for record_id, _ in places],
+        "record_ids": [record_id for record_id, _ in places],
         "messages": [message for _, message in places],
         "least": SURE,
         "most": MOST,

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
@@ -23,11 +22,12 @@ from neurigraph_pipelines.model.sources import shown_details
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, file_of_record, open_in_files, open_messages
 from neurigraph_pipelines.retrieval.query.find import WORDS_ALONE
-from neurigraph_pipelines.retrieval.query.present import key_of
-from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, Answer, Question
+from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.views.search import Found, Hit, MessageHit
+from neurigraph_pipelines.views.sources import ShownDetails
 
 THRESHOLD = 0.1
 """Least score of a document and of a chunk. Scores lie between 0 and 1 and compare within one answer only."""
@@ -86,12 +86,12 @@ class FoundDocument:
         content: Its text, if that was asked for.
     """
 
-    document_id: str
+    document_id: UUID
     title: str | None
     summary: str | None
     score: float
     occurred_at: datetime
-    details: Mapping[str, Any]
+    details: ShownDetails
     chunks: Sequence[Chunk] = ()
     content: str | None = None
 
@@ -130,18 +130,18 @@ class Wanted:
 class _Group:
     """What was found of one source: its hits, and its messages with their scores by record."""
 
-    hits: list[dict[str, Any]] = field(default_factory=list)
-    messages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    hits: list[Hit] = field(default_factory=list)
+    messages: dict[UUID, list[MessageHit]] = field(default_factory=dict)
 
     @property
     def score(self) -> float:
         """The score of the best of it, from 0 to 1."""
-        found = [*self.hits, *(one for each in self.messages.values() for one in each)]
-        return min(1.0, max(0.0, *(float(one["score"]) for one in found)))
+        found: list[Hit | MessageHit] = [*self.hits, *(one for each in self.messages.values() for one in each)]
+        return min(1.0, max(0.0, *(one.score for one in found)))
 
-    def scores_of(self, hit: Mapping[str, Any]) -> dict[int, float]:
+    def scores_of(self, hit: Hit) -> dict[int, float]:
         """Return the scores of the messages of a hit that chunks are made of, by their numbers."""
-        return {one["seq"]: one["score"] for one in self.messages.get(key_of(hit), ())[:_PER_DOCUMENT]}
+        return {one.seq: one.score for one in self.messages.get(hit.key, ())[:_PER_DOCUMENT]}
 
 
 @measured("search.documents")
@@ -156,7 +156,8 @@ def search_documents(context: Context, wanted: Wanted) -> FoundDocuments:
     scope = None
     if wanted.document_ids is not None:
         scope = tuple(records_of(context, wanted.document_ids))
-    found = Answer()
+    notes: list[str] = []
+    groups: list[_Group] = []
     if scope is None or scope:
         asked = Question(
             wanted.query,
@@ -165,10 +166,11 @@ def search_documents(context: Context, wanted: Wanted) -> FoundDocuments:
             record_ids=scope or (),
         )
         found = search(context.using(reranker=None), asked)
-    notes = list(found.notes)
+        notes += found.notes
+        groups = _groups(found, wanted.document_ids)
     now = datetime.now(UTC)
     best = sorted(
-        ((_with_age(wanted, group, now), group) for group in _groups(found, wanted.document_ids)),
+        ((_with_age(wanted, group, now), group) for group in groups),
         key=lambda one: -one[0],
     )
     chosen = [one for one in best if one[0] >= wanted.threshold][: wanted.limit]
@@ -211,24 +213,23 @@ def full_text(context: Context, kind: str, record_ids: Iterable[UUID], lost: lis
     return _separator(kind).join(lines)
 
 
-def _groups(found: Answer, document_ids: Collection[UUID] | None) -> list[_Group]:
+def _groups(found: Found, document_ids: Collection[UUID] | None) -> list[_Group]:
     """Return what was found, by source; messages count with their records."""
-    allowed = None if document_ids is None else {str(one) for one in document_ids}
-    groups: dict[str, _Group] = {}
-    source_of: dict[str, str] = {}
+    groups: dict[UUID, _Group] = {}
+    source_of: dict[UUID, UUID] = {}
     for hit in found.hits:
-        if allowed is None or hit["source_id"] in allowed:
-            source_of[key_of(hit)] = hit["source_id"]
-            groups.setdefault(hit["source_id"], _Group()).hits.append(hit)
+        if document_ids is None or hit.source_id in document_ids:
+            source_of[hit.key] = hit.source_id
+            groups.setdefault(hit.source_id, _Group()).hits.append(hit)
     for message in found.messages:
-        if (source_id := source_of.get(key_of(message))) is not None:
-            groups[source_id].messages.setdefault(key_of(message), []).append(message)
+        if (source_id := source_of.get(message.key)) is not None:
+            groups[source_id].messages.setdefault(message.key, []).append(message)
     return list(groups.values())
 
 
 def _with_age(wanted: Wanted, group: _Group, now: datetime) -> float:
     """Return the score of a document with that of its age, ``exp(-age / half life)``."""
-    days = max(0.0, (now - datetime.fromisoformat(group.hits[0]["occurred_at"])).total_seconds() / 86_400)
+    days = max(0.0, (now - group.hits[0].occurred_at).total_seconds() / 86_400)
     fresh = math.exp(-days / wanted.half_life_days)
     return (1 - wanted.recency) * group.score + wanted.recency * fresh
 
@@ -236,10 +237,10 @@ def _with_age(wanted: Wanted, group: _Group, now: datetime) -> float:
 def _places_of(groups: Iterable[_Group]) -> dict[UUID, list[int]]:
     """Return the numbers of the messages that the chunks of some documents need, by the file that they are in."""
     return {
-        UUID(hit["file_id"]): _with_gaps(sorted(found))
+        hit.file_id: _with_gaps(sorted(found))
         for group in groups
         for hit in group.hits
-        if hit["stored"] and (found := group.scores_of(hit))
+        if hit.file_id is not None and (found := group.scores_of(hit))
     }
 
 
@@ -249,40 +250,39 @@ def _document(
     hit = group.hits[0]
     chunks = sorted(_chunks(context, wanted, group, read, notes), key=lambda one: -one.score)
     found = FoundDocument(
-        hit["source_id"],
-        hit["title"],
-        hit["summary"],
+        hit.source_id,
+        hit.title,
+        hit.summary,
         round(score, 6),
-        datetime.fromisoformat(hit["occurred_at"]),
-        hit["origin"]["source"],
+        hit.occurred_at,
+        hit.origin.source,
         [one for one in chunks if one.score >= wanted.threshold][:MOST_CHUNKS],
     )
     if not wanted.with_content:
         return found
     try:
-        return replace(
-            found, content=full_text(context, hit["source_kind"], records_of(context, [UUID(hit["source_id"])]), notes)
-        )
+        records = records_of(context, [hit.source_id])
+        return replace(found, content=full_text(context, hit.source_kind, records, notes))
     except StorageError:
-        notes.append(f"The file of {hit['title']!r} could not be read.")
+        notes.append(f"The file of {hit.title!r} could not be read.")
         return found
 
 
 def _chunks(context: Context, wanted: Wanted, group: _Group, read: _Read, notes: list[str]) -> Iterator[Chunk]:
     """Yield the chunks of a document: found messages that lie beside each other, with those between them."""
-    kind = group.hits[0]["source_kind"]
+    kind = group.hits[0].source_kind
     for hit in group.hits:
         scores = group.scores_of(hit)
         if not scores:
             continue
-        if hit["stored"]:
-            opened = read[UUID(hit["file_id"])]
+        if hit.file_id is not None:
+            opened = read[hit.file_id]
             if isinstance(opened, StorageError):
-                notes.append(f"The file of {hit['title']!r} could not be read.")
+                notes.append(f"The file of {hit.title!r} could not be read.")
                 continue
             texts = {one.seq: _spoken(kind, one) for one in opened}
         else:
-            texts = {one["seq"]: one["content"] for one in group.messages[key_of(hit)][:_PER_DOCUMENT]}
+            texts = {one.seq: one.content or "" for one in group.messages[hit.key][:_PER_DOCUMENT]}
         yield from _joined(context, wanted.query, texts, scores, _separator(kind))
 
 
@@ -365,7 +365,7 @@ def _recent(context: Context, wanted: Wanted) -> list[FoundDocument]:
     return [
         FoundDocument(
             *(row["source_id"], row["title"], None, 0.0, row["occurred_at"]),
-            shown_details(row["kind"], row["details"]),
+            ShownDetails.model_validate(shown_details(row["kind"], row["details"])),
         )
         for row in rows
     ]

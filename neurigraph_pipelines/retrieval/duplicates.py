@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.retrieval.query.facts import RankedFact, show_facts
 from neurigraph_pipelines.retrieval.query.find import find
+from neurigraph_pipelines.retrieval.query.hits import message_hit
 from neurigraph_pipelines.retrieval.query.parse import parse
-from neurigraph_pipelines.retrieval.query.present import shown_message
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.views.facts import FoundFact
+from neurigraph_pipelines.views.search import Duplicates
 
 SIMILAR = 0.6
 """Share of the words of two statements, of those that either has, from which they may say the same."""
@@ -27,19 +26,6 @@ MAX_DUPLICATES = 50
 _FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
 _NEGATION = re.compile(r"\b(?:not?|never|none|cannot|kein\w{0,2}|nicht|nie|nunca|jamais|ne|pas)\b|n['’]t\b", re.I)
 _QUERIES = statements("fact_search")
-
-
-@dataclass(frozen=True, slots=True)
-class Duplicates:
-    """What says the same, as plain values in the shape of the HTTP API.
-
-    Attributes:
-        facts: Those of the same words first, with 1 as ``score``, then those from ``SIMILAR`` on.
-        messages: Those of the same words.
-    """
-
-    facts: list[FoundFact]
-    messages: list[dict[str, Any]]
 
 
 def find_duplicates(context: Context, text: str, limit: int = 10) -> Duplicates:
@@ -67,8 +53,9 @@ def find_duplicates(context: Context, text: str, limit: int = 10) -> Duplicates:
     ]
     key = statement_key(text)
     return Duplicates(
-        [*exact, *sorted(near, key=lambda one: -one.score)][:limit],
-        [shown_message(one) for one in found.messages if key is not None and one.statement == key],
+        facts=[*exact, *sorted(near, key=lambda one: -one.score)][:limit],
+        messages=[message_hit(one) for one in found.messages if key is not None and one.statement == key],
+        threshold=SIMILAR,
     )
 
 

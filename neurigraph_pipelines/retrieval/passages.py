@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.model import Evidence, Voice, speaker_called
@@ -15,6 +14,7 @@ from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import StorageError
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_in_files
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.views.search import Hit
 
 ASKS = ("?", "？")
 """How a message that asks ends."""
@@ -24,7 +24,7 @@ ASKS = ("?", "？")
 class Passage:
     """A message that was read, cut to what a model is given, with the hit that led to it."""
 
-    hit: dict[str, Any]
+    hit: Hit
     text: str
     occurred_at: datetime
     message: OpenedMessage | None = None
@@ -33,10 +33,10 @@ class Passage:
     def as_evidence(self, before: str = "") -> Evidence:
         """Return it as a language model sees it, with the message before it."""
         if self.message is None:
-            return Evidence(self.text, "summary", self.occurred_at, self.hit["title"])
+            return Evidence(self.text, "summary", self.occurred_at, self.hit.title)
         voice = self.message.voice
         speaker = speaker_called(self.message.author, voice, self.message.role.value)
-        return Evidence(self.text, speaker, self.occurred_at, self.hit["title"], voice, before)
+        return Evidence(self.text, speaker, self.occurred_at, self.hit.title, voice, before)
 
 
 def with_replies(context: Context, question: Question, passages: Sequence[Passage]) -> list[Passage]:
@@ -45,12 +45,12 @@ def with_replies(context: Context, question: Question, passages: Sequence[Passag
     The replies are looked up together, under the rights of the caller. A reply that the question's own filters would
     leave out is left out, and so is one that cannot be read: the question stands alone then.
     """
-    read = {(one.hit["record_id"], one.message.seq) for one in passages if one.message}
+    read = {(one.hit.record_id, one.message.seq) for one in passages if one.message}
     wanted: dict[UUID, list[int]] = {}
     for one in passages:
         if one.message and one.message.file_id and _asks(one) and question.speaker is None:
             following = one.message.seq + 1
-            if (one.hit["record_id"], following) not in read:
+            if (one.hit.record_id, following) not in read:
                 wanted.setdefault(one.message.file_id, []).append(following)
     if not wanted:
         return list(passages)
@@ -76,21 +76,21 @@ def _asks(one: Passage) -> bool:
 
 def _may_be_shown(one: Passage, reply: OpenedMessage, question: Question) -> bool:
     """Return whether a reply has words, is within the times that a question asks for, and is no answer of a chat."""
-    is_answer = reply.voice is Voice.ASSISTANT and one.hit["origin"]["source"]["origin"] == CHAT_ORIGIN
+    is_answer = reply.voice is Voice.ASSISTANT and one.hit.origin.source.origin == CHAT_ORIGIN
     is_late = question.occurred_before is not None and reply.occurred_at >= question.occurred_before
     is_early = question.occurred_after is not None and reply.occurred_at < question.occurred_after
     return bool(reply.text.strip()) and not (is_answer or is_late or is_early)
 
 
-def places_of(passages: Iterable[Passage]) -> list[tuple[str, int]]:
+def places_of(passages: Iterable[Passage]) -> list[tuple[UUID, int]]:
     """Return the records of stored messages, with the numbers of the messages."""
-    return [(one.hit["record_id"], one.message.seq) for one in passages if one.message and one.hit["stored"]]
+    return [(one.hit.record_id, one.message.seq) for one in passages if one.message and one.hit.record_id]
 
 
 def in_context(passages: Sequence[Passage]) -> list[Evidence]:
     """Return passages as evidence, each with the message before it where that was found, too."""
-    texts = {(one.hit["source_id"], one.message.seq): one.text for one in passages if one.message}
+    texts = {(one.hit.source_id, one.message.seq): one.text for one in passages if one.message}
     return [
-        one.as_evidence(texts.get((one.hit["source_id"], one.message.seq - 1), "") if one.message else "")
+        one.as_evidence(texts.get((one.hit.source_id, one.message.seq - 1), "") if one.message else "")
         for one in passages
     ]

@@ -12,28 +12,28 @@ from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import NotFoundError, StorageError
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
-from neurigraph_pipelines.retrieval.query.question import Answer
 from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.views.search import Found
 
 
-def best_quotes(context: Context, query: str, found: Answer, characters: int) -> dict[str, OpenedMessage]:
+def best_quotes(context: Context, query: str, found: Found, characters: int) -> dict[UUID, OpenedMessage]:
     """Return the best message of each hit by record, cut to the part that the question is about.
 
     Only the bytes of these messages are read, and a dormant file stays dormant. A hit without messages, or whose file
     cannot be read, has no quote.
     """
-    best: dict[str, int] = {}
+    best: dict[UUID, int] = {}
     for message in found.messages:
-        best.setdefault(message["record_id"], message["seq"])
+        best.setdefault(message.key, message.seq)
     lexer = lexer_of(context.settings.language)
     asked = asked_words(query, lexer)
     quotes = {}
     for hit in found.hits:
-        seq, file_id = best.get(hit["record_id"]), hit["file_id"]
-        if seq is None or file_id is None:
+        seq = best.get(hit.key)
+        if seq is None or hit.file_id is None:
             continue
         with suppress(StorageError, NotFoundError):
-            opened = enriched("quotes", partial(open_messages, context, UUID(file_id), [seq]), list[OpenedMessage])
+            opened = enriched("quotes", partial(open_messages, context, hit.file_id, [seq]), list[OpenedMessage])
             for one in opened:
-                quotes[hit["record_id"]] = replace(one, text=excerpt(one.text, asked, lexer, characters))
+                quotes[hit.key] = replace(one, text=excerpt(one.text, asked, lexer, characters))
     return quotes

@@ -131,9 +131,9 @@ def test_every_id_of_another_user(source: Source, installation: Installation, ex
             search(installation.acting_for(claims).using(embedder=WordEmbedder()), asked)
             for claims in (source.claims, intruder)
         ]
-        mine, others = (sorted((hit["title"], hit["score"]) for hit in answer.hits) for answer in answers)
+        mine, others = (sorted((hit.title, hit.score) for hit in answer.hits) for answer in answers)
         assert mine == others  # equal scores are ordered by id
-        ids = [{str(hit["record_id"] or hit["source_id"]) for hit in answer.hits} for answer in answers]
+        ids = [{str(hit.record_id or hit.source_id) for hit in answer.hits} for answer in answers]
         assert not ids[0] & ids[1]
     assert not verify(installation.context).findings
     assert not audit_objects(installation.context).orphans

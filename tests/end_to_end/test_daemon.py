@@ -96,8 +96,8 @@ def test_daemon_stores_ended_sources(embedded: Installation, tmp_path: Path) -> 
             embedded.acting_for(Claims.of_user(user.user_id)),
             Question("Which gutters does the boathouse get?"),
         )
-        assert answer.hits[0]["source_external_id"] == "boathouse"
-        assert answer.messages[0]["external_id"] in {"0", "1"}
+        assert answer.hits[0].source_external_id == "boathouse"
+        assert answer.messages[0].external_id in {"0", "1"}
         run_id = _assert_the_ui_tells(stack)
         _assert_a_person_sees(stack, run_id, tmp_path)
         with urllib.request.urlopen(f"{stack.api.url}/healthz", timeout=10) as response:

@@ -19,8 +19,9 @@ from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
 from neurigraph_pipelines.retrieval.open import open_file
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import WordEmbedder, converse, evidence, ingest, plain_context, schemas_of
 from tests.support.shared_graph import SECRET_WORDS, SharedGraph, new_shared_graph
@@ -54,7 +55,7 @@ def seen(graph: SharedGraph, claims: Claims) -> set[str]:
     return {path for path, node_id in ids.items() if node_id in listed}
 
 
-def asked(graph: SharedGraph, claims: Claims, query: str, **more: Any) -> Answer:
+def asked(graph: SharedGraph, claims: Claims, query: str, **more: Any) -> Found:
     here = graph.installation
     return search(here.acting_for(claims).using(embedder=WordEmbedder()), Question(query, explain=True, **more))
 
@@ -217,10 +218,10 @@ def test_hidden_node_names_stay_hidden(graph: SharedGraph) -> None:
 def test_search_finds_only_open_nodes(quiet: SharedGraph) -> None:
     for query in ("contract with Acme", *SECRET_WORDS, "Dave", "Marketing campaign", "Family"):
         answer = asked(quiet, quiet.personas, query, limit=50)
-        assert {hit["node_path"] for hit in answer.hits} <= {"Legal", "Legal/Contracts"}
+        assert {hit.node_path for hit in answer.hits} <= {"Legal", "Legal/Contracts"}
         assert not any(word in repr(answer.hits) for word in SECRET_WORDS)
-        assert {anchor["node_path"] for anchor in answer.anchors} <= {"Legal", "Legal/Contracts"}
-    assert asked(quiet, quiet.personas, "contract with Acme").hits[0]["node_path"] == "Legal/Contracts"
+        assert {anchor.node_path for anchor in answer.anchors} <= {"Legal", "Legal/Contracts"}
+    assert asked(quiet, quiet.personas, "contract with Acme").hits[0].node_path == "Legal/Contracts"
     for path in ("Family/Dave", "Work"):  # beside, and above
         with pytest.raises(NotFoundError):
             asked(quiet, quiet.personas, "trout", node_id=quiet.node(path))
@@ -251,8 +252,8 @@ def test_hidden_names_displace_no_open_name(graph: SharedGraph) -> None:
             [graph.node("Family/Dave")],
         )
     owners = asked(graph, graph.owners, "contr").anchors
-    assert [anchor["node_path"].rpartition("/")[2] for anchor in owners if anchor["reason"] == "name"] == ["Dave"]
-    anchors = {anchor["node_path"]: anchor["reason"] for anchor in asked(graph, graph.personas, "contr").anchors}
+    assert [anchor.node_path.rpartition("/")[2] for anchor in owners if anchor.reason == "name"] == ["Dave"]
+    anchors = {anchor.node_path: anchor.reason for anchor in asked(graph, graph.personas, "contr").anchors}
     assert anchors["Legal/Contracts"] == "name"
 
 

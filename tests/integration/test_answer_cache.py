@@ -13,8 +13,9 @@ from psycopg import sql
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.index.caches import Cache
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, schemas_of
 
@@ -40,7 +41,7 @@ class Asker:
         converse(self.here, self.claims, *contents)
         ingest(plain_context(self.here), self.user)
 
-    def ask(self, text: str = "boat", claims: Claims | None = None, **more: Any) -> Answer:
+    def ask(self, text: str = "boat", claims: Claims | None = None, **more: Any) -> Found:
         asked = Question(text, limit=50, **more)
         return search(self.here.acting_for(claims or self.claims).using(embedder=self.embedder), asked)
 
@@ -69,7 +70,7 @@ def test_answer_is_cached(asker: Asker) -> None:
 
 def test_cache_key_holds_question_claims_and_settings(asker: Asker) -> None:
     asker.ask()
-    others: tuple[Callable[[], Answer], ...] = (
+    others: tuple[Callable[[], Found], ...] = (
         lambda: asker.ask("oil"),
         lambda: asker.ask(explain=True),
         lambda: asker.ask(speaker="Dave"),
@@ -181,7 +182,7 @@ def in_title(asker: Asker, title: str) -> tuple[Asker, sql.Composed]:
 
 
 def shown(asker: Asker) -> set[str]:
-    return {hit["title"] for hit in asker.ask().hits}
+    return {hit.title for hit in asker.ask().hits}
 
 
 def test_concurrent_writes_give_no_stale_answer(asker: Asker) -> None:
@@ -205,7 +206,7 @@ def test_concurrent_writes_give_no_stale_answer(asker: Asker) -> None:
         reader.here, reader.embedder, reader.user, reader.claims = here, CountingEmbedder(), asker.user, asker.claims
         while not done.is_set():
             before = written[0]
-            titles = [hit["title"] for hit in reader.ask().hits]
+            titles = [hit.title for hit in reader.ask().hits]
             if before and int(titles[0]) < before:
                 stale.append((titles[0], before))
 

@@ -20,9 +20,11 @@ import pytest
 
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.ask import NOTHING_FOUND, Reply, ask
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.ask import NOTHING_FOUND, ask
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.answers import Reply
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.memories import ingest, new_user
@@ -45,7 +47,7 @@ class Memory:
     here: Installation
     claims: Claims
 
-    def find(self, query: str) -> Answer:
+    def find(self, query: str) -> Found:
         here = self.here
         return search(here.acting_for(self.claims), Question(query), asked_at=ASKED_AT)
 
@@ -69,13 +71,13 @@ def rankings(memory: Memory, pytestconfig: pytest.Config) -> dict[str, dict[str,
     found = {}
     for question in ANSWERABLE:
         answer = memory.find(question["question"])
-        sources = {hit["record_id"]: hit["source_external_id"] for hit in answer.hits}
+        sources = {hit.record_id: hit.source_external_id for hit in answer.hits}
         found[question["question"]] = {
-            "records": list(dict.fromkeys(hit["source_external_id"] for hit in answer.hits))[:FIRST_RECORDS],
+            "records": list(dict.fromkeys(str(hit.source_external_id) for hit in answer.hits))[:FIRST_RECORDS],
             "messages": [
-                f"{sources[message['record_id']]}/{message['external_id']}"
+                f"{sources[message.record_id]}/{message.external_id}"
                 for message in answer.messages
-                if message["record_id"] in sources
+                if message.record_id in sources
             ][:FIRST_MESSAGES],
         }
     if pytestconfig.getoption("--write-rankings"):
@@ -169,6 +171,6 @@ def test_sentence_of_a_real_meeting_is_found(shared_installation: Installation, 
     for query in queries:
         spans = [range(int(first), int(last) + 1) for first, last in query["relevant_text_span"]]
         answer = Memory(here, claims).find(query["query"])
-        ids = [int(message["external_id"]) for message in answer.messages[:FIRST_MESSAGES]]
+        ids = [int(message.external_id or 0) for message in answer.messages[:FIRST_MESSAGES]]
         found += any(number in span for number in ids for span in spans)
     assert found >= 0.6 * len(queries)

@@ -18,8 +18,8 @@ from neurigraph_pipelines.retrieval.query import (
     find,
     found,
     gathering,
+    hits,
     parse,
-    present,
     rationale,
     search,
     signals,
@@ -64,9 +64,9 @@ OWN_STEPS = [
     (restating._Said, "adds_nothing"),
     (log, "_is_due"),
     (log, "retention_of"),
-    (present, "_period"),
-    (present, "_anchor"),
-    (rationale.Rationale, "shown"),
+    (hits, "_period"),
+    (hits, "_anchor"),
+    (rationale, "_name"),
     (signals, "nearness_to_periods"),
     (found, "_times_said"),
     (Lexer, "lexemes"),
@@ -117,7 +117,7 @@ def test_defect_keeps_no_answer_from_being_given(
     monkeypatch.setattr(place, function, defect)
     query = f"{QUESTION} {function}"  # no answer is cached
     found = search.search(context, Question(query, explain=True, include_facts=True))
-    assert any("quince" in hit["summary"] for hit in found.hits)
+    assert any("quince" in hit.summary for hit in found.hits)
     reply = asking.ask(context, Question(query))
     assert reply.found
     assert "quince" in reply.answer

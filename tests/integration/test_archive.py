@@ -20,6 +20,7 @@ from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_re
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.retention import Archived
+from neurigraph_pipelines.views.search import Hit
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.hidden_memories import POISON, context, derived, hidden_records, through_all_doors, traces
 from tests.support.memories import ingest, plain_context, rows, stored
@@ -38,7 +39,7 @@ def note(graph: SharedGraph, text: str, tier: Tier | None, **options: Any) -> UU
     return record.record_id
 
 
-def ask(graph: SharedGraph, claims: Claims, query: str) -> list[dict[str, Any]]:
+def ask(graph: SharedGraph, claims: Claims, query: str) -> list[Hit]:
     """Search as a caller, and wait until its accesses are counted."""
     hits = search(context(graph, claims), Question(query)).hits
     graph.installation.database.wait_for_background()
@@ -87,8 +88,7 @@ def assert_accesses_extend(graph: SharedGraph, record_id: UUID) -> None:
     grant = graph.grant("Poisonfarm", "Accountant")
     (theirs,) = ask(graph, graph.third_party("Accountant"), "zyxgrub")
     assert kept(graph, record_id)["access_count"] == 3, "another asker in the same hour"
-    granted = second["granted_until"].astimezone(UTC).isoformat()
-    assert (theirs["expires_at"], theirs["expiry_reason"]) == (granted, None), "others learn of no access"
+    assert (theirs.expires_at, theirs.expiry_reason) == (second["granted_until"], None), "others learn of no access"
     graph.revoke(grant)
     assert {
         one.tier
@@ -101,8 +101,8 @@ def assert_accesses_extend(graph: SharedGraph, record_id: UUID) -> None:
 def test_a_short_life(graph: SharedGraph) -> None:
     here = graph.installation
     record_id = note(graph, "#Poisonfarm The zyxgrub of Mallory lies there. @Dave:bribery", Tier.SHORT)
-    (hit,) = [one for one in ask(graph, graph.owners, "zyxgrub") if one["record_id"] == str(record_id)]
-    assert (hit["tier"], hit["expiry_reason"]) == ("short", retention.ASKED_FOR)
+    (hit,) = [one for one in ask(graph, graph.owners, "zyxgrub") if one.record_id == record_id]
+    assert (hit.tier, hit.expiry_reason) == ("short", retention.ASKED_FOR)
     assert_accesses_extend(graph, record_id)
     before, definition = derived(graph), _definition(graph, "Poisonfarm")
 

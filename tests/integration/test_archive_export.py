@@ -16,7 +16,7 @@ from tests.support.memories import converse, ingest, new_user, plain_context, st
 
 def found(here: Installation, claims: Claims) -> set[str]:
     asked = search(plain_context(here).acting_for(claims), Question("walnut desk", limit=10))
-    return {hit["record_id"] for hit in asked.hits}
+    return {str(hit.record_id) for hit in asked.hits}
 
 
 def test_archived_memory_is_exported_and_restored(

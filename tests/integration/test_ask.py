@@ -13,8 +13,9 @@ from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.model import Evidence, Statement, StoredObject
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, ProviderError, TransientError
 from neurigraph_pipelines.model.ports import ObjectStore
-from neurigraph_pipelines.retrieval.ask import CHANGED, CITED_CHARACTERS, EVIDENCE_CHARACTERS, NOTHING_FOUND, Reply, ask
+from neurigraph_pipelines.retrieval.ask import CHANGED, CITED_CHARACTERS, EVIDENCE_CHARACTERS, NOTHING_FOUND, ask
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.language_model import OfflineLanguageModel
 from resources.providers.retries import ProviderClient

@@ -13,8 +13,9 @@ from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.retrieval import changed
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.index.caches import caches_of
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import call_over_http, owners_key, text_of
 from tests.support.api_server import serving
@@ -50,7 +51,7 @@ def _told(people: People) -> list[tuple[UUID, UUID]]:
     return told
 
 
-def _found(people: People, claims: Claims) -> Answer:
+def _found(people: People, claims: Claims) -> Found:
     return search(people.context.acting_for(claims), _ABOUT_THE_FIRST)
 
 
@@ -67,8 +68,8 @@ def test_newer_statement_comes_first_with_both_in_a_note(people: People) -> None
     (_, earlier), (_, later) = _told(people)
     assert people.reconcile().flagged == 1
     found = _found(people, people.claims)
-    assert [one["record_id"] for one in found.messages] == [str(later), str(earlier)]
-    assert found.messages[0]["score"] < found.messages[1]["score"]  # it took the place of the better one
+    assert [one.record_id for one in found.messages] == [later, earlier]
+    assert found.messages[0].score < found.messages[1].score  # it took the place of the better one
     assert found.notes == [_NOTE]
     assert ask(people.context.acting_for(people.claims), _ABOUT_THE_FIRST).notes.count(_NOTE) == 1
 
@@ -80,7 +81,7 @@ def test_one_who_sees_one_side_learns_nothing_of_the_other(people: People) -> No
     assert _found(people, butler).notes == [_NOTE]
     set_privacy(people.here.database, people.claims, source_id, Privacy.PRIVATE)
     hidden = _found(people, butler)
-    assert [one["record_id"] for one in hidden.messages] == [str(told[0][1])]
+    assert [one.record_id for one in hidden.messages] == [told[0][1]]
     assert str(later) not in str(hidden)
     assert hidden.notes == []
 

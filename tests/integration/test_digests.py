@@ -276,9 +276,7 @@ def test_searches_read_no_digest(graph: DigestedGraph) -> None:
     assert len(graph.seen()) == WINDOWS
     after = search(graph.context, question)
     assert "ylophone" not in str(after)
-    assert [(hit["record_id"], hit["score"]) for hit in after.hits] == [
-        (hit["record_id"], hit["score"]) for hit in before.hits
-    ]
+    assert [(hit.record_id, hit.score) for hit in after.hits] == [(hit.record_id, hit.score) for hit in before.hits]
 
 
 def test_a_persona_asks_for_a_digest(graph: DigestedGraph) -> None:

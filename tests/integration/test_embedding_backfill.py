@@ -23,6 +23,7 @@ from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vect
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import environment
+from tests.support.memories import explained
 from tests.support.vectors import (
     NamedEmbedder,
     UnreachableEmbedder,
@@ -89,21 +90,21 @@ def assert_dense(installation: Installation, user: User, embedder: NamedEmbedder
     """Every dense component of an answer is the cosine of vectors of this one model."""
     answer = ask(installation, embedder, user, query)
     asked = to_record_vector(embedder.embed([query])[0])
-    summaries = {str(row["record_id"]): row["summary"] for row in records_of(installation, user)}
+    summaries = {row["record_id"]: row["summary"] for row in records_of(installation, user)}
     assert len(answer.hits) == len(summaries)
     assert answer.notes == []
     for hit in answer.hits:
-        expected = float(asked @ to_record_vector(embedder.embed([summaries[hit["record_id"]]])[0]))
-        assert hit["explain"]["summary_dense"] == pytest.approx(expected, abs=SAME)
-    assert max(message["explain"]["dense"] for message in answer.messages) == 1.0
+        expected = float(asked @ to_record_vector(embedder.embed([summaries[hit.key]])[0]))
+        assert explained(hit)["summary_dense"] == pytest.approx(expected, abs=SAME)
+    assert max(explained(message)["dense"] for message in answer.messages) == 1.0
 
 
 def assert_words_alone(installation: Installation, user: User, embedder: NamedEmbedder) -> None:
     answer = ask(installation, embedder, user, "copper gutters")
-    assert answer.hits[0]["summary"].find("copper") >= 0, "words find it all the same"
-    assert all(hit["explain"]["summary_dense"] is None for hit in answer.hits)
-    assert all(m["explain"]["dense"] == 0 == m["explain"]["window_dense"] for m in answer.messages)
-    assert all(anchor["reason"] != "centroid" or anchor["score"] == 0 for anchor in answer.anchors)
+    assert answer.hits[0].summary.find("copper") >= 0, "words find it all the same"
+    assert all(explained(hit)["summary_dense"] is None for hit in answer.hits)
+    assert all(explained(m)["dense"] == 0 == explained(m)["window_dense"] for m in answer.messages)
+    assert all(anchor.reason != "centroid" or anchor.score == 0 for anchor in answer.anchors)
     assert "words alone" in answer.notes[0]
 
 
@@ -227,10 +228,10 @@ def test_records_stored_during_backfill(installation: Installation, user: User) 
     assert not by_new.pending_embedding
     assert not by_old.pending_embedding
     old = ask(installation, OLD, user, "a walnut tree")
-    dense = {hit["record_id"]: hit["explain"]["summary_dense"] for hit in old.hits}
-    assert dense[str(by_new.record_id)] is None, "a vector of the new model, not compared with a question of the old"
-    assert dense[str(by_old.record_id)] is not None
-    assert old.hits[0]["record_id"] == str(by_new.record_id), "found by its words"
+    dense = {hit.record_id: explained(hit)["summary_dense"] for hit in old.hits}
+    assert dense[by_new.record_id] is None, "a vector of the new model, not compared with a question of the old"
+    assert dense[by_old.record_id] is not None
+    assert old.hits[0].record_id == by_new.record_id, "found by its words"
 
     run(installation)
     assert_dense(installation, user, NEW, "a rusty bell")
@@ -304,9 +305,9 @@ def test_concurrent_backfills_searches_and_commits(installation: Installation, u
                     answer = ask(installation, embedder, user, "We spoke about seven trout")
                     asked = embedder.embed(["We spoke about seven trout"])[0]
                     for hit in answer.hits:
-                        dense = hit["explain"]["summary_dense"]
+                        dense = explained(hit)["summary_dense"]
                         if dense is not None:
-                            expected = float(asked @ embedder.embed([hit["summary"]])[0])
+                            expected = float(asked @ embedder.embed([hit.summary])[0])
                             assert dense == pytest.approx(expected, abs=SAME)
         except BaseException as error:
             errors.append(error)

@@ -18,6 +18,7 @@ from resources.providers.retries import ProviderClient
 from tests.support.memories import (
     WordEmbedder,
     converse,
+    explained,
     ingest,
     node_rows,
     rows,
@@ -45,8 +46,8 @@ def test_records_without_vectors_are_found_by_word(
     assert (node["record_count"], node["embedded_count"], node["centroid"]) == (1, 0, None)
     for embedder in (WordEmbedder(), WordEmbedder(fault=TransientError("still down"))):
         answer = search(here.acting_for(claims).using(embedder=embedder), Question("walnut", explain=True))
-        assert answer.hits[0]["title"] == "#Work the walnut desk"
-        assert answer.hits[0]["explain"]["summary_dense"] is None
+        assert answer.hits[0].title == "#Work the walnut desk"
+        assert explained(answer.hits[0])["summary_dense"] is None
 
 
 def test_adapter_with_provider_down(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:

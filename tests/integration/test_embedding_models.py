@@ -44,7 +44,7 @@ def ask_and_open(graph: Graph, question: str) -> None:
     context = plain_context(here).using(settings=settings).acting_for(graph.claims)
     first = search(context, Question(question)).hits[0]
     here.database.wait_for_background()
-    open_file(context, file_of_record(here.database, graph.claims, first["record_id"]))
+    open_file(context, file_of_record(here.database, graph.claims, first.key))
     here.database.wait_for_background()
 
 

@@ -22,7 +22,7 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context
+from tests.support.memories import WordEmbedder, converse, explained, ingest, new_user, plain_context
 
 KEEL, MAST, SOUP = "#Boats The keel needs 12 bolts.", "#Boats The mast is of oak.", "#Food Oak soup is bad."
 
@@ -155,20 +155,20 @@ def test_lending_and_its_rationale(here: Installation) -> None:
     lending = acting.using(settings=here.settings.changed(fact_lending=True))
     question = Question("How many bolts does Ana say the keel needs?", explain=True, include_facts=True)
     plain, lent = search(acting, question), search(lending, question)
-    assert "fact" not in plain.messages[0]["explain"]
-    added = lent.messages[0]["explain"]["fact"]
+    assert "fact" not in explained(plain.messages[0])
+    added = explained(lent.messages[0])["fact"]
     assert 0 < added <= 0.1, "what a fact lends is bounded"
-    assert lent.messages[0]["score"] == pytest.approx(plain.messages[0]["score"] + added)
+    assert lent.messages[0].score == pytest.approx(plain.messages[0].score + added)
     assert plain.rationale is not None
-    assert plain.rationale["facts"] == []
+    assert plain.rationale.facts == []
     assert lent.rationale is not None
     assert lent.facts is not None
-    assert lent.rationale["facts"][0] == {"fact_id": str(lent.facts[0].fact_id), "lent": round(added, 6)}
-    names = {name["node_path"]: name["match"] for name in lent.rationale["names"]}
+    assert (lent.rationale.facts[0].fact_id, lent.rationale.facts[0].lent) == (lent.facts[0].fact_id, round(added, 6))
+    names = {name.node_path: name.match for name in lent.rationale.names}
     assert names[f"{user.slug}/Family/Ana"] == "exact"
-    edge = next(one for one in lent.rationale["edges"] if one["relation"] == "sister")
-    assert (edge["from_node_path"], edge["to_node_path"]) == (f"{user.slug}/Boats", f"{user.slug}/Family/Ana")
-    assert edge["evidence"][0]["stance"] == "asserts"
-    assert edge["evidence"][0]["record_id"] == next(
-        hit["record_id"] for hit in lent.hits if hit["node_path"] == f"{user.slug}/Boats"
+    edge = next(one for one in lent.rationale.edges if one.relation == "sister")
+    assert (edge.from_node_path, edge.to_node_path) == (f"{user.slug}/Boats", f"{user.slug}/Family/Ana")
+    assert edge.evidence[0].stance == "asserts"
+    assert edge.evidence[0].record_id == next(
+        hit.record_id for hit in lent.hits if hit.node_path == f"{user.slug}/Boats"
     )

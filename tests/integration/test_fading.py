@@ -99,7 +99,7 @@ def test_what_is_low_and_unneeded_fades(graph: SharedGraph) -> None:
     assert fading.wrongly_faded(here.context) == []
     shown = search(act, Question("plum", include_facts=True)).facts or []
     assert found["faded"]["fact_id"] not in {one.fact_id for one in shown}
-    assert [hit for hit in search(act, Question("plum faded")).hits if "faded" in hit["title"]], "its memory stays"
+    assert [hit for hit in search(act, Question("plum faded")).hits if "faded" in hit.title], "its memory stays"
     confirm(act, found["faded"]["fact_id"])
     assert facts(graph)["faded"]["status"] == "active"
     assert verify(act, user_id=graph.owner.user_id, read=False).findings == []

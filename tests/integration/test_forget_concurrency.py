@@ -96,7 +96,7 @@ def test_erasure_beside_other_work(installation: Installation) -> None:
         try:
             found = search(here.acting_for(claims).using(embedder=context.embedder), Question("hello mill"))
             for hit in found.hits:
-                file_id = file_of_record(here.database, claims, hit["record_id"])
+                file_id = file_of_record(here.database, claims, hit.key)
                 assert open_file(here.acting_for(claims), file_id).content
         except (NotFoundError, LostObjectError):  # it went at this moment
             pass

@@ -210,7 +210,7 @@ def test_stated_alias_is_learned(installation: Installation, bob: Claims, tmp_pa
     assert annabel.path == ("Family", "Annabel")
     assert annabel.aliases == ("Annie",)
     answer = search(installation.acting_for(bob), Question("And Annie?"))
-    assert (answer.anchors[0]["node_path"], answer.anchors[0]["reason"]) == ("bob/Family/Annabel", "name")
+    assert (answer.anchors[0].node_path, answer.anchors[0].reason) == ("bob/Family/Annabel", "name")
     tell(installation, bob, tmp_path, {"third": [(who, text.replace("Annabel", "Annie")) for who, text in sister]}, 2)
     store(installation)
     persons = [node.path for node in outline_of(installation, bob).nodes if node.kind is ConceptKind.PERSON]

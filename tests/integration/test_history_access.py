@@ -96,7 +96,7 @@ def test_hidden_origin_and_successor_are_omitted(shelf: Shelf) -> None:
     assert owners.at(move.w - MICROSECOND)["node_path"].endswith("Work/Marketing")
     question = Question("campaign")
     answer = search(personas.here.acting_for(graph.personas).using(embedder=personas.embedder), question)
-    assert str(personas.record_id) not in {hit["record_id"] for hit in answer.hits}
+    assert personas.record_id not in {hit.record_id for hit in answer.hits}
 
 
 def test_third_party_sees_no_history(shelf: Shelf) -> None:
@@ -119,5 +119,5 @@ def test_third_party_sees_no_history(shelf: Shelf) -> None:
     question = Question("campaign", at=delta.w - MICROSECOND)
     for claims, word in ((shelf.graph.owners, "Zanzibar"), (theirs.claims, "It begins in May.")):
         answer = search(theirs.here.acting_for(claims).using(embedder=theirs.embedder), question)
-        assert any(word in hit["summary"] for hit in answer.hits)
+        assert any(word in hit.summary for hit in answer.hits)
     assert "Zanzibar" not in str(answer.hits)

@@ -20,11 +20,12 @@ from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.changing_record import MICROSECOND, Memory
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, rows, stored
+from tests.support.memories import WordEmbedder, converse, explained, ingest, new_user, rows, stored
 from tests.support.vectors import NamedEmbedder
 
 Remember = Callable[[str], Memory]
@@ -48,12 +49,12 @@ def memory(remember: Remember) -> Memory:
     return remember("the walnut desk")
 
 
-def ask(memory: Memory, question: Question) -> Answer:
+def ask(memory: Memory, question: Question) -> Found:
     return search(memory.here.acting_for(memory.claims).using(embedder=memory.embedder), question)
 
 
 def found(memory: Memory, question: Question) -> list[str]:
-    return sorted(hit["title"] for hit in ask(memory, question).hits)
+    return sorted(hit.title for hit in ask(memory, question).hits)
 
 
 def centroid(memory: Memory) -> tuple[int, list[float]]:
@@ -73,8 +74,8 @@ def test_revised_record_is_found_by_new_words(memory: Memory, remember: Remember
     assert "ancora" in row["tsv"]
     assert "walnut" not in row["tsv"]
     best = ask(memory, Question("anchor chain", explain=True)).hits[0]
-    assert best["title"] == "Anchor"
-    assert best["explain"]["summary_dense"] > 0.9
+    assert best.title == "Anchor"
+    assert explained(best)["summary_dense"] > 0.9
     count, mean = centroid(memory)
     assert count == 2
     assert np.allclose(mean, (row["embedding"].to_numpy() + other["embedding"].to_numpy()) / 2, atol=1e-6)
@@ -109,7 +110,7 @@ def test_pending_record_is_embedded_as_revised(here: Installation, context: Cont
     assert memory.row()["embedding_pending"]
     heal_pending(context, user_id=user.user_id)
     assert memory.operations == ["embed", "revise", "create"]
-    assert ask(memory, Question("the anchor chain", explain=True)).hits[0]["explain"]["summary_dense"] > 0.9
+    assert explained(ask(memory, Question("the anchor chain", explain=True)).hits[0])["summary_dense"] > 0.9
 
 
 class RevisedMeanwhile(NamedEmbedder):
@@ -152,12 +153,12 @@ def test_superseded_record_is_not_searched(memory: Memory, remember: Remember) -
     assert (delta.operation, delta.before) == ("supersede", {"superseded_by": None})
     assert memory.at()["superseded_by"] == str(newer.record_id)
     answer = ask(memory, question)
-    assert [hit["record_id"] for hit in answer.hits] == [str(newer.record_id)]
-    assert {message["record_id"] for message in answer.messages} == {str(newer.record_id)}
-    assert "superseded" not in answer.hits[0]
+    assert [hit.record_id for hit in answer.hits] == [newer.record_id]
+    assert {message.record_id for message in answer.messages} == {newer.record_id}
+    assert answer.hits[0].superseded is None
 
     everything = replace(question, include_superseded=True)
-    assert {hit["title"]: hit["superseded"] for hit in ask(memory, everything).hits} == dict(
+    assert {hit.title: hit.superseded for hit in ask(memory, everything).hits} == dict(
         zip(desks, (False, True), strict=True)
     )
     assert found(memory, replace(question, at=delta.w - MICROSECOND)) == desks
@@ -169,7 +170,7 @@ def test_superseded_record_is_not_searched(memory: Memory, remember: Remember) -
     assert found(memory, replace(question, at=undone.w)) == desks
     assert found(memory, replace(question, at=undone.w - MICROSECOND)) == desks[:1]
     again = ask(memory, replace(everything, at=undone.w - MICROSECOND))
-    assert {hit["title"]: hit["superseded"] for hit in again.hits} == dict(zip(desks, (False, True), strict=True))
+    assert {hit.title: hit.superseded for hit in again.hits} == dict(zip(desks, (False, True), strict=True))
 
 
 def test_superseding_has_no_cycles(memory: Memory, remember: Remember) -> None:
@@ -217,8 +218,8 @@ def test_search_at_past_shows_old_text(memory: Memory) -> None:
     memory.revise(Revision(title="The anchor", summary="An anchor, not a desk"))
     question = Question("walnut desk")
     (then,) = ask(memory, replace(question, at=second.w)).hits
-    assert (then["title"], then["summary"]) == ("The desk", "Still of walnut")
+    assert (then.title, then.summary) == ("The desk", "Still of walnut")
     (before,) = ask(memory, replace(question, at=first.w)).hits
-    assert before["title"] == "#Notes the walnut desk"
+    assert before.title == "#Notes the walnut desk"
     (now,) = ask(memory, question).hits
-    assert now["title"] == "The anchor"
+    assert now.title == "The anchor"

@@ -127,4 +127,4 @@ def test_particles_and_single_characters_are_found(shared_installation: Installa
     ingest(plain_context(shared_installation), user)
     context = plain_context(shared_installation).acting_for(claims)
     found = search(context, Question(asked))
-    assert best_quotes(context, asked, found, 300)[found.hits[0]["record_id"]].text == told
+    assert best_quotes(context, asked, found, 300)[found.hits[0].key].text == told

@@ -20,9 +20,10 @@ from neurigraph_pipelines.retrieval.index.packs import FORMAT
 from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query import read_packs
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.lexemes import WINDOW
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph
@@ -30,7 +31,7 @@ from tests.support.shared_graph import SharedGraph, new_shared_graph
 PACKS = "SELECT node_id, layer, vectors FROM neurigraph.layer_packs WHERE user_id = %s"
 
 
-def ask(here: Installation, claims: Claims) -> Answer:
+def ask(here: Installation, claims: Claims) -> Found:
     """Ask a process that has nothing in memory and keeps nothing."""
     context = plain_context(here)
     settings = context.settings.changed(layer_cache_mb=0, answer_cache_entries=0)
@@ -127,8 +128,8 @@ def test_packed_layers(shared_installation: Installation) -> None:
             [b"Zanzibar".hex(), b"Lapland!".hex(), graph.owner.user_id],
         )
     for claims in everyone:
-        assert "Zanzibar" not in str([hit["summary"] for hit in ask(here, claims).hits])
-    assert "Lapland!" in str([hit["summary"] for hit in ask(here, guest).hits])
+        assert "Zanzibar" not in str([hit.summary for hit in ask(here, claims).hits])
+    assert "Lapland!" in str([hit.summary for hit in ask(here, guest).hits])
     assert ask(here, graph.third_party("stranger")).hits == []
 
     assert_follows_its_node(graph, guest)
@@ -143,10 +144,10 @@ def assert_follows_its_node(graph: SharedGraph, guest: Claims) -> None:
         authored(tx, "tests")
         records = sql.Identifier(place["schema_name"], "metadata_records")
         tx.execute(sql.SQL("UPDATE {} SET title = 'Renamed'").format(records))
-    assert [(hit["title"], "Zanzibar" in hit["summary"]) for hit in ask(here, guest).hits] == [("Renamed", True)]
+    assert [(hit.title, "Zanzibar" in hit.summary) for hit in ask(here, guest).hits] == [("Renamed", True)]
     assert read(graph, guest, marketing) == {"packed": True, "changed": record.bytes, "titles": ["Renamed"]}
     assert pack(graph) == 1
-    assert [hit["title"] for hit in ask(here, guest).hits] == ["Renamed"]
+    assert [hit.title for hit in ask(here, guest).hits] == ["Renamed"]
     assert read(graph, guest, marketing) == {"packed": True, "changed": None, "titles": None}
 
     # What is hidden is in no packed layer.
@@ -175,8 +176,8 @@ def assert_keeps_to_its_gate(graph: SharedGraph, marketing: UUID, record: UUID) 
     hidden, _ = graph.record_of("Work/Legal")
     set_private(graph, hidden)
     pack(graph)
-    assert str(hidden) in {hit["record_id"] for hit in ask(here, graph.owners).hits}
-    assert str(hidden) not in {hit["record_id"] for hit in ask(here, graph.personas).hits}
+    assert hidden in {hit.record_id for hit in ask(here, graph.owners).hits}
+    assert hidden not in {hit.record_id for hit in ask(here, graph.personas).hits}
 
     # No interface reads them but through the gate, and what is forgotten is gone from them.
     with here.database.agent(graph.owners) as tx, pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -185,4 +186,4 @@ def assert_keeps_to_its_gate(graph: SharedGraph, marketing: UUID, record: UUID) 
     forget(plain_context(here).acting_for(graph.owners), Subject(SubjectKind.RECORD, record), through="tests")
     assert marketing not in packs(graph)
     assert rows(here, "SELECT change FROM neurigraph.record_changes WHERE record_id = %s", record) == []
-    assert "Renamed" not in str([hit["title"] for hit in ask(here, graph.owners).hits])
+    assert "Renamed" not in str([hit.title for hit in ask(here, graph.owners).hits])

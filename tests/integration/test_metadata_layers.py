@@ -11,10 +11,11 @@ from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows, schemas_of
+from tests.support.memories import WordEmbedder, converse, explained, ingest, new_user, plain_context, rows, schemas_of
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 TOPICS = ("Boats", "Music", "Garden")
@@ -35,7 +36,7 @@ def graph(shared_installation: Installation) -> SharedGraph:
     return new_shared_graph(shared_installation)
 
 
-def ask(here: Installation, claims: Claims, text: str = "something", megabytes: int = 64, **more: Any) -> Answer:
+def ask(here: Installation, claims: Claims, text: str = "something", megabytes: int = 64, **more: Any) -> Found:
     settings = here.settings.changed(answer_cache_entries=0, layer_cache_mb=megabytes)
     return search(
         here.acting_for(claims).using(embedder=WordEmbedder(), settings=settings), Question(text, limit=50, **more)
@@ -81,7 +82,7 @@ def test_write_reloads_one_layer(shared_installation: Installation, claims: Clai
     assert kept(here, claims) == before, "nothing changed"
     rename(here, claims, "Music", "Renamed")
     assert kept(here, claims).keys() == {"Boats", "Garden"}
-    assert "Renamed" in {hit["title"] for hit in ask(here, claims).hits}
+    assert "Renamed" in {hit.title for hit in ask(here, claims).hits}
     after = kept(here, claims)
     assert {name for name in TOPICS if after[name] is before[name]} == {"Boats", "Garden"}
 
@@ -110,7 +111,7 @@ def test_cache_size_is_bounded(shared_installation: Installation, claims: Claims
     rename(here, claims, "Boats", "Renamed")
     without = ask(here, claims, megabytes=0)
     assert without.messages == expected.messages, "what is not kept is read"
-    assert "Renamed" in {hit["title"] for hit in without.hits}
+    assert "Renamed" in {hit.title for hit in without.hits}
     assert kept(here, claims).keys() == {"Music", "Garden"}
     layers = caches_of(here.database).layers
     ask(here, claims)
@@ -142,15 +143,15 @@ def test_message_is_found_once(shared_installation: Installation) -> None:
     many = rows(here, f'SELECT count(*) AS n FROM "{schema}".passages')[0]["n"]
     assert many > len(passages) == 2, "the long one was split"
     found = ask(here, claims, "rope number 399", message_limit=50).messages
-    assert [message["seq"] for message in found] == [1, 2]
+    assert [message.seq for message in found] == [1, 2]
 
 
 def test_cached_layers_open_nothing(graph: SharedGraph) -> None:
     here = graph.installation
-    everything = {hit["record_id"] for hit in ask(here, graph.owners, "Zanzibar contract").hits}
+    everything = {hit.record_id for hit in ask(here, graph.owners, "Zanzibar contract").hits}
     hers = ask(here, graph.personas, "Zanzibar contract").hits
-    assert {hit["record_id"] for hit in hers} < everything
-    assert {hit["node_path"] for hit in hers} == {"Legal", "Legal/Contracts"}
+    assert {hit.record_id for hit in hers} < everything
+    assert {hit.node_path for hit in hers} == {"Legal", "Legal/Contracts"}
 
 
 def test_ended_grant_closes_layer(graph: SharedGraph) -> None:
@@ -158,7 +159,7 @@ def test_ended_grant_closes_layer(graph: SharedGraph) -> None:
     ask(here, graph.owners, "Zanzibar")
     assert ask(here, guest, "Zanzibar").hits == []
     grant = graph.grant("Work/Marketing", "guest")
-    assert [hit["node_path"].endswith("Marketing") for hit in ask(here, guest, "Zanzibar").hits] == [True]
+    assert [str(hit.node_path).endswith("Marketing") for hit in ask(here, guest, "Zanzibar").hits] == [True]
     graph.revoke(grant)
     assert ask(here, guest, "Zanzibar").hits == []
 
@@ -167,8 +168,8 @@ def test_private_records_are_not_shared(shared_installation: Installation) -> No
     graph = new_shared_graph(shared_installation)
     here = shared_installation
     hidden, _ = graph.record_of("Work/Legal")
-    shown = {hit["record_id"] for hit in ask(here, graph.owners, "lawyers").hits}
-    assert str(hidden) in shown & {hit["record_id"] for hit in ask(here, graph.personas, "lawyers").hits}
+    shown = {hit.record_id for hit in ask(here, graph.owners, "lawyers").hits}
+    assert hidden in shown & {hit.record_id for hit in ask(here, graph.personas, "lawyers").hits}
     with here.database.pipeline() as tx:
         tx.execute(
             "UPDATE neurigraph.sources SET privacy = 'private' WHERE kind || ':' || source_id = "
@@ -176,8 +177,8 @@ def test_private_records_are_not_shared(shared_installation: Installation) -> No
             [hidden],
         )
     for _ in range(2):
-        assert str(hidden) not in {hit["record_id"] for hit in ask(here, graph.personas, "lawyers").hits}
-        assert str(hidden) in {hit["record_id"] for hit in ask(here, graph.owners, "lawyers").hits}
+        assert hidden not in {hit.record_id for hit in ask(here, graph.personas, "lawyers").hits}
+        assert hidden in {hit.record_id for hit in ask(here, graph.owners, "lawyers").hits}
 
 
 def test_accented_words_are_found(shared_installation: Installation, claims: Claims) -> None:
@@ -195,5 +196,5 @@ def test_accented_words_are_found(shared_installation: Installation, claims: Cla
             tx.execute(sql.SQL(statement).format(**places))
     for word in ("Fatima", "Fátima", "FÁTIMA", "yildiz", "Yıldız"):
         best = ask(here, claims, word, explain=True).messages[0]
-        assert best["seq"] == 1
-        assert best["explain"]["window_lexical"] > 0, word
+        assert best.seq == 1
+        assert explained(best)["window_lexical"] > 0, word

@@ -26,6 +26,7 @@ from neurigraph_pipelines.model.errors import (
 )
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.search import Hit
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, schemas_of
 from tests.support.peers import GRANTED, THIRD_PARTY, Pair, new_pair, stored_words
@@ -43,7 +44,7 @@ def remember(pair: Pair, *texts: str) -> list[UUID]:
     return sources
 
 
-def hits(pair: Pair, words: str) -> list[dict[str, Any]]:
+def hits(pair: Pair, words: str) -> list[Hit]:
     return search(plain_context(pair.here).acting_for(pair.claims), Question(words)).hits
 
 
@@ -61,7 +62,7 @@ def test_mirror_equals_its_home(pair: Pair) -> None:
     done = pair.pull()
     assert (done.nodes, done.mirrored, done.forgotten) == (1, 2, 0)
     pair.check_equal()
-    assert "canoe" in hits(pair, "canoe")[0]["summary"]
+    assert "canoe" in hits(pair, "canoe")[0].summary
     assert "Quagga" not in pair.words()
     again = pair.pull()
     assert (again.is_known, again.mirrored, again.forgotten, again.requests) == (True, 0, 0, 1)
@@ -71,7 +72,7 @@ def test_mirror_equals_its_home(pair: Pair) -> None:
 def test_origin_is_shown(pair: Pair) -> None:
     pair.pull()
     (hit,) = hits(pair, "trout")
-    assert hit["node_path"].endswith("Laptop/Dave")
+    assert str(hit.node_path).endswith("Laptop/Dave")
     (record,) = rows(pair.here, "SELECT received_through, key_id, persona_id FROM neurigraph.sources")
     assert record == {"received_through": "peer", "key_id": None, "persona_id": None}
     (node,) = rows(pair.here, "SELECT schema_name FROM neurigraph.graph_index WHERE node_name = 'Dave'")

@@ -64,7 +64,7 @@ def record(graph: SharedGraph, path: str, record_id: UUID) -> dict[str, Any]:
 
 
 def hits(graph: SharedGraph, query: str, claims: Claims | None = None) -> list[UUID]:
-    return [UUID(hit["record_id"]) for hit in search(acting(graph, claims), Question(query)).hits]
+    return [hit.key for hit in search(acting(graph, claims), Question(query)).hits]
 
 
 def test_pinned_note_lies_where_it_was_pinned(graph: SharedGraph) -> None:
@@ -229,7 +229,7 @@ def test_others_pin_only_where_they_may_write(graph: SharedGraph) -> None:
     (record_id,) = store(graph)
     found = record(graph, "Work/Marketing", record_id)
     assert (found["source_id"], found["persona_id"]) == (mine.note_id, graph.persona_id)
-    assert list(search(acting(graph), Question("campaign green")).hits[0]["origin"]["voices"]) == ["persona"]
+    assert list(search(acting(graph), Question("campaign green")).hits[0].origin.voices) == ["persona"]
     with pytest.raises(ConflictError, match="another writer"):
         write(graph, "It is blue.", path="Work/Marketing", title="Colour", on_conflict=OnConflict.VERSION)
     blue = write(graph, "It is blue.", path="Work/Marketing", title="Colour", on_conflict=OnConflict.SUPERSEDE)
@@ -304,7 +304,7 @@ def test_importance_decides_between_equals(graph: SharedGraph) -> None:
         last = write(graph, text, claims, path=path, title="Going south", importance=0.0)
         store(graph)
         answer = search(acting(graph), Question(text))
-        order = [hit["source_id"] for hit in answer.hits if hit["title"].startswith("Going")][:2]
+        order = [hit.source_id for hit in answer.hits if hit.title.startswith("Going")][:2]
         expected = [first, last] if claims is None else [last, first]
         assert order == [str(note.note_id) for note in expected]
 
@@ -314,8 +314,8 @@ def test_voice_of_a_note_follows_its_door(graph: SharedGraph) -> None:
     write(graph, "The model noticed a tamarillo.", graph.owners.through(ReceivedThrough.MCP))
     store(graph)
     for word, voice, door in (("persimmons", "owner", "cli"), ("tamarillo", "assistant", "mcp")):
-        origin = search(acting(graph), Question(word)).hits[0]["origin"]
-        assert (list(origin["voices"]), origin["received_through"]) == ([voice], door)
+        origin = search(acting(graph), Question(word)).hits[0].origin
+        assert (list(origin.voices), origin.received_through) == ([voice], door)
 
 
 def test_redaction_covers_all_texts_of_a_note(graph: SharedGraph) -> None:

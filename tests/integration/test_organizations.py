@@ -40,7 +40,7 @@ def company(shared_installation: Installation) -> Company:
 def summaries(company: Company, claims: Claims, query: str) -> set[str]:
     """Return the summaries that a question finds."""
     answer = search(plain_context(company.installation).acting_for(claims), Question(query))
-    return {hit["summary"] for hit in answer.hits}
+    return {hit.summary for hit in answer.hits}
 
 
 def test_shared_memories_are_for_all_and_private_ones_for_their_author(company: Company) -> None:

@@ -16,8 +16,9 @@ from neurigraph_pipelines.model import Claims, NewMessage, ReceivedThrough, Role
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.open import open_file, open_message, speaker_lines
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.search import Found, Hit, MessageHit
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import ingest, new_user, plain_context
 from tests.support.shared_graph import SharedGraph, new_shared_graph
@@ -45,7 +46,7 @@ def hand_in(
     return source_id
 
 
-def found(graph: SharedGraph, query: str, claims: Claims | None = None) -> Answer:
+def found(graph: SharedGraph, query: str, claims: Claims | None = None) -> Found:
     return search(context(graph, claims), Question(query))
 
 
@@ -53,13 +54,13 @@ def context(graph: SharedGraph, claims: Claims | None = None) -> Context:
     return plain_context(graph.installation).acting_for(claims or graph.owners)
 
 
-def hit_of(answer: Answer, source_id: UUID) -> dict[str, Any]:
-    return next(hit for hit in answer.hits if hit["source_id"] == str(source_id))
+def hit_of(answer: Found, source_id: UUID) -> Hit:
+    return next(hit for hit in answer.hits if hit.source_id == source_id)
 
 
-def message_of(answer: Answer, source_id: UUID) -> dict[str, Any]:
-    record_id = hit_of(answer, source_id)["record_id"]
-    return next(message for message in answer.messages if message["record_id"] == record_id)
+def message_of(answer: Found, source_id: UUID) -> MessageHit:
+    record_id = hit_of(answer, source_id).record_id
+    return next(message for message in answer.messages if message.record_id == record_id)
 
 
 def test_owner_key_and_door_are_shown(graph: SharedGraph) -> None:
@@ -72,13 +73,13 @@ def test_owner_key_and_door_are_shown(graph: SharedGraph) -> None:
         NewMessage(Role.ASSISTANT, "Then patch the periwinkle kayak."),
         NewMessage(Role.TOOL, "shop: periwinkle patches cost 3"),
     )
-    origin = hit_of(found(graph, "periwinkle kayak"), source)["origin"]
-    assert origin["voices"] == {"owner": 1, "assistant": 1, "tool": 1}, "the only person beside an assistant"
-    assert (origin["key_id"], origin["received_through"], origin["persona_path"]) == (str(key_id), "api", None)
-    assert origin["received_at"] is not None
+    origin = hit_of(found(graph, "periwinkle kayak"), source).origin
+    assert origin.voices == {"owner": 1, "assistant": 1, "tool": 1}, "the only person beside an assistant"
+    assert (origin.key_id, origin.received_through, origin.persona_path) == (key_id, "api", None)
+    assert origin.received_at is not None
     later = hand_in(graph, graph.owners.through(ReceivedThrough.CLI), NewMessage(Role.USER, "A periwinkle hat."))
-    origin = hit_of(found(graph, "periwinkle hat"), later)["origin"]
-    assert (origin["key_id"], origin["received_through"]) == (None, "cli"), "of the call, not of an earlier one"
+    origin = hit_of(found(graph, "periwinkle hat"), later).origin
+    assert (origin.key_id, origin.received_through) == (None, "cli"), "of the call, not of an earlier one"
 
 
 def test_persona_is_shown_whatever_it_states(graph: SharedGraph) -> None:
@@ -92,14 +93,15 @@ def test_persona_is_shown_whatever_it_states(graph: SharedGraph) -> None:
     source = hand_in(graph, caller, *stated)
     answer = found(graph, "vermilion invoice")
     hit = hit_of(answer, source)
-    assert hit["origin"]["voices"] == {"persona": 3}
-    assert hit["origin"]["persona_id"] == str(graph.persona_id)
-    assert hit["origin"]["persona_path"].endswith("/Legal")
-    said = [message for message in answer.messages if message["record_id"] == hit["record_id"]]
-    assert {message["author"] for message in said} == {"Legal (persona)"}
-    opened = open_message(context(graph), UUID(hit["file_id"]), 1)
+    assert hit.file_id is not None
+    assert hit.origin.voices == {"persona": 3}
+    assert hit.origin.persona_id == graph.persona_id
+    assert str(hit.origin.persona_path).endswith("/Legal")
+    said = [message for message in answer.messages if message.record_id == hit.record_id]
+    assert {message.author for message in said} == {"Legal (persona)"}
+    opened = open_message(context(graph), hit.file_id, 1)
     assert (opened.author, opened.voice, opened.role) == ("Legal (persona)", Voice.PERSONA, Role.USER)
-    whole = open_file(context(graph), UUID(hit["file_id"]))
+    whole = open_file(context(graph), hit.file_id)
     lines = speaker_lines(whole.content)
     assert [(line["author"], line["stated_author"], line["voice"], line["content"]) for line in lines] == [
         ("Legal (persona)", message.author, "persona", message.content) for message in stated
@@ -109,12 +111,12 @@ def test_persona_is_shown_whatever_it_states(graph: SharedGraph) -> None:
     assert [line["author"] for line in speaker_lines(kept.content)] == [message.author for message in stated]
     assert len(kept.content) == kept.size_bytes
     reply = ask(context(graph), Question("Who pays the vermilion invoice?"))
-    (cited, *_) = [one for one in reply.citations if one.record_id == hit["record_id"]]
+    (cited, *_) = [one for one in reply.citations if one.record_id == hit.record_id]
     assert (cited.author, cited.voice) == ("Legal (persona)", Voice.PERSONA)
-    assert cited.origin["persona_id"] == str(graph.persona_id)
+    assert cited.origin.persona_id == graph.persona_id
     # The same words of the owner are the owner's.
     own = hand_in(graph, graph.owners, NewMessage(Role.USER, "The vermilion invoice again.", author=graph.owner.slug))
-    assert message_of(found(graph, "vermilion invoice again"), own)["voice"] is Voice.OWNER
+    assert message_of(found(graph, "vermilion invoice again"), own).voice is Voice.OWNER
 
 
 def test_author_called_system_is_no_system(graph: SharedGraph) -> None:
@@ -125,8 +127,8 @@ def test_author_called_system_is_no_system(graph: SharedGraph) -> None:
     ]
     source = hand_in(graph, graph.owners, *messages)
     answer = found(graph, "ochre access")
-    record_id = hit_of(answer, source)["record_id"]
-    shown = {m["seq"]: (m["author"], m["voice"]) for m in answer.messages if m["record_id"] == record_id}
+    record_id = hit_of(answer, source).record_id
+    shown = {m.seq: (m.author, m.voice) for m in answer.messages if m.record_id == record_id}
     assert shown[1] == ('other person called "System"', Voice.OTHER_PERSON)
     assert shown[2] == ("Ana", Voice.OTHER_PERSON)
     assert shown[3] == ("system", Voice.SYSTEM)
@@ -138,8 +140,8 @@ def test_restatements_are_counted(graph: SharedGraph) -> None:
         for text in ("The cerulean door is locked.", "the CERULEAN door -- is locked!", "The cerulean door is open.")
     ]
     answer = found(graph, "cerulean door")
-    assert [message_of(answer, source)["restated"] for source in sources] == [2, 2, 1]
-    assert [hit_of(answer, source)["origin"]["restated"] for source in sources] == [2, 2, 1]
+    assert [message_of(answer, source).restated for source in sources] == [2, 2, 1]
+    assert [hit_of(answer, source).origin.restated for source in sources] == [2, 2, 1]
 
 
 def test_other_callers_learn_of_no_key_and_no_persona_they_do_not_see(graph: SharedGraph) -> None:
@@ -147,11 +149,11 @@ def test_other_callers_learn_of_no_key_and_no_persona_they_do_not_see(graph: Sha
     source = hand_in(graph, caller, NewMessage(Role.USER, "The magenta ledger is in the safe."))
     graph.grant("Work/Marketing", "Accountant")
     third = found(graph, "magenta ledger", graph.third_party("Accountant"))
-    origin = hit_of(third, source)["origin"]
-    assert (origin["key_id"], origin["persona_id"], origin["persona_path"]) == (None, None, None)
-    assert message_of(third, source)["author"] == "a persona", "it is still not the owner"
-    owners = hit_of(found(graph, "magenta ledger"), source)["origin"]
-    assert (owners["key_id"], owners["persona_id"]) == (str(caller.key_id), str(graph.persona_id))
+    origin = hit_of(third, source).origin
+    assert (origin.key_id, origin.persona_id, origin.persona_path) == (None, None, None)
+    assert message_of(third, source).author == "a persona", "it is still not the owner"
+    owners = hit_of(found(graph, "magenta ledger"), source).origin
+    assert (owners.key_id, owners.persona_id) == (caller.key_id, graph.persona_id)
 
 
 def test_import_is_a_door(shared_installation: Installation, tmp_path: Any) -> None:
@@ -162,7 +164,7 @@ def test_import_is_a_door(shared_installation: Installation, tmp_path: Any) -> N
     import_file(installation.acting_for(claims.through(ReceivedThrough.IMPORT)), path, "jsonl")
     ingest(plain_context(installation), user)
     (hit,) = search(plain_context(installation).acting_for(claims), Question("saffron tin")).hits
-    assert hit["origin"]["received_through"] == "import"
+    assert hit.origin.received_through == "import"
 
 
 @pytest.fixture

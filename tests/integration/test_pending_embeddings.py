@@ -20,6 +20,7 @@ from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.embedder import OpenAiEmbedder
 from tests.conftest import ROOT
 from tests.support.command_line import environment, run_cli
+from tests.support.memories import explained
 from tests.support.model_clients import make_client, make_embedder
 from tests.support.model_provider import Fault, ModelProvider
 from tests.support.vectors import (
@@ -108,11 +109,11 @@ def test_outage_then_healing(
     assert pending(installation) == 1
     provider.fail_next(DOWN)
     found = ask(installation, embedder, user, "What fell onto the barn?")
-    assert [hit["source_external_id"] for hit in found.hits] == ["c0"]
-    assert found.messages[0]["seq"] == 1
+    assert [hit.source_external_id for hit in found.hits] == ["c0"]
+    assert found.messages[0].seq == 1
     assert "could not be reached" in found.notes[0]
     found = ask(installation, embedder, user, "What fell onto the barn?")
-    assert found.hits[0]["explain"]["summary_dense"] is None
+    assert explained(found.hits[0])["summary_dense"] is None
     assert found.notes == [], "the embedder is up again; the record's turn comes"
 
     assert healing.has_due(context)
@@ -121,7 +122,7 @@ def test_outage_then_healing(
     assert_healed(installation, user, 1)
     assert not healing.has_due(context)
     found = ask(installation, embedder, user, "What fell onto the barn?")
-    assert found.hits[0]["explain"]["summary_dense"] > 0
+    assert explained(found.hits[0])["summary_dense"] > 0
 
 
 def test_healed_vectors_equal_committed_ones(

@@ -20,8 +20,9 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, NewConversation, NodeType, Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
@@ -30,6 +31,7 @@ from tests.support.memories import (
     WordEmbedder,
     converse,
     evidence,
+    explained,
     ingest,
     messages,
     new_user,
@@ -55,12 +57,12 @@ class Shared:
     private_id: UUID
     private_source: UUID
 
-    def ask(self, claims: Claims, query: str = SECRET_WORD) -> Answer:
+    def ask(self, claims: Claims, query: str = SECRET_WORD) -> Found:
         question = Question(query, limit=50, explain=True)
         return search(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
 
     def found(self, claims: Claims) -> set[str]:
-        return {str(hit["record_id"]) for hit in self.ask(claims).hits}
+        return {str(hit.record_id) for hit in self.ask(claims).hits}
 
     def seen(self, claims: Claims, table: str) -> list[dict[str, Any]]:
         """Return the rows of a table that SQL with these claims sees."""
@@ -150,7 +152,7 @@ def test_search_reveals_no_private_record(world: Shared) -> None:
     result, nonsense = world.ask(world.friend, SECRET_WORD), world.ask(world.friend, "qwertyuiop")
     assert result.anchors == nonsense.anchors
     assert world.ask(world.owner, SECRET_WORD).anchors != world.ask(world.owner, "qwertyuiop").anchors
-    lexical = [message["explain"]["window_lexical"] for message in result.messages]
+    lexical = [explained(message)["window_lexical"] for message in result.messages]
     assert set(lexical) == {0}
     for claims, speakers in ((world.owner, ["speaker of open talk", "speaker of secret talk"]), (world.friend, [])):
         row = evidence(world.here, claims, lexemes=[SECRET_WORD, "tea"])

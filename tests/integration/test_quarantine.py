@@ -68,14 +68,14 @@ def hand_in(graph: SharedGraph, claims: Claims, *texts: str) -> UUID:
 def test_nothing_of_it_appears_and_all_comes_back(graph: SharedGraph, poison: Claims) -> None:
     before = derived(graph)
     assert traces(through_all_doors(graph, graph.owners, [])) == set(POISON), "the test looks where they are"
-    honest = search(context(graph), Question("trout")).hits[0]["record_id"]
+    honest = search(context(graph), Question("trout")).hits[0].record_id
     held = quarantine(context(graph), Rule(key_id=poison.key_id), "a stolen key")
     hidden = hidden_records(graph)
     assert held.records == len(hidden) == 2
     assert traces(through_all_doors(graph, graph.owners, hidden), hidden) == set()
     graph.grant("Family/Dave", "Accountant")
     assert traces(seen(graph, graph.third_party("Accountant")), hidden) == set()
-    assert search(context(graph), Question("trout")).hits[0]["record_id"] == honest
+    assert search(context(graph), Question("trout")).hits[0].record_id == honest
     assert verify(context(graph), user_id=graph.owner.user_id).findings == []
     assert quarantine(context(graph), Rule(key_id=poison.key_id), "again") == held, "one rule is in force once"
     graph_rows = derived(graph)
@@ -130,7 +130,7 @@ def test_source_persona_and_span(graph: SharedGraph) -> None:
 
     def titles() -> set[str]:
         hits = search(context(graph), Question("plum")).hits
-        return {word for word in ("cake", "tart", "jam") for hit in hits if word in hit["title"]}
+        return {word for word in ("cake", "tart", "jam") for hit in hits if word in hit.title}
 
     def hides(rule: Rule) -> set[str]:
         expected = preview(database, graph.owners, rule).records
@@ -208,7 +208,7 @@ def test_reason_is_needed(graph: SharedGraph, poison: Claims) -> None:
 
 
 def test_what_poison_replaced_is_current_again(graph: SharedGraph, poison: Claims) -> None:
-    record_id = UUID(search(context(graph), Question("trout")).hits[0]["record_id"])
+    record_id = search(context(graph), Question("trout")).hits[0].key
     (bad,) = rows(
         graph.installation,
         "SELECT record_id FROM neurigraph.record_index WHERE node_id = %s",
@@ -218,7 +218,7 @@ def test_what_poison_replaced_is_current_again(graph: SharedGraph, poison: Claim
 
     def is_found() -> bool:
         hits = search(context(graph), Question("trout")).hits
-        return str(record_id) in {hit["record_id"] for hit in hits}
+        return record_id in {hit.record_id for hit in hits}
 
     assert not is_found()
     held = quarantine(context(graph), Rule(key_id=poison.key_id), "a stolen key")
@@ -243,7 +243,7 @@ def test_messages_of_a_mixed_source(graph: SharedGraph) -> None:
     assert (met.records, met.messages, met.nodes, met.hidden_already) == (1, 1, 1, 0)
     quarantine(context(graph), Rule(key_id=thief.key_id), "a stolen key")
     assert preview(here.database, graph.owners, Rule(key_id=thief.key_id)).hidden_already == 1
-    assert all("quince" not in hit["summary"] for hit in search(context(graph), Question("quince")).hits)
+    assert all("quince" not in hit.summary for hit in search(context(graph), Question("quince")).hits)
 
 
 def test_revoked_key_can_be_named(graph: SharedGraph, poison: Claims) -> None:
@@ -308,5 +308,5 @@ def test_hidden_memories_move_with_their_node(graph: SharedGraph, poison: Claims
     assert verify(context(graph), user_id=graph.owner.user_id).findings == []
     release(context(graph), held.quarantine_id)
     assert verify(context(graph), user_id=graph.owner.user_id).findings == []
-    found = {hit["record_id"] for hit in search(context(graph), Question("zyxgrub")).hits}
+    found = {hit.record_id for hit in search(context(graph), Question("zyxgrub")).hits}
     assert found >= {str(record["record_id"]) for record in hidden}

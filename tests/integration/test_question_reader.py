@@ -12,8 +12,9 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.model.measuring import listen
 from neurigraph_pipelines.retrieval.ask import ask
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context
 from tests.support.model_provider import Fault, ModelProvider
@@ -71,12 +72,12 @@ def reading(here: Installation, provider: ModelProvider, **more: Any) -> Install
     return Installation(here.settings.changed(**models, **more))
 
 
-def found_by(here: Installation, claims: Claims) -> Answer:
+def found_by(here: Installation, claims: Claims) -> Found:
     return search(here.acting_for(claims).using(embedder=WordEmbedder()), CITIES)
 
 
-def places_of(answer: Answer) -> list[str]:
-    return [hit["summary"].split("#")[-1].split()[0] for hit in answer.hits]
+def places_of(answer: Found) -> list[str]:
+    return [hit.summary.split("#")[-1].split()[0] for hit in answer.hits]
 
 
 def test_questions_are_read_by_the_model(
@@ -87,7 +88,7 @@ def test_questions_are_read_by_the_model(
         expanded = found_by(expanding, claims)
         assert [request.asks("cities", "WordingsAnswer") for request in provider.requests] == [True]
         assert TOLD[0] not in str(provider.requests[0].body), "an expander sees no memory"
-    assert {hit["record_id"] for hit in expanded.hits} == {hit["record_id"] for hit in plain.hits}
+    assert {hit.record_id for hit in expanded.hits} == {hit.record_id for hit in plain.hits}
     places = [[places_of(found).index(told) for told in ("Lisbon", "Oslo")] for found in (expanded, plain)]
     assert sum(places[0]) < sum(places[1]), "members of the kind come earlier"
     provider.reset()

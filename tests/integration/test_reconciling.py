@@ -184,8 +184,8 @@ def test_others_see_neither_beliefs_nor_what_they_rest_on(people: People) -> Non
     assert owners.current_belief.fact_id == lisbon
     assert owners.belief == 0.75
     assert [one.relationship for one in owners.conflicting_beliefs] == ["superseded"]
-    assert notes_of(people.context.acting_for(butler), [(str(shared), 1)]) == []
-    (note,) = notes_of(people.context.acting_for(people.claims), [(str(shared), 1)])
+    assert notes_of(people.context.acting_for(butler), [(shared, 1)]) == []
+    (note,) = notes_of(people.context.acting_for(people.claims), [(shared, 1)])
     assert note == "Superseded: 2024-01-01 “Ana lives in Porto”; since then 2024-01-10 “Ana now lives in Lisbon”."
     known = listing.list_facts(here.database, here.cursors, people.claims, listing.FactFilter(record_id=secret))
     (conflict,) = beliefs.brought(here.database, people.claims, secret, known).conflicts

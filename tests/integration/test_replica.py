@@ -78,7 +78,7 @@ def behind(
 def found(installation: Installation, claims: Claims, **more: object) -> list[str]:
     context: Context = plain_context(installation).acting_for(claims)
     hits = search(context, Question("What does Dave do at the lighthouse?", **more)).hits  # type: ignore[arg-type]
-    return sorted(str(hit["title"]) for hit in hits)
+    return sorted(str(hit.title) for hit in hits)
 
 
 def test_searches_read_from_the_standby(installation: Installation, standby: Standby) -> None:

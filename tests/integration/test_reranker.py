@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Literal
+from uuid import UUID
 
 import pytest
 from pydantic import SecretStr
 
 from neurigraph_pipelines.model.errors import ConfigurationError, ProviderError, TransientError
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.reranker import EMPTY_TEXT, HttpReranker
 from resources.providers.retries import UNUSABLE_RETRIES
@@ -133,7 +135,7 @@ class Memory:
             converse(here, self.claims, text)
             ingest(plain_context(here), self.user)
 
-    def find(self, reranker: Any = None, most: int = 50, **more: Any) -> Answer:
+    def find(self, reranker: Any = None, most: int = 50, **more: Any) -> Found:
         settings = self.here.settings.changed(reranker_top_n=most)
         question = Question("the boat", **more)
         return search(
@@ -147,16 +149,16 @@ def memory(shared_installation: Installation) -> Memory:
     return Memory(shared_installation)
 
 
-def ids(answer: Answer) -> list[str]:
-    return [hit["record_id"] for hit in answer.hits]
+def ids(answer: Found) -> list[UUID]:
+    return [hit.key for hit in answer.hits]
 
 
 def test_answer_follows_reranker_order(memory: Memory) -> None:
     plain, backwards = memory.find(), Backwards()
     answer = memory.find(backwards)
     assert ids(answer) == ids(plain)[::-1]
-    assert backwards.read == [f"{hit['title']}\n{hit['summary']}" for hit in plain.hits]
-    assert {hit["record_id"]: hit["score"] for hit in answer.hits} == {h["record_id"]: h["score"] for h in plain.hits}
+    assert backwards.read == [f"{hit.title}\n{hit.summary}" for hit in plain.hits]
+    assert {hit.record_id: hit.score for hit in answer.hits} == {h.record_id: h.score for h in plain.hits}
     assert answer.notes == []
 
 

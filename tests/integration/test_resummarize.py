@@ -31,7 +31,7 @@ from resources.redaction import PatternRedactor
 from tests.conftest import ROOT
 from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.graphs import Graph, new_graph
-from tests.support.memories import PlainModel, WordEmbedder, converse, ingest, node_rows, rows, stored
+from tests.support.memories import PlainModel, WordEmbedder, converse, explained, ingest, node_rows, rows, stored
 from tests.support.model_clients import make_client, make_model
 from tests.support.model_provider import Fault, ModelProvider
 from tests.support.waiting import wait_until
@@ -139,9 +139,9 @@ def test_new_summary_keeps_history(graph: Graph, run: Callable[..., Resummarized
     assert (row["embedding_model"], row["embedding_pending"]) == ("words", False)
     question = Question("user zeppelin", explain=True)
     answer = search(graph.here.acting_for(graph.claims).using(embedder=writing.embedder), question)
-    assert answer.hits[0]["summary"] == now["summary"]
+    assert answer.hits[0].summary == now["summary"]
     asked = to_record_vector(writing.embedder.embed([question.query])[0])
-    assert answer.hits[0]["explain"]["summary_dense"] == pytest.approx(float(asked @ embedded), abs=0.01)
+    assert explained(answer.hits[0])["summary_dense"] == pytest.approx(float(asked @ embedded), abs=0.01)
     graph.check()
 
 

@@ -70,7 +70,7 @@ def test_store_find_open_and_compress_on_s3(installation: Installation, claims: 
     assert not (here.home / "objects").exists()
     found = search(here.acting_for(claims), Question("What did Dave say?", explain=True))
     hit = found.hits[0]
-    file_id = file_of_record(here.database, claims, hit["record_id"])
+    file_id = file_of_record(here.database, claims, hit.key)
 
     whole = open_file(here.acting_for(claims), file_id).content
     lines = [json.loads(line) for line in whole.splitlines()]

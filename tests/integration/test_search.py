@@ -16,12 +16,13 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, TransientError
-from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, Answer, Question
+from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.query.weights import ASSISTANTS, BOOSTS, WEIGHTS
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
+from tests.support.memories import NOTHING, WordEmbedder, converse, explained, ingest, new_user, plain_context, rows
 
 SAMPLES = ROOT / "samples"
 
@@ -33,12 +34,12 @@ class Memory:
         self.installation, self.user, self.claims = installation, user, claims
         self.embedder = WordEmbedder()
 
-    def ask(self, query: str, **more: Any) -> Answer:
+    def ask(self, query: str, **more: Any) -> Found:
         question = Question(query, **more)
         return search(self.installation.acting_for(self.claims).using(embedder=self.embedder), question)
 
     def titles(self, query: str, **more: Any) -> list[str]:
-        return [hit["title"] for hit in self.ask(query, **more).hits]
+        return [hit.title for hit in self.ask(query, **more).hits]
 
     def node(self, path: str) -> Any:
         with self.installation.database.agent(self.claims) as tx:
@@ -87,42 +88,42 @@ def memory(shared_installation: Installation) -> Memory:
 )
 def test_name_finds_node(memory: Memory, query: str, reason: str) -> None:
     answer = memory.ask(query)
-    assert answer.anchors[0]["node_path"] == f"{memory.user.slug}/Family/Dave"
-    assert (answer.anchors[0]["reason"], answer.anchors[0]["score"]) == (reason, 1.0)
-    assert answer.hits[0]["title"].startswith("#Family/Dave")
+    assert answer.anchors[0].node_path == f"{memory.user.slug}/Family/Dave"
+    assert (answer.anchors[0].reason, answer.anchors[0].score) == (reason, 1.0)
+    assert answer.hits[0].title.startswith("#Family/Dave")
 
 
 def test_misspelt_name_finds_node(shared_installation: Installation) -> None:
     other = remember(shared_installation, ("#People/Katherine She sails.",), ("#People/Robert He cooks.",))
     (first, *_) = other.ask("Tell me about Kathrine").anchors
-    assert first["node_path"].endswith("Katherine")
-    assert 0.8 <= first["score"] < 1.0
+    assert first.node_path.endswith("Katherine")
+    assert 0.8 <= first.score < 1.0
 
 
 def test_accented_name_is_found(shared_installation: Installation) -> None:
     other = remember(shared_installation, ("#People/Zoë She sails.",), ("#Towns/Łódź Rain.",), ("#People/Bob No.",))
     for query in ("Tell me about Zoe", "tell me about ZOË", "Tell me about Zoe\u0308"):
         (first, *_) = other.ask(query).anchors
-        assert (first["node_path"].rpartition("/")[2], first["reason"], first["score"]) == ("Zoë", "name", 1.0)
+        assert (first.node_path.rpartition("/")[2], first.reason, first.score) == ("Zoë", "name", 1.0)
     (first, *_) = other.ask("The weather in Lodz").anchors
-    assert (first["node_path"].rpartition("/")[2], first["score"]) == ("Łódź", 1.0)
+    assert (first.node_path.rpartition("/")[2], first.score) == ("Łódź", 1.0)
 
 
 def test_keyword_finds_message(memory: Memory) -> None:
     answer = memory.ask("how many coats of oil")
-    assert answer.hits[0]["title"].startswith("#Work/Walnut_Desk")
+    assert answer.hits[0].title.startswith("#Work/Walnut_Desk")
     (best, *_) = answer.messages
-    assert (best["external_id"], best["seq"]) == ("m1", 1)
-    assert best["record_id"] == answer.hits[0]["record_id"]
-    assert memory.ask("his boat in spring").messages[0]["external_id"] == "m3"
+    assert (best.external_id, best.seq) == ("m1", 1)
+    assert best.record_id == answer.hits[0].record_id
+    assert memory.ask("his boat in spring").messages[0].external_id == "m3"
     assert memory.titles("boats")[0].startswith("#Family/Dave"), "words are compared by their stems"
 
 
 def test_unnamed_question_uses_meaning(memory: Memory) -> None:
     answer = memory.ask("stairs")
-    assert answer.anchors[0]["node_path"].endswith("Health/Knee")
-    assert answer.anchors[0]["reason"] == "words"
-    assert answer.hits[0]["title"].startswith("#Health/Knee")
+    assert answer.anchors[0].node_path.endswith("Health/Knee")
+    assert answer.anchors[0].reason == "words"
+    assert answer.hits[0].title.startswith("#Health/Knee")
 
 
 def test_text_without_spaces_is_found(memory: Memory) -> None:
@@ -132,7 +133,7 @@ def test_text_without_spaces_is_found(memory: Memory) -> None:
 
 def test_search_below_node(memory: Memory) -> None:
     found = memory.ask("desk", node_id=memory.node("Family"))
-    assert {hit["node_path"].split("/")[1] for hit in found.hits} == {"Family"}
+    assert {str(hit.node_path).split("/")[1] for hit in found.hits} == {"Family"}
     assert len(found.hits) == 2
     assert len(memory.ask("desk", node_id=memory.node("Family/Dave")).hits) == 1
     assert len(memory.ask("desk", node_id=memory.user.root_node_id).hits) == 6
@@ -159,8 +160,8 @@ def test_hits_are_ordered_and_stable(memory: Memory) -> None:
     assert first.hits == again.hits
     assert first.messages == again.messages
     for ranking in (first.hits, first.messages):
-        assert [item["score"] for item in ranking] == sorted((item["score"] for item in ranking), reverse=True)
-    assert len({hit["record_id"] for hit in first.hits}) == len(first.hits)
+        assert [item.score for item in ranking] == sorted((item.score for item in ranking), reverse=True)
+    assert len({hit.record_id for hit in first.hits}) == len(first.hits)
 
 
 def test_search_at_past_omits_later_records(memory: Memory) -> None:
@@ -171,32 +172,28 @@ def test_search_at_past_omits_later_records(memory: Memory) -> None:
 def test_explain_lists_score_components(memory: Memory) -> None:
     answer = memory.ask("Where does Dave live?", explain=True)
     for hit in answer.hits:
-        parts = hit["explain"]
+        parts = explained(hit)
         assert set(parts) == {"passage", "segment_lexical", "summary_dense", "summary_lexical", "boost", "period"}
-    assert answer.hits[0]["explain"]["boost"] > 0
-    assert answer.hits[-1]["explain"]["boost"] == 0
+    assert explained(answer.hits[0])["boost"] > 0
+    assert explained(answer.hits[-1])["boost"] == 0
     signals = ("window_lexical", "dense", "window_dense")
     for message in answer.messages:
-        parts = message["explain"]
+        parts = explained(message)
         mixed = sum(WEIGHTS[name] * parts[name] for name in signals)
         assert all(0 <= parts[name] <= 1 for name in signals)
-        left = ASSISTANTS if message["voice"] == "assistant" else 1.0
+        left = ASSISTANTS if message.voice == "assistant" else 1.0
         total = left * (mixed + sum(parts[name] for name in BOOSTS))
-        assert message["score"] == pytest.approx(total, abs=1e-5)
-    assert "explain" not in memory.ask("Dave").hits[0]
+        assert message.score == pytest.approx(total, abs=1e-5)
+    assert memory.ask("Dave").hits[0].explain is None
 
 
-def test_answers_are_plain_values(memory: Memory) -> None:
+def test_answers_survive_json(memory: Memory) -> None:
     answer = memory.ask("Dave")
-    assert json.loads(json.dumps([answer.hits, answer.messages, answer.anchors])) == [
-        answer.hits,
-        answer.messages,
-        answer.anchors,
-    ]
+    assert Found.model_validate_json(answer.model_dump_json(exclude_unset=True)) == answer
     hit = answer.hits[0]
-    assert hit["file_state"] == "active"
-    assert hit["source_kind"] == "conversation"
-    assert datetime.fromisoformat(hit["occurred_at"]).tzinfo is not None
+    assert hit.file_state == "active"
+    assert hit.source_kind == "conversation"
+    assert hit.occurred_at.tzinfo is not None
 
 
 def test_neighbours_are_prefetched(shared_installation: Installation) -> None:
@@ -206,7 +203,7 @@ def test_neighbours_are_prefetched(shared_installation: Installation) -> None:
         *((f"#{name} next @{before}:after",) for before, name in pairwise(("One", "Two", "Three", "Four"))),
     )
     answer = chain.ask("One", limit=1)
-    assert [hit["node_path"].rpartition("/")[2] for hit in answer.hits] == ["One"]
+    assert [str(hit.node_path).rpartition("/")[2] for hit in answer.hits] == ["One"]
     shared_installation.database.wait_for_background()
     warm = rows(
         shared_installation,
@@ -225,17 +222,17 @@ def test_foreign_memory_never_appears(memory: Memory) -> None:
     for query in ("secret treasure", "Dave", "another user"):
         answer = memory.ask(query, limit=MAX_LIMIT)
         assert len(answer.hits) == 6
-        assert "treasure" not in json.dumps([answer.hits, answer.messages, answer.anchors])
+        assert "treasure" not in answer.model_dump_json()
 
 
 @pytest.mark.parametrize("role", ["persona", "third_party", "admin", ""])
 def test_other_roles_find_nothing(memory: Memory, role: str) -> None:
     stranger = Memory(memory.installation, memory.user, replace(memory.claims, role=role))
-    assert stranger.ask("Dave") == Answer()
+    assert stranger.ask("Dave") == NOTHING
 
 
 def test_empty_memory_gives_empty_answer(shared_installation: Installation) -> None:
-    assert remember(shared_installation).ask("Dave") == Answer()
+    assert remember(shared_installation).ask("Dave") == NOTHING
 
 
 # Hostile questions
@@ -307,7 +304,7 @@ def test_sample_questions_find_evidence(shared_installation: Installation) -> No
     first, among_three = 0, 0
     for question in questions:
         answer = search(here.acting_for(claims), Question(question["question"]))
-        found = [hit["source_external_id"] for hit in answer.hits]
+        found = [hit.source_external_id for hit in answer.hits]
         wanted = {evidence["conversation"] for evidence in question["evidence"]}
         first += found[0] in wanted
         among_three += bool(wanted.intersection(found[:3]))

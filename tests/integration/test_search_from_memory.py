@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from typing import Any
-from uuid import UUID
 
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.model.ports import Database
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import PostgresDatabase
 from resources.postgres.delegating import DelegatingDatabase
 from tests.conftest import SECRET
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context
+from tests.support.memories import NOTHING, WordEmbedder, converse, ingest, new_user, plain_context
 
 QUESTIONS = (
     Question("Which boat needs oil in the harbour?"),
@@ -55,7 +55,7 @@ def test_answers_from_memory(shared_installation: Installation) -> None:
     caching = here.acting_for(claims).using(settings=settings, embedder=WordEmbedder(), database=database)
     reading = caching.using(settings=settings.changed(layer_cache_mb=0), database=here.database)
 
-    def ask(question: Question) -> tuple[Answer, int]:
+    def ask(question: Question) -> tuple[Found, int]:
         before = database.asked
         return search(caching, question), database.asked - before
 
@@ -65,7 +65,7 @@ def test_answers_from_memory(shared_installation: Installation) -> None:
         assert answer == search(reading, question), "word for word what the database finds"
         is_counted_there = not question.query.isascii() or question.speaker is not None
         assert asked == is_counted_there, question
-    below = Question("boat", node_id=UUID(ask(Question("soup"))[0].anchors[0]["node_id"]))
+    below = Question("boat", node_id=ask(Question("soup"))[0].anchors[0].node_id)
     assert ask(below) == (search(reading, below), 0)
 
     remember("#Boats Another boat sinks.")
@@ -75,4 +75,4 @@ def test_answers_from_memory(shared_installation: Installation) -> None:
     stranger = PostgresDatabase(here.administrator_url, Secret("another secret, which signs nothing here", SECRET))
     with closing(stranger):
         database.inner = stranger
-        assert ask(QUESTIONS[0]) == (Answer(), 1), "claims that do not verify find nothing, whatever is in memory"
+        assert ask(QUESTIONS[0]) == (NOTHING, 1), "claims that do not verify find nothing, whatever is in memory"

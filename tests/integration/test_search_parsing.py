@@ -12,10 +12,11 @@ from pydantic import ValidationError
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Role, SourceKind
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Language, Settings
 from neurigraph_pipelines.text.lexemes import Lexer
+from neurigraph_pipelines.views.search import Found, Period
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import WordEmbedder, ingest, new_user, plain_context, rows
 
@@ -35,14 +36,14 @@ class Memory:
         with self.here.database.agent(self.claims) as tx:
             Inbox(self.here.context).add_conversations(tx, self.claims.user_id, [conversation])
 
-    def find(self, query: str, asked_at: datetime | None = NOON, **more: Any) -> Answer:
+    def find(self, query: str, asked_at: datetime | None = NOON, **more: Any) -> Found:
         here = self.here
         return search(
             here.acting_for(self.claims).using(embedder=WordEmbedder()), Question(query, **more), asked_at=asked_at
         )
 
     def titles(self, query: str, **more: Any) -> list[str]:
-        return [hit["title"] for hit in self.find(query, **more).hits]
+        return [hit.title for hit in self.find(query, **more).hits]
 
 
 @pytest.fixture(scope="module")
@@ -69,31 +70,32 @@ def test_time_in_question_boosts(memory: Memory) -> None:
 
 def test_parsed_times_are_returned(memory: Memory) -> None:
     (period,) = memory.find("the boat in May 2023").periods
-    assert period == {
-        "words": "in May 2023",
-        "start_at": "2023-05-01T00:00:00+00:00",
-        "end_at": "2023-06-01T00:00:00+00:00",
-        "certain": True,
-    }
+    assert period == Period(
+        words="in May 2023",
+        start_at=datetime(2023, 5, 1, tzinfo=UTC),
+        end_at=datetime(2023, 6, 1, tzinfo=UTC),
+        certain=True,
+    )
     assert memory.find("the boat").periods == []
 
 
 def test_relative_times_count_from_asking_time(memory: Memory) -> None:
     last_week = "the boat last week"
-    assert memory.find(last_week).periods[0]["start_at"] == "2023-06-05T00:00:00+00:00"
-    assert memory.find(last_week, asked_at=NOON - timedelta(days=365)).periods[0]["start_at"].startswith("2022-06-06")
-    assert memory.find(last_week, asked_at=None, at=NOON).periods[0]["start_at"].startswith("2023-06-05")
+    assert memory.find(last_week).periods[0].start_at == datetime(2023, 6, 5, tzinfo=UTC)
+    a_year_before = memory.find(last_week, asked_at=NOON - timedelta(days=365))
+    assert a_year_before.periods[0].start_at == datetime(2022, 6, 6, tzinfo=UTC)
+    assert memory.find(last_week, asked_at=None, at=NOON).periods[0].start_at == datetime(2023, 6, 5, tzinfo=UTC)
 
 
-def score(answer: Answer, ending: str) -> float:
-    (hit,) = (hit for hit in answer.hits if hit["title"].endswith(ending))
-    return float(hit["score"])
+def score(answer: Found, ending: str) -> float:
+    (hit,) = (hit for hit in answer.hits if hit.title.endswith(ending))
+    return float(hit.score)
 
 
 def test_event_is_dated_by_memory(memory: Memory) -> None:
     before, after = memory.find("the boat before the move"), memory.find("the boat after the move")
-    assert (before.periods[0]["start_at"], before.periods[0]["end_at"]) == (None, "2023-03-02T00:00:00+00:00")
-    assert (after.periods[0]["start_at"], after.periods[0]["end_at"]) == ("2023-03-01T00:00:00+00:00", None)
+    assert (before.periods[0].start_at, before.periods[0].end_at) == (None, datetime(2023, 3, 2, tzinfo=UTC))
+    assert (after.periods[0].start_at, after.periods[0].end_at) == (datetime(2023, 3, 1, tzinfo=UTC), None)
     assert score(before, "in winter.") / score(before, "in May.") > score(after, "in winter.") / score(after, "in May.")
     assert memory.find("the boat after the earthquake").periods == [], "nobody spoke of one"
 
@@ -114,7 +116,7 @@ def test_filters_exclude_and_guesses_rank(memory: Memory) -> None:
 def test_naive_time_is_utc(memory: Memory) -> None:
     naive = datetime(2023, 5, 8, 9, tzinfo=UTC).replace(tzinfo=None)
     assert len(memory.titles("boat", occurred_after=naive)) == 2
-    assert memory.find("the boat yesterday", asked_at=naive).periods[0]["start_at"] == "2023-05-07T00:00:00+00:00"
+    assert memory.find("the boat yesterday", asked_at=naive).periods[0].start_at == datetime(2023, 5, 7, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from tests.support.memories import (
     START,
     WordEmbedder,
     converse,
+    explained,
     ingest,
     new_user,
     node_rows,
@@ -138,28 +139,28 @@ def test_ranking_follows_formula(shared_installation: Installation, asked: str) 
     vector = embedder.embed([asked], "query")[0].astype(np.float16).astype(np.float32)
     reference, lexemes = Reference(passages), list(dict.fromkeys(lexer.lexemes(asked)))
     answer = search(here.acting_for(claims).using(embedder=embedder), Question(asked, message_limit=100, explain=True))
-    summaries = {UUID(hit["record_id"]): hit["explain"]["summary_lexical"] for hit in answer.hits}
+    summaries = {hit.key: explained(hit)["summary_lexical"] for hit in answer.hits}
     expected = reference.rank(lexemes, vector, role, summaries)
-    lexical = {(m["record_id"], m["seq"]): m["explain"]["window_lexical"] for m in answer.messages}
-    bm25 = {(str(record), seq): score for (record, seq), score in reference.lexical(lexemes).items()}
+    lexical = {(m.record_id, m.seq): explained(m)["window_lexical"] for m in answer.messages}
+    bm25 = {(record, seq): score for (record, seq), score in reference.lexical(lexemes).items()}
     assert lexical == pytest.approx(bm25, abs=1e-5)
     for hit in answer.hits:
-        parts = hit["explain"]
-        assert parts["segment_lexical"] == pytest.approx(reference.segment(UUID(hit["record_id"]), lexemes), abs=1e-5)
+        parts = explained(hit)
+        assert parts["segment_lexical"] == pytest.approx(reference.segment(hit.key, lexemes), abs=1e-5)
         assert parts["passage"] == pytest.approx(
-            max(score for (record, _), score in expected.items() if str(record) == hit["record_id"]), abs=2e-4
+            max(score for (record, _), score in expected.items() if record == hit.record_id), abs=2e-4
         )
         shares = {"segment_lexical": 0.0, "summary_dense": 0.3, "summary_lexical": 0.0}
         scaled = {
-            part: max(parts[part], 0) / (max(least, *(one["explain"][part] for one in answer.hits)) or 1)
+            part: max(parts[part], 0) / (max(least, *(explained(one)[part] for one in answer.hits)) or 1)
             for part, least in shares.items()
         }
         score = WEIGHTS["best_passage"] * parts["passage"] + sum(WEIGHTS[part] * of for part, of in scaled.items())
-        assert hit["score"] == pytest.approx(score + parts["boost"], abs=1e-5)
-    assert [hit["score"] for hit in answer.hits] == sorted((hit["score"] for hit in answer.hits), reverse=True)
-    found = {(message["record_id"], message["seq"]): message["score"] for message in answer.messages}
-    assert found == pytest.approx({(str(record), seq): score for (record, seq), score in expected.items()}, abs=2e-4)
-    assert [m["score"] for m in answer.messages] == sorted(found.values(), reverse=True)
+        assert hit.score == pytest.approx(score + parts["boost"], abs=1e-5)
+    assert [hit.score for hit in answer.hits] == sorted((hit.score for hit in answer.hits), reverse=True)
+    found = {(message.record_id, message.seq): message.score for message in answer.messages}
+    assert found == pytest.approx({(record, seq): score for (record, seq), score in expected.items()}, abs=2e-4)
+    assert [m.score for m in answer.messages] == sorted(found.values(), reverse=True)
 
 
 def test_period_boost_decays(shared_installation: Installation) -> None:
@@ -171,7 +172,7 @@ def test_period_boost_decays(shared_installation: Installation) -> None:
     def boost(first: datetime, days: float) -> float:
         asked = Question("boat", explain=True, periods=((first, first + timedelta(days=days)),))
         found = search(here.acting_for(claims).using(embedder=WordEmbedder()), asked)
-        return float(found.messages[0]["explain"]["period"])
+        return float(explained(found.messages[0])["period"])
 
     day = START.replace(hour=0)
     assert boost(day, 1) == pytest.approx(WEIGHTS["period"])

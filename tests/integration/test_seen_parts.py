@@ -38,7 +38,7 @@ def found(here: Installation, claims: Claims, query: str, *, cached: bool = True
     changes = {"answer_cache_entries": 0} if cached else {"answer_cache_entries": 0, "layer_cache_mb": 0}
     context = here.acting_for(claims).using(embedder=WordEmbedder(), settings=here.settings.changed(**changes))
     hits = search(context, Question(query, limit=50)).hits
-    return sorted((str(hit["record_id"]), hit["summary"], round(hit["score"], 5)) for hit in hits)
+    return sorted((str(hit.record_id), hit.summary, round(hit.score, 5)) for hit in hits)
 
 
 @contextmanager

@@ -33,10 +33,10 @@ def test_topic_change_gives_two_memories(installation: Installation, bob: Claims
     assert second["path"].startswith("bob/Hobbies")
     assert first["title"] != second["title"]
     answer = search(installation.acting_for(bob), Question("spinner bait"))
-    assert answer.hits[0]["record_id"] == str(second["record_id"])
-    assert answer.messages[0]["external_id"] == "monday-8"
+    assert answer.hits[0].record_id == second["record_id"]
+    assert answer.messages[0].external_id == "monday-8"
     every = search(installation.acting_for(bob), Question("launch fishing trout Dave"))
-    assert {message["external_id"] for message in every.messages} == {f"monday-{i}" for i in range(12)}
+    assert {message.external_id for message in every.messages} == {f"monday-{i}" for i in range(12)}
 
 
 def attempt(installation: Installation) -> Assigned:

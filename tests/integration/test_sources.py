@@ -25,9 +25,10 @@ from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
 from neurigraph_pipelines.retrieval.listing.sources import get_source
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.kinds import Channel, DocumentType
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.language_model import OfflineLanguageModel
 from tests.support.erasures import RECORD, erase
@@ -60,7 +61,7 @@ class Documents:
         self.here.uploads.read_due(self.here.text_extractor, self.user.user_id)
         ingest(self.context, self.user)
 
-    def find(self, query: str, **filters: Any) -> Answer:
+    def find(self, query: str, **filters: Any) -> Found:
         return search(self.context.acting_for(self.claims), Question(query, **filters))
 
     def source(self, upload_id: UUID) -> dict[str, Any]:
@@ -91,8 +92,8 @@ def guide(*sections: tuple[str, str]) -> str:
     return "\n".join(f"# {title}\n{_PROSE.format(word)}" for title, word in sections)
 
 
-def hits_of(answer: Answer) -> list[dict[str, Any]]:
-    return [hit["origin"]["source"] for hit in answer.hits]
+def sources_of(answer: Found) -> list[dict[str, Any]]:
+    return [hit.origin.source.model_dump() for hit in answer.hits]
 
 
 def test_details_are_shown_everywhere(shared_installation: Installation) -> None:
@@ -117,18 +118,18 @@ def test_details_are_shown_everywhere(shared_installation: Installation) -> None
         "updated_at": None,
     }
     asking = context.acting_for(claims)
-    assert hits_of(search(asking, Question("cobalt sextant"))) == [shown], "what is not stored yet, too"
+    assert sources_of(search(asking, Question("cobalt sextant"))) == [shown], "what is not stored yet, too"
     with here.database.agent(claims) as tx:
         inbox.end(tx, SourceKind.CONVERSATION, source_id)
     ingest(context, user)
     answer = search(asking, Question("cobalt sextant"))
-    assert hits_of(answer) == [shown]
+    assert sources_of(answer) == [shown]
     listed = get_source(here.database, claims, SourceKind.CONVERSATION, source_id).model_dump()
     assert shown.items() <= listed.items()
-    record = history.record_at(here.database, claims, UUID(answer.hits[0]["record_id"]))
+    record = history.record_at(here.database, claims, answer.hits[0].key)
     assert presentation.record(record)["source"] == shown
     (cited,) = ask(asking, Question("Whose is the cobalt sextant?")).citations
-    assert (cited.origin["source"], cited.section) == (shown, None)
+    assert (cited.origin.source.model_dump(), cited.section) == (shown, None)
     with here.database.agent(claims) as tx, pytest.raises(InvalidInputError, match="the url"):
         inbox.open_source(tx, user.user_id, SourceKind.EVENT, details=SourceDetails(url="javascript:alert(1)"))
 
@@ -137,9 +138,9 @@ def test_new_version_supersedes_the_one_before_by_its_texts(documents: Documents
     first = documents.upload(guide(("Lamp", "lamp"), ("Stairs", "stairs")), external_id="guide")
     documents.store()
     answer = documents.find("What of the stairs of the lighthouse?")
-    assert {"Stairs", "Lamp"} >= {message["section"] for message in answer.messages[:1]} != {None}
+    assert {"Stairs", "Lamp"} >= {message.section for message in answer.messages[:1]} != {None}
     reply = ask(documents.context.acting_for(documents.claims), Question("What of the stairs of the lighthouse?"))
-    assert reply.citations[0].section == answer.messages[0]["section"]
+    assert reply.citations[0].section == answer.messages[0].section
 
     changed = guide(("Lamp", "lens"), ("Stairs", "stairs"))
     second = documents.upload(changed, external_id="guide", details=SourceDetails(document_type=DocumentType.PDF))
@@ -153,8 +154,8 @@ def test_new_version_supersedes_the_one_before_by_its_texts(documents: Documents
     assert (state["version"], state["replaces"], state["external_id"]) == (2, first, "guide")
     assert state["document_type"] == "text", "not what was stated"
     (found,) = documents.find("lighthouse").hits
-    assert (found["record_id"], found["origin"]["source"]["version"]) == (str(newer), 2)
-    assert found["origin"]["source"]["replaces"] == str(first)
+    assert (found.record_id, found.origin.source.version) == (newer, 2)
+    assert found.origin.source.replaces == first
 
     # What it was before comes back, which is a third version of the same bytes as the first.
     third = documents.upload(guide(("Lamp", "lamp"), ("Stairs", "stairs")), external_id="guide")
@@ -170,10 +171,10 @@ def test_new_version_supersedes_the_one_before_by_its_texts(documents: Documents
     assert documents.faults() == ["the source of the record replaces another one than the version before it"]
 
     # Forgetting the version in the middle leaves no id of it, in no cached layer either.
-    assert documents.find("lighthouse").hits[0]["origin"]["source"]["replaces"] == str(second)
+    assert documents.find("lighthouse").hits[0].origin.source.replaces == second
     erase(documents.here, documents.claims, RECORD, newer)
     assert documents.source(third)["replaces"] is None
-    assert documents.find("lighthouse").hits[0]["origin"]["source"]["replaces"] is None
+    assert documents.find("lighthouse").hits[0].origin.source.replaces is None
     assert documents.memory(newest)["source"]["version"] == 3
 
 
@@ -193,7 +194,7 @@ def test_older_file_does_not_replace_a_newer_one(documents: Documents) -> None:
     with pytest.raises(ConflictError, match="last changed on 2025-05-01"):
         documents.upload(guide(("Times", "seven")), external_id="guide", details=last_year)
     documents.store()
-    assert {hit["source_id"] for hit in documents.find("Times").hits} == {str(newest)}
+    assert {hit.source_id for hit in documents.find("Times").hits} == {newest}
     stated = replace(last_year, replaces=newest)
     undated = documents.upload(guide(("Times", "six")), external_id="guide", details=stated)
     documents.claims = documents.claims.through(ReceivedThrough.DROP)
@@ -227,7 +228,7 @@ def test_versions_of_many_memories(documents: Documents) -> None:
     of = {path.rpartition("/")[2]: successor for path, successor in by.items()}
     assert (of["Attic"], of["Cellar"]) == (said["Attic"], said["Cellar"]), "by the one with the same text"
     assert of["Bath"] in said.values(), "what is gone is superseded, too"
-    assert {hit["source_id"] for hit in documents.find("lighthouse").hits} == {str(second)}
+    assert {hit.source_id for hit in documents.find("lighthouse").hits} == {second}
 
 
 def assert_foreign_versions_are_refused(graph: SharedGraph, persona: Claims, second: UUID) -> None:
@@ -262,13 +263,13 @@ def test_versions_of_conversations_and_whose_they_are(shared_installation: Insta
         ingest(plain_context(here), graph.owner)
         return source_id
 
-    def seen(claims: Claims, query: str) -> list[tuple[str, Any]]:
+    def seen(claims: Claims, query: str) -> list[tuple[UUID, UUID | None]]:
         hits = search(plain_context(here).acting_for(claims), Question(query)).hits
-        return [(hit["source_id"], hit["origin"]["source"]["replaces"]) for hit in hits]
+        return [(hit.source_id, hit.origin.source.replaces) for hit in hits]
 
     first = say(graph.owners, "#Work/Marketing The ochre plan.", SLACK, external_id="plan", privacy=Privacy.SHARED)
     second = say(graph.owners, "#Work/Marketing The ochre plan, again.", SourceDetails(replaces=first))
-    assert seen(graph.owners, "ochre plan")[0] == (str(second), str(first))
+    assert seen(graph.owners, "ochre plan")[0] == (second, first)
     with here.database.agent(graph.owners) as tx:
         newest = inbox.open_source(tx, graph.owner.user_id, SourceKind.CONVERSATION, external_id="plan")
         replacing: dict[str, Any] = {"kind": SourceKind.CONVERSATION, "details": SourceDetails(replaces=first)}
@@ -276,18 +277,18 @@ def test_versions_of_conversations_and_whose_they_are(shared_installation: Insta
         with pytest.raises(InvalidInputError, match="external id of the source that it replaces"):
             inbox.open_source(tx, graph.owner.user_id, external_id="other", **replacing)
     # The persona sees the memory, and replaces only what it handed in itself.
-    assert (str(second), None) in seen(graph.personas, "ochre plan"), "the ids of versions are the owner's"
+    assert (second, None) in seen(graph.personas, "ochre plan"), "the ids of versions are the owner's"
     assert_foreign_versions_are_refused(graph, persona, second)
     own = say(persona, "#Work/Marketing The sepia plan.", SourceDetails())
     with here.database.agent(graph.owners) as tx, pytest.raises(NotFoundError):  # the owner did not hand it in
         inbox.open_source(tx, graph.owner.user_id, SourceKind.CONVERSATION, details=SourceDetails(replaces=own))
     newer = say(persona, "#Work/Marketing The sepia plan, again.", SourceDetails(replaces=own))
-    assert (str(newer), str(own)) in seen(graph.owners, "sepia plan")
+    assert (newer, own) in seen(graph.owners, "sepia plan")
     # What replaces a private source is private.
     set_privacy(here.database, graph.owners, second, Privacy.PRIVATE)
     third = say(graph.owners, "#Work/Marketing The ochre plan, a third time.", SourceDetails(replaces=second))
     assert get_source(here.database, graph.owners, SourceKind.CONVERSATION, third).privacy == "private"
-    assert not {str(second), str(third)} & {source_id for source_id, _ in seen(graph.personas, "ochre plan")}
+    assert not {second, third} & {source_id for source_id, _ in seen(graph.personas, "ochre plan")}
     count = SQL("SELECT count(*) AS seen FROM neurigraph.sources WHERE source_id = ANY(%(ids)s)")
     assert here.database.ask(graph.personas, count, {"ids": [second, third]})[0]["seen"] == 0
 
@@ -306,8 +307,8 @@ def test_notes_yield_facts_and_show_their_source(shared_installation: Installati
     assert write_note(context, newer).note_id == written.note_id
     ingest(context, user)
     (hit,) = search(context, Question("Dave Tresco")).hits
-    assert (hit["origin"]["source"]["version"], hit["origin"]["source"]["document_type"]) == (2, "note")
-    assert hit["origin"]["source"]["url"] == SLACK.url
+    assert (hit.origin.source.version, hit.origin.source.document_type) == (2, "note")
+    assert hit.origin.source.url == SLACK.url
 
 
 def test_facts_of_a_file_are_those_of_its_text(documents: Documents) -> None:

@@ -22,10 +22,11 @@ from neurigraph_pipelines.model import Claims, NewConversation, Privacy
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.views.kinds import SubjectType
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.transcript import about_text
 from tests.support.api_server import serving
@@ -63,12 +64,12 @@ class World:
         """The claims of a key that is bound to the garden."""
         return self.owner.within([GARDEN])
 
-    def ask(self, claims: Claims, query: str = SECRET) -> Answer:
+    def ask(self, claims: Claims, query: str = SECRET) -> Found:
         question = Question(query, limit=50, explain=True)
         return search(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
 
     def found(self, claims: Claims, query: str = SECRET) -> set[str]:
-        return {str(hit["record_id"]) for hit in self.ask(claims, query).hits}
+        return {str(hit.record_id) for hit in self.ask(claims, query).hits}
 
     def seen(self, claims: Claims, table: str) -> list[dict[str, Any]]:
         """Return the rows of a table that SQL with these claims sees."""

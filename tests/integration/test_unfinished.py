@@ -125,7 +125,7 @@ def test_defect_keeps_no_memory_from_being_stored(
     assert all(text in words for text in SAID), "the words are whole"
     assert rows(here, "SELECT FROM neurigraph.messages WHERE source_id = %s AND content <> ''", source_id) == []
     found = search(context.acting_for(claims), Question("quince"))
-    assert str(record.record_id) in [hit["record_id"] for hit in found.hits]
+    assert record.record_id in [hit.record_id for hit in found.hits]
     marked = [one for one in list_unfinished(here.database, 100) if one.record_id == record.record_id]
     assert [one.left_out for one in marked] == ([f"{missing} (IndexError)"] if missing else [])
     assert record.left_out == ((f"{missing} (IndexError)",) if missing else ())
@@ -145,10 +145,8 @@ def test_defect_keeps_no_memory_from_being_stored(
     assert row is not None
     assert row["now"]["title"].startswith("#Family/Ana Ana planted")
     assert "Ana" in row["now"]["kw_entities"]
-    (hit,) = [
-        one for one in search(context.acting_for(claims), Question("quince")).hits if one["source_id"] == str(source_id)
-    ]
-    assert hit["node_path"].endswith("/Family/Ana")
+    (hit,) = [one for one in search(context.acting_for(claims), Question("quince")).hits if one.source_id == source_id]
+    assert str(hit.node_path).endswith("/Family/Ana")
     edges = rows(here, "SELECT relation FROM neurigraph.node_edges WHERE user_id = %s", user.user_id)
     assert "sister" in [edge["relation"] for edge in edges]
     again = resummarize(context, None, FOREVER, user.user_id)
@@ -261,4 +259,4 @@ def test_words_are_never_filed_again_into_a_persona(here: Installation, context:
     assert resummarize(context, None, FOREVER, user.user_id).failed == []
     assert count_unfinished(here.database, user.user_id) == 0
     (hit,) = search(context.acting_for(claims), Question("hidden account")).hits
-    assert hit["node_path"] == user.slug
+    assert hit.node_path == user.slug

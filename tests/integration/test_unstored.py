@@ -21,22 +21,23 @@ from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Privacy, Role, SourceKind
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.retrieval.ask import ask
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.unstored import open_unstored
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.delegating import DelegatingDatabase
 from tests.support.memories import START, converse, ingest, new_user, plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 
-def found_by(here: Installation, claims: Claims, query: str, **more: Any) -> Answer:
+def found_by(here: Installation, claims: Claims, query: str, **more: Any) -> Found:
     return search(plain_context(here).acting_for(claims), Question(query, limit=50, **more))
 
 
-def waiting(answer: Answer) -> list[tuple[str, int]]:
+def waiting(answer: Found) -> list[tuple[UUID, int]]:
     """Return the messages of an answer that are not stored yet, by source and number."""
-    return [(one["source_id"], one["seq"]) for one in answer.messages if not one["stored"]]
+    return [(one.source_id, one.seq) for one in answer.messages if not one.stored]
 
 
 def hand_in(here: Installation, claims: Claims, *said: NewMessage, ended: bool = False) -> UUID:
@@ -52,19 +53,19 @@ def hand_in(here: Installation, claims: Claims, *said: NewMessage, ended: bool =
 def test_a_message_is_found_before_and_after_it_is_stored(here: Installation) -> None:
     user, claims = new_user(here)
     name = uuid4().hex
-    source = str(converse(here, claims, "#Boats The varnish is amber.", "Amber it is.", external_id=name, ended=False))
+    source = converse(here, claims, "#Boats The varnish is amber.", "Amber it is.", external_id=name, ended=False)
     found = found_by(here, claims, "amber varnish")
     (hit,) = found.hits
-    assert (hit["record_id"], hit["node_id"], hit["file_id"], hit["stored"]) == (None, None, None, False)
-    assert (hit["source_id"], hit["summary"]) == (source, "#Boats The varnish is amber.")
-    assert hit["origin"]["voices"] == {"owner": 1, "assistant": 1}
-    assert (found.messages[0]["seq"], found.messages[0]["content"]) == (1, "#Boats The varnish is amber.")
+    assert (hit.record_id, hit.node_id, hit.file_id, hit.stored) == (None, None, None, False)
+    assert (hit.source_id, hit.summary) == (source, "#Boats The varnish is amber.")
+    assert hit.origin.voices == {"owner": 1, "assistant": 1}
+    assert (found.messages[0].seq, found.messages[0].content) == (1, "#Boats The varnish is amber.")
     converse(here, claims, "And the mast is spruce.", first=3, external_id=name, ended=False)
     assert waiting(found_by(here, claims, "spruce mast"))[0] == (source, 3), "a question reads what is new"
-    assert [one["seq"] for one in found_by(here, claims, "mast", speaker="Ana").messages] == []
+    assert [one.seq for one in found_by(here, claims, "mast", speaker="Ana").messages] == []
     for excluding in ({"at": START.replace(year=2099)}, {"node_id": user.root_node_id}):
         assert found_by(here, claims, "spruce mast", **excluding).hits == [], "what has no node and no past"
-    opened = open_unstored(here.context.acting_for(claims), UUID(source), from_message=2)
+    opened = open_unstored(here.context.acting_for(claims), source, from_message=2)
     assert [(one.seq, one.text, one.voice) for one in opened.messages] == [
         (2, "Amber it is.", "assistant"),
         (3, "And the mast is spruce.", "owner"),
@@ -74,9 +75,9 @@ def test_a_message_is_found_before_and_after_it_is_stored(here: Installation) ->
     converse(here, claims, "Thanks.", first=4, external_id=name)
     ingest(plain_context(here), user)
     (hit,) = found_by(here, claims, "spruce mast").hits
-    assert hit["stored"]
-    opened = open_unstored(here.context.acting_for(claims), UUID(source))
-    assert (opened.messages, [str(one) for one in opened.record_ids]) == ((), [hit["record_id"]])
+    assert hit.stored
+    opened = open_unstored(here.context.acting_for(claims), source)
+    assert (opened.messages, list(opened.record_ids)) == ((), [hit.record_id])
 
 
 def test_the_newest_are_searched_and_the_answer_says_so(here: Installation) -> None:
@@ -85,10 +86,10 @@ def test_the_newest_are_searched_and_the_answer_says_so(here: Installation) -> N
     new = hand_in(here, claims, *(NewMessage(Role.USER, f"heron {number}") for number in range(1, 6)))
     context = plain_context(here).using(settings=here.settings.changed(unstored_messages=3)).acting_for(claims)
     found = search(context, Question("heron tern"))
-    assert sorted(waiting(found)) == [(str(new), 3), (str(new), 4), (str(new), 5)]
+    assert sorted(waiting(found)) == [(new, 3), (new, 4), (new, 5)]
     assert "3" in found.notes[0]
     context = context.using(settings=here.settings.changed(unstored_messages=6))
-    assert (str(old), 2) in waiting(search(context, Question("heron tern")))
+    assert (old, 2) in waiting(search(context, Question("heron tern")))
     off = context.using(settings=here.settings.changed(unstored_messages=0))
     assert search(off, Question("heron tern")).hits == []
 
@@ -103,9 +104,9 @@ def test_a_message_that_streams_in_is_found_with_its_last_words(here: Installati
             inbox.add_conversations(tx, claims.user_id, [NewConversation(name, (part,))])
 
     send("The ferry leaves")
-    assert found_by(here, claims, "ferry").messages[0]["content"] == "The ferry leaves"
+    assert found_by(here, claims, "ferry").messages[0].content == "The ferry leaves"
     send("The ferry leaves from Ostend")
-    assert found_by(here, claims, "Ostend").messages[0]["content"] == "The ferry leaves from Ostend"
+    assert found_by(here, claims, "Ostend").messages[0].content == "The ferry leaves from Ostend"
     assert len(found_by(here, claims, "ferry").messages) == 1
 
 
@@ -123,17 +124,17 @@ def test_others_find_only_what_they_handed_in(graph: SharedGraph) -> None:
     personas = hand_in(here, bound, NewMessage(Role.USER, f"The {word} is the lawyer's.", author="owner"))
     _, strangers = new_user(here)
 
-    def seen(claims: Claims) -> set[str]:
+    def seen(claims: Claims) -> set[UUID]:
         return {source for source, _ in waiting(found_by(here, claims, word))}
 
-    assert seen(graph.owners) == {str(owners), str(personas)}
-    assert seen(bound) == {str(personas)}
+    assert seen(graph.owners) == {owners, personas}
+    assert seen(bound) == {personas}
     assert seen(graph.third_party("Accountant")) == seen(strangers) == set()
-    of_persona = next(one for one in found_by(here, graph.owners, word).messages if one["source_id"] == str(personas))
-    assert (of_persona["voice"], of_persona["author"]) == ("persona", "Legal (persona)")
-    for claims, key_id in ((graph.owners, str(bound.key_id)), (bound, None)):
-        origins = {hit["source_id"]: hit["origin"] for hit in found_by(here, claims, word).hits}
-        assert origins[str(personas)]["key_id"] == key_id, "only the owner sees keys"
+    of_persona = next(one for one in found_by(here, graph.owners, word).messages if one.source_id == personas)
+    assert (of_persona.voice, of_persona.author) == ("persona", "Legal (persona)")
+    for claims, key_id in ((graph.owners, bound.key_id), (bound, None)):
+        origins = {hit.source_id: hit.origin for hit in found_by(here, claims, word).hits}
+        assert origins[personas].key_id == key_id, "only the owner sees keys"
     for claims in (bound, graph.third_party("Accountant"), strangers):
         for unseen in (owners, uuid4()):
             with pytest.raises(NotFoundError):
@@ -142,10 +143,10 @@ def test_others_find_only_what_they_handed_in(graph: SharedGraph) -> None:
     set_privacy(here.database, graph.owners, personas, Privacy.PRIVATE)
     assert seen(bound) == set(), "made private by the owner"
     set_privacy(here.database, graph.owners, personas, Privacy.SHARED)
-    assert seen(bound) == {str(personas)}
+    assert seen(bound) == {personas}
     graph.revoke(granted)
     assert seen(bound) == set(), "a persona that may not write any more"
-    assert seen(graph.owners) == {str(owners), str(personas)}
+    assert seen(graph.owners) == {owners, personas}
 
 
 def test_what_a_quarantine_meets_is_not_found(graph: SharedGraph) -> None:
@@ -157,15 +158,15 @@ def test_what_a_quarantine_meets_is_not_found(graph: SharedGraph) -> None:
             tx, SourceKind.CONVERSATION, source, [NewMessage(Role.ASSISTANT, "The axolotl it is.")]
         )
     honest = hand_in(here, graph.owners, NewMessage(Role.USER, "An axolotl regrows its legs."))
-    everything = {str(source), str(honest)}
+    everything = {source, honest}
     context = here.context.acting_for(graph.owners)
 
-    def seen() -> set[str]:
+    def seen() -> set[UUID]:
         return everything & {one for one, _ in waiting(found_by(here, graph.owners, "axolotl"))}
 
     assert seen() == everything
     held = quarantine(context, Rule(key_id=UUID(int=9)), "a stolen key")
-    assert seen() == {str(honest)}, "with the messages that would become one memory with it"
+    assert seen() == {honest}, "with the messages that would become one memory with it"
     with pytest.raises(NotFoundError):
         open_unstored(context, source)
     release(context, held.quarantine_id)
@@ -193,8 +194,8 @@ def test_a_message_that_is_stored_during_a_question_is_found_once(here: Installa
     still = hand_in(here, claims, NewMessage(Role.USER, "A third barge."))
     context = plain_context(here).using(database=StoringDatabase(here, user)).acting_for(claims)
     found = search(context, Question("barge"))
-    assert [one["stored"] for one in found.messages if one["external_id"] == "new"] == [True]
-    assert waiting(found) == [(str(still), 1)]
+    assert [one.stored for one in found.messages if one.external_id == "new"] == [True]
+    assert waiting(found) == [(still, 1)]
     assert len(found.messages) == 3
 
 
@@ -214,11 +215,11 @@ def test_segments_may_be_stored_out_of_their_order(here: Installation) -> None:
             tx, claims.user_id, [NewConversation(name["external_id"], (more,), ended_at=START + timedelta(days=1))]
         )
     ingest(context, user)
-    assert {one["external_id"]: one["stored"] for one in found_by(here, claims, "barge").messages} == {
+    assert {one.external_id: one.stored for one in found_by(here, claims, "barge").messages} == {
         "first": False,
         "second": True,
     }
-    assert waiting(found_by(here, claims, "barge")) == [(str(source_id), 1)]
+    assert waiting(found_by(here, claims, "barge")) == [(source_id, 1)]
     assert [one.seq for one in open_unstored(plain_context(here).acting_for(claims), source_id).messages] == [1]
 
 
@@ -231,7 +232,7 @@ def test_each_message_is_found_once_while_it_is_stored(here: Installation) -> No
         context = plain_context(own).acting_for(claims)
         while not ended.wait(0.01):
             expected = set(known)
-            found = [one["external_id"] for one in search(context, Question("barge", message_limit=200)).messages]
+            found = [one.external_id for one in search(context, Question("barge", message_limit=200)).messages]
             if len(found) > len(set(found)) or not expected <= set(found):
                 wrong.append((sorted(expected - set(found)), found))
             asked.append(len(found))
@@ -254,4 +255,4 @@ def test_each_message_is_found_once_while_it_is_stored(here: Installation) -> No
                 thread.join()
     assert not wrong
     assert len(set(asked)) > 1, "they asked meanwhile"
-    assert {one["stored"] for one in found_by(here, claims, "barge").messages} == {True}
+    assert {one.stored for one in found_by(here, claims, "barge").messages} == {True}

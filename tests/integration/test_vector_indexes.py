@@ -19,9 +19,10 @@ from neurigraph_pipelines.lifecycle.vector_indexes import (
     count_due,
     drop_vector_indexes,
 )
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.memories import rows
@@ -40,14 +41,14 @@ def settings(shared_installation: Installation) -> Settings:
     return shared_installation.settings.changed(**changed)
 
 
-def ask(here: Installation, settings: Settings, graph: Graph, number: int, **more: Any) -> Answer:
+def ask(here: Installation, settings: Settings, graph: Graph, number: int, **more: Any) -> Found:
     embedder = SyntheticEmbedder(graph.questions)
     question = Question(graph.questions[number].text, limit=10, message_limit=10, **more)
     return search(here.acting_for(graph.claims).using(embedder=embedder, settings=settings), question)
 
 
-def found(answer: Answer) -> set[tuple[str, int]]:
-    return {(message["record_id"], message["seq"]) for message in answer.messages}
+def found(answer: Found) -> set[tuple[str, int]]:
+    return {(str(message.record_id), message.seq) for message in answer.messages}
 
 
 def test_indexed_search_equals_exact_search(

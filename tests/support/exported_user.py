@@ -33,8 +33,9 @@ from neurigraph_pipelines.model import AliasType, Claims, ConceptKind, NodeCandi
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.sources import SourceDetails
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
@@ -64,7 +65,7 @@ class Source:
     zipped: Path
     report: Exported
 
-    def ask(self, there: Installation, question: str) -> Answer:
+    def ask(self, there: Installation, question: str) -> Found:
         return search(there.acting_for(self.claims).using(embedder=WordEmbedder()), Question(question, explain=True))
 
 

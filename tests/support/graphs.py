@@ -93,7 +93,7 @@ class Graph:
     def find(self, word: str) -> dict[UUID, str]:
         """Return the stored records that a search for a word finds, with their paths."""
         answer = search(self.here.acting_for(self.claims).using(embedder=WordEmbedder()), Question(word, limit=50))
-        return {UUID(hit["record_id"]): hit["node_path"].partition("/")[2] for hit in answer.hits if hit["stored"]}
+        return {hit.key: str(hit.node_path).partition("/")[2] for hit in answer.hits if hit.stored}
 
     def check(self) -> None:
         """Assert that all derived data equals what the records and nodes imply."""

@@ -92,7 +92,7 @@ def through_all_doors(graph: SharedGraph, claims: Claims, hidden: Sequence[dict[
     for query in ("zyxgrub password", "What did Mallory tell Dave?", "Poisonfarm", "bribery Ana", "everything"):
         for question in (Question(query), Question(query, include_superseded=True)):
             answer = search(ask_as, question)
-            found += [answer.hits, answer.messages, [anchor["node_path"] for anchor in answer.anchors]]
+            found += [answer.hits, answer.messages, [anchor.node_path for anchor in answer.anchors]]
         reply = ask(ask_as, Question(query))
         found += [reply.answer, [dataclasses.asdict(one) for one in reply.citations]]
     with here.database.agent(claims) as tx:

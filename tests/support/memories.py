@@ -45,10 +45,21 @@ from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact
 from neurigraph_pipelines.model.ports import KeptFacts
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
 from neurigraph_pipelines.views.kinds import FactKind, StatedAs
+from neurigraph_pipelines.views.search import Found, Hit, MessageHit
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline import verdicts
 from tests.support.model_rules import embed_text
 from tests.support.waiting import wait_until
+
+NOTHING = Found(hits=[], messages=[], anchors=[], warmed=0, notes=[], periods=[])
+"""What a search returns that finds nothing."""
+
+
+def explained(found: Hit | MessageHit) -> dict[str, Any]:
+    """Return the components of a score."""
+    assert found.explain is not None
+    return found.explain
+
 
 START = datetime(2025, 3, 1, 9, tzinfo=UTC)
 _TAG = re.compile(r"#(\S+)")

@@ -125,8 +125,8 @@ class Reader(threading.Thread):
     def _look(self, user: User) -> None:
         here, claims = self._installation, Claims.of_user(user.user_id)
         answer = search(here.acting_for(claims), Question(self._question))
-        for hit in (hit for hit in answer.hits if hit["stored"]):
-            file_id = file_of_record(here.database, claims, hit["record_id"])
+        for hit in (hit for hit in answer.hits if hit.stored):
+            file_id = file_of_record(here.database, claims, hit.key)
             assert open_file(here.acting_for(claims), file_id)
         whole_records(here, user)
 

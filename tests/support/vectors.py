@@ -20,8 +20,9 @@ from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.ports import Embedder
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 
 
@@ -81,7 +82,7 @@ def store(installation: Installation, context: Context) -> list[Committed]:
     return [record for result in run_due(context, "tests") for record in result.stored]
 
 
-def ask(installation: Installation, embedder: Embedder, user: User, query: str) -> Answer:
+def ask(installation: Installation, embedder: Embedder, user: User, query: str) -> Found:
     """Search as the user, with all score components."""
     question = Question(query, explain=True)
     return search(installation.acting_for(Claims.of_user(user.user_id)).using(embedder=embedder), question)

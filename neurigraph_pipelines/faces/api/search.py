@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, BackgroundTasks, Query
@@ -12,41 +11,35 @@ from neurigraph_pipelines.faces.api import requests
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.faces.api.fact_forms import QueryFacts, SayTheSame
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.responses import retrieval as responses
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.retrieval import ask as answering
-from neurigraph_pipelines.retrieval.duplicates import SIMILAR, find_duplicates
+from neurigraph_pipelines.retrieval.duplicates import find_duplicates
 from neurigraph_pipelines.retrieval.fact_queries import query_facts
 from neurigraph_pipelines.retrieval.query import search as searching
 from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored, unstored_view
 from neurigraph_pipelines.text.container_tags import checked_tags
+from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.files import UnstoredMessages
+from neurigraph_pipelines.views.search import Duplicates, Found
 
 router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
 
 
-@router.post("/search", response_model=responses.Found, response_model_exclude_unset=True)
-def search(
-    body: requests.Search, caller: Caller, installation: InstallationDep, background: BackgroundTasks
-) -> dict[str, Any]:
+@router.post("/search", response_model_exclude_unset=True)
+def search(body: requests.Search, caller: Caller, installation: InstallationDep, background: BackgroundTasks) -> Found:
     """Search memories and messages for a question. No file is opened."""
     caller = caller.within(checked_tags(body.container_tags))
     look(installation, caller, node_id=body.node_id)
-    found = searching.search(
-        installation.acting_for(caller),
-        body.question,
-        asked_at=body.asked_at,
-        run_after=background.add_task,
+    return searching.search(
+        installation.acting_for(caller), body.question, asked_at=body.asked_at, run_after=background.add_task
     )
-    return found.shown()
 
 
-@router.post("/duplicates", response_model=responses.Duplicates, response_model_exclude_unset=True)
-def duplicates(body: SayTheSame, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/duplicates", response_model_exclude_unset=True)
+def duplicates(body: SayTheSame, caller: Caller, installation: InstallationDep) -> Duplicates:
     """Find facts and messages that say the same as a text, before the text is written. Nothing is written."""
-    found = find_duplicates(installation.acting_for(caller), body.text, body.limit)
-    return {"facts": found.facts, "messages": found.messages, "threshold": SIMILAR}
+    return find_duplicates(installation.acting_for(caller), body.text, body.limit)
 
 
 @router.post("/facts/query", response_model_exclude_unset=True)
@@ -57,18 +50,12 @@ def walk_facts(body: QueryFacts, caller: Caller, installation: InstallationDep) 
     return query_facts(installation.acting_for(caller), body.asked)
 
 
-@router.post("/ask", response_model=responses.Reply)
-def ask(body: requests.Ask, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/ask")
+def ask(body: requests.Ask, caller: Caller, installation: InstallationDep) -> Reply:
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
     caller = caller.within(checked_tags(body.container_tags))
     look(installation, caller, node_id=body.node_id)
-    return asdict(
-        answering.ask(
-            installation.acting_for(caller),
-            body.question,
-            asked_at=body.asked_at,
-        )
-    )
+    return answering.ask(installation.acting_for(caller), body.question, asked_at=body.asked_at)
 
 
 @router.get("/unstored/{source_id}")

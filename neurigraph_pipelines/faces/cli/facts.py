@@ -102,7 +102,7 @@ def duplicates(
     as_json: Json = False,
 ) -> None:
     """Find facts and messages that say the same as a text, or nearly, before the text is written."""
-    from neurigraph_pipelines.retrieval.duplicates import SIMILAR, find_duplicates
+    from neurigraph_pipelines.retrieval.duplicates import find_duplicates
 
     with opened() as installation:
         context = installation.acting_for(claims_of(installation, user))
@@ -111,13 +111,11 @@ def duplicates(
     def view() -> RenderableType:
         from neurigraph_pipelines.faces.cli import views
 
-        said = [
-            f"{one['record_id'] or one['source_id']} message {one['seq']} has these words." for one in found.messages
-        ]
+        said = [f"{one.key} message {one.seq} has these words." for one in found.messages]
         facts = [f"{one.score:.2f}  {one.statement}{restated(one)}" for one in found.facts]
         return views.lines(*facts, *said) if facts or said else views.lines("Nothing says the same.")
 
-    Output(as_json).result({"facts": found.facts, "messages": found.messages, "threshold": SIMILAR}, view)
+    Output(as_json).result(found.model_dump(exclude_unset=True), view)
 
 
 @commands.command()

@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from neurigraph_pipelines.views.facts import Fact
+    from neurigraph_pipelines.views.search import Origin
+    from neurigraph_pipelines.views.sources import ShownDetails
 
 
-def described(of_record: Mapping[str, Any], voice: str | None = None) -> str:
+def described(origin: Origin, voice: str | None = None) -> str:
     """Return where a record comes from, in one line; ``voice`` is that of a single message."""
-    voices = [voice] if voice else [f"{name} ({count})" for name, count in of_record["voices"].items()]
+    voices = [voice] if voice else [f"{name} ({count})" for name, count in origin.voices.items()]
     said = ", ".join(voices).replace("_", " ")
     parts = {
         "said by": said,
-        **provenance(of_record["source"]),
-        "handed in by": of_record["persona_path"],
-        "through": of_record["received_through"],
-        "with key": of_record["key_id"],
-        "on": of_record["received_at"] and of_record["received_at"][:10],
-        "restated": of_record["restated"] if of_record["restated"] > 1 else None,
+        **provenance(origin.source),
+        "handed in by": origin.persona_path,
+        "through": origin.received_through,
+        "with key": origin.key_id,
+        "on": origin.received_at and f"{origin.received_at:%Y-%m-%d}",
+        "restated": origin.restated if origin.restated > 1 else None,
     }
     return ", ".join(f"{name} {value}" for name, value in parts.items() if value) or "origin unknown"
 
 
-def provenance(source: Mapping[str, Any]) -> dict[str, Any]:
+def provenance(source: ShownDetails) -> dict[str, str | int | None]:
     """Return the fields that the writer of a source stated, by label."""
     return {
-        "from": source["origin"],
-        "by": source["author"],
-        "at": source["url"],
-        "version": source["version"] if source["version"] > 1 else None,
+        "from": source.origin,
+        "by": source.author,
+        "at": source.url,
+        "version": source.version if source.version > 1 else None,
     }
 
 
@@ -44,6 +46,6 @@ def restated(fact: Fact) -> str:
     return f", said {fact.said_count} times, last on {fact.last_said_at:%Y-%m-%d}"
 
 
-def expiry(tier: str, expires_at: datetime | str | None) -> str:
+def expiry(tier: str, expires_at: datetime | None) -> str:
     """Return when a memory is archived unless it is read before, to go after other words; empty for good."""
-    return f", {tier}: archived after {str(expires_at).replace(' ', 'T')[:16]}" if expires_at else ""
+    return f", {tier}: archived after {expires_at:%Y-%m-%dT%H:%M}" if expires_at else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -102,7 +102,7 @@ def search(
 
         return views.answer(found, user, quotes)
 
-    Output(as_json).result(found.shown(), view)
+    Output(as_json).result(found.model_dump(exclude_unset=True), view)
 
 
 @commands.command()
@@ -136,7 +136,7 @@ def ask(
 
         return views.reply(reply, user)
 
-    Output(as_json).result(asdict(reply), view)
+    Output(as_json).result(reply, view)
 
 
 def _question(

@@ -14,7 +14,7 @@ from neurigraph_pipelines.faces.cli.session import installed, opened
 from neurigraph_pipelines.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.retrieval.ask import Reply
+    from neurigraph_pipelines.views.answers import Reply
     from neurigraph_pipelines.views.graph import TreeNode
 
 commands = typer.Typer()

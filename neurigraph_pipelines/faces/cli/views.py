@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -19,15 +20,14 @@ from neurigraph_pipelines.faces.cli.output import more, printable
 from neurigraph_pipelines.faces.cli.profiles import profile_lines
 from neurigraph_pipelines.faces.presentation import edge_in_words
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
-from neurigraph_pipelines.retrieval.ask import Reply
 from neurigraph_pipelines.retrieval.open import OpenedMessage
-from neurigraph_pipelines.retrieval.query.present import key_of
-from neurigraph_pipelines.retrieval.query.question import Answer
+from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.failures import FailureOfUser
 from neurigraph_pipelines.views.files import File, NodeFiles
 from neurigraph_pipelines.views.graph import ListedNode, Shell, TreeNode
 from neurigraph_pipelines.views.records import ListedRecord, Record
+from neurigraph_pipelines.views.search import Found, Hit, MessageHit, Rationale
 from neurigraph_pipelines.views.sources import ListedUpload, Source
 
 EXCERPT_CHARACTERS = 300
@@ -71,23 +71,24 @@ def _label(node: TreeNode) -> Text:
     return Text.assemble((printable(node.name), "bold"), (f"  {node.kind}, {count}", "dim"))
 
 
-def answer(found: Answer, user: str, quotes: Mapping[str, OpenedMessage]) -> RenderableType:
+def answer(found: Found, user: str, quotes: Mapping[UUID, OpenedMessage]) -> RenderableType:
     """Return the hits of a search, each with its best message and the command that opens it.
 
     Args:
         quotes: The best message of each record; one that could not be read is absent.
     """
     parts: list[RenderableType] = [plain(note, "yellow") for note in found.notes]
-    times = dict.fromkeys(period["words"] for period in found.periods)
+    times = dict.fromkeys(period.words for period in found.periods)
     if times:
         parts.append(plain(f"preferred: {', '.join(times)}", "dim"))
     if not found.hits:
         return Group(*parts, Text("Nothing found."))
     for number, hit in enumerate(found.hits, start=1):
-        messages = [message for message in found.messages if key_of(message) == key_of(hit)]
-        parts += _hit(number, hit, messages, user, quotes.get(key_of(hit)))
+        messages = [message for message in found.messages if message.key == hit.key]
+        parts += _hit(number, hit, messages, user, quotes.get(hit.key))
     parts += [_fact(fact) for fact in found.facts or ()]
-    parts += _rationale(found.rationale or {})
+    if found.rationale is not None:
+        parts += _rationale(found.rationale)
     return Group(*parts)
 
 
@@ -116,30 +117,30 @@ def reply(given: Reply, user: str) -> RenderableType:
 
 def _hit(
     number: int,
-    hit: Mapping[str, Any],
-    messages: Sequence[Mapping[str, Any]],
+    hit: Hit,
+    messages: Sequence[MessageHit],
     user: str,
     quote: OpenedMessage | None,
 ) -> Iterable[RenderableType]:
     yield Text.assemble(
-        (f"{number}. {printable(hit['title'] or 'untitled')}", "bold"),
-        (f"  {printable(hit['node_path'] or NOT_STORED)}  {_date(hit['occurred_at'])}  {hit['score']:.3f}", "dim"),
+        (f"{number}. {printable(hit.title or 'untitled')}", "bold"),
+        (f"  {printable(hit.node_path or NOT_STORED)}  {_date(hit.occurred_at)}  {hit.score:.3f}", "dim"),
     )
     if quote is not None:
         said = f"{quote.author or quote.role.value}, {quote.occurred_at:%Y-%m-%d}"
         yield Text.assemble((f"   {printable(said)}: ", "cyan"), printable(" ".join(quote.text.split())))
     else:
-        yield plain("   " + _excerpt(hit["summary"] or ""))
+        yield plain("   " + _excerpt(hit.summary))
     if messages:
         best = ", ".join(_message(message) for message in messages[:MESSAGES_SHOWN])
         yield plain(f"   best messages: {best}", "cyan")
-    yield plain(f"   {origins.described(hit['origin'])}{origins.expiry(hit['tier'], hit['expires_at'])}", "dim")
-    if "explain" in hit:
-        yield plain(f"   score: {_components(hit['explain'])}", "dim")
+    yield plain(f"   {origins.described(hit.origin)}{origins.expiry(hit.tier, hit.expires_at)}", "dim")
+    if hit.explain is not None:
+        yield plain(f"   score: {_components(hit.explain)}", "dim")
         for message in messages[:MESSAGES_SHOWN]:
-            yield plain(f"   message {message['seq']}: {_components(message['explain'])}", "dim")
-    first = f" --message {messages[0]['seq']}" if messages else ""
-    yield plain(f"   neurigraph open {key_of(hit)} --user {user}{first}", "dim")
+            yield plain(f"   message {message.seq}: {_components(message.explain or {})}", "dim")
+    first = f" --message {messages[0].seq}" if messages else ""
+    yield plain(f"   neurigraph open {hit.key} --user {user}{first}", "dim")
 
 
 def _fact(fact: FoundFact) -> Text:
@@ -147,20 +148,20 @@ def _fact(fact: FoundFact) -> Text:
     return Text.assemble(("fact: ", "bold"), printable(fact.statement), (f"  {printable(said)}", "dim"))
 
 
-def _rationale(moved: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterable[RenderableType]:
-    for name in moved.get("names", ()):
-        yield plain(f"named ({name['match']}): {name['node_path']}, adds {name['added']:.3f} to its memories", "dim")
-    for edge in moved.get("edges", ()):
-        ends = f"{edge['from_node_path']} {edge['relation']} {edge['to_node_path']}"
-        yield plain(f"edge: {ends}, strength {edge['strength']:.2f}, evidence {edge['evidence_count']}", "dim")
-    for fact in moved.get("facts", ()):
-        yield plain(f"fact {fact['fact_id']} lends {fact['lent']:.3f}", "dim")
+def _rationale(moved: Rationale) -> Iterable[RenderableType]:
+    for name in moved.names:
+        yield plain(f"named ({name.match}): {name.node_path}, adds {name.added:.3f} to its memories", "dim")
+    for edge in moved.edges:
+        ends = f"{edge.from_node_path} {edge.relation} {edge.to_node_path}"
+        yield plain(f"edge: {ends}, strength {edge.strength:.2f}, evidence {edge.evidence_count}", "dim")
+    for fact in moved.facts:
+        yield plain(f"fact {fact.fact_id} lends {fact.lent:.3f}", "dim")
 
 
-def _message(message: Mapping[str, Any]) -> str:
-    external_id = message["external_id"]
+def _message(message: MessageHit) -> str:
+    external_id = message.external_id
     named = f" ({external_id})" if external_id and not external_id.startswith("#") else ""
-    return f"{message['seq']}{named} {message['score']:.2f}"
+    return f"{message.seq}{named} {message.score:.2f}"
 
 
 def _components(explained: Mapping[str, float | None]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import islice
@@ -20,7 +20,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import NeurigraphError
 from neurigraph_pipelines.model.measuring import measured
-from neurigraph_pipelines.retrieval.ask import Reply, reply_from
+from neurigraph_pipelines.retrieval.ask import reply_from
 from neurigraph_pipelines.retrieval.chat.follow_ups import standing_alone
 from neurigraph_pipelines.retrieval.chat.remembering import earlier_turns, open_chat, remember_answer
 from neurigraph_pipelines.retrieval.chat.tools import DISPUTES, OPEN, WALK, Outcome, Toolbox
@@ -29,6 +29,7 @@ from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.text.visible import all_visible, visible
+from neurigraph_pipelines.views.answers import Reply
 
 FOLLOWED = 5
 """Most related names that the fixed plan searches for."""
@@ -153,14 +154,15 @@ def _answering(context: Context, limited: Context, asked: Asked, chat_id: UUID) 
     ]
     remember_answer(context, chat_id, reply.answer, asked.turns[-1].message_id, calls)
     yield Event("assistant", {"content": reply.answer})
-    yield Event("done", {"conversation_id": str(chat_id), "tool_calls": len(steps), **_shown(reply)})
+    ended = {"conversation_id": str(chat_id), "tool_calls": len(steps)}
+    yield Event("done", {**ended, **reply.model_dump(exclude={"answer"})})
 
 
 @measured("chat.answer")
 def _reply(context: Context, asked: Asked, query: str, box: Toolbox) -> Reply:
     worded = _told(asked) if context.tool_caller else None
     reply = reply_from(context, query, box.moment, box.passages, box.notes, worded=worded, without=box.own_records)
-    return replace(reply, notes=list(dict.fromkeys(reply.notes)))
+    return reply.model_copy(update={"notes": list(dict.fromkeys(reply.notes))})
 
 
 def _told(asked: Asked) -> str:
@@ -171,12 +173,6 @@ def _told(asked: Asked) -> str:
         chat = "\n".join(f"{turn.role}: {turn.content[:_TOLD_CHARACTERS]}" for turn in before)
         told += f"\n(The question refers to this chat, which is no evidence:\n{chat})"
     return visible(f"{told}\n(The answer should sound: {asked.tone})" if asked.tone else told)
-
-
-def _shown(reply: Reply) -> dict[str, Any]:
-    shown = asdict(reply)
-    del shown["answer"]
-    return shown
 
 
 def _calls(context: Context, asked: Asked, query: str, box: Toolbox, steps: Sequence[_Step]) -> Iterator[ToolCall]:
@@ -218,8 +214,8 @@ def _planned(asked: Asked, query: str, box: Toolbox) -> Iterator[ToolCall]:
             yield _call(SEARCH, query=f"{name}: {query}")
     if is_deep:
         for passage in box.passages[:OPENED]:
-            if passage.message is not None and passage.hit["stored"]:
-                yield _call(OPEN, memory=passage.hit["record_id"], message=passage.message.seq)
+            if passage.message is not None and passage.hit.stored:
+                yield _call(OPEN, memory=str(passage.hit.record_id), message=passage.message.seq)
     yield _call(DISPUTES)
 
 

@@ -107,7 +107,7 @@ class Toolbox:
     @property
     def passages(self) -> list[Passage]:
         """What was collected, each message once: all of the first call, then the best of every other one first."""
-        found: dict[tuple[str, int | None], Passage] = {}
+        found: dict[tuple[UUID, int | None], Passage] = {}
         for passage in chain(*self._collected[:1], *zip_longest(*self._collected[1:])):
             if passage is not None:
                 found.setdefault(_key(passage), passage)
@@ -137,8 +137,8 @@ class Toolbox:
     def widen(self, most: int) -> None:
         """Open the windows around the best messages."""
         for passage in self.passages[:most]:
-            if passage.message is not None and passage.hit["stored"]:
-                arguments = {"memory": passage.hit["record_id"], "message": passage.message.seq}
+            if passage.message is not None and passage.hit.record_id is not None:
+                arguments = {"memory": str(passage.hit.record_id), "message": passage.message.seq}
                 self.run(ToolCall("", OPEN, arguments))
 
     def _search(self, given: Mapping[str, Any]) -> Outcome:
@@ -148,20 +148,20 @@ class Toolbox:
             question = Question(query, record_ids=self.scope)
             passages = find_passages(self.context, question, self.moment, self.notes, sources=self._counts)
         for passage in passages:
-            if passage.hit["node_id"]:
-                self.nodes.setdefault(passage.hit["node_id"], passage.hit["node_path"])
+            if passage.hit.node_id and passage.hit.node_path:
+                self.nodes.setdefault(str(passage.hit.node_id), passage.hit.node_path)
         self._collected.append(passages)
         return self._returned(passages)
 
     def _open(self, given: Mapping[str, Any]) -> Outcome:
-        hits = {one.hit["record_id"]: one.hit for each in self._collected for one in each if one.hit["stored"]}
+        hits = {str(one.hit.record_id): one.hit for each in self._collected for one in each if one.hit.stored}
         hit, message = hits.get(str(given["memory"])), given["message"]
-        if hit is None or hit["file_id"] is None:
+        if hit is None or hit.file_id is None:
             raise NotFoundError("no search has returned a message of this memory")
         if type(message) is not int or not 0 < message < 2**31 - WINDOW:
             raise InvalidInputError("message is the number of a message")
         numbers = range(max(1, message - WINDOW), message + WINDOW + 1)
-        opened = open_messages(self.context, UUID(hit["file_id"]), numbers)
+        opened = open_messages(self.context, hit.file_id, numbers)
         passages = [Passage(hit, one.text, one.occurred_at, one) for one in opened]
         self._collected.append(passages)
         return self._returned(passages)
@@ -187,10 +187,9 @@ class Toolbox:
         self.notes += [one for one in said if one not in self.notes]
         return Outcome("\n".join(said) or "none", {"disputes": len(said)})
 
-    def _counts(self, source_id: str) -> bool:
+    def _counts(self, source_id: UUID) -> bool:
         """Whether messages of a source are evidence here."""
-        is_within = self.document_ids is None or UUID(source_id) in self.document_ids
-        return is_within and UUID(source_id) != self.chat_id
+        return source_id != self.chat_id and (self.document_ids is None or source_id in self.document_ids)
 
     def _returned(self, passages: list[Passage]) -> Outcome:
         lines = []
@@ -198,14 +197,17 @@ class Toolbox:
             number = one.message.seq if one.message is not None else "summary"
             evidence = one.as_evidence()
             text = " ".join(one.text.split())[:RESULT_CHARACTERS]
-            where = f"memory {one.hit['record_id']}, message {number}, node {one.hit['node_path']}"
+            where = f"memory {one.hit.record_id}, message {number}, node {one.hit.node_path}"
             lines.append(f"[{where}] {one.occurred_at:%Y-%m-%d %H:%M} {evidence.speaker}: {text}")
         named = [
-            {"memory": one.hit["record_id"], "message": one.message.seq if one.message is not None else None}
+            {
+                "memory": one.hit.record_id and str(one.hit.record_id),
+                "message": one.message.seq if one.message is not None else None,
+            }
             for one in passages
         ]
         return Outcome("\n".join(lines) or "nothing", {"count": len(passages), "messages": named})
 
 
-def _key(passage: Passage) -> tuple[str, int | None]:
-    return passage.hit["record_id"] or passage.hit["source_id"], passage.message.seq if passage.message else None
+def _key(passage: Passage) -> tuple[UUID, int | None]:
+    return passage.hit.key, passage.message.seq if passage.message else None

@@ -1,4 +1,4 @@
-"""The records and messages that ``find`` finds, as typed values between the ranking and ``present``."""
+"""The records and messages that ``find`` finds, as typed values between the ranking and the views."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from neurigraph_pipelines.retrieval.index.unstored import SUMMARY_CHARACTERS, Un
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.rank import Ranked
-from neurigraph_pipelines.retrieval.query.rationale import Rationale
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.views.facts import FoundFact
+from neurigraph_pipelines.views.search import Rationale
 
 Parts = Mapping[str, float | None]
 """The components of a score by name; empty unless they were asked for."""

@@ -1,14 +1,12 @@
-"""The shapes of a question as a caller asks it and of the answer as faces show it."""
+"""A question as a caller asks it, and its limits."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.model import SourceKind
-from neurigraph_pipelines.views.facts import FoundFact
 
 MAX_QUERY_CHARACTERS = 4_000
 MAX_LIMIT = 200
@@ -50,29 +48,3 @@ class Question:
     include_superseded: bool = False
     record_ids: tuple[UUID, ...] = ()
     include_facts: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer of ``search``, as plain values in the shape of the HTTP API.
-
-    Attributes:
-        notes: What the answer lacks, such as vectors, one sentence each.
-        periods: The stretches of time that were read from the question's words.
-        facts: Those that were found, best first; None if the question does not ask for them.
-        rationale: Which names, edges and facts moved the ranking; None without ``explain``.
-    """
-
-    hits: list[dict[str, Any]] = field(default_factory=list)
-    messages: list[dict[str, Any]] = field(default_factory=list)
-    anchors: list[dict[str, Any]] = field(default_factory=list)
-    warmed: int = 0
-    notes: list[str] = field(default_factory=list)
-    periods: list[dict[str, Any]] = field(default_factory=list)
-    facts: list[FoundFact] | None = None
-    rationale: dict[str, list[dict[str, Any]]] | None = None
-
-    def shown(self) -> dict[str, Any]:
-        """Return the parts of the answer by name, without those that were not asked for."""
-        parts = {one.name: getattr(self, one.name) for one in fields(self)}  # ``asdict`` would copy every value
-        return {name: part for name, part in parts.items() if part is not None}

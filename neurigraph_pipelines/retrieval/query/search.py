@@ -18,15 +18,16 @@ from neurigraph_pipelines.retrieval.log import expiring, note
 from neurigraph_pipelines.retrieval.query.expansion import fused, wordings
 from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.found import Found
+from neurigraph_pipelines.retrieval.query.hits import show
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, moment_asked, named_times, parse
-from neurigraph_pipelines.retrieval.query.present import present
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.time_phrases import EventPhrase, period_around
 from neurigraph_pipelines.retrieval.query.warming import is_prefetch_due, prefetch
 from neurigraph_pipelines.retrieval.replicas import from_replica
 from neurigraph_pipelines.text.hygiene import FIRST_YEAR, LAST_YEAR
 from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.views import search as views
 
 _BEGINNING, _END = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC), datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
 
@@ -40,7 +41,7 @@ def search(
     asked_at: datetime | None = None,
     run_after: Callable[..., object] | None = None,
     is_noted: bool = True,
-) -> Answer:
+) -> views.Found:
     """Answer a question from metadata layers; no file is opened.
 
     Times that the words name are preferred, never required: what was said about a time was often said at another.
@@ -79,7 +80,7 @@ def search(
         note(context, "search", chain(*returned), question.query)
     report("searched", records=len(found.records), messages=len(found.messages))
     expiry = expiring(context, (one.record.record_id for one in found.records if one.is_stored))
-    return present(found, periods, expiry)
+    return show(found, periods, expiry)
 
 
 def _newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:

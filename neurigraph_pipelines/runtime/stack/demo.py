@@ -16,11 +16,12 @@ from neurigraph_pipelines.graph.provisioning import ensure_user
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.ask import Reply, ask
+from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.runtime.stack.processes import LocalStack
 from neurigraph_pipelines.runtime.stack.supervisor import StackError
 from neurigraph_pipelines.settings.shipped import shipped
+from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.graph import TreeNode
 from neurigraph_pipelines.wiring.installation import Installation
 

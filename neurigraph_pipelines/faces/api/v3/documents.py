@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from neurigraph_pipelines.retrieval.documents import FoundDocument, Wanted, full
 from neurigraph_pipelines.retrieval.listing.documents import Status, get_document
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.views.sources import ShownDetails
 from neurigraph_pipelines.wiring.installation import Installation
 
 router = APIRouter(prefix="/v3", tags=["v3"], responses=documented(401, 404, 422, 503))
@@ -90,7 +92,7 @@ def document(document_id: UUID, caller: Caller, installation: InstallationDep) -
         "container_tags": found.container_tags,
         "status": found.status,
         "error": source.error or "; ".join(lost) or None,
-        **_stated(dict(source), source.received_at),
+        **_stated(source, source.received_at),
     }
 
 
@@ -137,13 +139,13 @@ def _found(document: FoundDocument, *, with_summary: bool) -> dict[str, Any]:
     return shown
 
 
-def _stated(details: Mapping[str, Any], created_at: Any) -> dict[str, Any]:
+def _stated(details: ShownDetails, created_at: datetime) -> dict[str, Any]:
     """Return what the writer of a document stated, in the names of that API."""
-    named = {"url": details["url"], "source": details["origin"], "author": details["author"]}
+    named = {"url": details.url, "source": details.origin, "author": details.author}
     return {
-        "type": details["document_type"],
-        "url": details["url"],
-        "metadata": {**details["metadata"], **{name: value for name, value in named.items() if value is not None}},
+        "type": details.document_type,
+        "url": details.url,
+        "metadata": {**details.metadata, **{name: value for name, value in named.items() if value is not None}},
         "created_at": created_at,
-        "updated_at": details["updated_at"] or created_at,
+        "updated_at": details.updated_at or created_at,
     }

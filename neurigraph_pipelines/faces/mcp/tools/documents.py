@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -17,9 +17,9 @@ from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.ingestion.record_locations import nodes_of
 from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError, StorageError
 from neurigraph_pipelines.retrieval.open import open_messages
-from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.search import Hit, MessageHit
 
 MOST_TOKENS = 12_000
 """Bound of an answer: the shape has no argument for it."""
@@ -87,7 +87,7 @@ def search_database(call: Call, given: SearchDatabaseArguments) -> Documents:
     budget, shown = call.budget(MOST_TOKENS), list[Document]()
     for hit in hits[: given.limit]:
         stop_if_cancelled()
-        document = _document(call, given, hit, said.get(key_of(hit), [])[:CHUNKS])
+        document = _document(call, given, hit, said.get(hit.key, [])[:CHUNKS])
         if not budget.fits(as_json(document.model_dump())):
             break
         if given.includeFullDocs:
@@ -96,9 +96,7 @@ def search_database(call: Call, given: SearchDatabaseArguments) -> Documents:
     return Documents(count=len(shown), results=[one.model_dump() for one in shown])
 
 
-def _found(
-    call: Call, given: SearchDatabaseArguments
-) -> tuple[list[Mapping[str, Any]], dict[str, list[Mapping[str, Any]]]]:
+def _found(call: Call, given: SearchDatabaseArguments) -> tuple[list[Hit], dict[UUID, list[MessageHit]]]:
     """Return the hits of each place that may be searched, best first, and the messages found by record."""
     scoped = [UUID(one) for one in given.scopedDocumentIds or () if _is_id(one)]
     places: list[UUID | None] = [None]
@@ -109,18 +107,18 @@ def _found(
             places = list(nodes_of(tx, scoped))
     if given.scopedDocumentIds is not None and not scoped:
         places = []
-    hits: dict[str, Mapping[str, Any]] = {}
-    said: dict[str, dict[int, Mapping[str, Any]]] = {}
+    hits: dict[UUID, Hit] = {}
+    said: dict[UUID, dict[int, MessageHit]] = {}
     for node_id in dict.fromkeys(places):
         stop_if_cancelled()
         question = Question(given.query, limit=given.limit, node_id=node_id, record_ids=tuple(scoped))
         found = search(call.context, question, run_after=call.run_after)
         for hit in found.hits:
-            if key_of(hit) not in hits or hits[key_of(hit)]["score"] < hit["score"]:
-                hits[key_of(hit)] = hit
+            if hit.key not in hits or hits[hit.key].score < hit.score:
+                hits[hit.key] = hit
         for message in found.messages:
-            said.setdefault(key_of(message), {}).setdefault(message["seq"], message)
-    best = sorted(hits.values(), key=lambda hit: -hit["score"])
+            said.setdefault(message.key, {}).setdefault(message.seq, message)
+    best = sorted(hits.values(), key=lambda hit: -hit.score)
     return best, {record_id: list(messages.values()) for record_id, messages in said.items()}
 
 
@@ -139,60 +137,50 @@ def _node(call: Call, tag: str) -> UUID | None:
         return None
 
 
-def _document(
-    call: Call, given: SearchDatabaseArguments, hit: Mapping[str, Any], messages: list[Mapping[str, Any]]
-) -> Document:
-    source = hit["origin"]["source"]
+def _document(call: Call, given: SearchDatabaseArguments, hit: Hit, messages: list[MessageHit]) -> Document:
+    source = hit.origin.source
     return Document(
-        documentId=key_of(hit),
-        title=plain(hit["title"]),
-        type=source["document_type"],
-        summary=plain(hit["summary"]) if given.includeSummary else None,
-        score=min(max(hit["score"], 0.0), 1.0),
+        documentId=str(hit.key),
+        title=plain(hit.title),
+        type=source.document_type,
+        summary=plain(hit.summary) if given.includeSummary else None,
+        score=min(max(hit.score, 0.0), 1.0),
         chunks=_chunks(call, hit, messages),
-        url=plain(source["url"]),
+        url=plain(source.url),
         metadata=plain(
             {
-                **source["metadata"],
-                "stored": hit["stored"],
-                "nodeId": hit["node_id"],
-                "nodePath": hit["node_path"],
-                "sourceId": hit["source_id"],
-                "externalId": hit["source_external_id"],
-                "saidBy": list(hit["origin"]["voices"]),
-                "receivedThrough": hit["origin"]["received_through"],
-                "source": source["origin"],
-                "channel": source["channel"],
-                "author": source["author"],
-                "version": source["version"],
+                **source.metadata,
+                "stored": hit.stored,
+                "nodeId": hit.node_id,
+                "nodePath": hit.node_path,
+                "sourceId": hit.source_id,
+                "externalId": hit.source_external_id,
+                "saidBy": list(hit.origin.voices),
+                "receivedThrough": hit.origin.received_through,
+                "source": source.origin,
+                "channel": source.channel,
+                "author": source.author,
+                "version": source.version,
             }
         ),
-        createdAt=hit["occurred_at"],
-        updatedAt=plain(source["updated_at"] or hit["origin"]["received_at"]),
+        createdAt=plain(hit.occurred_at),
+        updatedAt=plain(source.updated_at or hit.origin.received_at),
     )
 
 
-def _chunks(call: Call, hit: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _chunks(call: Call, hit: Hit, messages: list[MessageHit]) -> list[dict[str, Any]]:
     """Return the best messages of a document with their words; none if its file cannot be read."""
-    if not hit["stored"]:
+    if not hit.stored:
         return [
-            _chunk(
-                one["content"],
-                one["score"],
-                one["seq"],
-                one["author"],
-                one["voice"],
-                one["occurred_at"],
-                one["section"],
-            )
+            _chunk(one.content or "", one.score, one.seq, one.author, one.voice, one.occurred_at, one.section)
             for one in messages
         ]
-    scores = {message["seq"]: message["score"] for message in messages}
-    sections = {message["seq"]: message["section"] for message in messages}
-    if not hit["file_id"] or not scores:
+    scores = {message.seq: message.score for message in messages}
+    sections = {message.seq: message.section for message in messages}
+    if not hit.file_id or not scores:
         return []
     try:
-        opened = open_messages(call.context, UUID(hit["file_id"]), list(scores))
+        opened = open_messages(call.context, hit.file_id, list(scores))
     except StorageError:
         return []
     return [
@@ -218,11 +206,11 @@ def _chunk(
     return chunk
 
 
-def _content(call: Call, hit: Mapping[str, Any], budget: Budget) -> str | None:
+def _content(call: Call, hit: Hit, budget: Budget) -> str | None:
     """Return the messages of a document, one a line, as far as they fit."""
-    if not hit["file_id"]:
+    if not hit.file_id or not hit.record_id:
         return None
-    record = history.record_at(call.installation.database, call.claims, UUID(hit["record_id"]))
+    record = history.record_at(call.installation.database, call.claims, hit.record_id)
     first, last = record["first_message"], record["last_message"]
     parts: list[str] = []
     for start in range(first, last + 1, _MESSAGES_AT_ONCE):
@@ -231,7 +219,7 @@ def _content(call: Call, hit: Mapping[str, Any], budget: Budget) -> str | None:
             return "\n".join([*parts, _MORE])
         numbers = range(start, min(start + _MESSAGES_AT_ONCE, last + 1))
         try:
-            opened = open_messages(call.context, UUID(hit["file_id"]), numbers)
+            opened = open_messages(call.context, hit.file_id, numbers)
         except LostObjectError as error:
             return "\n".join([*parts, str(error)])
         for one in opened:

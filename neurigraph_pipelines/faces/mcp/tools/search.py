@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
+from uuid import UUID
 
 from pydantic import Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
@@ -17,9 +17,9 @@ from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, MaxTokens, Tool
 from neurigraph_pipelines.retrieval import ask as answering
 from neurigraph_pipelines.retrieval.query import search as searching
-from neurigraph_pipelines.retrieval.query.present import key_of
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_QUERY_CHARACTERS, Question
-from neurigraph_pipelines.views import facts as views
+from neurigraph_pipelines.views import facts as fact_views
+from neurigraph_pipelines.views import search as views
 
 MAX_HITS = 50
 
@@ -141,12 +141,12 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
         for fact in map(_fact, (found.facts or ())[: given.limit])
         if budget.fits(fact.statement, fact.author, fixed=_FACT_TOKENS)
     ]
-    said: dict[str, list[Mapping[str, Any]]] = {}
+    said: dict[UUID, list[views.MessageHit]] = {}
     for message in found.messages:
-        said.setdefault(key_of(message), []).append(message)
+        said.setdefault(message.key, []).append(message)
     hits = found.hits[given.skip :]
     for hit in hits[: given.limit]:
-        one = _hit(hit, said.get(key_of(hit), [])[:_MESSAGES])
+        one = _hit(hit, said.get(hit.key, [])[:_MESSAGES])
         if not budget.fits(one.title, one.summary, one.node_path or "", fixed=_HIT_TOKENS):
             if shown:
                 break
@@ -158,18 +158,16 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
     return Found(hits=shown, facts=facts, next_skip=skip, notes=plain(found.notes))
 
 
-def _hit(hit: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Hit:
+def _hit(hit: views.Hit, messages: list[views.MessageHit]) -> Hit:
     return Hit(
-        **{name: plain(hit[name]) for name in Hit.model_fields if name in hit},
-        said_by=[str(voice) for voice in hit["origin"]["voices"]],
-        source={name: plain(hit["origin"]["source"][name]) for name in _SOURCE},
-        messages=[
-            {name: plain(one[name]) for name in ("seq", "author", "section", "voice", "score")} for one in messages
-        ],
+        **shown(hit, Hit.model_fields.keys() & views.Hit.model_fields.keys()),
+        said_by=[str(voice) for voice in hit.origin.voices],
+        source=shown(hit.origin.source, _SOURCE),
+        messages=[shown(one, ("seq", "author", "section", "voice", "score")) for one in messages],
     )
 
 
-def _fact(fact: views.FoundFact) -> FoundFact:
+def _fact(fact: fact_views.FoundFact) -> FoundFact:
     return FoundFact(**shown(fact, FoundFact.model_fields))
 
 
@@ -253,17 +251,15 @@ def ask_memory(call: Call, given: AskArguments) -> Reply:
     answer = budget.cut(plain(reply.answer))
     if len(answer) < len(reply.answer):
         notes.append("The answer is cut: call again with a larger max_tokens.")
-    shown = list[Citation]()
+    citations = list[Citation]()
     for one in reply.citations:
-        citation = Citation(
-            **{name: plain(value) for name, value in asdict(one).items() if name in Citation.model_fields}
-        )
+        citation = Citation(**shown(one, Citation.model_fields))
         if not budget.fits(citation.title, citation.text, citation.node_path or "", fixed=_HIT_TOKENS):
-            left = ", ".join(str(other.number) for other in reply.citations[len(shown) :])
+            left = ", ".join(str(other.number) for other in reply.citations[len(citations) :])
             notes.append(f"Citations {left} are left out: call again with a larger max_tokens.")
             break
-        shown.append(citation)
-    return Reply(answer=answer, found=reply.found, citations=shown, notes=notes)
+        citations.append(citation)
+    return Reply(answer=answer, found=reply.found, citations=citations, notes=notes)
 
 
 SEARCH_MEMORY = Tool(

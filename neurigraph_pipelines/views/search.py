@@ -1,4 +1,4 @@
-"""Response bodies of searches and answers."""
+"""What a search shows: hits, messages, the nodes searched, and what moved the ranking."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from neurigraph_pipelines.model import CompressionState, Detector, ReceivedThrough, Role, SourceKind, Tier, Voice
+from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.facts import FoundFact
+from neurigraph_pipelines.views.kinds import (
+    CompressionState,
+    Detector,
+    ReceivedThrough,
+    Role,
+    SourceKind,
+    Tier,
+    Voice,
+)
 from neurigraph_pipelines.views.retention import EXPIRES_AT, EXPIRY_REASON, TIER
 from neurigraph_pipelines.views.sources import ShownDetails
 
 
-class Origin(BaseModel):
+class Origin(View):
     """Where a record comes from, as the server knows it, whatever its author states.
 
     Records of older versions have no door, key and time.
@@ -30,14 +39,14 @@ class Origin(BaseModel):
     source: ShownDetails = Field(description="What the writer of its source stated, and its place among the versions.")
 
 
-_STORED = Field(description="False for what was handed in and is not stored yet: it has no record, node and file.")
+STORED = Field(description="False for what was handed in and is not stored yet: it has no record, node and file.")
 
 
-class Hit(BaseModel):
+class Hit(View):
     """A record that matches the question, or the messages of a source that are not stored yet."""
 
     record_id: UUID | None
-    stored: bool = _STORED
+    stored: bool = STORED
     node_id: UUID | None
     node_path: str | None
     title: str
@@ -60,13 +69,18 @@ class Hit(BaseModel):
         default=None, description="Components of the score; only with `explain`."
     )
 
+    @property
+    def key(self) -> UUID:
+        """What joins a hit with its messages: the record, or the source of what is not stored yet."""
+        return self.record_id or self.source_id
 
-class MessageHit(BaseModel):
+
+class MessageHit(View):
     """A single message that matches the question; `seq` is its number in its conversation."""
 
     record_id: UUID | None
     source_id: UUID
-    stored: bool = _STORED
+    stored: bool = STORED
     external_id: str | None
     seq: int
     score: float
@@ -87,8 +101,13 @@ class MessageHit(BaseModel):
         default=None, description="Components of the score; only with `explain`."
     )
 
+    @property
+    def key(self) -> UUID:
+        """What joins a hit with its messages: the record, or the source of what is not stored yet."""
+        return self.record_id or self.source_id
 
-class Anchor(BaseModel):
+
+class Anchor(View):
     """A node that was searched, and the reason."""
 
     node_id: UUID
@@ -97,7 +116,7 @@ class Anchor(BaseModel):
     score: float
 
 
-class Period(BaseModel):
+class Period(View):
     """A period that the question names. Memories of things that happened in it score higher."""
 
     words: str
@@ -106,7 +125,7 @@ class Period(BaseModel):
     certain: bool = Field(description="False if the words allow several readings and this is the likeliest.")
 
 
-class Duplicates(BaseModel):
+class Duplicates(View):
     """What says the same as a text."""
 
     facts: list[FoundFact] = Field(
@@ -117,7 +136,7 @@ class Duplicates(BaseModel):
     threshold: float
 
 
-class NamedNode(BaseModel):
+class NamedNode(View):
     """A node that the question names."""
 
     node_id: UUID
@@ -128,7 +147,7 @@ class NamedNode(BaseModel):
     added: float = Field(description="What the name adds to the scores of the node's records.")
 
 
-class EvidenceOfEdge(BaseModel):
+class EvidenceOfEdge(View):
     """What an edge rests on."""
 
     record_id: UUID | None
@@ -138,7 +157,7 @@ class EvidenceOfEdge(BaseModel):
     detected_by: Detector
 
 
-class EdgeOfName(BaseModel):
+class EdgeOfName(View):
     """An edge between a node that the question names and another one, which was searched for it."""
 
     edge_id: UUID
@@ -152,14 +171,14 @@ class EdgeOfName(BaseModel):
     evidence: list[EvidenceOfEdge] = Field(description="The newest.")
 
 
-class LendingFact(BaseModel):
+class LendingFact(View):
     """A fact that lent a score to the messages that say it."""
 
     fact_id: UUID
     lent: float
 
 
-class Rationale(BaseModel):
+class Rationale(View):
     """Which names, edges and facts moved the ranking."""
 
     names: list[NamedNode]
@@ -167,7 +186,7 @@ class Rationale(BaseModel):
     facts: list[LendingFact]
 
 
-class Found(BaseModel):
+class Found(View):
     """The result of a search."""
 
     hits: list[Hit] = Field(description="Records, best first.")
@@ -180,33 +199,3 @@ class Found(BaseModel):
         default=None, description="Single statements, best first; only with `facts` in `include`."
     )
     rationale: Rationale | None = Field(default=None, description="What moved the ranking; only with `explain`.")
-
-
-class Citation(BaseModel):
-    """A message that an answer rests on. `seq` is null if a memory's summary is cited instead of a message."""
-
-    number: int = Field(description="The answer refers to this citation as `[number]`.")
-    record_id: UUID | None
-    source_id: UUID
-    stored: bool = _STORED
-    node_path: str | None
-    title: str
-    file_id: UUID | None
-    seq: int | None
-    external_id: str | None
-    section: str | None = Field(description="The part of a document that it is of: its headings, or its page.")
-    author: str | None = Field(description="Who said it: a persona is shown as the persona, whatever author it stated.")
-    voice: Voice | None = Field(description="Who speaks, as the server knows it; null for a summary.")
-    origin: Origin
-    occurred_at: datetime
-    text: str = Field(description="The text of the message, or the part of it that the question is about.")
-
-
-class Reply(BaseModel):
-    """An answer in words."""
-
-    answer: str = Field(description="Statements, one a line, each with its citations.")
-    found: bool = Field(description="False if no memory answers the question.")
-    citations: list[Citation]
-    model: str = Field(description="The model that wrote the answer.")
-    notes: list[str] = Field(description="What was missing for this answer, one sentence each.")

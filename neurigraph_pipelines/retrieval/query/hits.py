@@ -1,0 +1,121 @@
+"""Step 6, show: the result of ``find`` as views, as every face shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from neurigraph_pipelines.lifecycle.retention import KEPT
+from neurigraph_pipelines.model import Period
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.measuring import measured
+from neurigraph_pipelines.model.sources import shown_details
+from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
+from neurigraph_pipelines.retrieval.query.select import Anchor
+from neurigraph_pipelines.views import search as views
+from neurigraph_pipelines.views.retention import Retention
+
+ANCHORS_SHOWN = 10
+
+
+@measured("search.present")
+def show(
+    found: Found, periods: Sequence[Period] = (), expiry: Mapping[str, Retention] = MappingProxyType({})
+) -> views.Found:
+    """Return a result as callers see it; what was not asked for stays unset.
+
+    Args:
+        periods: The stretches of time that were read from the question's words.
+        expiry: The retention of the records that are not simply kept for good.
+    """
+    restated: dict[str, int] = {}
+    for message in found.messages:
+        restated[message.record_id] = max(restated.get(message.record_id, 1), message.restated)
+    asked_for: dict[str, Any] = {}
+    if found.facts is not None:
+        asked_for["facts"] = list(found.facts)
+    if found.rationale is not None:
+        asked_for["rationale"] = found.rationale
+    return views.Found(
+        hits=[_hit(one, restated.get(one.record.record_id, 1), expiry) for one in found.records],
+        messages=[message_hit(one) for one in found.messages],
+        anchors=enriched(
+            "anchors", lambda: [_anchor(one) for one in found.anchors[:ANCHORS_SHOWN]], list[views.Anchor]
+        ),
+        warmed=found.warmed,
+        notes=list(found.notes),
+        periods=enriched("times named", lambda: [_period(one) for one in periods], list[views.Period]),
+        **asked_for,
+    )
+
+
+def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> views.Hit:
+    record, origin = found.record, found.record.origin
+    kept = expiry.get(record.record_id, KEPT) if found.is_stored else KEPT
+    asked_for: dict[str, Any] = {"explain": dict(found.parts)} if found.parts else {}
+    if found.superseded is not None:
+        asked_for["superseded"] = found.superseded
+    return views.Hit.model_validate(
+        {
+            "record_id": record.record_id if found.is_stored else None,
+            "stored": found.is_stored,
+            "node_id": found.node.node_id if found.is_stored else None,
+            "node_path": found.node.path if found.is_stored else None,
+            "title": record.title,
+            "summary": record.summary,
+            "score": round(found.score, 6),
+            "occurred_at": record.occurred_at,
+            "source_kind": record.source_kind,
+            "source_id": record.source_id,
+            "source_external_id": record.source_name,
+            "file_id": record.file_id,
+            "file_state": record.file_state,
+            "origin": {
+                "voices": record.voices,
+                "persona_id": origin.persona_id if found.persona is not None else None,
+                "persona_path": found.persona,
+                "received_through": origin.received_through,
+                "key_id": origin.key_id,
+                "received_at": origin.received_at,
+                "restated": restated,
+                "source": shown_details(record.source_kind, origin.source),
+            },
+            "tier": kept.tier,
+            "expires_at": kept.expires_at,
+            "expiry_reason": kept.expiry_reason,
+            **asked_for,
+        }
+    )
+
+
+def message_hit(found: FoundMessage) -> views.MessageHit:
+    """Return a message as callers see it."""
+    unstored = found.unstored
+    asked_for: dict[str, Any] = {"explain": dict(found.parts)} if found.parts else {}
+    if unstored is not None:
+        asked_for |= {"role": unstored.role, "occurred_at": unstored.occurred_at, "content": unstored.content}
+    return views.MessageHit.model_validate(
+        {
+            "record_id": found.record_id if unstored is None else None,
+            "source_id": found.source_id,
+            "stored": unstored is None,
+            "external_id": found.external_id,
+            "seq": found.seq,
+            "score": round(found.score, 6),
+            "author": found.author,
+            "section": found.section,
+            "voice": found.voice,
+            "restated": found.restated,
+            **asked_for,
+        }
+    )
+
+
+def _anchor(anchor: Anchor) -> views.Anchor:
+    values = {"node_id": anchor.node_id, "node_path": anchor.path, "reason": anchor.reason}
+    return views.Anchor.model_validate({**values, "score": round(anchor.score, 4)})
+
+
+def _period(period: Period) -> views.Period:
+    return views.Period(words=period.words, start_at=period.start, end_at=period.end, certain=period.certain)
