@@ -33,8 +33,6 @@ ANSWERED = "> Do you still have the key?\nYes.\n> Is Carla coming?\nNo."
             "See my answers below.\n\n> Where is the key?\n[Jo] Yes, in the\nblue box.\n\n> And the rope?",
         ),
         (f"{HEADS[-1]}\n\nIs it open?\nJO: No.", "> Is it open?\nJO: No."),
-        (f"My answers are in red.\n\n{HEADS[-1]}\nOpen? No.", f"My answers are in red.\n\n{HEADS[-1]}\nOpen? No."),
-        (f"Meine Antworten stehen unten.\n\n{HEADS[1]}\n\nJa.", f"Meine Antworten stehen unten.\n\n{HEADS[1]}\n\nJa."),
         (f"I painted my boat blue.\n\n{HEADS[0]}\n\nWhat is new?", "I painted my boat blue."),
         ("> I sell my boat.", "> I sell my boat."),
         ("Yes.\n\n> I sell my boat.\n\n-- \nJo Lee", "Yes."),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from neurigraph_pipelines.inbox.imports import detect_format
+from neurigraph_pipelines.inbox.imports.assemble import derived_id
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem, Role
 from tests.support import exports
 from tests.support.exports import read, read_one
@@ -27,7 +28,7 @@ def test_meeting_becomes_event(tmp_path: Path) -> None:
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     assert detect_format(path) == "qmsum"
     assert read_one(path, "qmsum") == NewConversation(
-        external_id="Bed004",
+        external_id=derived_id("qmsum", "user", "Shall we start? ", None),
         messages=(
             NewMessage(Role.USER, "Shall we start? ", "Ann", "0", written),
             NewMessage(Role.USER, "好的。", "李", "2", written),
@@ -35,13 +36,15 @@ def test_meeting_becomes_event(tmp_path: Path) -> None:
         started_at=written,
         ended_at=written,
         event_kind=EventKind.MEETING,
+        by_opening=True,
+        former_ids=("Bed004",),
     )
 
 
-def test_meeting_list_is_numbered(tmp_path: Path) -> None:
+def test_meetings_of_a_list_have_ids_of_their_own(tmp_path: Path) -> None:
     listed = [meeting(turn("Ann", "one")), {"meeting_transcripts": "none"}, meeting(turn("Ann", "three"))]
     found, rejected = read(exports.write(tmp_path / "train.json", listed), "qmsum")
-    assert [item.external_id for item in found] == ["train", "train:3"]
+    assert [item.former_ids for item in found] == [("train",), ("train:3",)]
     assert rejected == [RejectedItem("train.json, conversation 2", "it has no list of meeting_transcripts")]
 
 
@@ -58,7 +61,7 @@ def test_real_meetings(data_folder: Path) -> None:
     for path in paths:
         spoken = json.loads(path.read_text(encoding="utf-8"))["meeting_transcripts"]
         event = read_one(path, detect_format(path))
-        assert event.external_id == path.stem
+        assert event.former_ids == (path.stem,)
         assert event.event_kind is EventKind.MEETING
         assert event.ended_at is not None
         assert [(message.external_id, message.author, message.content) for message in event.messages] == [

@@ -22,7 +22,7 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import Any
 
-from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_id
+from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, assemble, derived_id
 from neurigraph_pipelines.inbox.imports.mail_attributions import UNKNOWN, Letter
 from neurigraph_pipelines.inbox.imports.mail_bodies import content_of, header
 from neurigraph_pipelines.inbox.imports.mail_notices import why_left_out
@@ -60,6 +60,7 @@ _ANSWER_MARK = re.compile(
 )
 """Beginnings of the subjects of answers."""
 _MOST_PEOPLE = 100
+_UNSURE = "quotations without marks, given to nobody, because answers may stand in them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +223,8 @@ def _conversation(reading: Reading, file: BufferedReader, thread: str, places: l
     where = f"{reading.part.name}, thread {thread}"
     known = [place.time for place in places if place.time is not None]
     latest = max(known, default=None)
-    messages: list[NewMessage | RejectedItem] = []
+    messages: list[Spoken] = []
+    earlier: dict[str, str] = {}
     title: str | None = None
     for place in sorted(places, key=lambda one: (one.time is None, one.time or latest, one.offset)):
         if place.length > MAX_MAIL_BYTES:
@@ -233,7 +235,7 @@ def _conversation(reading: Reading, file: BufferedReader, thread: str, places: l
         mail = _parsed(_ESCAPED.sub(rb"\1", content) if place.offset else content)  # only a mailbox escapes lines
         try:
             title = title or _REPLY_MARK.sub("", header(mail, "Subject").strip(), count=1)
-            messages += _messages(mail, place.time, reading.max_message_bytes)
+            messages += _messages(mail, place.time, reading.max_message_bytes, earlier)
         except UnreadableFileError as error:
             messages.append(RejectedItem(f"{where}, message of {place.time or 'an unknown time'}", str(error)))
         if reading.on_bytes is not None:
@@ -248,30 +250,44 @@ def _conversation(reading: Reading, file: BufferedReader, thread: str, places: l
     )
 
 
-def _messages(mail: EmailMessage, time: datetime | None, max_bytes: int) -> Iterator[NewMessage]:
-    """Yield the words of the sender, then those of others that the mail hands on, each in pieces if they are long."""
+def _messages(mail: EmailMessage, time: datetime | None, max_bytes: int, earlier: dict[str, str]) -> Iterator[Spoken]:
+    """Yield the words of the sender, then those of others that the mail hands on, each in pieces if they are long.
+
+    Args:
+        earlier: The words of the mails of the thread by their ids, to which those of this one are added.
+    """
     name, address = parseaddr(header(mail, "From"))
     subject, content = header(mail, "Subject").strip(), content_of(mail)
-    own, others = writers_of(content.text, _letter(mail, subject, name))
+    own, others = writers_of(content.text, _letter(mail, subject, name, earlier))
     words = "\n".join([own, *(f"[attached: {one}]" for one in content.attached)]).strip()
     if not words and not others and not content.inner:
         words = subject
     found = _ID.search(header(mail, "Message-ID"))
     key = found[1] if found else derived_id("m", time, address, words or content.text)
+    earlier[key] = content.text
     yield from _pieces(Said(words, name or address or UNKNOWN, time), key, max_bytes)
     for number, one in enumerate(others, 1):
+        if one.is_unsure:
+            yield ImportNote(_UNSURE, 1)
         yield from _pieces(replace(one, time=one.time or time), f"{key}#forwarded-{number}", max_bytes)
     for inner in content.inner:
-        yield from _messages(inner, _time(inner) or time, max_bytes)
+        yield from _messages(inner, _time(inner) or time, max_bytes, earlier)
 
 
-def _letter(mail: EmailMessage, subject: str, sender: str) -> Letter:
+def _answered(mail: EmailMessage, earlier: dict[str, str]) -> str:
+    """Return the words of the mail that a mail answers, if the thread has it."""
+    named = [*_ID.findall(header(mail, "In-Reply-To"))[:1], *_ID.findall(header(mail, "References"))[-1:]]
+    return next((earlier[one] for one in named if one in earlier), "")
+
+
+def _letter(mail: EmailMessage, subject: str, sender: str, earlier: dict[str, str]) -> Letter:
     """Return what the head of a mail says about the words below it."""
     answers = bool(header(mail, "In-Reply-To").strip() or header(mail, "References").strip())
     goes_to = getaddresses([header(mail, "To"), header(mail, "Cc")])[:_MOST_PEOPLE]
     people = {one.casefold() for name, address in goes_to for one in (name, *name.split()[:1], address) if len(one) > 1}
     is_forward = bool(_FORWARD_MARK.match(subject))
-    return Letter(is_forward, answers or bool(_ANSWER_MARK.match(subject)), frozenset(people), sender)
+    is_reply = answers or bool(_ANSWER_MARK.match(subject))
+    return Letter(is_forward, is_reply, frozenset(people), sender, _answered(mail, earlier))
 
 
 def _pieces(said: Said, key: str, max_bytes: int) -> Iterator[NewMessage]:

@@ -58,12 +58,14 @@ class Letter:
         is_reply: It answers a mail.
         people: Names and addresses of those it goes to, in lower case.
         sender: The name of its sender.
+        answered: The words of the mail that it answers, if the file has that.
     """
 
     is_forward: bool = False
     is_reply: bool = False
     people: frozenset[str] = frozenset()
     sender: str = ""
+    answered: str = ""
 
 
 def is_attribution(lines: Sequence[str], at: int) -> bool:

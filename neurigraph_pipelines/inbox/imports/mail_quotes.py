@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from email.utils import parseaddr
 
+from neurigraph_pipelines.inbox.imports.mail_answers import compared, may_have_answers
 from neurigraph_pipelines.inbox.imports.mail_attributions import (
     UNKNOWN,
     Letter,
@@ -91,11 +92,16 @@ _MOST_DEEP = 20
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Words of one writer; the sender's have no author and no time of their own."""
+    """Words of one writer; the sender's have no author and no time of their own.
+
+    Attributes:
+        is_unsure: Whether the sender's answers may stand in them, so that they are given to nobody.
+    """
 
     text: str
     author: str | None = None
     time: datetime | None = None
+    is_unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +134,15 @@ def _parted(lines: Sequence[str], letter: Letter, depth: int) -> Iterator[Said]:
         return
     own = _own(lines[: found.start], letter)
     rest = _unmarked(lines[found.body :]) if found.is_forward else lines[found.body :]
-    answered = None if found.is_forward else _answered(own, lines, found, letter)
+    answered = None if found.is_forward else _answered(lines, found, letter)
     if answered is not None:
         yield Said(f"{own}\n\n{answered}".strip())
         return
     yield Said(own)
+    quoted = () if found.is_forward else _first_level(rest, letter)
+    if _is_unsure(own, quoted, letter):
+        yield Said(_tidied([*lines[found.start : found.body], *quoted]), UNKNOWN, is_unsure=True)
+        return
     if found.is_forward or not own:
         first, *others = _parted(rest, replace(letter, is_forward=True), depth + 1)
         yield Said(first.text, found.author, found.time)
@@ -239,10 +249,10 @@ def _is_answered(lines: Sequence[str], start: int = 0) -> bool:
     return unmarked is not None and not _FOOTER.match(unmarked.strip())
 
 
-def _answered(own: str, lines: Sequence[str], found: _Break, letter: Letter) -> str | None:
+def _answered(lines: Sequence[str], found: _Break, letter: Letter) -> str | None:
     """Return a quotation that has answers in it; None for one without.
 
-    Answers stand between marked lines, or begin with the sender's name, or the words above announce them.
+    Answers stand between marked lines, or begin with the sender's name, or are not in the mail that is answered.
     """
     rest = lines[found.body :]
     if _is_answered(rest):
@@ -252,7 +262,24 @@ def _answered(own: str, lines: Sequence[str], found: _Break, letter: Letter) -> 
     mark = re.compile(rf"[ \t]*(?:\[(?:{either})\]|\*?(?:{either})\*?[:：>])[ \t]*\S", re.IGNORECASE)
     if either and any(mark.match(line) for line in rest):
         return _tidied(_with_marks(rest, mark))
-    return _tidied(lines[found.start :]) if _ANNOUNCED.search(own) else None
+    compared_lines = compared(_first_level(rest, letter), letter.answered) if letter.answered else None
+    if compared_lines is None:
+        return None
+    text = _own(["", *compared_lines], replace(letter, is_reply=True))
+    return text if _is_answered(compared_lines) else None
+
+
+def _first_level(rest: Sequence[str], letter: Letter) -> Sequence[str]:
+    """Return the lines of a quotation up to the mail that is quoted in it."""
+    inner = _break(rest, letter)
+    return rest if inner is None else rest[: inner.start]
+
+
+def _is_unsure(own: str, rest: Sequence[str], letter: Letter) -> bool:
+    """Return whether answers of the sender may stand in a quotation without marks, which nothing tells."""
+    if not rest or (letter.answered and compared(rest, letter.answered) is not None):
+        return False
+    return bool(_ANNOUNCED.search(own)) or may_have_answers(rest, own)
 
 
 def _with_marks(lines: Sequence[str], answer: re.Pattern[str]) -> list[str]:

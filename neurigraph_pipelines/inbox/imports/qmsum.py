@@ -11,16 +11,13 @@ from datetime import datetime
 from typing import Any
 
 from neurigraph_pipelines.inbox.imports import json_stream
-from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, text_of
+from neurigraph_pipelines.inbox.imports.assemble import Item, Opening, assemble, text_of
 from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.model import EventKind, NewMessage, RejectedItem, Role
 
 
 def meetings(reading: Reading) -> Iterator[Item]:
-    """Read a file of one meeting, or of a list of them.
-
-    The file's name without ``.json`` is the id of the meeting; the id of later ones has a number. QMSum gives no times.
-    """
+    """Read a file of one meeting, or of a list of them, whose words say which they are. QMSum gives no times."""
     with reading.open() as stream:
         yield from _meetings(stream, reading.part.name, reading.fallback_time)
 
@@ -38,9 +35,10 @@ def _meetings(stream: io.BufferedReader, name: str, fallback_time: datetime | No
             yield RejectedItem(where, "it has no list of meeting_transcripts")
             continue
         stem = name.removesuffix(".json")
+        former = stem if number == 1 else f"{stem}:{number}"
         yield from assemble(
             where,
-            stem if number == 1 else f"{stem}:{number}",
+            Opening("qmsum", former=(former,)),
             _messages(turns, where),
             fallback_time=fallback_time,
             event_kind=EventKind.MEETING,
