@@ -77,6 +77,8 @@ CREATE OR REPLACE FUNCTION neurigraph_private.unstored(
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     owner uuid := asking ->> 'user_id';
+    -- A persona reads what it said itself: what others say in its conversations is not stored at its node either.
+    sender uuid := neurigraph_private.persona_of(asking);
     are_held boolean;
     till_now bigint;
 BEGIN
@@ -116,6 +118,7 @@ BEGIN
                 till_now IS NULL OR (i.xmin::text::bigint - since) & 4294967295 <= till_now AS is_new
             FROM neurigraph.messages AS i
             WHERE i.source_id = w.source_id AND i.content IS NOT NULL
+                AND (sender IS NULL OR i.received_through IS NULL OR i.persona_id = sender)
                 AND i.seq > w.stored_through + greatest(w.till - most, 0)
                 AND NOT EXISTS (
                     SELECT FROM neurigraph.storage_triggers AS t
@@ -165,6 +168,7 @@ CREATE OR REPLACE FUNCTION neurigraph.unstored_messages(wanted uuid, from_messag
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
+    sender uuid := neurigraph_private.persona_of(asking);
 BEGIN
     RETURN (
         SELECT json_build_object(
@@ -186,6 +190,7 @@ BEGIN
                         SELECT CASE WHEN m.received_through IS NULL THEN s.persona_id ELSE m.persona_id END AS persona_id
                     ) AS p
                     WHERE m.source_id = s.source_id AND m.seq > s.stored_through AND m.seq >= from_message
+                        AND (sender IS NULL OR p.persona_id = sender)
                         AND m.content IS NOT NULL AND NOT EXISTS (
                             SELECT FROM neurigraph.storage_triggers AS t
                             WHERE t.source_id = m.source_id AND t.state = 'stored'

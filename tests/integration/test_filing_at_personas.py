@@ -24,6 +24,9 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.messages import NewMessage
 from neurigraph_pipelines.retrieval.open import file_of_record, open_messages
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.retrieval.unstored import open_unstored
 from neurigraph_pipelines.runtime.doctor import memory
 from neurigraph_pipelines.runtime.doctor.findings import Finding, Level
 from neurigraph_pipelines.wiring.installation import Installation
@@ -182,6 +185,10 @@ def test_owner_speaks_in_a_conversation_of_a_persona(
     for speaker, message in more:
         with here.database.agent(speaker) as tx:
             inbox.append(tx, SourceKind.CONVERSATION, source_id, [message])
+    unstored = open_unstored(context.acting_for(persona), source_id).messages
+    assert [one.seq for one in unstored] == [1, 2, 4], "nor before it is stored"
+    assert "Vaduz" not in str(search(context.acting_for(persona), Question("hidden account in Vaduz")))
+    assert len(open_unstored(context.acting_for(claims), source_id).messages) == 4
     sizes = context.settings
     if ended:
         with here.database.agent(claims) as tx:
