@@ -13,7 +13,6 @@ from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.ask import Reply as Answered
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.retrieval.query.question import Question

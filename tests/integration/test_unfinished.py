@@ -224,7 +224,7 @@ def test_vectors_that_are_no_numbers_are_made_later(here: Installation) -> None:
     (record,) = stored(ingest(plain_context(here).using(embedder=Overflowing()), user))
     assert record.pending_embedding
     found = search(plain_context(here).using(embedder=Overflowing()).acting_for(claims), Question("quince"))
-    assert [hit["record_id"] for hit in found.hits] == [str(record.record_id)]
+    assert [hit.record_id for hit in found.hits] == [record.record_id]
 
 
 def test_segment_that_failed_before_is_replayed_and_stored(here: Installation) -> None:

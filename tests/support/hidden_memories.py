@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -94,7 +93,7 @@ def through_all_doors(graph: SharedGraph, claims: Claims, hidden: Sequence[dict[
             answer = search(ask_as, question)
             found += [answer.hits, answer.messages, [anchor.node_path for anchor in answer.anchors]]
         reply = ask(ask_as, Question(query))
-        found += [reply.answer, [dataclasses.asdict(one) for one in reply.citations]]
+        found += [reply.answer, reply.citations]
     with here.database.agent(claims) as tx:
         found.append(str(tree(tx, claims.user_id)))
         nodes = tx.execute("SELECT node_id FROM neurigraph.graph_index").fetchall()

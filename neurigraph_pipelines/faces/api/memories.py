@@ -16,13 +16,13 @@ from neurigraph_pipelines.faces.api.idempotency import IsRepeated
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, IfNoneMatch, RecordGuard, read_record, tagged
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.responses import memories as responses
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.ingestion import revision
 from neurigraph_pipelines.model import ContentType
 from neurigraph_pipelines.retrieval.listing import records as listing
 from neurigraph_pipelines.retrieval.listing.records import RecordFilter
+from neurigraph_pipelines.views import memories as views
 from neurigraph_pipelines.views.records import ListedRecords
 
 router = APIRouter(prefix="/records", tags=["memories"], responses=documented(401, 404, 422, 503))
@@ -67,7 +67,7 @@ def list_records(
     return ListedRecords(records=found.items, next_cursor=found.next_cursor)
 
 
-@router.get("/{record_id}", response_model=responses.Memory, responses=NOT_MODIFIED)
+@router.get("/{record_id}", response_model=views.Memory, responses=NOT_MODIFIED)
 def memory(
     record_id: UUID,
     response: Response,
@@ -82,7 +82,7 @@ def memory(
     return tagged(response, *read_record(installation, caller, record_id, at), if_none_match)
 
 
-@router.get("/{record_id}/history", response_model=responses.History)
+@router.get("/{record_id}/history", response_model=views.History)
 def deltas(
     record_id: UUID,
     caller: Caller,
@@ -95,7 +95,7 @@ def deltas(
     return found.shown("deltas", presentation.delta)
 
 
-@router.get("/{record_id}/diff", response_model=responses.Difference)
+@router.get("/{record_id}/diff", response_model=views.Difference)
 def difference(
     record_id: UUID,
     caller: Caller,
@@ -108,7 +108,7 @@ def difference(
     return presentation.difference(record_id, changes)
 
 
-@router.patch("/{record_id}", response_model=responses.Memory, responses=documented(403, 412))
+@router.patch("/{record_id}", response_model=views.Memory, responses=documented(403, 412))
 def revise(
     record_id: UUID,
     body: requests.Revise,
@@ -124,7 +124,7 @@ def revise(
     return tagged(response, *read_record(installation, caller, record_id))
 
 
-@router.post("/{record_id}/supersede", response_model=responses.Memory, responses=documented(403, 409, 412))
+@router.post("/{record_id}/supersede", response_model=views.Memory, responses=documented(403, 409, 412))
 def supersede(
     record_id: UUID,
     body: requests.Supersede,

@@ -1,4 +1,4 @@
-"""Response bodies about single memories: versions, history and differences."""
+"""Single memories: their versions, history and differences."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from neurigraph_pipelines.faces.api.responses.pages import NEXT_CURSOR
-from neurigraph_pipelines.model import ReceivedThrough, SourceKind
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import ReceivedThrough, SourceKind
+from neurigraph_pipelines.views.pages import NEXT_CURSOR
 from neurigraph_pipelines.views.records import Record
 from neurigraph_pipelines.views.sources import ShownDetails
 
@@ -34,7 +35,7 @@ class Memory(Record):
     changed_at: datetime | None = Field(description="Time since when this version holds; null for a third party.")
 
 
-class Delta(BaseModel):
+class Delta(View):
     """One change of a memory."""
 
     delta_id: UUID
@@ -50,21 +51,21 @@ class Delta(BaseModel):
     changed_at: datetime = Field(description="Later than that of every earlier delta.")
 
 
-class History(BaseModel):
+class History(View):
     """A page of deltas, newest first."""
 
     deltas: list[Delta]
     next_cursor: str | None = NEXT_CURSOR
 
 
-class Change(BaseModel):
+class Change(View):
     """The values of a field at two moments; null at a moment before the memory was stored."""
 
     before: Any
     after: Any
 
 
-class Difference(BaseModel):
+class Difference(View):
     """The fields of a memory that differ between two moments."""
 
     record_id: UUID

@@ -1,1 +1,0 @@
-"""Response bodies of the HTTP API, by subject. Each field's description appears in the OpenAPI document."""
