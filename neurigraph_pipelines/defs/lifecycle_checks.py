@@ -91,7 +91,7 @@ def every_table_is_guarded(installation: InstallationResource) -> dg.AssetCheckR
 def no_canary_was_retrieved(installation: InstallationResource) -> dg.AssetCheckResult:
     """Nobody retrieved a memory that was planted as a canary."""
     retrieved = canaries.retrieved_canaries(installation.opened.database)
-    rows = [{name: str(value) for name, value in row.items()} for row in retrieved]
+    rows = [{name: str(value) for name, value in one._asdict().items()} for one in retrieved]
     return dg.AssetCheckResult(
         passed=not retrieved, metadata={"canaries retrieved": len(retrieved), "newest of them": table(rows)}
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -298,7 +297,7 @@ def _get_grant(tx: Transaction, claims: Claims, grant_id: UUID) -> Grant:
     return _grants(tx, claims, {"grant_id": grant_id})[0]
 
 
-def _grants(tx: Transaction, claims: Claims, wanted: Mapping[str, Any]) -> list[Grant]:
+def _grants(tx: Transaction, claims: Claims, wanted: Mapping[str, object]) -> list[Grant]:
     everything = {"grant_id": None, "node_id": None, "with_ended": True, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
     return views_of(tx, _QUERIES["list_grants"], Grant, {"user_id": claims.user_id, **everything, **wanted})
 

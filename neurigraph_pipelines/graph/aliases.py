@@ -6,8 +6,7 @@ The aliases in a node's shell follow from these rows by trigger.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 from uuid import UUID
 
 from neurigraph_pipelines.access.guards import FREE, Guard
@@ -44,26 +43,28 @@ _GRAPH = statements("graph")
 LearnedName = tuple[Witness, str]
 
 
-def learn_aliases(tx: Transaction, user_id: UUID, node: Mapping[str, Any], learned: Sequence[LearnedName]) -> list[str]:
+def learn_aliases(
+    tx: Transaction, user_id: UUID, node_id: UUID, node_name: str, learned: Sequence[LearnedName]
+) -> list[str]:
     """Add the names that records use for a node, except those that another node of the user has.
 
     Args:
         tx: A transaction that has locked the node.
         user_id: The user.
-        node: ``node_id`` and ``node_name``.
+        node_id: The node.
+        node_name: Its name.
         learned: The names, each with the record that uses it.
 
     Returns:
         All names of the node.
     """
-    node_id: UUID = node["node_id"]
     rows = tx.execute(_QUERIES["aliases_of_node"], {"node_id": node_id}).fetchall() if learned else []
     known = {row["value_key"]: row["alias_id"] for row in rows}
     values = [row["value"] for row in rows]
     for witness, name in learned:
         value = name[:MAX_NAME_LENGTH]
         key = name_key(value)
-        if not key or key == name_key(node["node_name"]):
+        if not key or key == name_key(node_name):
             continue
         if key not in known:
             if len(known) >= MAX_ALIASES or _is_used(tx, user_id, node_id, key):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_owner
@@ -57,7 +56,7 @@ def state_evidence(
     """
     begins, ends = _times(said)
     _require_edge(database, claims, edge_id)
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "edge_id": edge_id,
         "user_id": claims.user_id,
         "observed_by": author_of(claims),

@@ -7,11 +7,12 @@ visible.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.candidates import candidates_of
@@ -74,7 +75,7 @@ def tree(tx: Transaction, user_id: UUID, wanted: Collection[UUID] | None = None)
         NotFoundError: The user has no graph, or nothing of it is visible.
     """
     edges = _edges(tx, user_id, wanted)
-    named = None if wanted is None else [*wanted, *(edge["to_node_id"] for edge in edges)]
+    named = None if wanted is None else [*wanted, *(edge.to_node_id for edge in edges)]
     nodes: dict[UUID, TreeNode] = {}
     paths: dict[UUID, str] = {}
     tops: list[TreeNode] = []
@@ -100,16 +101,32 @@ def tree(tx: Transaction, user_id: UUID, wanted: Collection[UUID] | None = None)
     if not tops:
         raise NotFoundError
     for edge in edges:
-        source, target = edge["from_node_id"], edge["to_node_id"]
+        source, target = edge.from_node_id, edge.to_node_id
         if source in nodes and target in paths:
-            nodes[source].links.append(f"{edge['relation']} → {paths[target]}")
-            nodes[source].edges.append(TreeEdge(relation=edge["relation"], node_id=target, strength=edge["strength"]))
+            nodes[source].links.append(f"{edge.relation} → {paths[target]}")
+            nodes[source].edges.append(TreeEdge(relation=edge.relation, node_id=target, strength=edge.strength))
     return Tree(**dict(tops[0]), others=tops[1:])
 
 
-def _edges(tx: Transaction, user_id: UUID, sources: Collection[UUID] | None) -> list[dict[str, Any]]:
+class _Edge(NamedTuple):
+    """An edge between two nodes."""
+
+    from_node_id: UUID
+    to_node_id: UUID
+    relation: str
+    strength: float
+
+
+class _Placed(NamedTuple):
+    """A node with the ids from the root down to it."""
+
+    node_id: UUID
+    path: list[UUID]
+
+
+def _edges(tx: Transaction, user_id: UUID, sources: Collection[UUID] | None) -> list[_Edge]:
     values = {"user_id": user_id, "nodes": None if sources is None else list(sources)}
-    return tx.execute(_QUERIES["edges_of_user"], values).fetchall()
+    return rows_of(tx, _QUERIES["edges_of_user"], _Edge, values)
 
 
 def page_of_tree(database: Database, cursors: Cursors, claims: Claims, limit: int, cursor: str | None) -> TreePage:
@@ -124,14 +141,14 @@ def page_of_tree(database: Database, cursors: Cursors, claims: Claims, limit: in
     with database.agent(claims) as tx:
         reached: list[UUID] = []
 
-        def read(after: Position | None, most: int) -> list[dict[str, Any]]:
+        def read(after: Position | None, most: int) -> list[_Placed]:
             reached.extend(UUID(str(one)) for one in after or ())
             values = {"user_id": claims.user_id, "after": reached, "limit": most}
-            return tx.execute(_QUERIES["page_of_tree"], values).fetchall()
+            return rows_of(tx, _QUERIES["page_of_tree"], _Placed, values)
 
-        page = cursors.page(claims, "tree", {}, limit, cursor, read, lambda row: row["path"])
-        above = page.items[0]["path"] if page.items else reached
-        found = tree(tx, claims.user_id, {*above, *(row["node_id"] for row in page.items)})
+        page = cursors.page(claims, "tree", {}, limit, cursor, read, lambda one: one.path)
+        above = page.items[0].path if page.items else reached
+        found = tree(tx, claims.user_id, {*above, *(one.node_id for one in page.items)})
         return TreePage(**dict(found), next_cursor=page.next_cursor)
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -20,6 +20,7 @@ from pgvector import HalfVector
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.clusters import Cluster, Floats, clusters, direction, scaled
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
@@ -66,6 +67,14 @@ class Rebuilt:
     limit_reached: bool = False
 
 
+class _Due(NamedTuple):
+    """A node whose profile is missing or stale."""
+
+    node_id: UUID
+    user_id: UUID
+    schema_name: str
+
+
 @dataclass(frozen=True, slots=True)
 class _Record:
     record_id: UUID
@@ -82,7 +91,7 @@ class _Made:
     sampled: int
     embedded: int = 0
     centroids: list[HalfVector] = field(default_factory=list)
-    centroid_records: list[dict[str, Any]] = field(default_factory=list)
+    centroid_records: list[dict[str, object]] = field(default_factory=list)
     descriptors: list[str] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     recent: HalfVector | None = None
@@ -111,40 +120,40 @@ def rebuild_profiles(
     while done.nodes < limit:
         with database.pipeline() as tx:
             most = min(_NODES_AT_ONCE, limit - done.nodes)
-            due = tx.execute(_QUERIES["due"], {"after": after, "user_id": user_id, "limit": most}).fetchall()
+            due = rows_of(tx, _QUERIES["due"], _Due, {"after": after, "user_id": user_id, "limit": most})
         if not due:
             return done
         for node in due:
             with suppress(NotFoundError), database.pipeline() as tx:  # the node or its user was removed meanwhile
-                lock_graph_exclusive(tx, node["user_id"])
-                require_node(tx, node["node_id"])
+                lock_graph_exclusive(tx, node.user_id)
+                require_node(tx, node.node_id)
                 _rebuild(tx, node, done)
             done.nodes += 1
             if on_done is not None:
                 on_done(1)
-        after = due[-1]["node_id"]
+        after = due[-1].node_id
     done.limit_reached = True
     return done
 
 
-def _rebuild(tx: Transaction, node: Mapping[str, Any], done: Rebuilt) -> None:
+def _rebuild(tx: Transaction, node: _Due, done: Rebuilt) -> None:
     """Rebuild what is due of one node's profiles, and remove those without records."""
-    key = {"node_id": node["node_id"]}
+    key = {"node_id": node.node_id}
     stale = {row["covers"]: row["is_stale"] for row in tx.execute(_QUERIES["of_node"], key)}
-    extents = _extents(tx, node["node_id"])
+    extents = _extents(tx, node.node_id)
     sample: list[_Record] = []
     for covers in ("all", "shared"):
         extent = extents.get(covers)
         if extent is None:
             done.removed += tx.execute(_QUERIES["remove"], {**key, "covers": covers}).rowcount
         elif stale.get(covers, True):
-            sample = sample or _sample(tx, node["node_id"], node["schema_name"])
-            model = tx.execute(_QUERIES["model_of_user"], {"user_id": node["user_id"]}).fetchone()
+            sample = sample or _sample(tx, node.node_id, node.schema_name)
+            model = tx.execute(_QUERIES["model_of_user"], {"user_id": node.user_id}).fetchone()
             assert model is not None
             made = _made(_covered(sample, covers))
             values = {name: getattr(made, name) for name in _Made.__slots__}
             values |= {"centroid_records": Jsonb(made.centroid_records), "covers": covers, **extent, **model}
-            tx.execute(_QUERIES["write"], {**values, **key, "user_id": node["user_id"]})
+            tx.execute(_QUERIES["write"], {**values, **key, "user_id": node.user_id})
             done.profiles += 1
 
 
@@ -217,7 +226,7 @@ def _most_frequent(counts: Mapping[str, float], most: int) -> list[str]:
 
 def _described(
     cluster: Cluster, records: Sequence[_Record], counts: Counter[str], spelling: Mapping[str, str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return what is shown of a centroid: its share, its nearest record, and words that are its own."""
     members = [records[number] for number in cluster.members]
     inside, _ = _counted(members)

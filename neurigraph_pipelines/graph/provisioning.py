@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from psycopg import sql
 
 from neurigraph_pipelines.access.authentication import api_key_hash, key_of, new_api_key, require_owner
 from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.asking import rows_of, typed
 from neurigraph_pipelines.database.schema import SHIPPED, node_statement
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph import naming
@@ -214,11 +215,11 @@ def resolve_path(
     """
     keys = list(map(name_key, path[:MAX_LAYER_DEPTH]))
     values = {"user_id": user_id, "personas": personas}
-    walked = tx.execute(_QUERIES["walk_by_keys"], values | {"name_keys": keys}).fetchall()
+    walked = rows_of(tx, _QUERIES["walk_by_keys"], _Walked, values | {"name_keys": keys})
     if not walked:
         raise NotFoundError("the user has no graph")
     root = walked[0]
-    node = reduce(_child, walked[1:], NodeRef(root["node_id"], root["schema_name"], 0, ()))
+    node = reduce(_child, walked[1:], NodeRef(root.node_id, root.schema_name, 0, ()))
     plans = {tuple(map(name_key, plan.path)): plan for plan in planned}
     for depth in range(len(walked), len(keys) + 1):  # from the first step that is missing, or a mirror
         step = values | {"parent_node_id": node.node_id, "name_key": keys[depth - 1], "name": path[depth - 1]}
@@ -231,8 +232,16 @@ def resolve_path(
     return node
 
 
+class _Walked(NamedTuple):
+    """A node on a walk."""
+
+    node_id: UUID
+    node_name: str
+    schema_name: str
+
+
 def _step(
-    tx: Transaction, node: NodeRef, step: Mapping[str, Any], provision: Callable[[], NodeRef] | None
+    tx: Transaction, node: NodeRef, step: Mapping[str, object], provision: Callable[[], NodeRef] | None
 ) -> NodeRef | None:
     """Return the child that a step leads to; None if the walk ends above it.
 
@@ -244,7 +253,7 @@ def _step(
     if row is None and provision is not None:
         return provision()
     row = row or tx.execute(_QUERIES["child_by_alias"], step).fetchone()
-    return _child(node, row) if row is not None else None
+    return _child(node, typed([row], _Walked)[0]) if row is not None else None
 
 
 def add_child(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef, name: str, kind: ConceptKind) -> NodeRef:
@@ -256,8 +265,8 @@ def add_child(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef, n
     return _provision(tx, user_id, user_slug, parent, PlannedNode((*parent.names, name), kind, 1.0))
 
 
-def _child(parent: NodeRef, row: Mapping[str, Any]) -> NodeRef:
-    return NodeRef(row["node_id"], row["schema_name"], parent.layer_depth + 1, (*parent.names, row["node_name"]))
+def _child(parent: NodeRef, row: _Walked) -> NodeRef:
+    return NodeRef(row.node_id, row.schema_name, parent.layer_depth + 1, (*parent.names, row.node_name))
 
 
 def resolve_node(tx: Transaction, node_id: UUID) -> NodeRef | None:

@@ -88,7 +88,7 @@ def update_shells(
     for node_id in sorted(gained.keys() | learned.keys()):
         row = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
         assert row is not None
-        names = learn_aliases(tx, places.user_id, row, learned.get(node_id, ()))
+        names = learn_aliases(tx, places.user_id, node_id, row["node_name"], learned.get(node_id, ()))
         shell = {**row, "aliases": [*row["aliases"], *names]}
         for addition in gained.get(node_id, ()):
             shell |= _with_record(shell, addition)

@@ -63,7 +63,7 @@ class _Row:
     content_hash: bytes
     occurred_at: datetime
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         message = self.message
         return {
             "source_id": self.source_id,

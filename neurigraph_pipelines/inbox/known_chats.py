@@ -10,7 +10,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from neurigraph_pipelines.database.array_literals import columns
@@ -179,7 +179,7 @@ class KnownChats:
 
 def _near(tx: Transaction, user_id: UUID, by_words: Mapping[int, NewConversation]) -> dict[int, list[_Stored]]:
     """Return for each conversation the stored days near its times, in either order of day and month."""
-    wanted: list[dict[str, Any]] = []
+    wanted: list[dict[str, object]] = []
     for number, one in by_words.items():
         for read in {_times(read) for read, _ in _readings(one)}:
             if read:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from neurigraph_pipelines.database.array_literals import columns
@@ -131,7 +131,7 @@ def _stored(tx: Transaction, user_id: UUID, conversations: Sequence[NewConversat
     first, more = 1, _ASKED_FIRST
     while openings:
         numbers = range(first, first + more)
-        wanted: list[dict[str, Any]] = [
+        wanted: list[dict[str, object]] = [
             {"kind": kind, "external_id": opening if number == 1 else f"{opening}-{number}"}
             for kind, opening in openings
             for number in numbers

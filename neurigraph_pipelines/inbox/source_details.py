@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 from urllib.parse import urlsplit
 
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -14,7 +13,7 @@ from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, Policy, clean_text, utc
 
 
-def checked_details(details: SourceDetails, policy: Policy, redactor: Redactor | None) -> dict[str, Any]:
+def checked_details(details: SourceDetails, policy: Policy, redactor: Redactor | None) -> dict[str, object]:
     """Return details as the columns of a source, cleaned and redacted, except for what it replaces.
 
     Raises:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import NamedTuple
+from uuid import UUID
 
 from neurigraph_pipelines.database.leases import renewed
 from neurigraph_pipelines.database.statements import statements
@@ -17,13 +18,22 @@ LEASE_SECONDS = 25.0
 _QUERIES = statements("uploads")
 
 
-@contextmanager
-def kept(database: Database, upload: Mapping[str, Any]) -> Iterator[None]:
-    """Renew the lease on an upload in a thread while the block runs.
+class LeasedUpload(NamedTuple):
+    """An upload that a process has leased, to read it."""
 
-    Args:
-        upload: As ``lease_upload`` returns it.
-    """
+    source_id: UUID
+    user_id: UUID
+    file_name: str
+    size_bytes: int
+    staging_key: str
+    attempts: int
+    is_document: bool
+    received_through: str
+
+
+@contextmanager
+def kept(database: Database, upload: LeasedUpload) -> Iterator[None]:
+    """Renew the lease on an upload in a thread while the block runs."""
 
     def renew() -> None:
         with database.pipeline() as tx:
@@ -33,7 +43,7 @@ def kept(database: Database, upload: Mapping[str, Any]) -> Iterator[None]:
         yield
 
 
-def require_held(tx: Transaction, upload: Mapping[str, Any]) -> None:
+def require_held(tx: Transaction, upload: LeasedUpload) -> None:
     """Require that no other process has leased an upload since, and renew the lease.
 
     Raises:
@@ -43,6 +53,6 @@ def require_held(tx: Transaction, upload: Mapping[str, Any]) -> None:
         raise TransientError("another process reads this file by now")
 
 
-def _renew(tx: Transaction, upload: Mapping[str, Any]) -> bool:
-    values = {"source_id": upload["source_id"], "attempts": upload["attempts"], "lease_seconds": LEASE_SECONDS}
+def _renew(tx: Transaction, upload: LeasedUpload) -> bool:
+    values = {"source_id": upload.source_id, "attempts": upload.attempts, "lease_seconds": LEASE_SECONDS}
     return tx.execute(_QUERIES["renew_upload"], values).fetchone() is not None

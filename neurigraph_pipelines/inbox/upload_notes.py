@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
 
 from neurigraph_pipelines.model import Extraction, Privacy, ReceivedThrough
 from neurigraph_pipelines.text.media_types import GIT_PACK, MediaType
@@ -15,6 +17,17 @@ _ASSUMED = ("encoding", "main text", "cut short", "words read", "words in images
 _LONGEST_NOTE = 300
 
 
+class KnownUpload(NamedTuple):
+    """An upload that may have the bytes of a new one already, or be the version before it."""
+
+    source_id: UUID
+    sha256: bytes
+    privacy: Privacy
+    dates: str | None
+    is_replaced: bool
+    updated_at: datetime | None
+
+
 def notes_of(reader: str, media: MediaType, found: Extraction) -> list[str]:
     """Return what people are told of a document: that it is one, where it could be a chat, and what was not read."""
     could_be_chat = reader not in _OF_THE_WEB and (media.is_text or media.name in _MAY_BE_CHATS)
@@ -23,13 +36,13 @@ def notes_of(reader: str, media: MediaType, found: Extraction) -> list[str]:
     return notes + ([f"only its description is kept in words, because {found.unread}"] if found.unread else [])
 
 
-def kept_as(known: dict[str, Any], asked: Privacy | None) -> tuple[str, ...]:
+def kept_as(known: KnownUpload, asked: Privacy | None) -> tuple[str, ...]:
     """Return what to tell a sender whose bytes are there already with another privacy than the stated one."""
-    if asked is None or known["privacy"] == asked:
+    if asked is None or known.privacy == asked:
         return ()
     return (
-        f"the same file is there already and stays {known['privacy']}: "
-        f"PATCH /v1/uploads/{known['source_id']} or `neurigraph privacy {known['source_id']} {asked}` makes it {asked}",
+        f"the same file is there already and stays {known.privacy}: "
+        f"PATCH /v1/uploads/{known.source_id} or `neurigraph privacy {known.source_id} {asked}` makes it {asked}",
     )
 
 

@@ -8,18 +8,21 @@ remembered, and a conversation that is forgotten must not remain in a file.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 
+from neurigraph_pipelines.database.asking import row_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.export_formats import READ
 from neurigraph_pipelines.inbox.export_lines import AS_IT_IS, conversations_of, format_of
 from neurigraph_pipelines.inbox.importing import Importer, wants_everything
 from neurigraph_pipelines.inbox.imports.date_order import stated_order
 from neurigraph_pipelines.inbox.imports.vault import FORMAT as VAULT
-from neurigraph_pipelines.inbox.upload_leases import require_held
+from neurigraph_pipelines.inbox.upload_leases import LeasedUpload, require_held
 from neurigraph_pipelines.inbox.vaults import import_vault, note_ids
 from neurigraph_pipelines.inbox.zipped_vaults import unpacked
 from neurigraph_pipelines.model import (
@@ -56,17 +59,29 @@ _MEDIA_TYPES = (
 )
 
 
-def may_be_export(upload: Mapping[str, Any], media: MediaType) -> bool:
+class _Stated(NamedTuple):
+    """What the sender of an upload stated."""
+
+    started_at: datetime
+    member_id: UUID | None
+    privacy: str | None
+    origin: str | None
+    url: str | None
+    channel: str | None
+    author: str | None
+    metadata: dict[str, Any] | None
+    tier: str | None
+    container_tags: list[str]
+
+
+def may_be_export(upload: LeasedUpload, media: MediaType) -> bool:
     """Return whether an upload is looked at for conversations: not what its sender calls a document, nor a web page."""
-    is_allowed = not upload["is_document"] and upload["received_through"] != ReceivedThrough.WEB
+    is_allowed = not upload.is_document and upload.received_through != ReceivedThrough.WEB
     return is_allowed and media.name in _MEDIA_TYPES and (media.file_type == "export" or "json" in media.name)
 
 
-def import_export(context: Context, exports: ExportReader, upload: Mapping[str, Any]) -> ImportReport | None:
+def import_export(context: Context, exports: ExportReader, upload: LeasedUpload) -> ImportReport | None:
     """Add the conversations of an upload to its owner's inbox. Adding them again adds nothing.
-
-    Args:
-        upload: As ``lease_upload`` returns it.
 
     Returns:
         What was added; None if it is a document, because no conversation is in it.
@@ -76,14 +91,14 @@ def import_export(context: Context, exports: ExportReader, upload: Mapping[str, 
         TransientError: Another process has taken the upload over.
     """
     with context.database.pipeline() as tx:
-        stated = tx.execute(_QUERIES["stated_of_upload"], {"source_id": upload["source_id"]}).fetchone()
+        stated = row_of(tx, _QUERIES["stated_of_upload"], _Stated, {"source_id": upload.source_id})
     assert stated is not None
-    caller = context.acting_for(Claims.of_author(upload["user_id"], stated["member_id"], ReceivedThrough.IMPORT))
-    privacy = Privacy.PRIVATE if stated["privacy"] == Privacy.PRIVATE else None
+    caller = context.acting_for(Claims.of_author(upload.user_id, stated.member_id, ReceivedThrough.IMPORT))
+    privacy = Privacy.PRIVATE if stated.privacy == Privacy.PRIVATE else None
     report = ImportReport()
-    content = context.objects.get(upload["staging_key"])
-    how = (stated_order(stated["metadata"] or {}), wants_everything(stated["metadata"] or {}))
-    with exports.lines(content, upload["file_name"], stated["started_at"], *how) as lines:
+    content = context.objects.get(upload.staging_key)
+    how = (stated_order(stated.metadata or {}), wants_everything(stated.metadata or {}))
+    with exports.lines(content, upload.file_name, stated.started_at, *how) as lines:
         name, vault = format_of(lines)
         if name is None:
             return None
@@ -105,7 +120,7 @@ def import_export(context: Context, exports: ExportReader, upload: Mapping[str, 
 
 def _import_notes(
     caller: Context,
-    upload: Mapping[str, Any],
+    upload: LeasedUpload,
     privacy: Privacy | None,
     details: SourceDetails,
     vault: str,
@@ -142,8 +157,8 @@ def _require_something(name: str, report: ImportReport) -> None:
         raise UnreadableFileError(f"nothing in it can be read as {name} ({reason}). {READ}. {AS_IT_IS}")
 
 
-def _finish(context: Context, upload: Mapping[str, Any], name: str, report: ImportReport) -> None:
-    imported = {"source_id": upload["source_id"], "imported": json.dumps(_shown(name, report))}
+def _finish(context: Context, upload: LeasedUpload, name: str, report: ImportReport) -> None:
+    imported = {"source_id": upload.source_id, "imported": json.dumps(_shown(name, report))}
     with context.database.pipeline() as tx:
         tx.execute(_QUERIES["imported"], imported)
 
@@ -158,27 +173,27 @@ def _until_unreadable(
         errors.append(error)
 
 
-def _details(stated: Mapping[str, Any]) -> SourceDetails:
+def _details(stated: _Stated) -> SourceDetails:
     """Return what the sender of a file stated, for the conversations in it."""
     return SourceDetails(
-        origin=stated["origin"],
-        url=stated["url"],
-        channel=Channel(stated["channel"]) if stated["channel"] else None,
-        author=stated["author"],
-        metadata=stated["metadata"] or {},
-        tier=Tier(stated["tier"]) if stated["tier"] else None,
-        container_tags=tuple(stated["container_tags"]),
+        origin=stated.origin,
+        url=stated.url,
+        channel=Channel(stated.channel) if stated.channel else None,
+        author=stated.author,
+        metadata=stated.metadata or {},
+        tier=Tier(stated.tier) if stated.tier else None,
+        container_tags=tuple(stated.container_tags),
     )
 
 
-def _note_group(context: Context, upload: Mapping[str, Any], group: Sequence[NewConversation]) -> None:
+def _note_group(context: Context, upload: LeasedUpload, group: Sequence[NewConversation]) -> None:
     """Note that conversations are in an upload, as long as this process holds the lease on it."""
     kinds = [SourceKind.CONVERSATION if one.event_kind is None else SourceKind.EVENT for one in group]
     _note(context, upload, [(kind, _storable(one.external_id)) for kind, one in zip(kinds, group, strict=True)])
 
 
-def _note(context: Context, upload: Mapping[str, Any], sources: Sequence[tuple[SourceKind, str]]) -> None:
-    leased = {name: upload[name] for name in ("source_id", "user_id")}
+def _note(context: Context, upload: LeasedUpload, sources: Sequence[tuple[SourceKind, str]]) -> None:
+    leased = {"source_id": upload.source_id, "user_id": upload.user_id}
     named = {"kinds": [kind.value for kind, _ in sources], "external_ids": [one for _, one in sources]}
     with context.database.pipeline() as tx:
         require_held(tx, upload)

@@ -17,6 +17,7 @@ from uuid import UUID, uuid4
 
 from psycopg import OperationalError
 
+from neurigraph_pipelines.database.asking import row_of
 from neurigraph_pipelines.database.leases import retry_delay
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.conversations import Inbox
@@ -25,8 +26,8 @@ from neurigraph_pipelines.inbox.imports.date_order import stated_order
 from neurigraph_pipelines.inbox.lost_files import lost_of_upload, mend_upload, rewrite_transcripts
 from neurigraph_pipelines.inbox.repository_files import known_commit, take_files
 from neurigraph_pipelines.inbox.source_details import checked_details
-from neurigraph_pipelines.inbox.upload_leases import LEASE_SECONDS, kept
-from neurigraph_pipelines.inbox.upload_notes import kept_as, notes_of, reader_of
+from neurigraph_pipelines.inbox.upload_leases import LEASE_SECONDS, LeasedUpload, kept
+from neurigraph_pipelines.inbox.upload_notes import KnownUpload, kept_as, notes_of, reader_of
 from neurigraph_pipelines.inbox.uploaded_exports import import_export, may_be_export
 from neurigraph_pipelines.lifecycle.object_keys import STAGING, staging_key
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
@@ -175,14 +176,14 @@ class Uploads:
         before = self._newest_version(tx, user_id, arrival.external_id, details.replaces)
         known = before
         if before is None and not arrival.may_repeat:
-            known = tx.execute(_QUERIES["find_by_content"], {**content, "dates": dates}).fetchone()
-        is_same = known is not None and dates in (None, known["dates"])  # another order of dates is read again
-        if known and is_same and known["sha256"] == content["sha256"] and not known["is_replaced"]:
-            tx.execute(_QUERIES["try_again"], {"source_id": known["source_id"]})
-            return Received(known["source_id"], new=False, notes=kept_as(known, arrival.privacy))
+            known = row_of(tx, _QUERIES["find_by_content"], KnownUpload, {**content, "dates": dates})
+        is_same = known is not None and dates in (None, known.dates)  # another order of dates is read again
+        if known and is_same and known.sha256 == content["sha256"] and not known.is_replaced:
+            tx.execute(_QUERIES["try_again"], {"source_id": known.source_id})
+            return Received(known.source_id, new=False, notes=kept_as(known, arrival.privacy))
         external_id = arrival.external_id
         if before is not None and details.replaces is None and claims.received_through is not ReceivedThrough.DROP:
-            _require_newer(details.updated_at, before["updated_at"])
+            _require_newer(details.updated_at, before.updated_at)
         if before is None and external_id is None and known is None:
             external_id = f"sha256:{arrival.stored.sha256}"  # which one that was replaced has already
         label = details.document_type if arrival.is_labelled else None
@@ -197,7 +198,7 @@ class Uploads:
             details=replace(
                 details,
                 document_type=label or arrival.media.document_type_of(details.document_type),
-                replaces=before["source_id"] if before is not None else None,
+                replaces=before.source_id if before is not None else None,
             ),
         )
         if not created:
@@ -216,7 +217,7 @@ class Uploads:
 
     def _newest_version(
         self, tx: Transaction, user_id: UUID, external_id: str | None, replaces: UUID | None
-    ) -> dict[str, Any] | None:
+    ) -> KnownUpload | None:
         """Return the upload that has the external id of a file, or that it replaces; None if it is a new one.
 
         Raises:
@@ -225,7 +226,7 @@ class Uploads:
         if external_id is None and replaces is None:
             return None
         values = {"user_id": user_id, "external_id": None if replaces else external_id, "replaces": replaces}
-        before = tx.execute(_QUERIES["newest_version"], values).fetchone()
+        before = row_of(tx, _QUERIES["newest_version"], KnownUpload, values)
         if before is None and replaces is not None:
             raise NotFoundError
         return before
@@ -279,37 +280,35 @@ class Uploads:
             except OperationalError:
                 raise
             except Exception as error:  # one bad file must not block the others
-                result = Read(upload["source_id"], upload["file_name"], error=self._fail(upload, error))
+                result = Read(upload.source_id, upload.file_name, error=self._fail(upload, error))
             done.append(result)
             if on_read is not None:
                 on_read(result)
         return done
 
-    def _lease(self, user_id: UUID | None) -> dict[str, Any] | None:
+    def _lease(self, user_id: UUID | None) -> LeasedUpload | None:
         """Lease the next due upload, and fail those without attempts left."""
         max_attempts = self._settings.ingestion.max_attempts
         with self._database.pipeline() as tx:
             tx.execute(_QUERIES["fail_silent_uploads"], {"max_attempts": max_attempts, "step": STEP})
-            return tx.execute(
-                _QUERIES["lease_upload"],
-                {"user_id": user_id, "lease_seconds": LEASE_SECONDS, "max_attempts": max_attempts},
-            ).fetchone()
+            values = {"user_id": user_id, "lease_seconds": LEASE_SECONDS, "max_attempts": max_attempts}
+            return row_of(tx, _QUERIES["lease_upload"], LeasedUpload, values)
 
-    def _read(self, extractor: TextExtractor, upload: dict[str, Any]) -> Read:
-        source_id, name, key = upload["source_id"], upload["file_name"], upload["staging_key"]
-        head = self._objects.get_range(key, 0, min(_MEDIA_BYTES, upload["size_bytes"]))
+    def _read(self, extractor: TextExtractor, upload: LeasedUpload) -> Read:
+        source_id, name, key = upload.source_id, upload.file_name, upload.staging_key
+        head = self._objects.get_range(key, 0, min(_MEDIA_BYTES, upload.size_bytes))
         media = media_type_of(head, name)
         if may_be_export(upload, media):
             imported = import_export(self._context, self._exports, upload)
             if imported is not None:
                 return Read(source_id, name, imported.messages_added, imported.tokens_added)
-        reader = reader_of(media, upload["received_through"])
+        reader = reader_of(media, upload.received_through)
         if reader == "repository":
             most = self._settings.web.repository_files
             found = take_files(self, self._database, extractor, source_id, self._objects.get(key), most)
         else:
             found = extractor.extract(self._objects.get(key) if reader != "media" else [head], reader)
-        return self._add_text(source_id, name, media, upload["size_bytes"], found, notes_of(reader, media, found))
+        return self._add_text(source_id, name, media, upload.size_bytes, found, notes_of(reader, media, found))
 
     def _add_text(
         self,
@@ -331,17 +330,17 @@ class Uploads:
             rewrite_transcripts(self._context, lost, {file.external_id: sent for file in lost})
         return Read(source_id, name, len(messages), result.tokens)
 
-    def _fail(self, upload: dict[str, Any], error: Exception) -> str:
+    def _fail(self, upload: LeasedUpload, error: Exception) -> str:
         final = isinstance(error, InvalidInputError)
         message = str(error) if final else f"{type(error).__name__}: {error}"
         with self._database.pipeline() as tx:
             tx.execute(
                 _QUERIES["failed"],
                 {
-                    "source_id": upload["source_id"],
+                    "source_id": upload.source_id,
                     "final": final,
                     "max_attempts": self._settings.ingestion.max_attempts,
-                    "delay_seconds": retry_delay(self._settings, upload["attempts"]),
+                    "delay_seconds": retry_delay(self._settings, upload.attempts),
                     "step": STEP,
                     "error": clean_text(message, "repair")[0][:4_000],
                 },

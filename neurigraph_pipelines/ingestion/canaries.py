@@ -9,10 +9,11 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from neurigraph_pipelines.access.authentication import require_owner
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import Claims, NewMessage, Role, SourceKind
@@ -84,10 +85,19 @@ def list_canaries(database: Database, claims: Claims) -> list[Canary]:
     return [Canary(**{**row, "record_ids": tuple(row["record_ids"])}) for row in rows]
 
 
-def retrieved_canaries(database: Database) -> list[dict[str, Any]]:
+class RetrievedCanary(NamedTuple):
+    """A canary that somebody retrieved."""
+
+    source_id: UUID
+    retrieved_at: datetime
+    operation: str
+    role: str
+
+
+def retrieved_canaries(database: Database) -> list[RetrievedCanary]:
     """Return the canaries of all users that were retrieved, newest first, with ids and times only."""
     with database.pipeline() as tx:
-        return tx.execute(_QUERIES["retrieved_canaries"], {"limit": MOST_REPORTED}).fetchall()
+        return rows_of(tx, _QUERIES["retrieved_canaries"], RetrievedCanary, {"limit": MOST_REPORTED})
 
 
 def _made_up() -> str:

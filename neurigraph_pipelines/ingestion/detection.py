@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import NamedTuple
+from uuid import UUID
 
+from neurigraph_pipelines.database.asking import row_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.ingestion.segmentation import Chunk, Sizes, Turn, split_tail
 from neurigraph_pipelines.model import Role, SourceKind, TriggerType
@@ -43,9 +45,9 @@ def detect_conversation_ends(context: Context) -> int:
     found = 0
     for _ in range(TAILS_AT_ONCE):
         with context.database.pipeline() as tx:
-            source = tx.execute(
-                _QUERIES["lock_ended_tail"], {"most_tokens": context.settings.ingestion.chunk_limit_tokens}
-            ).fetchone()
+            source = row_of(
+                tx, _QUERIES["lock_ended_tail"], _Tail, {"most_tokens": context.settings.ingestion.chunk_limit_tokens}
+            )
             if source is None:
                 break
             found += _cut(tx, source, Sizes.of(context.settings), ended=True)
@@ -62,9 +64,9 @@ def detect_chunks(context: Context) -> int:
     found = 0
     for _ in range(TAILS_AT_ONCE):
         with context.database.pipeline() as tx:
-            source = tx.execute(
-                _QUERIES["lock_open_tail"], {"least_tokens": context.settings.ingestion.chunk_watch_tokens}
-            ).fetchone()
+            source = row_of(
+                tx, _QUERIES["lock_open_tail"], _Tail, {"least_tokens": context.settings.ingestion.chunk_watch_tokens}
+            )
             if source is None:
                 break
             found += _cut(tx, source, Sizes.of(context.settings), ended=False)
@@ -134,28 +136,38 @@ def _cut_at_voices(tx: Transaction) -> int:
     return tx.execute(_QUERIES["cut_at_voices"]).rowcount
 
 
-def _cut(tx: Transaction, source: dict[str, Any], sizes: Sizes, *, ended: bool) -> int:
+class _Tail(NamedTuple):
+    """The messages of a conversation that are in no segment yet."""
+
+    source_id: UUID
+    user_id: UUID
+    triggered_through: int
+    last_message: int
+    untriggered_tokens: int
+
+
+def _cut(tx: Transaction, source: _Tail, sizes: Sizes, *, ended: bool) -> int:
     """Split the tail of a locked source; if it ended, the rest is a segment too."""
     tail = [
         Turn(row["seq"], Role(row["role"]), row["token_count"], row["complete"], row["calls"], row["author"])
-        for row in tx.execute(_QUERIES["tail"], source)
+        for row in tx.execute(_QUERIES["tail"], source._asdict())
     ]
     # Unsplit, a conversation is one segment once it has ended.
     chunks: tuple[Chunk, ...] = enriched(
         "boundaries of segments", lambda: split_tail(tail, sizes, ended=ended).chunks, lambda: ()
     )
     segments = [(TriggerType.CHUNK_THRESHOLD, chunk) for chunk in chunks]
-    through: int = segments[-1][1].last_message if segments else source["triggered_through"]
-    left: int = source["untriggered_tokens"] - sum(chunk.tokens for _, chunk in segments)
+    through: int = segments[-1][1].last_message if segments else source.triggered_through
+    left: int = source.untriggered_tokens - sum(chunk.tokens for _, chunk in segments)
     if ended:
-        segments.append((TriggerType.CONVERSATION_END, Chunk(through + 1, source["last_message"], left)))
-        through, left = source["last_message"], 0
+        segments.append((TriggerType.CONVERSATION_END, Chunk(through + 1, source.last_message, left)))
+        through, left = source.last_message, 0
     if segments:
         tx.execute(
             _QUERIES["trigger_segments"],
             {
-                "user_id": source["user_id"],
-                "source_id": source["source_id"],
+                "user_id": source.user_id,
+                "source_id": source.source_id,
                 "trigger_types": [trigger_type.value for trigger_type, _ in segments],
                 "first_messages": [chunk.first_message for _, chunk in segments],
                 "last_messages": [chunk.last_message for _, chunk in segments],
@@ -164,6 +176,6 @@ def _cut(tx: Transaction, source: dict[str, Any], sizes: Sizes, *, ended: bool) 
         )
     tx.execute(
         _QUERIES["set_triggered"],
-        {"source_id": source["source_id"], "triggered_through": through, "untriggered_tokens": left},
+        {"source_id": source.source_id, "triggered_through": through, "untriggered_tokens": left},
     )
     return len(segments) + (_cut_at_voices(tx) if segments else 0)

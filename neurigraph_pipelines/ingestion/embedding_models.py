@@ -8,14 +8,15 @@ searches read either. ``reembed`` computes the vectors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored, pipeline_author
 from neurigraph_pipelines.graph.locks import lock_graph_shared
@@ -110,11 +111,11 @@ def _switch(database: Database, user_id: UUID, model: str) -> int:
             return 0  # the user was erased, or moves to another model
         nodes = []
         for node in _nodes(tx, user_id):
-            readiness = _QUERIES["readiness"].format(schema=sql.Identifier(node["schema_name"]))
+            readiness = _QUERIES["readiness"].format(schema=sql.Identifier(node.schema_name))
             found = tx.execute(readiness, {"model": model}).fetchone()
             assert found is not None
             missing += int(found["missing"])
-            nodes.append((node["node_id"], found["embedded"], found["centroid"]))
+            nodes.append((node.node_id, found["embedded"], found["centroid"]))
         if missing:
             return missing
         for node_id, embedded, centroid in nodes:
@@ -131,12 +132,12 @@ def _finish_switch(database: Database, user_id: UUID) -> int:
             nodes = _nodes(tx, user_id)
         for node in nodes:
             with suppress(NotFoundError):  # the records of a removed node are in other nodes now
-                finished += _finish_node(database, user_id, sql.Identifier(node["schema_name"]))
+                finished += _finish_node(database, user_id, sql.Identifier(node.schema_name))
         with database.pipeline() as tx:
             lock_graph_shared(tx, user_id)  # a record may have moved to a node that was already finished
             if _switched_model(tx.execute(_QUERIES["lock_models"], {"user_id": user_id}).fetchone()) is None:
                 return finished
-            if not any(_unfinished(tx, sql.Identifier(node["schema_name"])) for node in _nodes(tx, user_id)):
+            if not any(_unfinished(tx, sql.Identifier(node.schema_name)) for node in _nodes(tx, user_id)):
                 tx.execute(_QUERIES["end_move"], {"user_id": user_id})
                 return finished
 
@@ -145,29 +146,37 @@ def _finish_node(database: Database, user_id: UUID, schema: sql.Identifier) -> i
     finished = 0
     while True:
         with database.pipeline() as tx:
-            rows = _unfinished(tx, schema)
-        for row in rows:
+            record_ids = _unfinished(tx, schema)
+        for record_id in record_ids:
             with database.pipeline() as tx:
                 model = _switched_model(tx.execute(_QUERIES["models"], {"user_id": user_id}).fetchone())
                 if model is None:
                     return finished
                 authored(tx, pipeline_author(model))
                 finished += tx.execute(
-                    _QUERIES["finish_record"].format(schema=schema), {"record_id": row["record_id"], "model": model}
+                    _QUERIES["finish_record"].format(schema=schema), {"record_id": record_id, "model": model}
                 ).rowcount
-        if len(rows) < _FINISHED_AT_ONCE:
+        if len(record_ids) < _FINISHED_AT_ONCE:
             return finished
 
 
-def _switched_model(models: dict[str, Any] | None) -> str | None:
+class _Node(NamedTuple):
+    """A node with records."""
+
+    node_id: UUID
+    schema_name: str
+
+
+def _switched_model(models: Mapping[str, object] | None) -> str | None:
     """Return the model after a switch; None if the user was erased or moves to another model."""
     if models is None or models["embedding_model"] != models["embedding_next_model"]:
         return None
     return str(models["embedding_model"])
 
 
-def _unfinished(tx: Transaction, schema: sql.Identifier) -> list[dict[str, Any]]:
-    return tx.execute(_QUERIES["with_next"].format(schema=schema), {"limit": _FINISHED_AT_ONCE}).fetchall()
+def _unfinished(tx: Transaction, schema: sql.Identifier) -> list[UUID]:
+    rows = tx.execute(_QUERIES["with_next"].format(schema=schema), {"limit": _FINISHED_AT_ONCE})
+    return [row["record_id"] for row in rows]
 
 
 def _missing(database: Database, user_id: UUID, model: str) -> int:
@@ -178,14 +187,14 @@ def _missing(database: Database, user_id: UUID, model: str) -> int:
     for node in nodes:
         # The records of a removed node are in other nodes now; ``_switch`` counts again under the lock.
         with suppress(NotFoundError), database.pipeline() as tx:
-            require_node(tx, node["node_id"])
+            require_node(tx, node.node_id)
             row = tx.execute(
-                _QUERIES["missing"].format(schema=sql.Identifier(node["schema_name"])), {"model": model}
+                _QUERIES["missing"].format(schema=sql.Identifier(node.schema_name)), {"model": model}
             ).fetchone()
             assert row is not None
             missing += int(row["missing"])
     return missing
 
 
-def _nodes(tx: Transaction, user_id: UUID) -> list[dict[str, Any]]:
-    return tx.execute(_QUERIES["nodes_with_records"], {"user_id": user_id}).fetchall()
+def _nodes(tx: Transaction, user_id: UUID) -> list[_Node]:
+    return rows_of(tx, _QUERIES["nodes_with_records"], _Node, {"user_id": user_id})

@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
+from neurigraph_pipelines.database.asking import typed
 from neurigraph_pipelines.database.leases import renewed, retry_delay, work_lease
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
@@ -161,7 +162,7 @@ def _lease(context: Context, user_id: UUID | None, limit: int) -> list[tuple[Rec
                 "lease_seconds": work_lease(context.settings),
             },
         ).fetchall()
-    return [(RecordLocation.of_row(row), row["attempts"]) for row in rows]
+    return [(location, row["attempts"]) for location, row in zip(typed(rows, RecordLocation), rows, strict=True)]
 
 
 def _renew(context: Context, attempts: Mapping[RecordLocation, int]) -> None:

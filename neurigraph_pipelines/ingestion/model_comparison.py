@@ -11,7 +11,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -101,7 +100,7 @@ class Comparison:
         """Whether the canary answers as well as the current model, set by set."""
         return all(each.is_as_good for each in self.sets)
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, object]:
         """Return the figures as a dictionary, without any text."""
         return {**asdict(self), "is_as_good": self.is_as_good}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from psycopg.types.json import Jsonb
 
@@ -41,7 +41,7 @@ class EmbeddingModel:
     users: int
     moving: int
     compared_at: datetime | None
-    comparison: dict[str, Any] | None
+    comparison: dict[str, object] | None
 
     def labelled(self) -> dict[str, str | int]:
         """Return what a table of models shows of it, by label."""
@@ -69,7 +69,7 @@ def list_models(database: Database) -> list[EmbeddingModel]:
         return [EmbeddingModel(**row) for row in tx.execute(_QUERIES["list"])]
 
 
-def note_comparison(database: Database, model: str, comparison: Mapping[str, Any]) -> None:
+def note_comparison(database: Database, model: str, comparison: Mapping[str, object]) -> None:
     """Note the figures of a registered model that was compared as a canary."""
     with database.pipeline() as tx:
         tx.execute(_QUERIES["note_comparison"], {"model": model, "comparison": Jsonb(dict(comparison))})

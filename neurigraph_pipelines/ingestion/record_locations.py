@@ -6,13 +6,13 @@ A record can move between a read and a write, so writers locate it again under a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.asking import row_of, rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.model.ports import Database, Transaction
@@ -22,8 +22,7 @@ _EMBEDDINGS = statements("embeddings")
 _QUERIES = statements("search")
 
 
-@dataclass(frozen=True, slots=True)
-class RecordLocation:
+class RecordLocation(NamedTuple):
     """A record and the node that contains it."""
 
     record_id: UUID
@@ -31,15 +30,25 @@ class RecordLocation:
     user_id: UUID
     schema_name: str
 
-    @classmethod
-    def of_row(cls, row: dict[str, Any]) -> RecordLocation:
-        """Build a location from a row that has these four columns."""
-        return cls(row["record_id"], row["node_id"], row["user_id"], row["schema_name"])
-
     @property
     def schema(self) -> sql.Identifier:
         """The node's schema, to compose into a statement."""
         return sql.Identifier(self.schema_name)
+
+
+class StoredRecord(NamedTuple):
+    """A record with its node, and when it was stored."""
+
+    record_id: UUID
+    node_id: UUID
+    user_id: UUID
+    schema_name: str
+    created_at: datetime
+
+    @property
+    def location(self) -> RecordLocation:
+        """The record and the node that contains it."""
+        return RecordLocation(self.record_id, self.node_id, self.user_id, self.schema_name)
 
 
 def locate(tx: Transaction, record_id: UUID) -> RecordLocation | None:
@@ -48,10 +57,7 @@ def locate(tx: Transaction, record_id: UUID) -> RecordLocation | None:
     Args:
         tx: A transaction of the pipeline that has locked the graph, so the record cannot move until it ends.
     """
-    row = tx.execute(_QUERIES["locate_record"], {"record_id": record_id}).fetchone()
-    if row is None:
-        return None
-    return RecordLocation.of_row(row)
+    return row_of(tx, _QUERIES["locate_record"], RecordLocation, {"record_id": record_id})
 
 
 def nodes_of(tx: Transaction, record_ids: Sequence[UUID]) -> list[UUID]:
@@ -71,8 +77,8 @@ def pages_of_days(
     until: datetime,
     user_id: UUID | None = None,
     record_ids: Sequence[UUID] | None = None,
-) -> Iterator[list[dict[str, Any]]]:
-    """Yield pages of registry rows in order of storage; records stored meanwhile do not disturb the order.
+) -> Iterator[list[StoredRecord]]:
+    """Yield pages of records in order of storage; records stored meanwhile do not disturb the order.
 
     Args:
         since: Earliest storage time, inclusive; None for the beginning.
@@ -80,25 +86,27 @@ def pages_of_days(
         user_id: Only this user's records.
         record_ids: Only these records.
     """
-    after: dict[str, Any] = {"created_at": None, "record_id": None}
+    last: StoredRecord | None = None
     while True:
         with database.pipeline() as tx:
-            page = tx.execute(
+            page = rows_of(
+                tx,
                 _EMBEDDINGS["records_of_days"],
+                StoredRecord,
                 {
                     "since": since,
                     "until": until,
                     "user_id": user_id,
                     "record_ids": None if record_ids is None else list(record_ids),
-                    "after_time": after["created_at"],
-                    "after_id": after["record_id"],
+                    "after_time": last and last.created_at,
+                    "after_id": last and last.record_id,
                     "limit": _PAGE,
                 },
-            ).fetchall()
+            )
         if not page:
             return
         yield page
-        after = page[-1]
+        last = page[-1]
 
 
 def storage_times(database: Database, record_ids: Sequence[UUID]) -> list[datetime]:

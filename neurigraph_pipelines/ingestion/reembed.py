@@ -14,19 +14,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from pgvector import HalfVector, Vector
 from psycopg import OperationalError, sql
 
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored, pipeline_author
 from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, lock_models
-from neurigraph_pipelines.ingestion.record_locations import RecordLocation, lock_record, pages_of_days
+from neurigraph_pipelines.ingestion.record_locations import RecordLocation, StoredRecord, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.model.context import Context
@@ -82,7 +83,7 @@ def reembed(
     """
     done = Reembedded(context.embedder.model)
     for page in pages_of_days(context.database, since, until, user_id):
-        days = {row["record_id"]: row["created_at"].astimezone(UTC).date().isoformat() for row in page}
+        days = {row.record_id: row.created_at.astimezone(UTC).date().isoformat() for row in page}
         lacking = _lacking(context.database, page, done.model)
         done.complete += len(page) - len(lacking)
         if dry_run:
@@ -108,9 +109,9 @@ def reembed(
     return done
 
 
-def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> list[RecordLocation]:
+def _lacking(database: Database, page: Sequence[StoredRecord], model: str) -> list[RecordLocation]:
     """Return the records of a page without vectors of a model."""
-    locations = sorted(map(RecordLocation.of_row, page), key=lambda location: location.schema_name)
+    locations = sorted((row.location for row in page), key=lambda location: location.schema_name)
     lacking: list[RecordLocation] = []
     for schema_name, group in groupby(locations, key=lambda location: location.schema_name):
         found = {location.record_id: location for location in group}
@@ -163,6 +164,15 @@ def embed_records(
     yield from unreadable
 
 
+class _Range(NamedTuple):
+    """The place of a passage in the transcript of its record."""
+
+    seq: int
+    first_message: int
+    byte_offset: int
+    byte_length: int
+
+
 def read_passages(context: Context, location: RecordLocation) -> tuple[str, list[Passage]]:
     """Return the summary of a record, and its passages with their texts.
 
@@ -175,23 +185,23 @@ def read_passages(context: Context, location: RecordLocation) -> tuple[str, list
         if found is None:
             raise ConflictError("the record no longer exists")
         record = tx.execute(_QUERIES["record_to_embed"].format(schema=found.schema), key).fetchone()
-        ranges = tx.execute(_QUERIES["passages_to_embed"].format(schema=found.schema), key).fetchall()
+        ranges = rows_of(tx, _QUERIES["passages_to_embed"].format(schema=found.schema), _Range, key)
     assert record is not None
     if not ranges:
         return record["summary"], []
     return record["summary"], _passages(context.objects, record, ranges)
 
 
-def _passages(objects: ObjectStore, manifest: dict[str, Any], ranges: Sequence[dict[str, Any]]) -> list[Passage]:
+def _passages(objects: ObjectStore, manifest: dict[str, Any], ranges: Sequence[_Range]) -> list[Passage]:
     text = durable_content(objects, manifest).content
     messages = {message.seq: message for message in read_messages(text)}
     return [
         Passage(
-            row["seq"],
-            messages[row["first_message"]],
-            passage_text(text[row["byte_offset"] : row["byte_offset"] + row["byte_length"]]),
-            row["byte_offset"],
-            row["byte_length"],
+            row.seq,
+            messages[row.first_message],
+            passage_text(text[row.byte_offset : row.byte_offset + row.byte_length]),
+            row.byte_offset,
+            row.byte_length,
         )
         for row in ranges
     ]

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from psycopg import OperationalError
@@ -20,7 +19,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import pipeline_author
 from neurigraph_pipelines.ingestion.distinct_titles import distinct_title
 from neurigraph_pipelines.ingestion.keywords import keywords_of
-from neurigraph_pipelines.ingestion.record_locations import lock_record, pages_of_days
+from neurigraph_pipelines.ingestion.record_locations import StoredRecord, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.recount import recount_record
 from neurigraph_pipelines.ingestion.refiling import refile
@@ -131,7 +130,7 @@ def resummarize(
     pool = ThreadPoolExecutor(context.language_model.concurrency, thread_name_prefix="resummarize")
     try:
         for page in pages_of_days(context.database, since, until, user_id, record_ids):
-            absent.difference_update(row["record_id"] for row in page)
+            absent.difference_update(row.record_id for row in page)
             chosen = _chosen(context, page, wanted, done)
             if on_done is not None:
                 on_done(len(page) - len(chosen))
@@ -139,7 +138,7 @@ def resummarize(
                 done.records += len(chosen)
                 continue
             for (row, _), outcome in zip(chosen, pool.map(partial(_attempt, context, wanted), chosen), strict=True):
-                _count(done, row["record_id"], outcome)
+                _count(done, row.record_id, outcome)
                 down = down + 1 if isinstance(outcome, TransientError) else 0
                 if down == _DOWN_AFTER and isinstance(outcome, TransientError):
                     raise outcome
@@ -151,11 +150,11 @@ def resummarize(
     return done
 
 
-def _attempt(context: Context, wanted: Wanted, item: tuple[dict[str, Any], _Words]) -> bool | Exception:
+def _attempt(context: Context, wanted: Wanted, item: tuple[StoredRecord, _Words]) -> bool | Exception:
     row, words = item
     describe = _keywords_again if wanted.keywords_only and not words.is_unfinished else _summarize_again
     try:
-        return describe(context, row["user_id"], row["record_id"], words)
+        return describe(context, row.user_id, row.record_id, words)
     except OperationalError:
         raise
     except Exception as error:  # one bad item must not fail the others
@@ -163,15 +162,15 @@ def _attempt(context: Context, wanted: Wanted, item: tuple[dict[str, Any], _Word
 
 
 def _chosen(
-    context: Context, page: Sequence[dict[str, Any]], wanted: Wanted, done: Resummarized
-) -> list[tuple[dict[str, Any], _Words]]:
+    context: Context, page: Sequence[StoredRecord], wanted: Wanted, done: Resummarized
+) -> list[tuple[StoredRecord, _Words]]:
     """Return the records of a page to summarise, and count the others."""
     author = pipeline_author(done.model)
     with context.database.pipeline() as tx:
-        words = _words_of(tx, [row["record_id"] for row in page], keywords_only=wanted.keywords_only)
-    chosen: list[tuple[dict[str, Any], _Words]] = []
+        words = _words_of(tx, [row.record_id for row in page], keywords_only=wanted.keywords_only)
+    chosen: list[tuple[StoredRecord, _Words]] = []
     for row in page:
-        found = words.get(row["record_id"])
+        found = words.get(row.record_id)
         if found is None:
             done.gone += 1
         elif found.by_person and not wanted.revised:

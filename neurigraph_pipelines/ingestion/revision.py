@@ -7,7 +7,7 @@ overwritten. The caller needs write access to the memory's node. ``graph.moving`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
@@ -138,7 +138,7 @@ def replace_words(
     if values.get("summary", row["summary"]) != row["summary"] and not row["embedding_pending"]:
         usable = vector if words.current_model == model else None
         if usable is None:
-            tx.execute(_EMBEDDINGS["insert_pending"], asdict(location))
+            tx.execute(_EMBEDDINGS["insert_pending"], location._asdict())
         lost = row["embedding"].to_numpy() if row["embedding_model"] == words.current_model else None
         replace_vector(tx, location.node_id, location.record_id, lost=lost, gained=usable)
         vectors = _vector_columns(usable, model)

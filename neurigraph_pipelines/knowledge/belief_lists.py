@@ -12,9 +12,10 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
+from neurigraph_pipelines.database.asking import ask_rows
 from neurigraph_pipelines.database.paging import Page
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.knowledge.effects import believed
+from neurigraph_pipelines.knowledge.effects import GroundsOfFact, believed
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.listing.facts import fact
@@ -132,7 +133,8 @@ def _pairs(
 
 
 def _belief(database: Database, claims: Claims, fact_id: UUID) -> float | None:
-    found = believed(database.ask(claims, _QUERIES["grounds"], {"fact_ids": [fact_id]}), [fact_id])
+    grounds = ask_rows(database, claims, _QUERIES["grounds"], GroundsOfFact, {"fact_ids": [fact_id]})
+    found = believed(grounds, [fact_id])
     return round(found[fact_id], 4) if fact_id in found else None
 
 

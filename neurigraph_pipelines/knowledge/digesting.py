@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID, uuid5
 
 from psycopg import sql
 
 from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.model import Summary
@@ -66,7 +67,7 @@ class Window:
         return self.starts_at + timedelta(days=self.days)
 
     @property
-    def key(self) -> dict[str, Any]:
+    def key(self) -> dict[str, object]:
         """The values that identify it."""
         return {
             "node_id": self.node_id,
@@ -225,32 +226,53 @@ def digest_of_records(context: Context, record_ids: Sequence[UUID], guard: Guard
     return digest_id
 
 
+class _NamedRecord(NamedTuple):
+    """A record that a digest covers because it is named, with the number of its facts."""
+
+    record_id: UUID
+    title: str
+    summary: str
+    at: datetime
+    facts: int
+
+
+class _RecordOfWindow(NamedTuple):
+    """A record of a window, with the numbers of records and facts of the whole window."""
+
+    record_id: UUID
+    title: str
+    summary: str
+    at: datetime
+    records: int
+    facts: int
+
+
 def _of_window(tx: Transaction, window: Window) -> _Covered:
     node = tx.execute(_QUERIES["node_of_window"], window.key).fetchone()
     if node is None:
         raise NotFoundError
     query = _QUERIES["window_records"].format(schema=sql.Identifier(node["schema_name"]))
-    rows = tx.execute(query, {**window.key, "most": MOST_COVERED}).fetchall()
+    rows = rows_of(tx, query, _RecordOfWindow, {**window.key, "most": MOST_COVERED})
     if len(rows) < LEAST_COVERED:
         raise NotFoundError
-    return _covered(rows, rows[0]["records"], rows[0]["facts"])
+    return _covered(rows, rows[0].records, rows[0].facts)
 
 
 def _named(tx: Transaction, user_id: UUID, wanted: Sequence[UUID]) -> _Covered:
     places = tx.execute(_QUERIES["places"], {"record_ids": list(wanted), "user_id": user_id}).fetchall()
     if len(places) != len(wanted):
         raise NotFoundError
-    rows: list[dict[str, Any]] = []
+    rows: list[_NamedRecord] = []
     for schema in dict.fromkeys(place["schema_name"] for place in places):
         query = _QUERIES["named_records"].format(schema=sql.Identifier(schema))
-        rows += tx.execute(query, {"record_ids": list(wanted)}).fetchall()
-    rows.sort(key=lambda row: (row["at"], row["record_id"]))
-    return _covered(rows, len(rows), sum(row["facts"] for row in rows))
+        rows += rows_of(tx, query, _NamedRecord, {"record_ids": list(wanted)})
+    rows.sort(key=lambda row: (row.at, row.record_id))
+    return _covered(rows, len(rows), sum(row.facts for row in rows))
 
 
-def _covered(rows: Sequence[Mapping[str, Any]], records: int, facts: int) -> _Covered:
-    parts = tuple(Summary(f"{row['title']} ({row['at']:%Y-%m-%d})", row["summary"]) for row in rows)
-    return _Covered(tuple(row["record_id"] for row in rows), parts, records, facts)
+def _covered(rows: Sequence[_RecordOfWindow | _NamedRecord], records: int, facts: int) -> _Covered:
+    parts = tuple(Summary(f"{row.title} ({row.at:%Y-%m-%d})", row.summary) for row in rows)
+    return _Covered(tuple(row.record_id for row in rows), parts, records, facts)
 
 
 def _worded(context: Context, parts: Sequence[Summary]) -> tuple[str, str]:
@@ -262,7 +284,7 @@ def _worded(context: Context, parts: Sequence[Summary]) -> tuple[str, str]:
     return title, text
 
 
-def _write(tx: Transaction, digest_id: UUID, values: Mapping[str, Any], covered: _Covered, model: str) -> None:
+def _write(tx: Transaction, digest_id: UUID, values: Mapping[str, object], covered: _Covered, model: str) -> None:
     row = {**values, "digest_id": digest_id, "records": covered.records, "facts": covered.facts, "made_by": model}
     tx.execute(_QUERIES["remove"], row)
     tx.execute(_QUERIES["write"], row)

@@ -6,7 +6,6 @@ Row-level security shows a digest only to those who see all that it covers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_owner, require_visible
@@ -19,7 +18,7 @@ from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.views.digests import Digest
 
 _QUERIES = statements("digests")
-_ALL: Mapping[str, Any] = {"digest_id": None, "node_id": None, "record_id": None, "days": None}
+_ALL: Mapping[str, object] = {"digest_id": None, "node_id": None, "record_id": None, "days": None}
 
 
 def page_of_digests(

@@ -6,9 +6,10 @@ Callers hold the lock of the user's beliefs. ``superseding`` decides what the ef
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.knowledge import chains
@@ -23,6 +24,21 @@ MAX_ACTIONS = 10
 """Most actions that one memory makes; its other conflicts are shown with it."""
 
 _QUERIES = statements("verdicts")
+
+
+class GroundsOfFact(NamedTuple):
+    """What a fact rests on: a row of the query ``grounds``.
+
+    Attributes:
+        confidences: The greatest confidence of each source that says the same.
+        depends: The strengths of the facts that it depends on, by their ids.
+    """
+
+    fact_id: UUID
+    confidences: list[float] | None
+    stands: bool | None
+    disputed: bool | None
+    depends: dict[str, float]
 
 
 def write_effects(
@@ -77,16 +93,16 @@ def read_beliefs(tx: Transaction, fact_ids: Iterable[UUID]) -> dict[UUID, float]
     wanted = sorted(fact_ids)
     if not wanted:
         return {}
-    return believed(tx.execute(_QUERIES["grounds"], {"fact_ids": wanted}).fetchall(), wanted)
+    return believed(rows_of(tx, _QUERIES["grounds"], GroundsOfFact, {"fact_ids": wanted}), wanted)
 
 
-def believed(rows: Sequence[dict[str, Any]], wanted: Iterable[UUID]) -> dict[UUID, float]:
-    """Return the belief in some facts, from the rows of ``grounds``."""
+def believed(rows: Sequence[GroundsOfFact], wanted: Iterable[UUID]) -> dict[UUID, float]:
+    """Return the belief in some facts, from their grounds."""
     grounds = {
-        row["fact_id"]: Grounds(row["confidences"] or (), (DISPUTED if row["disputed"] else 1.0) * bool(row["stands"]))
+        row.fact_id: Grounds(row.confidences or (), (DISPUTED if row.disputed else 1.0) * bool(row.stands))
         for row in rows
     }
-    depends = {row["fact_id"]: {UUID(one): strength for one, strength in row["depends"].items()} for row in rows}
+    depends = {row.fact_id: {UUID(one): strength for one, strength in row.depends.items()} for row in rows}
     found = beliefs(grounds, depends)
     return {one: found[one] for one in wanted if one in found}
 

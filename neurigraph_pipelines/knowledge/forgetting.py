@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
+from neurigraph_pipelines.database.asking import row_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
@@ -41,19 +42,26 @@ def sweep(context: Context, limit: int = MAX_FORGOTTEN) -> Forgotten:
         done.hidden = len(tx.execute(_QUERIES["hide_due"], {"limit": limit}).fetchall())
     tried: list[UUID] = []
     while len(tried) < limit and (row := _next_to_erase(context, tried)) is not None:
-        tried.append(row["fact_id"])
-        owner = Claims.of_user(row["user_id"])
+        tried.append(row.fact_id)
+        owner = Claims.of_user(row.user_id)
         try:
-            forget(context.acting_for(owner), Subject(SubjectKind.FACT, row["fact_id"]), through="forget_after")
+            forget(context.acting_for(owner), Subject(SubjectKind.FACT, row.fact_id), through="forget_after")
             done.erased += 1
         except NotFoundError:  # erased meanwhile
             continue
         except NeurigraphError as error:
-            done.failed.append((row["fact_id"], str(error)))
+            done.failed.append((row.fact_id, str(error)))
     return done
 
 
-def _next_to_erase(context: Context, tried: Sequence[UUID]) -> dict[str, Any] | None:
+class _ToErase(NamedTuple):
+    """A fact that has been forgotten long enough, with the owner who gets the receipt."""
+
+    fact_id: UUID
+    user_id: UUID
+
+
+def _next_to_erase(context: Context, tried: Sequence[UUID]) -> _ToErase | None:
     """Return the fact to erase next: each is looked up when its turn comes, because its owner may take it back."""
     with context.database.pipeline() as tx:
-        return tx.execute(_QUERIES["to_erase"], {"seconds": KEPT_SECONDS, "tried": tried}).fetchone()
+        return row_of(tx, _QUERIES["to_erase"], _ToErase, {"seconds": KEPT_SECONDS, "tried": tried})

@@ -9,7 +9,6 @@ People state links in ``linking``; ``knowledge.link_lists`` shows both.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 from uuid import UUID, uuid5
 
 import psycopg
@@ -139,7 +138,7 @@ def _ask(tx: Transaction, user_id: UUID, link: NewLink) -> None:
         return  # gone meanwhile
 
 
-def row_of(user_id: UUID, link: NewLink) -> dict[str, Any]:
+def row_of(user_id: UUID, link: NewLink) -> dict[str, object]:
     """Return a link as the queries take it. Its id follows from who says what of which ends."""
     stored = link.stored()
     ends = {

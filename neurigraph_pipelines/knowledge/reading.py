@@ -122,7 +122,7 @@ def choose_days(
     chosen: list[UUID] = []
     for page in pages_of_days(context.database, since, until, user_id):
         values = {
-            "record_ids": [row["record_id"] for row in page],
+            "record_ids": [row.record_id for row in page],
             "extractor": context.language_model.name,
             "again": again,
         }

@@ -8,15 +8,16 @@ killed leaves no verdict without its effects. Nothing is ever deleted: each effe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
 from psycopg import OperationalError
 
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.leases import renewed, retry_delay, work_lease
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
@@ -50,6 +51,34 @@ MAX_PAIRS = 120
 
 _LEASED_AT_ONCE = 16
 _QUERIES = statements("verdicts")
+
+
+class _Leased(NamedTuple):
+    """A record whose facts a run compares, with the number of its attempts."""
+
+    record_id: UUID
+    user_id: UUID
+    attempts: int
+
+
+class _Fact(NamedTuple):
+    """A fact to compare, as the query ``to_compare`` returns it."""
+
+    fact_id: UUID
+    record_id: UUID
+    statement: str
+    kind: str
+    confidence: float
+    subject: str | None
+    predicate: str
+    object: str
+    who: list[str]
+    why: str | None
+    message: int
+    is_kept: bool
+    is_own: bool
+    said_at: datetime
+    authority: int
 
 
 @dataclass(slots=True)
@@ -105,7 +134,7 @@ def reconcile_days(
     """Compare the facts of all records of a period again. Verdicts that are there stand."""
     done = Reconciled(context.language_model.name)
     for page in pages_of_days(context.database, since, until, user_id):
-        record_ids = [row["record_id"] for row in page]
+        record_ids = [row.record_id for row in page]
         with context.database.pipeline() as tx:
             tx.execute(_QUERIES["insert_pending"], {"record_ids": record_ids})
         _reconcile(context, done, len(record_ids), None, record_ids, None)
@@ -117,7 +146,7 @@ def count_days(context: Context, since: datetime | None, until: datetime, user_i
     counted = []
     for page in pages_of_days(context.database, since, until, user_id):
         for row in page:
-            counted.append(len(_pairs(context, row["user_id"], row["record_id"])))
+            counted.append(len(_pairs(context, row.user_id, row.record_id)))
     return ToCompare(sum(pairs > 0 for pairs in counted), sum(counted))
 
 
@@ -154,7 +183,7 @@ def _reconcile(
         if not leased:
             return
         limit -= len(leased)
-        held = {one["record_id"]: one["attempts"] for one in leased}
+        held = {one.record_id: one.attempts for one in leased}
         with renewed(work_lease(context.settings), partial(_renew, context, held)):
             for one in leased:
                 try:
@@ -162,32 +191,32 @@ def _reconcile(
                 except OperationalError:
                     raise
                 except Exception as error:  # one bad item must not fail the others
-                    del held[one["record_id"]]
+                    del held[one.record_id]
                     _postpone(context, one, error)
-                    done.failed.append((one["record_id"], str(error)))
+                    done.failed.append((one.record_id, str(error)))
                     if isinstance(error, TransientError):
                         return
                 else:
-                    del held[one["record_id"]]
+                    del held[one.record_id]
                     if decisions is not None:
-                        done.count(one["record_id"], decisions)
+                        done.count(one.record_id, decisions)
 
 
 def _reconcile_record(
-    context: Context, leased: dict[str, Any], before_effects: Callable[[], None] | None
+    context: Context, leased: _Leased, before_effects: Callable[[], None] | None
 ) -> list[Decision] | None:
     """Compare the facts of one record; None if another run has taken it over."""
-    user_id: UUID = leased["user_id"]
-    pairs = _pairs(context, user_id, leased["record_id"])
+    user_id: UUID = leased.user_id
+    pairs = _pairs(context, user_id, leased.record_id)
     is_automatic = context.settings.ingestion.reconciliation == "auto"
     judged = storable(context.language_model.judge(pairs)) if pairs else []
     decisions = within_limit(
         [decide(pair, one, is_automatic=is_automatic) for pair, one in zip(pairs, judged, strict=True)],
-        leased["record_id"],
+        leased.record_id,
     )
     with context.database.pipeline() as tx:
         lock_facts(tx, user_id)
-        ended = tx.execute(_QUERIES["end_wait"], {"record_id": leased["record_id"], "attempts": leased["attempts"]})
+        ended = tx.execute(_QUERIES["end_wait"], {"record_id": leased.record_id, "attempts": leased.attempts})
         if ended.fetchone() is None:
             return None
         return write_effects(tx, user_id, decisions, context.language_model.name, before_effects)
@@ -213,61 +242,59 @@ def _read(
 ) -> tuple[list[KnownFact], list[KnownFact], set[frozenset[UUID]]]:
     """Return the facts of a record, all facts that may have to do with them, and pairs with a verdict."""
     everything = {"record_id": None, "subjects": None, "firsts": None, "who": None, "owns": False, "limit": MAX_KNOWN}
-    values: dict[str, Any] = everything | {"user_id": user_id}
-    new = tx.execute(_QUERIES["to_compare"], values | {"record_id": record_id}).fetchall()
+    values: dict[str, object] = everything | {"user_id": user_id}
+    new = rows_of(tx, _QUERIES["to_compare"], _Fact, values | {"record_id": record_id})
     if not new:
         return [], [], set()
-    subjects = sorted({row["subject"].lower() for row in new if row["subject"]})
+    subjects = sorted({row.subject.lower() for row in new if row.subject})
     about = {
         "subjects": subjects,
         "firsts": sorted({subject.split(" ")[0] for subject in subjects}),
-        "who": sorted({name for row in new for name in row["who"]}),
+        "who": sorted({name for row in new for name in row.who}),
     }
-    known = tx.execute(_QUERIES["to_compare"], values | about).fetchall()
-    if any(row["is_own"] for row in new):
-        known += tx.execute(_QUERIES["to_compare"], values | {"owns": True, "limit": MAX_OWN_KNOWN}).fetchall()
-    rows = {row["fact_id"]: row for row in (*known, *new)}
+    known = rows_of(tx, _QUERIES["to_compare"], _Fact, values | about)
+    if any(row.is_own for row in new):
+        known += rows_of(tx, _QUERIES["to_compare"], _Fact, values | {"owns": True, "limit": MAX_OWN_KNOWN})
+    rows = {row.fact_id: row for row in (*known, *new)}
     shared = _shared_first_names(tx, user_id, rows.values())
     facts = {fact_id: _known(row, shared) for fact_id, row in rows.items()}
     judged = {
         frozenset((row["later_id"], row["earlier_id"]))
-        for row in tx.execute(_QUERIES["judged_pairs"], {"fact_ids": [row["fact_id"] for row in new]})
+        for row in tx.execute(_QUERIES["judged_pairs"], {"fact_ids": [row.fact_id for row in new]})
     }
-    return [facts[row["fact_id"]] for row in new], list(facts.values()), judged
+    return [facts[row.fact_id] for row in new], list(facts.values()), judged
 
 
-def _shared_first_names(tx: Transaction, user_id: UUID, rows: Any) -> frozenset[str]:
+def _shared_first_names(tx: Transaction, user_id: UUID, rows: Iterable[_Fact]) -> frozenset[str]:
     """Return the names of one word among the subjects that several people have."""
-    firsts = sorted({row["subject"].lower() for row in rows if row["subject"] and " " not in row["subject"]})
+    firsts = sorted({row.subject.lower() for row in rows if row.subject and " " not in row.subject})
     if not firsts:
         return frozenset()
     names = tx.execute(_QUERIES["full_names"], {"user_id": user_id, "firsts": firsts}).fetchall()
     return shared_first_names(row["name"] for row in names)
 
 
-def _known(row: dict[str, Any], shared: frozenset[str]) -> KnownFact:
-    subject = row["subject"]
+def _known(row: _Fact, shared: frozenset[str]) -> KnownFact:
+    subject = row.subject
     return KnownFact(
-        fact_id=row["fact_id"],
-        record_id=row["record_id"],
-        statement=row["statement"],
-        kind=FactKind(row["kind"]),
-        confidence=row["confidence"],
-        authority=Authority(row["authority"]),
-        said_at=row["said_at"],
-        slot=Slot(subject, row["predicate"], row["object"]) if subject else None,
-        who=tuple(row["who"]),
-        why=row["why"],
+        fact_id=row.fact_id,
+        record_id=row.record_id,
+        statement=row.statement,
+        kind=FactKind(row.kind),
+        confidence=row.confidence,
+        authority=Authority(row.authority),
+        said_at=row.said_at,
+        slot=Slot(subject, row.predicate, row.object) if subject else None,
+        who=tuple(row.who),
+        why=row.why,
         is_ambiguous=subject is not None and subject.lower() in shared,
-        is_kept=row["is_kept"],
-        is_own=row["is_own"],
-        message=row["message"],
+        is_kept=row.is_kept,
+        is_own=row.is_own,
+        message=row.message,
     )
 
 
-def _lease(
-    context: Context, limit: int, user_id: UUID | None, record_ids: Sequence[UUID] | None
-) -> list[dict[str, Any]]:
+def _lease(context: Context, limit: int, user_id: UUID | None, record_ids: Sequence[UUID] | None) -> list[_Leased]:
     values = {
         "limit": limit,
         "user_id": user_id,
@@ -275,7 +302,7 @@ def _lease(
         "lease_seconds": work_lease(context.settings),
     }
     with context.database.pipeline() as tx:
-        return tx.execute(_QUERIES["lease"], values).fetchall()
+        return rows_of(tx, _QUERIES["lease"], _Leased, values)
 
 
 def _renew(context: Context, held: Mapping[UUID, int]) -> None:
@@ -289,12 +316,12 @@ def _renew(context: Context, held: Mapping[UUID, int]) -> None:
         tx.execute(_QUERIES["renew"], values)
 
 
-def _postpone(context: Context, leased: dict[str, Any], error: Exception) -> None:
+def _postpone(context: Context, leased: _Leased, error: Exception) -> None:
     retry_after = error.retry_after if isinstance(error, TransientError) else None
     values = {
-        "record_id": leased["record_id"],
-        "attempts": leased["attempts"],
-        "delay_seconds": retry_delay(context.settings, leased["attempts"], retry_after),
+        "record_id": leased.record_id,
+        "attempts": leased.attempts,
+        "delay_seconds": retry_delay(context.settings, leased.attempts, retry_after),
         "error": str(error)[:4_000],
     }
     with context.database.pipeline() as tx:

@@ -6,16 +6,16 @@ condition that it has. A record is marked while a quarantine holds it or the arc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from operator import itemgetter
-from typing import Any
+from operator import attrgetter
+from typing import NamedTuple
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_owner
 from neurigraph_pipelines.access.guards import FREE, Guard
-from neurigraph_pipelines.database.asking import views_of
+from neurigraph_pipelines.database.asking import rows_of, views_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import author_of, authored
@@ -39,6 +39,29 @@ EXPIRED = "its time was over"
 _AT_ONCE = 100
 _PROMOTER, _SWEEPER = "pipeline:promotion", "pipeline:expiry"
 _QUERIES, _QUARANTINE = statements("retention"), statements("quarantine")
+
+
+class _OfUser(NamedTuple):
+    """A record with its owner."""
+
+    record_id: UUID
+    user_id: UUID
+
+
+class _Placed(NamedTuple):
+    """A record with its node."""
+
+    record_id: UUID
+    node_id: UUID
+
+
+class _InArchive(NamedTuple):
+    """A record of the archive."""
+
+    record_id: UUID
+    node_id: UUID
+    is_being_erased: bool
+    is_quarantined: bool
 
 
 @dataclass(slots=True)
@@ -78,7 +101,7 @@ def archive(context: Context, record_ids: Sequence[UUID], reason: str, *, guard:
     with context.database.owner() as tx:
         slug = lock_graph_exclusive(tx, claims.user_id)
         guard.admit(tx)
-        known = {row["record_id"] for row in _rows_in_archive(tx, claims.user_id, wanted)}
+        known = {row.record_id for row in _rows_in_archive(tx, claims.user_id, wanted)}
         authored(tx, author_of(claims), claims)
         fresh = [one for one in wanted if one not in known]
         done = _archive(tx, claims.user_id, slug, fresh, reason, author_of(claims), only_due=False)
@@ -107,13 +130,13 @@ def restore(context: Context, record_ids: Sequence[UUID], *, guard: Guard = FREE
         slug = lock_graph_exclusive(tx, claims.user_id)
         guard.admit(tx)
         rows = _rows_in_archive(tx, claims.user_id, wanted)
-        found = {row["record_id"] for row in rows if not row["is_being_erased"]}
+        found = {row.record_id for row in rows if not row.is_being_erased}
         missing = next((one for one in wanted if one not in found), None)
         if missing is not None:
             raise NotFoundError(f"there is no record {missing} in the archive")
         authored(tx, author_of(claims), claims)
         tx.execute(_QUERIES["restore"], {"record_ids": wanted, "author": author_of(claims)})
-        _show(tx, slug, [row for row in rows if not row["is_quarantined"]])
+        _show(tx, slug, [row for row in rows if not row.is_quarantined])
     return wanted
 
 
@@ -139,13 +162,13 @@ def sweep(
     """
     values = {"user_id": user_id, "limit": limit, "overdue_seconds": overdue_seconds}
     with context.database.pipeline() as tx:
-        often_read = tx.execute(_QUERIES["promotable"], values).fetchall()
+        often_read = rows_of(tx, _QUERIES["promotable"], _OfUser, values)
     report = Expiry(len(often_read) if dry_run else _promote(context, often_read))
     with context.database.pipeline() as tx:
-        due = tx.execute(_QUERIES["due"], values).fetchall()
+        due = rows_of(tx, _QUERIES["due"], _OfUser, values)
     report.finished = max(len(due), len(often_read)) < limit
-    spared = {row["record_id"] for row in often_read} if dry_run else set()
-    for owner, some in _by_user(row for row in due if row["record_id"] not in spared):
+    spared = {row.record_id for row in often_read} if dry_run else set()
+    for owner, some in _by_user(row for row in due if row.record_id not in spared):
         done = some if dry_run else _archive_due(context, owner, some, report)
         report.record_ids += done
         report.archived += len(done)
@@ -188,12 +211,12 @@ def _wanted(record_ids: Sequence[UUID]) -> list[UUID]:
     return wanted
 
 
-def _rows_in_archive(tx: Transaction, user_id: UUID, record_ids: Sequence[UUID]) -> list[dict[str, Any]]:
+def _rows_in_archive(tx: Transaction, user_id: UUID, record_ids: Sequence[UUID]) -> list[_InArchive]:
     values = {"record_ids": list(record_ids), "user_id": user_id}
-    return tx.execute(_QUERIES["lock_for_restore"], values).fetchall()
+    return rows_of(tx, _QUERIES["lock_for_restore"], _InArchive, values)
 
 
-def _promote(context: Context, rows: Sequence[Mapping[str, Any]]) -> int:
+def _promote(context: Context, rows: Sequence[_OfUser]) -> int:
     promoted = 0
     for owner, some in _by_user(rows):
         with context.database.pipeline() as tx:
@@ -203,11 +226,11 @@ def _promote(context: Context, rows: Sequence[Mapping[str, Any]]) -> int:
     return promoted
 
 
-def _by_user(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[UUID, list[UUID]]]:
+def _by_user(rows: Iterable[_OfUser]) -> Iterator[tuple[UUID, list[UUID]]]:
     """Yield the records of one user at a time, some at once."""
-    of_user = itemgetter("user_id")
+    of_user = attrgetter("user_id")
     for owner, group in groupby(sorted(rows, key=of_user), key=of_user):
-        record_ids = [row["record_id"] for row in group]
+        record_ids = [row.record_id for row in group]
         for start in range(0, len(record_ids), _AT_ONCE):
             yield owner, record_ids[start : start + _AT_ONCE]
 
@@ -240,11 +263,11 @@ def _archive(
     # Accesses that wait for these rows come too late, and those before are counted.
     tx.execute(_QUERIES["lock_retention"], {"record_ids": list(record_ids)})
     values = {"record_ids": list(record_ids), "user_id": user_id, "only_due": only_due}
-    rows = tx.execute(_QUERIES["lock_for_archive"], values).fetchall()
+    rows = rows_of(tx, _QUERIES["lock_for_archive"], _Placed, values)
     if not rows:
         return []
-    _lock_nodes(tx, rows)
-    chosen = [row["record_id"] for row in rows]
+    _lock_nodes(tx, {row.node_id for row in rows})
+    chosen = [row.record_id for row in rows]
     followers = followers_of(tx, chosen)
     tx.execute(_QUERIES["archive"], {"record_ids": chosen, "user_id": user_id, "author": author, "reason": reason})
     tx.execute(_QUARANTINE["set_quarantined"], {"record_ids": chosen, "hidden": True})
@@ -255,19 +278,19 @@ def _archive(
     return chosen
 
 
-def _show(tx: Transaction, slug: str, rows: Sequence[Mapping[str, Any]]) -> None:
+def _show(tx: Transaction, slug: str, rows: Sequence[_InArchive]) -> None:
     """Show records again that nothing else hides."""
     if not rows:
         return
-    _lock_nodes(tx, rows)
-    chosen = [row["record_id"] for row in rows]
+    _lock_nodes(tx, {row.node_id for row in rows})
+    chosen = [row.record_id for row in rows]
     tx.execute(_QUARANTINE["set_quarantined"], {"record_ids": chosen, "hidden": False})
     followers = followers_of(tx, chosen)
-    nodes = followers.node_ids | {row["node_id"] for row in rows}
+    nodes = followers.node_ids | {row.node_id for row in rows}
     tx.execute(_QUARANTINE["show_nodes"], {"node_ids": list(nodes)})
     rebuild_followers(tx, Followers(frozenset(nodes)), slug, keep_defined=True)
 
 
-def _lock_nodes(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
+def _lock_nodes(tx: Transaction, node_ids: Collection[UUID]) -> None:
     # Files need no lock: hiding a record changes none, and waits for nobody who reads one.
-    lock_rows(tx, {}, {row["node_id"] for row in rows})
+    lock_rows(tx, {}, node_ids)

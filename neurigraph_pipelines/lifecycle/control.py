@@ -6,7 +6,6 @@ Also the state of a node's files. ``retrieval.open`` opens files, and ``dormancy
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_write
@@ -55,10 +54,10 @@ def file_state(database: Database, claims: Claims, file_id: UUID) -> File:
 def node_state(database: Database, claims: Claims, node_id: UUID) -> NodeFiles:
     """Return the states of a node's files, and the bytes that they occupy."""
     with database.agent(claims) as tx:
-        shell: dict[str, Any] | None = tx.execute(_QUERIES["node_shell"], {"node_id": node_id}).fetchone()
+        shell = tx.execute(_QUERIES["node_shell"], {"node_id": node_id}).fetchone()
         if shell is None:
             raise NotFoundError
-        totals = totals_of(tx, [shell])[node_id]
+        totals = totals_of(tx, [(node_id, shell["schema_name"])])[node_id]
     return NodeFiles(
         node_id=node_id,
         state=CompressionState(shell["compression_state"]),

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from psycopg import sql
@@ -85,7 +84,7 @@ class _Sweep:
     nodes: sql.SQL
     files: sql.SQL
     cause: CompressionCause
-    terms: Mapping[str, Any]
+    terms: Mapping[str, object]
 
 
 def sweep_dormant(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from operator import itemgetter
-from typing import Any
+from operator import attrgetter
+from typing import NamedTuple
 from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.database.totals import replace_totals
 from neurigraph_pipelines.model import CompressionState
@@ -19,6 +20,26 @@ from neurigraph_pipelines.model.ports import Database, Transaction
 
 _QUERIES = statements("lifecycle")
 _NODES_AT_ONCE = 50  # UNION arms of one statement; planning time grows with their square
+
+
+class _Node(NamedTuple):
+    """A node with files."""
+
+    user_id: UUID
+    slug: str
+    node_id: UUID
+    schema_name: str
+    names: list[str]
+
+
+class _FilesInState(NamedTuple):
+    """The files of a node in one state."""
+
+    node_id: UUID
+    compression_state: CompressionState
+    files: int
+    content_bytes: int
+    occupied_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +107,20 @@ def storage_report(database: Database, *, user_id: UUID | None = None) -> Iterat
         user_id: Only this user.
     """
     with database.pipeline() as tx:
-        rows = tx.execute(_QUERIES["nodes_with_files"], {"user_id": user_id}).fetchall()
-    for (owner, slug), group in groupby(rows, key=itemgetter("user_id", "slug")):
+        rows = rows_of(tx, _QUERIES["nodes_with_files"], _Node, {"user_id": user_id})
+    for (owner, slug), group in groupby(rows, key=attrgetter("user_id", "slug")):
         nodes = list(group)
         totals: dict[UUID, StorageTotals] = {}
         for start in range(0, len(nodes), _NODES_AT_ONCE):
-            totals |= _totals_of_existing(database, nodes[start : start + _NODES_AT_ONCE])
+            some = nodes[start : start + _NODES_AT_ONCE]
+            totals |= _totals_of_existing(database, [(n.node_id, n.schema_name) for n in some])
         yield UserStorage(
             owner,
             slug,
             tuple(
-                NodeStorage(n["node_id"], "/".join((slug, *n["names"][1:])), totals[n["node_id"]])
+                NodeStorage(n.node_id, "/".join((slug, *n.names[1:])), totals[n.node_id])
                 for n in nodes
-                if n["node_id"] in totals
+                if n.node_id in totals
             ),
         )
 
@@ -117,7 +139,7 @@ def note_totals(database: Database, totals: StorageTotals) -> None:
     )
 
 
-def _totals_of_existing(database: Database, nodes: Sequence[dict[str, Any]]) -> dict[UUID, StorageTotals]:
+def _totals_of_existing(database: Database, nodes: Sequence[tuple[UUID, str]]) -> dict[UUID, StorageTotals]:
     """Return the totals of the nodes that were not removed since they were listed."""
     try:
         with database.pipeline() as tx:
@@ -129,29 +151,27 @@ def _totals_of_existing(database: Database, nodes: Sequence[dict[str, Any]]) -> 
         return _totals_of_existing(database, nodes[:middle]) | _totals_of_existing(database, nodes[middle:])
 
 
-def totals_of(tx: Transaction, nodes: Sequence[dict[str, Any]]) -> dict[UUID, StorageTotals]:
-    """Return the totals of nodes, given by rows with ``node_id`` and ``schema_name``."""
+def totals_of(tx: Transaction, nodes: Sequence[tuple[UUID, str]]) -> dict[UUID, StorageTotals]:
+    """Return the totals of nodes, given by their ids and the names of their schemas."""
     arms = sql.SQL(" UNION ALL ").join(
-        _QUERIES["totals_arm"].format(
-            node_id=sql.Literal(str(node["node_id"])), schema=sql.Identifier(node["schema_name"])
-        )
-        for node in nodes
+        _QUERIES["totals_arm"].format(node_id=sql.Literal(str(node_id)), schema=sql.Identifier(schema_name))
+        for node_id, schema_name in nodes
     )
-    found: dict[UUID, StorageTotals] = {node["node_id"]: StorageTotals() for node in nodes}
-    for row in tx.execute(arms):
-        found[row["node_id"]] += _totals(row)
+    found: dict[UUID, StorageTotals] = {node_id: StorageTotals() for node_id, _ in nodes}
+    for row in rows_of(tx, arms, _FilesInState, {}):
+        found[row.node_id] += _totals(row)
     return found
 
 
-def _totals(row: dict[str, Any]) -> StorageTotals:
+def _totals(row: _FilesInState) -> StorageTotals:
     """Return the totals of the files of one node in one state."""
-    state, files = CompressionState(row["compression_state"]), row["files"]
+    state, files = CompressionState(row.compression_state), row.files
     active = state is CompressionState.ACTIVE
     return StorageTotals(
         active_files=files if active else 0,
         dormant_files=files if state is CompressionState.DORMANT else 0,
         rehydrating_files=files if state is CompressionState.REHYDRATING else 0,
-        content_bytes=row["content_bytes"],
-        active_bytes=row["occupied_bytes"] if active else 0,
-        dormant_bytes=0 if active else row["occupied_bytes"],
+        content_bytes=row.content_bytes,
+        active_bytes=row.occupied_bytes if active else 0,
+        dormant_bytes=0 if active else row.occupied_bytes,
     )

@@ -7,15 +7,16 @@ and searches rely on that mark.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
-from psycopg import Connection, errors, sql
+from psycopg import errors, sql
 
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import Transaction
 
 VECTORS = ("embedding", "window_embedding")
 ROWS_OF_LIST = 1_000
@@ -25,8 +26,7 @@ _QUERIES = statements("vector_indexes")
 _CREATE = {"hnsw": _QUERIES["create_hnsw"], "ivfflat": _QUERIES["create_ivfflat"]}
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedNode:
+class IndexedNode(NamedTuple):
     """A node whose vector indexes were built or dropped."""
 
     node_id: UUID
@@ -43,10 +43,9 @@ def build_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]
     built: list[IndexedNode] = []
     with context.database.maintenance() as connection:
         method = context.settings.retrieval.vector_index_method
-        due = connection.execute(
-            _QUERIES["due"],
-            {"passages": context.settings.retrieval.vector_index_passages, "method": method, "limit": limit},
-        ).fetchall()
+        passages = context.settings.retrieval.vector_index_passages
+        values = {"passages": passages, "method": method, "limit": limit}
+        due = rows_of(connection, _QUERIES["due"], IndexedNode, values)
         for row in due:
             try:
                 for column in VECTORS:
@@ -54,8 +53,8 @@ def build_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]
                 _drop(connection, row, _CREATE.keys() - {method})
             except (errors.UndefinedTable, errors.InvalidSchemaName):  # the node was removed meanwhile
                 continue
-            connection.execute(_QUERIES["note_index"], {"node_id": row["node_id"], "method": method})
-            built.append(IndexedNode(row["node_id"], row["schema_name"], row["passages"]))
+            connection.execute(_QUERIES["note_index"], {"node_id": row.node_id, "method": method})
+            built.append(row)
     return built
 
 
@@ -67,13 +66,12 @@ def drop_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]:
     """
     dropped: list[IndexedNode] = []
     with context.database.maintenance() as connection:
-        oversized = connection.execute(
-            _QUERIES["undersized"], {"passages": context.settings.retrieval.vector_index_passages, "limit": limit}
-        ).fetchall()
+        values = {"passages": context.settings.retrieval.vector_index_passages, "limit": limit}
+        oversized = rows_of(connection, _QUERIES["undersized"], IndexedNode, values)
         for row in oversized:
             _drop(connection, row, _CREATE.keys())
-            connection.execute(_QUERIES["note_index"], {"node_id": row["node_id"], "method": None})
-            dropped.append(IndexedNode(row["node_id"], row["schema_name"], row["passages"]))
+            connection.execute(_QUERIES["note_index"], {"node_id": row.node_id, "method": None})
+            dropped.append(row)
     return dropped
 
 
@@ -91,24 +89,24 @@ def count_due(context: Context) -> int:
     return int(row["due"])
 
 
-def _drop(connection: Connection[dict[str, Any]], row: dict[str, Any], methods: Iterable[str]) -> None:
+def _drop(connection: Transaction, row: IndexedNode, methods: Iterable[str]) -> None:
     for method, column in product(methods, VECTORS):
         identifiers = {
-            "schema": sql.Identifier(row["schema_name"]),
+            "schema": sql.Identifier(row.schema_name),
             "name": sql.Identifier(f"passages_{column}_{method}"),
         }
         connection.execute(_QUERIES["drop_index"].format(**identifiers))
 
 
-def _build(connection: Connection[dict[str, Any]], row: dict[str, Any], column: str, method: str) -> None:
+def _build(connection: Transaction, row: IndexedNode, column: str, method: str) -> None:
     name = f"passages_{column}_{method}"
     identifiers = {
-        "schema": sql.Identifier(row["schema_name"]),
+        "schema": sql.Identifier(row.schema_name),
         "name": sql.Identifier(name),
         "vector": sql.Identifier(column),
-        "lists": sql.Literal(max(1, row["passages"] // ROWS_OF_LIST)),
+        "lists": sql.Literal(max(1, row.passages // ROWS_OF_LIST)),
     }
-    found = connection.execute(_QUERIES["is_valid"], {"schema_name": row["schema_name"], "index_name": name}).fetchone()
+    found = connection.execute(_QUERIES["is_valid"], {"schema_name": row.schema_name, "index_name": name}).fetchone()
     if found is not None and not found["is_valid"]:
         connection.execute(_QUERIES["drop_index"].format(**identifiers))
     connection.execute(_CREATE[method].format(**identifiers))

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
-from neurigraph_pipelines.database.asking import ask_views
+from neurigraph_pipelines.database.asking import ask_rows, ask_views
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model.context import Context
@@ -25,7 +25,7 @@ from neurigraph_pipelines.retrieval.query.facts import facts_by_id
 from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
-from neurigraph_pipelines.retrieval.walks import Route, Walk, described, link_of, place_of, walk
+from neurigraph_pipelines.retrieval.walks import Route, Step, Walk, described, link_of, place_of, walk
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 from neurigraph_pipelines.views.fact_queries import QueriedFacts, RelatedFact, WalkedGraph, WalkedLink
 from neurigraph_pipelines.views.facts import FoundFact
@@ -98,6 +98,14 @@ class FactQuery:
     max_nodes: int = 50
 
 
+class _NamedNode(NamedTuple):
+    """A node with a name that was looked for; ``met`` is the length of the longest such name."""
+
+    node_id: UUID
+    met: int
+    names: list[str]
+
+
 @measured("search.facts_query")
 def query_facts(context: Context, asked: FactQuery) -> QueriedFacts:
     """Answer a graph query over what the caller sees.
@@ -112,12 +120,12 @@ def query_facts(context: Context, asked: FactQuery) -> QueriedFacts:
     if asked.fact_id is not None and not found.steps:
         raise NotFoundError
     chosen = _chosen(context, asked, found)
-    related = [(step, one) for step, one in chosen if step["hops"] > 0]
-    reached = {step["memory_id"] for step, _ in related}
-    matches = [(step, one) for step, one in chosen if step["hops"] == 0 and step["memory_id"] not in reached]
+    related = [(step, one) for step, one in chosen if step.hops > 0]
+    reached = {step.memory_id for step, _ in related}
+    matches = [(step, one) for step, one in chosen if step.hops == 0 and step.memory_id not in reached]
     if asked.kind is QueryKind.CHANGED and asked.fact_id is None:
-        changed = {found.path(step)[0]["step"] for step, _ in related}
-        matches = [(step, one) for step, one in matches if step["step"] in changed]
+        changed = {found.path(step)[0].step for step, _ in related}
+        matches = [(step, one) for step, one in matches if step.step in changed]
     report("walked", facts=len(matches), related=len(related))
     graph = {"graph": _graph(context, asked, found, [*matches, *related])} if asked.include_graph else {}
     return QueriedFacts(
@@ -199,7 +207,7 @@ def _walked(context: Context, asked: FactQuery, seeds: Sequence[tuple[UUID, floa
         return walk(context, seeds, route)
     found = Walk([])
     for fact_id, score in seeds[:CLOSEST]:
-        if score >= CLOSE * seeds[0][1] and all(step["memory_id"] != fact_id for step in found.steps):
+        if score >= CLOSE * seeds[0][1] and all(step.memory_id != fact_id for step in found.steps):
             found = found.joined(walk(context, [(fact_id, score)], route))
     return found
 
@@ -208,11 +216,11 @@ def _about(context: Context, asked: FactQuery) -> list[tuple[UUID, float]]:
     """Return the facts about the node that the query names, or under the name itself, those said last first."""
     name = clean_text(asked.query or "", "repair")[0].strip()
     nodes = _named(context, [name_key(name)]) or _named(context, _phrases(name))
-    names = list(dict.fromkeys([name, *(one for node in nodes for one in node["names"])]))
+    names = list(dict.fromkeys([name, *(one for node in nodes for one in node.names)]))
     lowered = [one.lower() for one in names]
     values = {
         "user_id": context.claims.user_id,
-        "node_ids": [node["node_id"] for node in nodes],
+        "node_ids": [node.node_id for node in nodes],
         "names": names,
         "lower": lowered,
         "firsts": [one.split(" ")[0] for one in lowered],
@@ -223,11 +231,11 @@ def _about(context: Context, asked: FactQuery) -> list[tuple[UUID, float]]:
     return [(row["fact_id"], 1.0) for row in context.database.ask(context.claims, _QUERIES["facts_about"], values)]
 
 
-def _named(context: Context, keys: Sequence[str]) -> list[dict[str, Any]]:
+def _named(context: Context, keys: Sequence[str]) -> list[_NamedNode]:
     """Return the nodes with the longest of some names, each with all its names."""
     values = {"user_id": context.claims.user_id, "keys": [key for key in keys if key]}
-    nodes = context.database.ask(context.claims, _QUERIES["named_nodes"], values)
-    return [node for node in nodes if node["met"] == nodes[0]["met"]]
+    nodes = ask_rows(context.database, context.claims, _QUERIES["named_nodes"], _NamedNode, values)
+    return [node for node in nodes if node.met == nodes[0].met]
 
 
 def _phrases(text: str) -> list[str]:
@@ -237,18 +245,18 @@ def _phrases(text: str) -> list[str]:
     return list({name_key(" ".join(words[place : place + count])) for count in lengths for place in range(len(words))})
 
 
-def _chosen(context: Context, asked: FactQuery, found: Walk) -> list[tuple[Mapping[str, Any], FoundFact]]:
+def _chosen(context: Context, asked: FactQuery, found: Walk) -> list[tuple[Step, FoundFact]]:
     """Return the facts that are shown, matches first, then in the order of the kind; at most as many as asked for."""
-    steps = [step for step in found.steps if step["is_wanted"]]
-    steps.sort(key=lambda step: (step["hops"] > 0, *_ORDERS[asked.kind](step)))
-    steps = list({(step["hops"] > 0, step["memory_id"]): step for step in reversed(steps)}.values())[::-1]
-    chosen: list[tuple[Mapping[str, Any], FoundFact]] = []
+    steps = [step for step in found.steps if step.is_wanted]
+    steps.sort(key=lambda step: (step.hops > 0, *_ORDERS[asked.kind](step)))
+    steps = list({(step.hops > 0, step.memory_id): step for step in reversed(steps)}.values())[::-1]
+    chosen: list[tuple[Step, FoundFact]] = []
     for first in range(0, len(steps), asked.max_nodes):
         part = steps[first : first + asked.max_nodes]
-        facts = facts_by_id(context, [step["memory_id"] for step in part])
-        shown = [(step, facts[step["memory_id"]]) for step in part if step["memory_id"] in facts]
+        facts = facts_by_id(context, [step.memory_id for step in part])
+        shown = [(step, facts[step.memory_id]) for step in part if step.memory_id in facts]
         chosen += [
-            (step, FoundFact.of(one, step["score"]))
+            (step, FoundFact.of(one, step.score))
             for step, one in shown
             if not asked.status or one.status in asked.status
         ]
@@ -257,35 +265,33 @@ def _chosen(context: Context, asked: FactQuery, found: Walk) -> list[tuple[Mappi
     return chosen[: asked.max_nodes]
 
 
-_ORDERS: Mapping[QueryKind, Callable[[Mapping[str, Any]], tuple[Any, ...]]] = {
-    QueryKind.SEARCH: lambda step: (-step["score"], step["step"]),
-    QueryKind.WHY: lambda step: (step["hops"], -step["score"], step["step"]),
-    QueryKind.CHANGED: lambda step: (step["said_at"], step["step"]),
-    QueryKind.ABOUT: lambda step: (-step["score"], step["step"]),
-    QueryKind.CONNECTED: lambda step: (step["hops"], -step["score"], step["step"]),
+_ORDERS: Mapping[QueryKind, Callable[[Step], tuple[object, ...]]] = {
+    QueryKind.SEARCH: lambda step: (-step.score, step.step),
+    QueryKind.WHY: lambda step: (step.hops, -step.score, step.step),
+    QueryKind.CHANGED: lambda step: (step.said_at, step.step),
+    QueryKind.ABOUT: lambda step: (-step.score, step.step),
+    QueryKind.CONNECTED: lambda step: (step.hops, -step.score, step.step),
 }
 
 
-def _related(found: Walk, step: Mapping[str, Any], fact: FoundFact) -> RelatedFact:
+def _related(found: Walk, step: Step, fact: FoundFact) -> RelatedFact:
     path = found.path(step)
     return RelatedFact(
         fact=fact,
         path=[place_of(one) for one in path],
         links=[link_of(before, after) for before, after in pairwise(path)],
         path_description=described(path),
-        hops=step["hops"],
+        hops=step.hops,
     )
 
 
-def _graph(
-    context: Context, asked: FactQuery, found: Walk, chosen: Sequence[tuple[Mapping[str, Any], FoundFact]]
-) -> WalkedGraph:
+def _graph(context: Context, asked: FactQuery, found: Walk, chosen: Sequence[tuple[Step, FoundFact]]) -> WalkedGraph:
     """Return the memories on the paths to some facts, and all links between them."""
-    steps = {one["step"]: one for step, _ in chosen for one in found.path(step)}
-    walked = [link_of(found.steps[one["parent"] - 1], one) for one in steps.values() if one["parent"] is not None]
+    steps = {one.step: one for step, _ in chosen for one in found.path(step)}
+    walked = [link_of(found.steps[one.parent - 1], one) for one in steps.values() if one.parent is not None]
     values = {
         "user_id": context.claims.user_id,
-        "ids": [one["memory_id"] for one in steps.values()],
+        "ids": [one.memory_id for one in steps.values()],
         "min_strength": asked.min_strength,
         "moment": asked.valid_at or asked.at,
     }

@@ -9,13 +9,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
+from neurigraph_pipelines.database.asking import ask_rows
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.views.fact_queries import WalkedLink, WalkedMemory
+from neurigraph_pipelines.views.kinds import EndKind
 
 PATIENCE_SECONDS = 2.0
 """Time after which a walk goes no level further."""
@@ -49,7 +51,33 @@ class Route:
     at: datetime | None = None
     valid_at: datetime | None = None
     with_archived: bool = False
-    wanted: Mapping[str, Any] = field(default_factory=dict)
+    wanted: Mapping[str, object] = field(default_factory=dict)
+
+
+class Step(NamedTuple):
+    """A memory that a walk reached: a row of ``neurigraph.walk_facts``.
+
+    Attributes:
+        step: Its place in the walk, from 1.
+        parent: The place of the step before it; None where a path begins, and the link to it is empty, too.
+    """
+
+    step: int
+    parent: int | None
+    hops: int
+    kind: EndKind
+    memory_id: UUID
+    link_id: UUID | None
+    relation: str
+    is_forward: bool
+    words: str
+    strength: float
+    score: float
+    label: str | None
+    said_at: datetime
+    is_wanted: bool
+    is_cut: bool
+    is_late: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +85,18 @@ class Walk:
     """What a walk reached.
 
     Attributes:
-        steps: Rows of ``neurigraph.walk_facts``, in the order of the walk; a row's ``step`` is its place, from 1.
+        steps: In the order of the walk.
     """
 
-    steps: Sequence[Mapping[str, Any]]
+    steps: Sequence[Step]
 
     @property
     def notes(self) -> list[str]:
         """What the walk left out, one sentence each."""
         notes = []
-        if any(step["is_cut"] for step in self.steps):
+        if any(step.is_cut for step in self.steps):
             notes.append("more than 200 memories lie one step further: only the strongest were followed")
-        if any(step["is_late"] for step in self.steps):
+        if any(step.is_late for step in self.steps):
             notes.append(f"the walk took more than {PATIENCE_SECONDS:g} seconds and ended early: ask for fewer hops")
         return notes
 
@@ -76,16 +104,15 @@ class Walk:
         """Return both walks as one."""
         before = len(self.steps)
         moved = [
-            {**step, "step": step["step"] + before, "parent": step["parent"] and step["parent"] + before}
-            for step in other.steps
+            step._replace(step=step.step + before, parent=step.parent and step.parent + before) for step in other.steps
         ]
         return Walk([*self.steps, *moved])
 
-    def path(self, step: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    def path(self, step: Step) -> list[Step]:
         """Return the steps from the fact where a path begins to this one."""
         path = [step]
-        while path[-1]["parent"] is not None:
-            path.append(self.steps[path[-1]["parent"] - 1])
+        while path[-1].parent is not None:
+            path.append(self.steps[path[-1].parent - 1])
         return path[::-1]
 
 
@@ -107,37 +134,37 @@ def walk(context: Context, seeds: Sequence[tuple[UUID, float]], route: Route) ->
         **{name: moment and moment.isoformat() for name, moment in moments.items()},
         **route.wanted,
     }
-    return Walk(context.database.ask(context.claims, _QUERIES["walk"], {"asked": json.dumps(asked)}, binary=True))
+    return Walk(
+        ask_rows(context.database, context.claims, _QUERIES["walk"], Step, {"asked": json.dumps(asked)}, binary=True)
+    )
 
 
-def described(path: Sequence[Mapping[str, Any]]) -> str:
+def described(path: Sequence[Step]) -> str:
     """Return a path in words: “A” was caused by “B”, which supports “C”."""
     parts = [named(path[0])]
     for place, step in enumerate(path[1:]):
-        parts.append(f"{', which' if place else ''} {step['words']} {named(step)}")
+        parts.append(f"{', which' if place else ''} {step.words} {named(step)}")
     return "".join(parts) + "."
 
 
-def named(step: Mapping[str, Any]) -> str:
+def named(step: Step) -> str:
     """Return a memory as a path names it: a fact in quotation marks, with its day."""
-    if step["kind"] == "fact":
-        text = str(step["label"]).rstrip(". ")
+    if step.kind == "fact":
+        text = str(step.label).rstrip(". ")
         text = text if len(text) <= _LABEL else f"{text[:_LABEL]}…"
-        return f"“{text}” ({step['said_at']:%Y-%m-%d})"
-    if step["kind"] == "record":
-        return f"a memory in {step['label']} ({step['said_at']:%Y-%m-%d})"
-    return f"{step['label'] or 'a source'}"
+        return f"“{text}” ({step.said_at:%Y-%m-%d})"
+    if step.kind == "record":
+        return f"a memory in {step.label} ({step.said_at:%Y-%m-%d})"
+    return f"{step.label or 'a source'}"
 
 
-def place_of(step: Mapping[str, Any]) -> WalkedMemory:
+def place_of(step: Step) -> WalkedMemory:
     """Return a memory of a path."""
-    return WalkedMemory(kind=step["kind"], id=step["memory_id"], label=step["label"])
+    return WalkedMemory(kind=step.kind, id=step.memory_id, label=step.label)
 
 
-def link_of(parent: Mapping[str, Any], step: Mapping[str, Any]) -> WalkedLink:
+def link_of(parent: Step, step: Step) -> WalkedLink:
     """Return the link that led from one memory to the next, in the direction in which it is stated."""
-    ends = (parent["memory_id"], step["memory_id"])
-    start, end = ends if step["is_forward"] else ends[::-1]
-    return WalkedLink(
-        link_id=step["link_id"], from_id=start, to_id=end, relation=step["relation"], strength=step["strength"]
-    )
+    ends = (parent.memory_id, step.memory_id)
+    start, end = ends if step.is_forward else ends[::-1]
+    return WalkedLink(link_id=step.link_id, from_id=start, to_id=end, relation=step.relation, strength=step.strength)

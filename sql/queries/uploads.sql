@@ -13,7 +13,8 @@ SELECT
     u.sha256,
     s.privacy,
     s.metadata ->> 'dates' AS dates,
-    l.source_id IS NOT NULL AS is_replaced
+    l.source_id IS NOT NULL AS is_replaced,
+    s.updated_at
 FROM neurigraph.uploads AS u
 INNER JOIN neurigraph.sources AS s ON u.source_id = s.source_id
 LEFT JOIN neurigraph.sources AS l ON u.source_id = l.replaces

@@ -64,7 +64,7 @@ def reached(graph: SharedGraph, claims: Claims, fact_id: UUID, **values: Any) ->
 def walked(graph: SharedGraph, claims: Claims, fact_id: UUID) -> list[UUID]:
     """Return what the database's walk itself passes, before answers are made of it."""
     steps = walk(graph.installation.acting_for(claims), [(fact_id, 1.0)], Route(2)).steps
-    return [step["memory_id"] for step in steps if step["kind"] == "fact"]
+    return [step.memory_id for step in steps if step.kind == "fact"]
 
 
 def test_ways_through_hidden_nodes_are_closed(graph: SharedGraph) -> None:

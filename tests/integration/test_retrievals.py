@@ -185,7 +185,7 @@ def test_canary_alerts_once(graph: SharedGraph, canary: UUID, caplog: pytest.Log
     assert "7c1f3e" not in alert
     (found,) = list_canaries(here.database, graph.owners)
     assert (found.role, found.subject_id, found.operation) == ("persona", str(graph.persona_id), "search")
-    assert canary in [one["source_id"] for one in retrieved_canaries(here.database)]
+    assert canary in [one.source_id for one in retrieved_canaries(here.database)]
     assert logged(graph) == []
 
 
@@ -198,7 +198,7 @@ def test_canary_that_is_not_returned_is_silent(
     here.database.wait_for_background()
     assert [one.retrieved_at for one in list_canaries(here.database, graph.owners)] == [None]
     assert caplog.records == []
-    assert canary not in [one["source_id"] for one in retrieved_canaries(here.database)]
+    assert canary not in [one.source_id for one in retrieved_canaries(here.database)]
 
 
 def test_only_the_owner_plants_and_lists_canaries(graph: SharedGraph, canary: UUID) -> None:

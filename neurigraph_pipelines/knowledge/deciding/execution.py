@@ -6,15 +6,16 @@ was done are in the transaction of the change itself, so a process that dies lea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.access.guards import Guard
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.ingestion.revision import supersede
@@ -43,7 +44,25 @@ from neurigraph_pipelines.views.kinds import ActionKind, ActionState, EndKind, F
 
 _QUERIES = statements("actions")
 _FACTS = statements("facts")
-_Execution = Callable[[Context, Mapping[str, Any], Guard], object]
+
+
+class _Approved(NamedTuple):
+    """An approved action; its kind says which of the ids it has."""
+
+    action_id: UUID
+    user_id: UUID
+    kind: ActionKind
+    node_id: UUID
+    other_node_id: UUID
+    record_id: UUID
+    other_record_id: UUID
+    fact_id: UUID
+    other_fact_id: UUID
+    source_id: UUID
+    details: dict[str, object]
+
+
+_Execution = Callable[[Context, _Approved, Guard], object]
 
 
 class _DoneError(Exception):
@@ -76,7 +95,7 @@ def carry_out(context: Context, action_id: UUID | None = None) -> int:
         NeurigraphError: The one action could not be carried out.
     """
     with context.database.pipeline() as tx:
-        rows = tx.execute(_QUERIES["approved"], {"action_id": action_id}).fetchall()
+        rows = rows_of(tx, _QUERIES["approved"], _Approved, {"action_id": action_id})
     done = 0
     for row in rows:
         try:
@@ -85,7 +104,7 @@ def carry_out(context: Context, action_id: UUID | None = None) -> int:
             continue
         except NeurigraphError as error:
             if not isinstance(error, TransientError | RehydratingError):
-                _fail(context, row["action_id"], error)
+                _fail(context, row.action_id, error)
             if action_id is not None:
                 raise
         else:
@@ -93,13 +112,13 @@ def carry_out(context: Context, action_id: UUID | None = None) -> int:
     return done
 
 
-def _carry_out(context: Context, row: Mapping[str, Any]) -> None:
-    execution = _EXECUTIONS.get((row["kind"], row["fact_id"] is not None))
+def _carry_out(context: Context, row: _Approved) -> None:
+    execution = _EXECUTIONS.get((row.kind, row.fact_id is not None))
     if execution is None:
-        raise ConflictError(f"this version cannot carry out {row['kind']} here: reject it, or do it by hand")
+        raise ConflictError(f"this version cannot carry out {row.kind} here: reject it, or do it by hand")
     # Its changes name the action as their author, beside the owner of the graph.
-    owner = replace(Claims.of_user(row["user_id"]), sub=f"{row['user_id']} (action {row['action_id']})")
-    execution(context.acting_for(owner), row, _Once(row["action_id"]))
+    owner = replace(Claims.of_user(row.user_id), sub=f"{row.user_id} (action {row.action_id})")
+    execution(context.acting_for(owner), row, _Once(row.action_id))
 
 
 def _fail(context: Context, action_id: UUID, error: NeurigraphError) -> None:
@@ -109,46 +128,46 @@ def _fail(context: Context, action_id: UUID, error: NeurigraphError) -> None:
         tx.execute(_QUERIES["finish"], {"action_id": action_id, "state": ActionState.FAILED, "failure": failure})
 
 
-def _store(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
+def _store(context: Context, row: _Approved, guard: Guard) -> None:
     with context.database.owner() as tx:
         guard.admit(tx)
-        tx.execute(_QUERIES["let_in"], {"source_id": row["source_id"]})
+        tx.execute(_QUERIES["let_in"], {"source_id": row.source_id})
 
 
-def _delete_record(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
-    forget(context, Subject(SubjectKind.RECORD, row["record_id"]), through="action", guard=guard)
+def _delete_record(context: Context, row: _Approved, guard: Guard) -> None:
+    forget(context, Subject(SubjectKind.RECORD, row.record_id), through="action", guard=guard)
 
 
-def _delete_fact(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
-    forget(context, Subject(SubjectKind.FACT, row["fact_id"]), through="action", guard=guard)
+def _delete_fact(context: Context, row: _Approved, guard: Guard) -> None:
+    forget(context, Subject(SubjectKind.FACT, row.fact_id), through="action", guard=guard)
 
 
-def _promote(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
-    promote(context, row["record_id"], guard=guard)
+def _promote(context: Context, row: _Approved, guard: Guard) -> None:
+    promote(context, row.record_id, guard=guard)
 
 
-def _archive(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
-    archive(context, [row["record_id"]], "approved", guard=guard)
+def _archive(context: Context, row: _Approved, guard: Guard) -> None:
+    archive(context, [row.record_id], "approved", guard=guard)
 
 
-def _restore(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
-    restore(context, [row["record_id"]], guard=guard)
+def _restore(context: Context, row: _Approved, guard: Guard) -> None:
+    restore(context, [row.record_id], guard=guard)
 
 
-def _supersede_record(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
-    supersede(context.database, context.claims, row["record_id"], row["other_record_id"], guard)
+def _supersede_record(context: Context, row: _Approved, guard: Guard) -> None:
+    supersede(context.database, context.claims, row.record_id, row.other_record_id, guard)
 
 
-def _supersede_fact(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
-    supersede_fact(context, row["fact_id"], row["other_fact_id"], guard)
+def _supersede_fact(context: Context, row: _Approved, guard: Guard) -> None:
+    supersede_fact(context, row.fact_id, row.other_fact_id, guard)
 
 
-def _digest(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
-    digest_around(context, row["record_id"], guard)
+def _digest(context: Context, row: _Approved, guard: Guard) -> None:
+    digest_around(context, row.record_id, guard)
 
 
-def _merge(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
-    merge_nodes(context.database, context.claims, row["node_id"], row["other_node_id"], guard=guard)
+def _merge(context: Context, row: _Approved, guard: Guard) -> None:
+    merge_nodes(context.database, context.claims, row.node_id, row.other_node_id, guard=guard)
 
 
 class _WithConfirmation(Guard):
@@ -166,19 +185,21 @@ class _WithConfirmation(Guard):
         tx.execute(_FACTS["change_fact"], {"fact_id": self._fact_id, "change": Jsonb(change)})
 
 
-def _resolve(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
-    retract(context, row["other_fact_id"], _WithConfirmation(guard, row["fact_id"]))
+def _resolve(context: Context, row: _Approved, guard: Guard) -> None:
+    retract(context, row.other_fact_id, _WithConfirmation(guard, row.fact_id))
 
 
-def _link(context: Context, row: Mapping[str, Any], guard: Guard) -> None:
+def _link(context: Context, row: _Approved, guard: Guard) -> None:
     """Confirm the link that was inferred, or state it if it is not there."""
-    said = StatedLink(_end_of(row, ""), _end_of(row, "other_"), str(row["details"].get("relation")))
+    start = _end(row.fact_id, row.record_id, row.node_id)
+    end = _end(row.other_fact_id, row.other_record_id, row.other_node_id)
+    said = StatedLink(start, end, str(row.details.get("relation")))
     approve_link(context, said, guard)
 
 
-def _end_of(row: Mapping[str, Any], prefix: str) -> End:
-    for kind in (EndKind.FACT, EndKind.RECORD, EndKind.NODE):
-        if (found := row[f"{prefix}{kind}_id"]) is not None:
+def _end(fact_id: UUID | None, record_id: UUID | None, node_id: UUID | None) -> End:
+    for kind, found in ((EndKind.FACT, fact_id), (EndKind.RECORD, record_id), (EndKind.NODE, node_id)):
+        if found is not None:
             return End(kind, found)
     raise ConflictError("the action does not say what is linked: reject it")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
@@ -66,7 +65,7 @@ def waiting(context: Context) -> Queue:
     return Queue(**row)
 
 
-def report(queue: Queue) -> dict[str, Any]:
+def report(queue: Queue) -> dict[str, object]:
     """Return the report of what has waited too long: counts, and no text of users."""
     return {"event": "actions_waiting", "waiting": queue.waiting, "overdue": queue.overdue}
 

@@ -72,11 +72,8 @@ def preview(database: Database, claims: Claims, subject: Subject) -> ErasurePrev
         nodes = nodes_below(tx, claims.user_id, subject.subject_id if subject.kind is SubjectKind.NODE else None)
         totals = StorageTotals()
         for start in range(0, len(nodes), NODES_AT_ONCE):
-            rows = [
-                {"node_id": node.node_id, "schema_name": node.schema_name}
-                for node in nodes[start : start + NODES_AT_ONCE]
-            ]
-            totals = sum(totals_of(tx, rows).values(), totals)
+            some = [(node.node_id, node.schema_name) for node in nodes[start : start + NODES_AT_ONCE]]
+            totals = sum(totals_of(tx, some).values(), totals)
         return _preview(
             tx,
             claims,

@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_rows, wait_briefly
@@ -91,7 +92,7 @@ class RowsEraser:
         schema = sql.Identifier(location["schema_name"])
         of_record = {"record_id": record_id}
         self._count(_QUERIES["count_of_records"], record_ids=[record_id])
-        parts = self._tx.execute(_QUERIES["parts_of_sources"].format(schema=schema), of_record).fetchall()
+        parts = rows_of(self._tx, _QUERIES["parts_of_sources"].format(schema=schema), _Part, of_record)
         derived = self._derived_of([record_id])
         chains = self._chains_of([record_id])
         self._hand_over_originals(parts, [record_id])
@@ -203,19 +204,19 @@ class RowsEraser:
         if self._gives_way:
             wait_briefly(self._tx)
 
-    def _erase_request_keys(self, ids: Sequence[UUID], parts: Iterable[Mapping[str, Any]]) -> None:
+    def _erase_request_keys(self, ids: Sequence[UUID], parts: Iterable[_Part]) -> None:
         """Erase kept answers to requests about erased records and nodes, and about the sources of records."""
-        object_ids = [*ids, *(part["source_id"] for part in parts)]
+        object_ids = [*ids, *(part.source_id for part in parts)]
         self._tx.execute(_QUERIES["erase_request_keys"], {"user_id": self._user_id, "object_ids": object_ids})
 
     def _prepare_cleanup(
         self, nodes: Sequence[NodeToErase], node_ids: Sequence[UUID], record_ids: Sequence[UUID]
     ) -> _Cleanup:
         """Read from nodes, before they are erased, what is needed to clean up afterwards."""
-        parts: list[dict[str, Any]] = []
+        parts: list[_Part] = []
         for node in nodes:
             schema = sql.Identifier(node.schema_name)
-            parts += self._tx.execute(_QUERIES["parts_of_sources"].format(schema=schema), {"record_id": None})
+            parts += rows_of(self._tx, _QUERIES["parts_of_sources"].format(schema=schema), _Part, {"record_id": None})
         self._hand_over_originals(parts, record_ids)
         neighbours = [row["node_id"] for row in self._tx.execute(_QUERIES["neighbours"], {"node_ids": node_ids})]
         derived = self._derived_of(record_ids)
@@ -250,9 +251,9 @@ class RowsEraser:
         ]
         self._tx.execute(_QUERIES["erase_candidates"], {"candidate_ids": below})
 
-    def _hand_over_originals(self, parts: Iterable[Mapping[str, Any]], record_ids: Sequence[UUID]) -> None:
+    def _hand_over_originals(self, parts: Iterable[_Part], record_ids: Sequence[UUID]) -> None:
         """Hand the originals of uploads over to other records of the same uploads, if any remain."""
-        for source_id in {part["source_id"] for part in parts if part["source_kind"] == SourceKind.UPLOAD}:
+        for source_id in {part.source_id for part in parts if part.source_kind == SourceKind.UPLOAD}:
             values = {
                 "user_id": self._user_id,
                 "source": f"{SourceKind.UPLOAD.value}:{source_id}",
@@ -289,18 +290,17 @@ class RowsEraser:
     def _note(self, entries: Iterable[Entry]) -> None:
         self._erased.update(note_objects(self._tx, self._erasure.erasure_id, self._user_id, entries))
 
-    def _erase_parts(self, parts: Sequence[Mapping[str, Any]]) -> None:
+    def _erase_parts(self, parts: Sequence[_Part]) -> None:
         """Erase the messages of erased records, and the sources of which nothing remains."""
-        sources = sorted({part["source_id"] for part in parts})
+        sources = sorted({part.source_id for part in parts})
         values = {"user_id": self._user_id, "source_ids": sources}
         self._erased["messages"] += self._tx.execute(
             _QUERIES["erase_messages"],
             {
                 "user_id": self._user_id,
-                **{
-                    f"{name}s": [part[name] for part in parts]
-                    for name in ("source_id", "first_message", "last_message")
-                },
+                "source_ids": [part.source_id for part in parts],
+                "first_messages": [part.first_message for part in parts],
+                "last_messages": [part.last_message for part in parts],
             },
         ).rowcount
         finished = self._tx.execute(_QUERIES["finished_sources"], values).fetchall()
@@ -364,9 +364,18 @@ class _Derived:
     counts: Counter[str]
 
 
+class _Part(NamedTuple):
+    """The messages of a source that a record contains."""
+
+    source_id: UUID
+    source_kind: SourceKind
+    first_message: int
+    last_message: int
+
+
 @dataclass(frozen=True, slots=True)
 class _Cleanup:
     """Facts about nodes that will be erased: the parts of sources in their records, and what follows from these."""
 
-    parts: list[dict[str, Any]]
+    parts: list[_Part]
     derived: _Derived

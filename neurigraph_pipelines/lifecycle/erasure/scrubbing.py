@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
-from psycopg import Connection, errors, sql
+from psycopg import errors, sql
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.model.ports import Database, Transaction
 
 _QUERIES = statements("scrubbing")
 
@@ -58,7 +57,7 @@ def scrub(
     return report
 
 
-def _rewrite(connection: Connection[dict[str, Any]], schema_name: str, table_name: str) -> None:
+def _rewrite(connection: Transaction, schema_name: str, table_name: str) -> None:
     connection.execute(_QUERIES["rewrite"].format(table=sql.Identifier(schema_name, table_name)))
     values = {"schema_name": schema_name, "table_name": table_name}
     row = connection.execute(_QUERIES["has_stale_samples"], values).fetchone()

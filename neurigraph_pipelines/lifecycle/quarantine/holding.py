@@ -7,7 +7,6 @@ by their evidence, shells and nodes. Shells are remembered as they were, and a r
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 from uuid import UUID
 
 from psycopg import sql
@@ -98,7 +97,7 @@ def _requester(claims: Claims) -> str:
 
 
 def _hold(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID, rule: Rule) -> None:
-    values: dict[str, Any] = {"user_id": user_id, "quarantine_id": quarantine_id}
+    values: dict[str, object] = {"user_id": user_id, "quarantine_id": quarantine_id}
     tx.execute(_QUERIES["remember_graph"], values)
     revised = hide_revisions(tx, user_id, quarantine_id, as_row(rule, user_id))
     met = records_met(tx, user_id, rule)
@@ -128,7 +127,7 @@ def _is_complete(tx: Transaction, node_id: UUID) -> bool:
 
 
 def _let_go(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID) -> None:
-    values: dict[str, Any] = {"quarantine_id": quarantine_id}
+    values: dict[str, object] = {"quarantine_id": quarantine_id}
     revised = show_revisions(tx, user_id, quarantine_id)
     successor = tx.execute(_QUERIES["successor"], values).fetchone()
     freed = tx.execute(_QUERIES["let_go"], values).fetchall()

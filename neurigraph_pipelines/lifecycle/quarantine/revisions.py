@@ -84,7 +84,7 @@ def _show_words(tx: Transaction, user_id: UUID, record: _Record, current_model: 
     if values.items() <= row.items():
         return
     of_record = {"record_id": record.record_id, "user_id": user_id, "node_id": record.node_id}
-    vectors: dict[str, Any] = {}
+    vectors: dict[str, object] = {}
     if values.get("summary", row["summary"]) != row["summary"]:
         if not row["embedding_pending"]:
             tx.execute(_QUERIES["keep_vector"].format(schema=record.schema), of_record)

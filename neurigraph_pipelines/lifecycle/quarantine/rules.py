@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -158,6 +157,6 @@ def get_quarantine(database: Database, claims: Claims, quarantine_id: UUID) -> Q
     return found[0]
 
 
-def _log(tx: Transaction, claims: Claims, wanted: Mapping[str, Any]) -> list[Quarantine]:
+def _log(tx: Transaction, claims: Claims, wanted: Mapping[str, object]) -> list[Quarantine]:
     everything = {"quarantine_id": None, "with_released": True, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
     return views_of(tx, _QUERIES["quarantines"], Quarantine, {"user_id": claims.user_id, **everything, **wanted})

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from psycopg import Connection, sql
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
@@ -27,7 +27,7 @@ from neurigraph_pipelines.exchange.portability.tables import named_objects, need
 from neurigraph_pipelines.lifecycle.object_keys import DURABLE, STAGING
 from neurigraph_pipelines.lifecycle.stored_bytes import make_working_copy
 from neurigraph_pipelines.model.errors import ConflictError, DamagedObjectError, InvalidInputError, LostObjectError
-from neurigraph_pipelines.model.ports import ObjectStore
+from neurigraph_pipelines.model.ports import ObjectStore, Transaction
 from neurigraph_pipelines.runtime.stack.backup.create import Listener
 from neurigraph_pipelines.runtime.stack.backup.folder import DATABASE, OBJECT_LIST, BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.snapshot import QUERIES, StoredContent
@@ -169,7 +169,7 @@ class _Target:
                     )
                 time.sleep(0.05)
 
-    def _count_others(self, server: Connection[dict[str, Any]]) -> int:
+    def _count_others(self, server: Transaction) -> int:
         found = server.execute(QUERIES["connections"], {"name": self._name}).fetchone()
         return int(found["others"]) if found is not None else 0
 
@@ -215,7 +215,7 @@ class _Target:
                 ) from error
             server.execute(QUERIES["drop_database"].format(database=sql.Identifier(old_name)))
 
-    def _exchange(self, server: Connection[dict[str, Any]], new_name: str, old_name: str) -> None:
+    def _exchange(self, server: Transaction, new_name: str, old_name: str) -> None:
         rename = QUERIES["rename_database"]
         with server.transaction():
             if self._exists(server):
@@ -246,11 +246,11 @@ class _Target:
             counted = tx.execute(QUERIES["count_users"]).fetchone()
             return int(counted["users"]) if counted is not None else 0
 
-    def _exists(self, server: Connection[dict[str, Any]]) -> bool:
+    def _exists(self, server: Transaction) -> bool:
         found = server.execute(QUERIES["database_exists"], {"name": self._name}).fetchone()
         return found is not None and bool(found["present"])
 
-    def _maintenance(self) -> Connection[dict[str, Any]]:
+    def _maintenance(self) -> Transaction:
         return psycopg.connect(make_conninfo(self._url, dbname="postgres"), autocommit=True, row_factory=dict_row)
 
 
@@ -261,7 +261,7 @@ def _checked(chunks: Iterator[bytes], sha256: str) -> Iterator[bytes]:
         raise DamagedObjectError("the database of the backup is damaged: restore another backup")
 
 
-def _make_roles(server: Connection[dict[str, Any]], roles: list[dict[str, Any]]) -> None:
+def _make_roles(server: Transaction, roles: list[dict[str, Any]]) -> None:
     """Make the roles that the dump names. They have no login until the migration gives them one.
 
     Raises:
