@@ -41,7 +41,7 @@ def new_secret() -> str:
 
 
 def kept_secret(path: Path) -> str:
-    """Return the secret in a file, making it if absent; of two processes that make it, both read the first one.
+    """Return the secret in a file, made if absent; two processes that make it at once read the same secret.
 
     Raises:
         OSError: The file could not be read or made.

@@ -1,4 +1,4 @@
-"""What takes part in the transaction of a change: it may refuse the change, and may note its result.
+"""Guards: they take part in the transaction of a change, may refuse the change, and may note its result.
 
 A face passes a guard to a function of the domain. The function calls it once its locks are held, so that nothing can
 change between a check and the change itself.
@@ -74,6 +74,6 @@ class Unchanged(Guard):
 
 
 def find_version(tx: Transaction, kind: Versioned, object_id: UUID) -> str | None:
-    """Return the version of an object; None if it does not exist or the role of the transaction does not see it."""
+    """Return the version of an object; None if the object is missing or hidden from the role of the transaction."""
     row = tx.execute(_VERSION_OF[kind], {"object_id": object_id}).fetchone()
     return str(row["version"]) if row is not None else None

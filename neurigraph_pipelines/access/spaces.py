@@ -191,7 +191,7 @@ def page_of_sources(
 
 
 def remove_space(database: Database, claims: Claims, space_id: UUID) -> Space:
-    """Remove a space and return it as it was. Its sources stay; keys that are bound to it alone see nothing any more.
+    """Remove a space and return its last state. Its sources stay; keys bound to this space alone see nothing any more.
 
     Raises:
         NotFoundError: There is no such space.

@@ -1,4 +1,4 @@
-"""What the pipeline has done in total, and what its last storage report found: counts that outlive what they count.
+"""Totals of the pipeline, and figures of its last storage report: counts that outlive the counted rows.
 
 ``figures`` reads them.
 """
@@ -22,7 +22,7 @@ Totals = Mapping[tuple[str, str], float]
 
 
 def count(tx: Transaction, totals: Totals) -> None:
-    """Add to the totals in the transaction of what is counted: last, since others who count wait for its end."""
+    """Add to the totals, last in the transaction of the counted rows, since other counters wait for its end."""
     _execute(tx, _QUERIES["add"], totals)
 
 

@@ -1,4 +1,4 @@
-"""How long one request may wait for connections altogether, however many it takes one after the other."""
+"""The bound of one request's total wait for connections, over all connections that it takes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _bound: ContextVar[_Bound | None] = ContextVar("waits", default=None)
 
 @contextmanager
 def bounded_waits(seconds: float) -> Iterator[None]:
-    """Let everything within the block wait for at most as many seconds, together; a bound around it holds as it is."""
+    """Bound the total wait of the block to so many seconds; a bound of an outer block stays in force."""
     if _bound.get() is not None:
         yield
         return
@@ -36,7 +36,7 @@ def bounded_waits(seconds: float) -> Iterator[None]:
 
 
 class Wait:
-    """One wait: its bound, of what is left to the request, and its end."""
+    """One wait: its bound, which is the request's remaining time, and its end."""
 
     def __init__(self, most: float) -> None:
         self._of_request = _bound.get()
@@ -49,7 +49,7 @@ class Wait:
         self.seconds = max(left, _SHORTEST_SECONDS)
 
     def end(self) -> None:
-        """Take the time that it took from what is left; only the first call counts."""
+        """Subtract the duration of the wait from the remaining time; only the first call counts."""
         if self._of_request is not None:
             self._of_request.left -= time.monotonic() - self._since
             self._of_request = None

@@ -15,7 +15,7 @@ from neurigraph_pipelines.model.errors import NeurigraphError
     group_name="governance", deps=["links_and_beliefs"], owners=OWNERS, kinds={"postgres"}, retry_policy=RETRY_POLICY
 )
 def open_actions(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
-    """Ends what expired, carries out what was approved, and tells the webhook what has waited too long."""
+    """Ends expired actions, carries out approved ones, and reports overdue ones to the webhook."""
     kept = upkeep.keep(installation.context)
     queue = upkeep.waiting(installation.context)
     if queue.unreported:

@@ -1,4 +1,4 @@
-"""The report of a day: what was stored on it, and what waits now. Counts of the whole installation, and no text.
+"""The report of a day: counts of stored and waiting things in the whole installation, and no text.
 
 ``figures`` has the counts that metrics show; this module adds those of a day and of the queues.
 """
@@ -62,7 +62,7 @@ class DailyReport:
     asleep_bytes: int | None
 
     def numbers(self) -> dict[str, int | float]:
-        """Return the figures by name, with their unit in it; those that are not known yet are left out."""
+        """Return the known figures by name; a name includes the unit."""
         found = {
             "segments stored": self.stored.segments,
             "tokens stored": self.stored.tokens,

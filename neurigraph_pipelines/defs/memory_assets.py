@@ -91,7 +91,7 @@ def added_by_day(asset: str, moments: Iterable[datetime], metadata: Mapping[str,
 def stored_by_day(
     result: BatchResult, plans: Mapping[Any, RecordPlan], embedding_model: str, language_model: str, seconds: float
 ) -> list[dg.AssetMaterialization]:
-    """Return what a commit added to each asset, by the day on which it stored.
+    """Return the counts that a commit added to each asset, by the day of storing.
 
     Args:
         result: What the commit stored; records that were stored before add nothing.

@@ -36,7 +36,7 @@ class YieldingRunCoordinator(QueuedRunCoordinator):
 
 
 def _kind_of(run: DagsterRun) -> str | None:
-    """Return the value of a run's tag; None if it is what the slot is kept for."""
+    """Return the value of a run's tag; None for runs that the reserved slot is for."""
     if run.job_name in _INGESTION:
         return "large" if run.tags.items() >= LARGE.items() else None
     calls_models = run.run_op_concurrency is not None and run.run_op_concurrency.all_pools

@@ -21,7 +21,7 @@ from neurigraph_pipelines.exchange.webhooks import delivery, upkeep
     retry_policy=RETRY_POLICY,
 )
 def webhook_deliveries(installation: InstallationResource) -> dg.MaterializeResult[None]:
-    """Sends what is due to webhooks, and drops what was finished long ago."""
+    """Sends due deliveries to webhooks, and drops deliveries that finished long ago."""
     outbox = installation.opened.webhooks
     sent = delivery.deliver_due(outbox) if outbox.sender.is_on else delivery.Sent()
     found = upkeep.figures(outbox)

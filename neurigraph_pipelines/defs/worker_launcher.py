@@ -91,7 +91,7 @@ class WorkerRunLauncher(CeleryRunLauncher):
         return False
 
     def terminate(self, run_id: str) -> bool:
-        """Mark a run as canceling. The worker that executes it looks, and ends it."""
+        """Mark a run as canceling. The worker that executes the run sees the mark, and ends the run."""
         run = self._instance.get_run_by_id(run_id)
         if run is None or run.is_finished:
             return False

@@ -240,7 +240,7 @@ def add_node(
     writes: bool = False,
     guard: Guard = FREE,
 ) -> UUID:
-    """Create a node below another: a concept, or a persona, which may read it and the nodes below it.
+    """Create a node below another: a concept, or a persona, which may read its own node and the nodes below.
 
     Args:
         writes: Grant the persona write access to its own node; the grant can be revoked.

@@ -1,4 +1,4 @@
-"""Other names of nodes: those that records use, and those that people give.
+"""Other names of nodes, which records use or people give.
 
 The aliases in a node's shell follow from these rows by trigger.
 """

@@ -73,7 +73,7 @@ def scaled(vectors: Floats) -> Floats:
 
 
 def _first_centres(vectors: Floats, count: int) -> Floats:
-    """Return distinct vectors to start from: the one nearest to the mean, then each time the one farthest from all."""
+    """Return distinct vectors to start from: the nearest to the mean, then each time the farthest from all chosen."""
     first = int(np.argmax(vectors @ direction(vectors)))
     chosen, similarity = [first], vectors @ vectors[first]
     while len(chosen) < count:

@@ -55,7 +55,7 @@ def lock_graph_exclusive(tx: Transaction, user_id: UUID) -> str:
 
 
 def give_way(begin: Callable[[], AbstractContextManager[Transaction]], change: Callable[[Transaction], T]) -> T:
-    """Run a change in its own transaction, and run it again if others hold one of the locks that it needs.
+    """Run a change in its own transaction, and run it again if another transaction holds a lock that the change needs.
 
     Only the lock of the graph is waited for in a queue. The change waits briefly for all others, so the others never
     wait for it long enough to be aborted as part of a deadlock.

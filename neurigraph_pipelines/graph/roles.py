@@ -57,5 +57,5 @@ def defined_roles(name: str, summary: str) -> frozenset[Role]:
 
 
 def are_two(some: frozenset[Role], others: frozenset[Role]) -> bool:
-    """Whether what two mentions of one name say of it does not fit one person."""
+    """Return whether two mentions of a name state attributes that no single person has."""
     return bool(some and others) and some.isdisjoint(others)

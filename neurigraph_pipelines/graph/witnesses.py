@@ -40,7 +40,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A record speaks of a node, or of whatever one node has this name."""
+    """A mention: a record speaks of a node, given by id or by a name that only one node has."""
 
     witness: Witness
     node_id: UUID | None = None

@@ -64,7 +64,7 @@ def import_file(
     on_rejected: Reject | None = None,
     date_order: DateOrder | None = None,
 ) -> ImportReport:
-    """Import a file. Importing it again adds only what is new in it.
+    """Import a file. Importing the file again adds only its new messages.
 
     Args:
         context: The inbox of its caller receives the conversations.

@@ -28,7 +28,7 @@ _encoded = json.JSONEncoder(sort_keys=True).encode
 
 @dataclass(frozen=True, slots=True)
 class CheckedMessage:
-    """A message as it may be stored, with whether it was repaired and its redactions by kind."""
+    """A message in the form to store, with a flag for repairs and the redactions by kind."""
 
     message: NewMessage
     repaired: bool

@@ -97,7 +97,7 @@ class NoteIndex:
 
 
 def wanted_parts(link: NoteLink, origin: Parts) -> Parts | None:
-    """Return the parts that a link names: all if it is a path, the last ones otherwise; None if it leaves the vault."""
+    """Return the parts of a link: all of a path, else the last ones; None if the link leaves the vault."""
     steps = [step for step in link.target.split("/") if step not in ("", ".")]
     walks = link.is_relative or steps[:1] == [".."]
     parts = list(origin[:-1]) if walks and not link.target.startswith("/") else []

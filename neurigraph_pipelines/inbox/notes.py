@@ -186,7 +186,7 @@ def _write(
 def _insert(
     tx: Transaction, context: Context, words: _Words, note: NewNote, met: UUID | None, values: dict[str, Any]
 ) -> tuple[UUID, int]:
-    """Insert a note, or the next version of the one that it met, and return its id and version."""
+    """Insert a note, or the next version of an existing note, and return its id and version."""
     inbox, user_id = Inbox(context), context.claims.user_id
     is_version = met is not None and note.on_conflict is OnConflict.VERSION
     source_id = met
@@ -363,7 +363,7 @@ def known_notes(context: Context, external_ids: Sequence[str]) -> dict[str, UUID
 
 
 def _namesake(tx: Transaction, user_id: UUID, node_id: UUID | None, title: str | None) -> dict[str, Any] | None:
-    """Return the newest current note of a title at a node: one that waits, or one that is stored there."""
+    """Return the newest current note of a title at a node, whether it waits or is stored."""
     if node_id is None or title is None:
         return None
     values = {"user_id": user_id, "node_id": node_id, "title": title}

@@ -39,7 +39,7 @@ _COMMIT_LENGTH = 40
 
 
 def pack_name(name: str, commit: str) -> str:
-    """Return the file name of a pack, which says its commit, whatever is redacted."""
+    """Return the file name of a pack, which contains its commit unredacted."""
     return f"{name}@{commit}{SUFFIX}"
 
 

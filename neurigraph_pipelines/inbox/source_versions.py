@@ -1,4 +1,4 @@
-"""Versions of sources: a source that changed where it comes from replaces the one before, once it is stored whole.
+"""Versions of sources: a changed source replaces the version before, once all of the new version is stored.
 
 Versions have one external id, and each is a source of its own. Notes have their own versions (``note_records``).
 """
@@ -104,7 +104,7 @@ def _of_node(schema: sql.Identifier, rows: Iterable[Mapping[str, Any]]) -> Itera
 
 
 def _successor(record: _Record, among: Sequence[_Record]) -> _Record:
-    """Return the memory that says most of what a memory said; if none does, the one at its place.
+    """Return the memory with most of the words of an older memory; if there is none, the memory at its place.
 
     Args:
         among: In the order of their texts.

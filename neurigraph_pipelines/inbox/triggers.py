@@ -38,7 +38,7 @@ _QUERIES = statements("triggers")
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Segments that one run stores; ``large`` if it is a single large one."""
+    """Segments that one run stores; ``large`` marks a single large segment."""
 
     batch_id: UUID
     segments: int

@@ -1,4 +1,4 @@
-"""What is said of an upload: what was assumed or not read of it, and what became of bytes that were there already."""
+"""Notes about an upload: assumptions, unread parts, and the treatment of repeated bytes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class KnownUpload(NamedTuple):
 
 
 def notes_of(reader: str, media: MediaType, found: Extraction) -> list[str]:
-    """Return what people are told of a document: that it is one, where it could be a chat, and what was not read."""
+    """Return the notes about a document: that it is not read as a chat, if it could be one, and its unread parts."""
     could_be_chat = reader not in _OF_THE_WEB and (media.is_text or media.name in _MAY_BE_CHATS)
     notes = ["stored as a document"] if could_be_chat else []
     notes += [f"{name} {value}"[:_LONGEST_NOTE] for name, value in found.facts.items() if name in _ASSUMED]

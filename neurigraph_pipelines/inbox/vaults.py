@@ -81,7 +81,7 @@ def import_vault(
     dry_run: bool = False,
     on_note: Callable[[int, int], None] | None = None,
 ) -> VaultReport:
-    """Import the notes of a folder. Importing it again adds only what is new or has changed.
+    """Import the notes of a folder. Importing the folder again adds only new and changed notes.
 
     Args:
         context: Of the caller whose notes they become; None in a dry run for a user who does not exist yet.

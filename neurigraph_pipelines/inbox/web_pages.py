@@ -35,7 +35,7 @@ def receive_address(
     privacy: Privacy | None = None,
     details: SourceDetails = NO_DETAILS,
 ) -> Received:
-    """Fetch what is at an address and receive its bytes; what has not changed is the same upload.
+    """Fetch the page at an address and receive its bytes; an unchanged page is the same upload.
 
     An address that ends with ``.git``, or is said to be of a repository, is fetched as one: the files of its newest
     commit. That of any other is a page.

@@ -301,7 +301,7 @@ class _SegmentStorage:
         return committed
 
     def _update_graph(self, tx: Transaction, places: Places, inserted: Sequence[Inserted]) -> list[Committed]:
-        """Write what follows from new records, and return all as they were stored."""
+        """Write the graph changes that new records cause, and return all records as stored."""
         new = [one for one in inserted if one.witness is not None]
         left_out = update_graph(
             tx,

@@ -208,7 +208,7 @@ class RecordRows:
         return {"title": self._titles[record_id], **{f"kw_{name}": words for name, words in keywords.items()}}
 
     def said(self, inserted: Inserted) -> list[Said]:
-        """Return which nodes a new record speaks of: the one it is filed at, its speakers, and its entities."""
+        """Return the nodes that a new record speaks of: its own node, its speakers, and its entities."""
         witness = inserted.witness
         if witness is None:
             return []

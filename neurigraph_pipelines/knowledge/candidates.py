@@ -1,4 +1,4 @@
-"""Which known facts a new one is compared with: those of the same slot, then those that say something of the same.
+"""The known facts to compare a new fact with: facts of its slot, then other facts about its subject.
 
 What the owner said without a name is about the owner, and so is most of the rest. Such facts are compared where one
 denies what another says or gives another figure, and where they share rare words.

@@ -82,7 +82,7 @@ def find_links(facts: Sequence[StatedFact], messages: Sequence[Message]) -> list
 
 
 def _said_in(facts: Sequence[StatedFact], messages: Sequence[Message]) -> Iterator[tuple[Message, list[StatedFact]]]:
-    """Yield each message with the facts that it says. Each fact is looked at once, and with the messages that it cites.
+    """Yield each message with the facts that it says. Each fact is examined once, and with the messages that it cites.
 
     Args:
         messages: In order.

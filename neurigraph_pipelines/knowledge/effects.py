@@ -48,7 +48,7 @@ def write_effects(
     judged_by: str,
     before_effects: Callable[[], None] | None = None,
 ) -> list[Decision]:
-    """Write the verdicts of one record, what follows from them, and the actions for what is in doubt.
+    """Write the verdicts of one record, their effects, and actions for the doubtful verdicts.
 
     Args:
         judged_by: The language model.

@@ -27,7 +27,7 @@ MAX_FACT_TAGS = 20
 
 @dataclass(frozen=True, slots=True)
 class FactState:
-    """What people decide about a fact, whatever its words. None leaves a field as it is.
+    """Decisions of people about a fact, besides its words. None leaves a field unchanged.
 
     Attributes:
         pinned: Whether it is to be kept, whatever else happens to it.

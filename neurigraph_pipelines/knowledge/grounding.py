@@ -52,7 +52,7 @@ class Said:
                 self._words.setdefault(word, []).append(message.seq)
 
     def grounds(self, fact: Fact) -> bool:
-        """Return whether somebody said what a fact cites, and it or its neighbours have the figures and names."""
+        """Return whether a person said the cited messages, and they or their neighbours have the figures and names."""
         cited = bisect_left(self._spoken, fact.first_message)
         if cited == len(self._spoken) or self._spoken[cited] > fact.last_message:
             return False

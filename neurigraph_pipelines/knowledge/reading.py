@@ -1,4 +1,4 @@
-"""Reading records for facts: those that wait for it, and those of some days again.
+"""Reading records for facts: waiting records, and again the records of some days.
 
 A commit lets its records wait in a table. A run leases waiting records, reads their transcripts, and writes the facts
 of each in one transaction, which also ends its wait. So a run that is killed leaves no partial facts, and the next one
@@ -132,7 +132,7 @@ def choose_days(
 
 
 def read_again(context: Context, record_ids: Sequence[UUID], on_done: Progress | None = None) -> FactsRead:
-    """Read some records for facts now, whether they wait or not. What is found replaces what was found before."""
+    """Read some records for facts now, whether they wait or not. The new facts replace the earlier ones."""
     done = FactsRead(context.language_model.name)
     for first in range(0, len(record_ids), MAX_READ):
         part = record_ids[first : first + MAX_READ]

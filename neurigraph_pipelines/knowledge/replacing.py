@@ -46,7 +46,7 @@ def supersede_fact(context: Context, fact_id: UUID, by: UUID, guard: Guard = FRE
 
 
 def _write(tx: Transaction, user_id: UUID, earlier_id: UUID, later_id: UUID, approved_by: str) -> None:
-    """Let a later fact supersede an earlier one, whatever was decided of the two before."""
+    """Let a later fact supersede an earlier one, against any earlier decision about the two."""
     pair = {"later_id": later_id, "earlier_id": earlier_id}
     before = read_beliefs(tx, dependants(tx, [earlier_id]))
     take_back(tx, user_id, earlier_id, later_id, approved_by)  # they cannot supersede each other

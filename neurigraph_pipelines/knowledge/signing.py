@@ -48,7 +48,7 @@ def statement_bytes(start: str, end: str, relation: str, observed_by: str, valid
 
 
 def ending_bytes(statement: bytes, ended_by: str, valid_until: datetime) -> bytes:
-    """Return the bytes that the signature of an ending covers: what it ends, who ends it, and as of when."""
+    """Return the bytes that the signature of an ending covers: the link, the author of the ending, and its time."""
     return b"\n".join([b"neurigraph link end 1", statement, ended_by.encode(), _moment(valid_until).encode()])
 
 

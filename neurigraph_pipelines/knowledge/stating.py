@@ -89,7 +89,7 @@ def state_fact(context: Context, new: NewFact) -> StatedFact:
 def change_fact(
     context: Context, fact_id: UUID, words: FactWords, state: FactState, guard: Guard = FREE
 ) -> StatedFact | None:
-    """Change a fact: new words are a next version, which supersedes it once it is stored; the rest applies at once.
+    """Change a fact: new words become a next version, which supersedes the fact once stored; the rest applies at once.
 
     Returns:
         The next version; None if only the state changed.
@@ -118,7 +118,7 @@ def change_fact(
 
 
 def retract(context: Context, fact_id: UUID, guard: Guard = FREE) -> None:
-    """Take a fact back: it is archived, and what it superseded stands again. Idempotent.
+    """Take a fact back: it is archived, and the version that it superseded stands again. Idempotent.
 
     So are the facts that say the same, but for other versions of it and those that the caller may not change.
     """

@@ -1,4 +1,4 @@
-"""Writing the facts of one record: those that a model read, or the one that its note states.
+"""Writing the facts of one record: facts that a model read, or the fact that a note states.
 
 What people decided about a fact stays when its record is read again, and so does a fact that they decided about.
 """
@@ -67,7 +67,7 @@ def stated_by(tx: Transaction, record_id: UUID, message: Message) -> Stated | No
 
 
 def write_stated(tx: Transaction, record_id: UUID, user_id: UUID, stated: Stated) -> None:
-    """Write the fact of a note, unless it is there: it never changes. It follows the newest version of its chain."""
+    """Write the fact of a note, unless it exists: it never changes. It follows the newest version of its chain."""
     of_record = {"record_id": record_id}
     if tx.execute(_QUERIES["known_facts"], of_record).fetchone() is not None:
         return
@@ -117,7 +117,7 @@ def write_read(tx: Transaction, record_id: UUID, user_id: UUID, extractor: str, 
 
 
 def _retract_said_before(tx: Transaction, record_id: UUID) -> None:
-    """Archive what somebody took back after it was said, but before it was read."""
+    """Archive facts that somebody took back after they were said, but before they were read."""
     authored(tx, AUTHOR)
     for row in tx.execute(_READING["retract_said_before"], {"record_id": record_id}).fetchall():
         settle_memories(tx, row["fact_id"])

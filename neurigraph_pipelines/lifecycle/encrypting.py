@@ -33,7 +33,7 @@ class EncryptionReport:
 def encrypt_stored(
     context: Context, objects: EncryptedStore, *, limit: int = 10_000, dry_run: bool = False
 ) -> EncryptionReport:
-    """Write objects that are not encrypted again, encrypted. A repetition continues after whatever ended it.
+    """Rewrite unencrypted objects encrypted. A repeated call continues at the place of the interruption.
 
     Args:
         objects: The object store, which must encrypt what it writes.

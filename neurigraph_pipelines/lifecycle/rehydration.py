@@ -59,7 +59,7 @@ class StuckFile:
 
 
 def open_whole(context: Context, location: FileLocation, wait: float = 0.0) -> tuple[Manifest, VerifiedBytes]:
-    """Return the content of a file. Resets its clocks, and rehydrates it if it is dormant.
+    """Return the content of a file. Resets the file's clocks, and rehydrates a dormant file.
 
     Args:
         wait: Seconds to wait while another worker rehydrates it.

@@ -160,7 +160,7 @@ def move_to_cold_storage(objects: ObjectStore, manifest: Mapping[str, Any]) -> N
 
 
 def _packed(manifest: Mapping[str, Any], content: VerifiedBytes, level: int) -> Iterator[bytes]:
-    """Yield the content as it was stored: in the gzip members that the manifest lists, in one, or as it is."""
+    """Yield the stored bytes: in the gzip members that the manifest lists, in one member, or uncompressed."""
     if not has_working_copy(manifest):
         yield from content.chunks()
         return

@@ -1,3 +1,3 @@
-"""Vocabulary of actions and standards: what somebody has to decide about, how it stands, and who may do what."""
+"""Vocabulary of actions and standards: kinds and states of decisions, and rights."""
 
 from __future__ import annotations

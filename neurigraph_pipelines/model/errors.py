@@ -113,7 +113,7 @@ class ProviderError(NeurigraphError):
 
 
 class AccountError(ProviderError):
-    """A provider refuses the account, whatever is asked: the key is missing or wrong, or there is no credit left."""
+    """A provider refuses every request of the account: the key is missing or wrong, or there is no credit left."""
 
 
 class RefusedError(AccountError):

@@ -10,7 +10,7 @@ from neurigraph_pipelines.views.kinds import ConceptKind
 
 @dataclass(frozen=True, slots=True)
 class OutlineNode:
-    """An existing node, as a model sees it to file something under it.
+    """An existing node as a model sees it, for filing.
 
     Attributes:
         path: Node names from layer 1 down; the user root is the empty path.

@@ -14,7 +14,7 @@ from neurigraph_pipelines.views.kinds import EventKind, ReceivedThrough, Role, S
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message to add to the inbox. While it is not ``complete``, it is still being streamed.
+    """A message to add to the inbox. A message that is not ``complete`` is still being streamed.
 
     ``tool_calls`` are calls within a message; ``event`` is set if the message itself is an event of a tool.
     ``section`` is the part of a document that it is of: its headings, or its page.

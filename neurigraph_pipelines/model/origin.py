@@ -1,4 +1,4 @@
-"""Where text comes from: through which door it arrived, and who speaks in it.
+"""The origin of text: the interface through which it arrived, and the voice of its speaker.
 
 The server decides both, from the credentials of the caller. What a writer states (an author, a role) is a claim.
 """

@@ -1,4 +1,4 @@
-"""Verdicts: what one fact means for another one, and how much weight each of them has."""
+"""Verdicts: the relations of a later fact to an earlier one, and their weights."""
 
 from __future__ import annotations
 

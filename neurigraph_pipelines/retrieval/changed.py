@@ -1,4 +1,4 @@
-"""What answers and searches say of the messages they show: what was updated, or is contradicted, and by what.
+"""Notes of answers and searches about shown messages that a later message updates or contradicts.
 
 Both statements are given with their days. The verdicts come from ``knowledge``; the database shows those of which the
 caller sees both sides.

@@ -124,7 +124,7 @@ def open_file(
     as_stored: bool = False,
     wait: float = 0.0,
 ) -> OpenedFile:
-    """Open a whole file, reset its dormancy clock, and decompress it if it is dormant.
+    """Open a whole file, reset its dormancy clock, and decompress a dormant file.
 
     Every line of a transcript gets the ``author`` under which its message is shown, the ``stated_author``, and the
     ``voice``: who speaks, as the server knows it.

@@ -65,7 +65,7 @@ def pack_after_commit(context: Context, user_ids: Collection[UUID] | None) -> No
 
 
 def _pack(context: Context, user_id: UUID, node_id: UUID) -> bool:
-    """Pack one node; return False if it is gone, or if somebody is writing to it."""
+    """Pack one node; return False if the node is gone, or if another transaction writes to it."""
     try:
         return _pack_free(context, user_id, node_id)
     except errors.LockNotAvailable:

@@ -1,4 +1,4 @@
-"""Sources that restate themselves: what one source says again and again is one statement, however often it is found.
+"""Sources that repeat a statement: repetitions within one source count as one statement.
 
 Two messages say the same only if no number, name or negation differs, and no word but those that insist stands in
 place of another one: "the rent for flat A" and "the rent for flat B" are two statements.

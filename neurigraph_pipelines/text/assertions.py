@@ -1,4 +1,4 @@
-"""What statements of one speaker say that can be at odds: what was never done and what was, and figures of things.
+"""Assertions of one speaker that can conflict: things never done and things done, and figures of things.
 
 English only, and every expression is linear. Which statements are compared is decided in ``knowledge``; what follows
 from two of them, in ``resources.offline``.

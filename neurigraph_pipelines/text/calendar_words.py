@@ -44,7 +44,7 @@ FOREIGN_DATE = re.compile(r"\b[0-3]?\d\.? (?:de )?[^\W\d_]{3,12}\.? (?:de )?(?:1
 
 
 def plain(words: str) -> str:
-    """Return words that a pattern matched whatever their case, in the small letters of the pattern."""
+    """Return words matched without regard to case, in the lower case of the pattern."""
     return " ".join(words.translate(_LETTERS).lower().split())
 
 

@@ -109,14 +109,14 @@ _RARE = re.compile("[ðþÐÞ¢¤-¦¨¬¯±´¶¸¹×÷ƒˆ˜†‡‰Š‹ŒŽ
 
 
 class Encoding(NamedTuple):
-    """An encoding, and what people are told of it if it was assumed."""
+    """An encoding, with a note for people if it was assumed."""
 
     codec: str
     said: str | None = None
 
 
 def declared(name: str | None) -> str | None:
-    """Return the codec that is meant by a declared character set; None for one that is unknown."""
+    """Return the codec of a declared character set; None for an unknown one."""
     try:
         known = codecs.lookup(_ALIASES.get((name or "").strip().lower(), (name or "").strip().lower())).name
     except (LookupError, ValueError):
@@ -168,7 +168,7 @@ def decoded(data: bytes, stated: str | None = None, *, is_cut: bool = False) -> 
 
 
 def _read(data: bytes, codec: str, *, is_cut: bool) -> str | None:
-    """Return a text in an encoding; None if it is not in it."""
+    """Return bytes decoded by an encoding; None if they are not valid in it."""
     try:
         return codecs.getincrementaldecoder(codec)().decode(data, final=not is_cut)
     except (UnicodeDecodeError, LookupError, TypeError):

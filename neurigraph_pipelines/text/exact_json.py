@@ -78,7 +78,7 @@ class KeepingParser:
         return self._decoder.decode(text)
 
     def parse_at(self, text: str, begin: int) -> tuple[Any, int]:
-        """Parse the value that begins at a place, and return it with its end; raises what ``parse`` does."""
+        """Parse the value that begins at a place, and return the value and its end; raises the errors of ``parse``."""
         return self._decoder.raw_decode(text, begin)
 
     def _object(self, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

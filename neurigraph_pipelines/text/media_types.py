@@ -41,7 +41,7 @@ class MediaType:
     compressible: bool = False
 
     def document_type_of(self, stated: DocumentType | None) -> DocumentType:
-        """Return what a file of this type is: what was stated if that is a program, else its format."""
+        """Return the document type of such a file: the stated type, unless it is a format, else the file's format."""
         if stated is not None and stated not in FORMATS_OF_FILES:
             return stated
         if self.file_type == "code":

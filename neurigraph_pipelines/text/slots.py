@@ -1,4 +1,4 @@
-"""Slots of facts in one form: whose they are, what they say, and whether only one value of them can be true at a time.
+"""Slots of facts in one form: their subjects and relations, and whether a slot has one true value at a time.
 
 Whether one fact replaces another is decided in ``knowledge``; offline verdicts are in ``resources.offline``.
 """

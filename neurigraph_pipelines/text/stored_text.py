@@ -31,7 +31,7 @@ def read_text(members: Sequence[bytes]) -> bytes:
 
 
 def decompress(stored: Iterable[bytes]) -> Iterator[bytes]:
-    """Decompress an object of gzip members in pieces of at most ``_PIECE_BYTES``, whatever the compression ratio."""
+    """Decompress an object of gzip members in pieces of at most ``_PIECE_BYTES``, at any compression ratio."""
     member = zlib.decompressobj(_GZIP)
     for chunk in stored:
         more = False  # zlib may buffer output after it has consumed all of the input

@@ -294,5 +294,5 @@ class Installation(WiredModels, WiredStorage):
 
 
 def stop_unused_server(home: Path) -> None:
-    """Stop the embedded server of a home folder if it runs and no process holds a lease on it."""
+    """Stop the embedded server of a home folder, unless a process holds a lease on it."""
     EmbeddedPostgres(home).stop_unused()

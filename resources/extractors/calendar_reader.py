@@ -68,7 +68,7 @@ def _time(entry: Any) -> str:
 
 
 def _value(entry: Any, name: str) -> Any:
-    """Return the first value of a name; None for one that is missing or not readable."""
+    """Return the first value of a name; None if the value is missing or unreadable."""
     return next((one.dt for one in _listed(entry.get(name)) if not isinstance(one, str) and hasattr(one, "dt")), None)
 
 

@@ -84,7 +84,7 @@ class _Row:
         self.is_layout = False
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield the row as one piece; of one that lays out a page, the pieces of its cells."""
+        """Yield the row as one piece, or the pieces of its cells if the table only lays out a page."""
         is_alone = sum(map(bool, self.cells)) == 1
         if is_alone or self.is_layout or any(len(cell) > _MOST_BLOCKS for cell in self.cells):
             for cell in self.cells:
@@ -103,7 +103,7 @@ class _Blocks:
         self._rows: list[_Row] = []
 
     def start(self, element: etree._Element) -> Iterator[Piece]:
-        """Enter an element, which ends the block before it unless it is a part of a line."""
+        """Enter an element; a block element ends the block before it."""
         if element.tag not in _INLINE:
             yield from self.end_block(None)
         self._hidden += element.tag in _UNSEEN

@@ -114,7 +114,7 @@ class Anchors:
         return {name: 1 if count > 0 else -1 for name, count in votes.items() if count}
 
     def _has_meant(self, text: str) -> bool:
-        """Whether every pronoun has a person or a thing before it that it can mean."""
+        """Return whether every pronoun has an earlier person or thing as its possible referent."""
         last = max((match.end() for match in _PRONOUN.finditer(text)), default=0)
         seen = _Seen()
         before, end, reach = "", 0, 0

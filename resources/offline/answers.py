@@ -141,7 +141,7 @@ def _score(candidates: Sequence[Candidate], evidence: Sequence[Evidence]) -> Non
 
 
 def _says_something_else(asked: Asked, best: Sequence[Candidate], language: str) -> bool:
-    """Return whether no sentence says what is asked of whomever, so that only a name is the same. English only."""
+    """Return whether no sentence answers the question for any person, so that only a name matches. English only."""
     if asked.trust is Trust.STRICT or not asked.rest or language != "en":
         return False
     said = best[0].relation + OF_REST * best[0].rest + max(one.relation for one in best)

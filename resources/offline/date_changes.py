@@ -125,7 +125,7 @@ def _drop_outbid(sentence: Sentence, later: Sequence[Sentence]) -> None:
 
 
 def _drop_coarse(sentences: Sequence[Sentence]) -> None:
-    """Drop a month if its sentence, or one right beside it that has dates, names a day in it.
+    """Drop a month if its sentence, or an adjacent sentence with dates, names a day in that month.
 
     So is a year long ago of which anything finer is known: both tell of the same.
     """

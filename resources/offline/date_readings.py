@@ -294,7 +294,7 @@ def _weekday_spoken_of(match: re.Match[str], number: int, scene: Scene) -> date 
 
 
 def _says_today(match: re.Match[str], scene: Scene) -> bool:
-    """Whether a sentence begins with a weekday, or words such as ``it's`` before it begin its sentence or clause."""
+    """Return whether a weekday begins its sentence or clause, alone or after words such as ``it's``."""
     cues, start = scene.words.cues, match.start()
     if cues is None:
         return False

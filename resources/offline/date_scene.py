@@ -1,4 +1,4 @@
-"""What is known about a phrase for a date before it is read: its sentence, and what was said before."""
+"""The context of a date phrase: its sentence, and the text before."""
 
 from __future__ import annotations
 

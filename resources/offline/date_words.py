@@ -361,7 +361,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def part(match: re.Match[str], name: str) -> str:
-    """Return what a group matched, wherever it stands in the pattern; empty if it did not match."""
+    """Return the text that a group matched anywhere in the pattern; empty if the group did not match."""
     for group in (name, f"{name}_2", f"{name}_3"):
         if group in match.re.groupindex and match[group]:
             return str(match[group])

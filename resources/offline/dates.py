@@ -153,7 +153,7 @@ class _Reader:
         return list(dict.fromkeys(day for one in mentions for day in one.dates))[:MAX_DATES]
 
     def _resolve(self, sentence: Sentence, found: Sequence[tuple[str, re.Match[str]]], habit: bool) -> bool:
-        """Read the phrases of a sentence; return whether it speaks of what happens again and again."""
+        """Read the phrases of a sentence; return whether the sentence speaks of recurring events."""
         words, text, cues = sentence.words, sentence.text, sentence.words.cues
         scene = self._scene(sentence, found)
         habit = habit or sum(kind == "weekday" and part(match, "weekday") == match.group() for kind, match in found) > 2

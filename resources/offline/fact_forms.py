@@ -1,4 +1,4 @@
-"""What the words of a fact say: its kind, how it was stated, its place, reason and manner, and its slot.
+"""Fields read from the words of a fact: kind, way of stating, place, reason, manner and slot.
 
 Slots are closed forms of English in the third person, such as ``Ana works at Lumen Press``; every expression is linear.
 ``facts`` chooses which sentences are facts.

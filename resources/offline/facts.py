@@ -108,7 +108,7 @@ def extract(prose: Prose) -> list[Fact]:
 
 
 def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]:
-    """Yield what may be a fact, the weightiest first, without what was corrected later."""
+    """Yield the candidates for facts, the weightiest first, without sentences that were corrected later."""
     corrected = salience.corrected()
     weighed = [
         (_weight(prose, salience, unit), len(unit.sentences), number, unit)
@@ -134,7 +134,7 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
 
 
 def _weight(prose: Prose, salience: Salience, unit: Unit) -> float:
-    """Return the weight of the weightiest sentence of a unit, more if it says what a person has never done."""
+    """Return the highest weight of a unit's sentences, raised if it says that a person has never done something."""
     is_of_person = prose.message(prose.sentences[unit.sentences[0]]).role is Role.USER
     denies = is_of_person and any(map(_DENIES.search, unit.texts))
     return max(map(salience.weight, unit.sentences)) + DENIED * denies
@@ -167,7 +167,7 @@ def _least_weight(unit: Unit, weightiest: Mapping[str, float]) -> float:
 
 
 def _states(unit: Unit) -> bool:
-    """Whether a unit states something, and points to nothing outside of it; English only."""
+    """Return whether a unit is a statement without references to other text; English only."""
     return not any(_ASKS.match(text) or _POINTS.search(text) for text in unit.texts)
 
 

@@ -102,7 +102,7 @@ _NAMED = re.compile(
 
 
 def fit(asked: Asked, text: str, words: Words, people: frozenset[str]) -> float:
-    """Return how well a sentence has what is asked for: 1 if it does, 0 if not, between if something like it.
+    """Return how well a sentence has the asked-for kind of value: 1 if it has it, 0 if not, between for a similar one.
 
     Args:
         people: Lexemes of what may be names of people.

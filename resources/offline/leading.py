@@ -21,7 +21,7 @@ _ASKS = re.compile(
 
 
 def stated_before_asking(text: str) -> str | None:
-    """Return what a sentence states about its speaker before it asks for something; None if it does not do so."""
+    """Return the statement about the speaker that precedes a sentence's request; None if there is none."""
     if not _OWN.match(text):
         return None
     asks = _ASKS.search(text)

@@ -148,7 +148,7 @@ def find_names(prose: Prose) -> Names:
 def _add_mentioned(
     persons: list[Named], runs: Runs, stated: Sequence[str], taken: set[str], own_names: Collection[str]
 ) -> None:
-    """Add the persons of whom the text speaks to ``persons``, and their names to ``taken``."""
+    """Add the persons in the text to ``persons``, and their names to ``taken``."""
     for name in runs.names:
         if name in taken or name in own_names or (" " not in name and _is_first_of(name, persons)):
             continue

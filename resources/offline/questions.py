@@ -94,7 +94,7 @@ _SEVERAL = re.compile(
 
 
 def asks_for_all(question: str) -> bool:
-    """Return whether a question asks for whatever there is: everything, or a summary."""
+    """Return whether a question asks for everything, or for a summary."""
     return _ALL.search(question) is not None
 
 
@@ -279,7 +279,7 @@ def _kinds(words: list[str], language: str) -> Iterator[_Found]:
 
 
 def _asks_in(word: str, place: int, words: list[str], language: str) -> Kind | None:
-    """Return what a word asks for that asks in one language only; OTHER for "what"."""
+    """Return the kind that a question word of one language asks for; OTHER for "what"."""
     if word == "was":  # English and Dutch: the past of "is"
         is_german = language == "de" or (language not in ("en", "nl") and not _GRAMMAR["german"].isdisjoint(words))
         return Kind.OTHER if is_german and place < 2 else None
@@ -301,7 +301,7 @@ def _counts(following: list[str]) -> bool:
 
 
 def _what(rest: list[str], text: str) -> Kind:
-    """Return what "what" asks for, by the rest of the question."""
+    """Return the kind that "what" asks for, by the rest of the question."""
     following = rest[:6]
     if following[:1] == ["time"]:
         return Kind.WHEN

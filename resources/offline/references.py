@@ -117,7 +117,7 @@ class References:
         return _PRONOUN.search(text) is not None
 
     def are_clear(self, text: str, *, asked: bool = False) -> bool:
-        """Whether every pronoun of ``text`` has something before it that it may mean.
+        """Return whether every pronoun of ``text`` has an earlier possible referent.
 
         Args:
             text: One or several sentences.

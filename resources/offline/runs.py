@@ -236,7 +236,7 @@ def _is_heading(sentence: Sentence) -> bool:
 
 @cache
 def _junk(language: str) -> frozenset[str]:
-    """Return words that are no part of a name, whatever their capital."""
+    """Return words that are no part of a name, even with a capital."""
     days = frozenset(f"{day}{end}" for day in (*WEEKDAYS, *MONTHS) for end in ("", "s"))
     if language == "en":
         return english().junk | days

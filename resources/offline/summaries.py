@@ -181,7 +181,7 @@ class _Choice:
         return len(self._told[unit].split())
 
     def _gain(self, number: int) -> float:
-        """Return what a unit adds for its length."""
+        """Return the gain of a unit relative to its length."""
         unit, sentences = self._units[number], self._prose.sentences
         stems = {word.stem for n in unit.sentences for word in sentences[n].content}
         new = len(stems - self._covered) / max(1, len(stems))

@@ -87,7 +87,7 @@ class Teller:
         return f'{self._speaker(message)}: "{_inside(_ended(self._joined(texts)))}"'
 
     def relate(self, relation: StatedRelation) -> str:
-        """Return a relation as one sentence; empty if it is not known whose it is."""
+        """Return a relation as one sentence; empty if its person is unknown."""
         speakers = self._names.speakers
         owner = self._names.owner or (next(iter(speakers)) if len(speakers) == 1 else "")
         whose = relation.whose or speakers.get(owner)

@@ -29,7 +29,7 @@ class Themes:
                 self._by_stem.setdefault(stems[0], []).append(frozenset(stems))
 
     def are_in(self, unit: Unit) -> bool:
-        """Return whether a unit, or the question that it answers, names what it is about."""
+        """Return whether a unit, or the question that it answers, names the unit's topic."""
         sentences = self._prose.sentences
         opening = unit.sentences[: OPENING if sentences[unit.sentences[0]].language == "en" else 1]
         numbers = opening if unit.before is None else (*opening, unit.before)

@@ -133,7 +133,7 @@ class _Finder:
         return found
 
     def _joined(self, numbers: Sequence[int], place: int) -> Unit | None:
-        """Return the sentence, with those before it that it refers to; None if it stays unclear."""
+        """Return the sentence with the earlier sentences that it refers to; None if it stays unclear."""
         texts: list[str] = []
         for start in range(place, max(-1, place - min(1 + MAX_BEFORE, self._most)), -1):
             number = numbers[start]
@@ -168,7 +168,7 @@ class _Finder:
         return None
 
     def _extended(self, unit: Unit, following: Sequence[int]) -> list[Unit]:
-        """Return a unit, and the longer ones that go on with what follows it."""
+        """Return a unit, and longer units that add the sentences after it."""
         found = [unit]
         for number in following:
             if len(unit.sentences) >= self._most or is_question(self._prose.sentences[number].text):
@@ -185,7 +185,7 @@ class _Finder:
 
 
 def _units_elsewhere(prose: Prose, numbers: Sequence[int], before: Sequence[int]) -> list[Unit]:
-    """Return the units of a message in another language: what does not lean, or answers, and what follows it."""
+    """Return the units of a message in another language: independent sentences or answers, with their continuations."""
     found: list[Unit] = []
     asked = next((n for n in before[:-3:-1] if is_question(prose.sentences[n].text)), None)
     is_short = asked is not None and 3 <= len(prose.sentences[asked].words) <= MAX_QUESTION

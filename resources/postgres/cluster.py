@@ -63,7 +63,7 @@ def _make_private(folder: Path, account: Account) -> None:
 
 
 def make_cluster(folder: Path, account: Account) -> str:
-    """Make the data folder unless it exists: build it in a temporary folder and move it into place.
+    """Make the data folder unless it exists: build in a temporary folder and move the result into place.
 
     Returns:
         The password of ``SUPERUSER``.

@@ -266,7 +266,7 @@ class EmbeddedPostgres:
             os.close(descriptor)
 
     def _ensure_running(self, account: Account, password: str) -> int:
-        """Start the server unless it runs; return its port once it accepts connections."""
+        """Start the server unless it runs; return the port once the server accepts connections."""
         deadline = time.monotonic() + _START_SECONDS
         reason = "it is starting or stopping"
         while True:

@@ -213,7 +213,7 @@ def _copied(installed: Path) -> Path:
 
 
 def make_system_folder(folder: Path) -> None:
-    """Make a folder of root that other accounts may pass through, whatever the umask."""
+    """Make a folder of root that other accounts may pass through, under any umask."""
     folder.mkdir(exist_ok=True)
     folder.chmod(0o755)
 

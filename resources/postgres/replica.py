@@ -101,7 +101,7 @@ class ReplicaReads(DelegatingDatabase):
         parameters: Mapping[str, object],
         then: Callable[[list[dict[str, Any]]], object] | None = None,
     ) -> bool:
-        """Run a statement on the primary: what runs later notes what was read."""
+        """Run a background statement, such as the log of a read, on the primary."""
         return self._primary.later(claims, statement, parameters, then)
 
     def wait_for_background(self) -> None:

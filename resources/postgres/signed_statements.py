@@ -67,7 +67,7 @@ def _send(server: PGconn, known: set[str], statement: sql.SQL | sql.Composed, si
 
 
 def _results(server: PGconn) -> list[PGresult]:
-    """Wait for the results of what was sent, if anything was."""
+    """Wait for the results of the sent statements, if any."""
     readable = select.poll()
     readable.register(server.socket, select.POLLIN)
     results: list[PGresult] = []

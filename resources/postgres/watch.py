@@ -1,4 +1,4 @@
-"""Starts the embedded server again when it dies, for a process that needs it all the time."""
+"""Restarts the embedded server when it dies, for a process that always needs the server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POLL_SECONDS = 0.2
 
 @contextmanager
 def kept_running(home: Path, report: Callable[[str], None]) -> Iterator[None]:
-    """Start the server of a home folder again whenever it is gone, with growing pauses if it does not stay.
+    """Restart the server of a home folder when it dies, with growing pauses if it dies again soon.
 
     Args:
         home: The home folder; the caller holds a lease on its server.

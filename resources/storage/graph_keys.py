@@ -39,7 +39,7 @@ class MasterKey:
 
     @property
     def name(self) -> bytes:
-        """Eight bytes that say which key it is, and nothing about it."""
+        """Eight bytes that identify a key without revealing it."""
         return sha256(b"neurigraph master key name\0" + self.key).digest()[:_NAME_BYTES]
 
 

@@ -38,7 +38,7 @@ def parts_of_key(key: str) -> list[str]:
 
 
 def shown(key: str) -> str:
-    """Return the last part of a key for a message: it has an id, and the parts before it name people and topics."""
+    """Return the last part of an object key, an id, for a message: earlier parts name people and topics."""
     return repr(key.rpartition("/")[2][:MAX_PART_BYTES])
 
 

@@ -42,7 +42,7 @@ class LocalObjectStore:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Store the folder's path; ``put`` creates it with mode 0700 when it is absent."""
+        """Store the folder's path; ``put`` creates the folder with mode 0700 when absent."""
         self._folder = folder.absolute()
         self._swept = False
         self._durable: set[tuple[int, int]] = set()
@@ -273,7 +273,7 @@ def _identity(folder: int) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def _partial_file(partial: int) -> Iterator[tuple[BinaryIO, str]]:
-    """Create a locked file and yield it with its name; it is removed unless it was renamed."""
+    """Create a locked file and yield it with its name; the file is removed at the end unless it was renamed."""
     while True:
         temporary = secrets.token_hex(16)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=partial)

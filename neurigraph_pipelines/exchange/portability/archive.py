@@ -101,7 +101,7 @@ def zip_writer(stream: IO[bytes]) -> Iterator[ArchiveWriter]:
 
 @contextmanager
 def new_archive(target: Path) -> Iterator[ArchiveWriter]:
-    """Write an export beside ``target``, and rename it to ``target`` once it is complete. An error leaves no files.
+    """Write an export beside ``target``, and rename the complete file to ``target``. An error leaves no files.
 
     Args:
         target: A name ending in ``.zip`` creates a zip file, any other a folder. Only the current user can read it.

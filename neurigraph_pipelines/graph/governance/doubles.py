@@ -49,7 +49,7 @@ class Double:
 
 
 def likely_doubles(people: Sequence[Person]) -> list[Double]:
-    """Return the pairs of nodes that may be one person each, the one with fewer records or the shorter name first."""
+    """Return pairs of nodes that may be the same person; the one with fewer records or the shorter name comes first."""
     found: dict[frozenset[UUID], Double] = {}
     for one in (*_of_one_spelling(people), *_of_first_names(people)):
         found.setdefault(frozenset((one.node_id, one.into_id)), one)

@@ -33,7 +33,7 @@ BY_FILE = ImportNote("conversations without a time of their own, dated by the fi
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Stands for the id of a conversation whose file has none: it gets one of its first words.
+    """Stands for the missing id of a conversation, which is then derived from its first words.
 
     Names of files, titles and people do not count, because they change; ``known_openings`` compares the rest.
 

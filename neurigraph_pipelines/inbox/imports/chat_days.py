@@ -1,4 +1,4 @@
-"""Chats without an end, split into days: what the chats of messengers share.
+"""Chats without an end, split into days, as messengers have them.
 
 The modules of the formats read the messages. ``assemble`` builds the conversation of a day.
 """

@@ -105,7 +105,7 @@ def _messages(nodes: dict[str, dict[str, Any]], branch: list[str], where: str) -
 def _event(
     message: dict[str, Any], content: dict[str, Any], text: str, role: Role, asked: str, external_id: str
 ) -> ToolEvent | None:
-    """Return the event of a tool that a message is: what the assistant sends to one, and what a tool answers.
+    """Return a message as the event of a tool: the call of the assistant, or the tool's result.
 
     The export names no uses: the id of the message that asked joins them.
     """

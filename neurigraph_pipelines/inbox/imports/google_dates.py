@@ -32,7 +32,7 @@ class Dates:
         self._failed = 0
 
     def read(self, written: str) -> datetime | None:
-        """Return a time such as ``lundi 20 mai 2024 à 12:00:00 UTC``; None for one of no known language."""
+        """Return a time such as ``lundi 20 mai 2024 à 12:00:00 UTC``; None for a time in an unknown language."""
         time = _time(written)
         if time is not None or len(written) > LONGEST_DATE or self._failed >= _MOST_FAILED:
             return time

@@ -141,7 +141,7 @@ def _known(sentence: str, people: frozenset[str]) -> str | None:
 
 
 def writer_of(sentence: str) -> tuple[str, datetime | None]:
-    """Return whom a sentence above a quotation names, and the time in it if it is stated."""
+    """Return the author that a sentence above a quotation names, and the time if the sentence states one."""
     address = _ADDRESS.search(sentence)
     before = sentence[: address.start()] if address else sentence
     patterns = (_QUOTED_NAME, _LAST_NAME) if address else (_NAME_THEN_VERB, _VERB_THEN_NAME)

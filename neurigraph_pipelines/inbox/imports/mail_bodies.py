@@ -210,7 +210,7 @@ class _Words(HTMLParser):
             self._rows[-1].append(len(self.lines) - 1)
 
     def _end_row(self) -> None:
-        """Put the cells of a row on one line, unless one of them has several lines."""
+        """Put the cells of a row on one line, unless a cell has several lines."""
         if not 0 < len(self._rows) <= _DEEPEST_TABLE:
             return
         starts, self._rows[-1] = self._rows[-1], []

@@ -31,7 +31,7 @@ IN_SPAM, IN_TRASH, NOTICES = (
 
 
 def why_left_out(head: Message) -> str | None:
-    """Return why a mail is left out unless everything is asked for; None for one that is kept."""
+    """Return the reason to leave out a mail, unless everything is asked for; None if the mail is kept."""
     try:
         labels = {" ".join(one.split()).strip('" ').casefold() for one in header(head, "X-Gmail-Labels").split(",")}
         if labels & _SPAM or header(head, "X-Spam-Flag").strip().upper() == "YES":

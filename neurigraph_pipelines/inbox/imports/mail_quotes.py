@@ -1,4 +1,4 @@
-"""Whose words a mail has: the sender's own, those it quotes, and those it forwards.
+"""The authors of a mail's words: the sender, and the authors of quoted and forwarded mails.
 
 Words that are only quoted below an answer are left out. A quotation that is answered line by line stays, as quotation,
 because the answers mean nothing without it. Forwarded words are of the one who wrote them.
@@ -293,7 +293,7 @@ def _with_marks(lines: Sequence[str], answer: re.Pattern[str]) -> list[str]:
 
 
 def _own(lines: Sequence[str], letter: Letter) -> str:
-    """Return words without the quotations that nothing follows; one that is answered stays, and one that is all.
+    """Return words without trailing quotations; a quotation with an answer stays, and a quotation without other words.
 
     Quotations in forwarded words stay, and so do those that the sender of a mail that answers none introduces.
     """

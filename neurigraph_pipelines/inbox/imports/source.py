@@ -71,7 +71,7 @@ class _Counted(io.RawIOBase):
 
 
 class _Transcoded(io.RawIOBase):
-    """A raw stream of UTF-8 of an inner one in UTF-16, which ends lines as the inner one does."""
+    """A raw stream of UTF-8 over an inner stream of UTF-16, with the line ends of the inner stream."""
 
     def __init__(self, inner: io.BufferedReader) -> None:
         super().__init__()

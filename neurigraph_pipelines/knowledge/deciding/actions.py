@@ -72,7 +72,7 @@ def get_action(database: Database, claims: Claims, action_id: UUID) -> Action:
 
 
 def vote(context: Context, action_id: UUID, *, approves: bool) -> Action:
-    """Vote on an action, and carry it out if that approves it. The same vote again changes nothing.
+    """Vote on an action, and carry the action out if the vote approves it. A repeated vote changes nothing.
 
     Raises:
         ForbiddenError: The caller asked for it itself, or is a model that uses its user's key.

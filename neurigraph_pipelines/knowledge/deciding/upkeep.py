@@ -1,4 +1,4 @@
-"""The upkeep of the queue: what expired, what was approved and not carried out, and what has waited too long."""
+"""The upkeep of the queue of actions: expired ones, approved ones not carried out, and overdue ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def has_work(context: Context) -> bool:
 
 
 def keep(context: Context) -> Kept:
-    """End what expired, with the text that waited for it, and carry out what was approved when its process died."""
+    """End expired actions with the texts that waited for them, and carry out approved ones whose process died."""
     from neurigraph_pipelines.knowledge.deciding.execution import carry_out  # slow: not needed to load definitions
 
     with context.database.owner() as tx:

@@ -24,7 +24,7 @@ _QUERIES = statements("erasure")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An object to remove. Without a size, no row refers to it and it may not exist."""
+    """An object to remove. An object without a size has no row and may not exist."""
 
     key: str
     sha256: bytes | None = None

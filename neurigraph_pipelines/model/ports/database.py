@@ -99,7 +99,7 @@ class Database(Protocol):
         ...
 
     def renew_connections(self) -> None:
-        """Replace the connections of ``pipeline`` and ``owner``, each when it is free: they cache what they met."""
+        """Replace the connections of ``pipeline`` and ``owner``, each when it is free: they cache plans and types."""
         ...
 
 

@@ -94,7 +94,7 @@ class KeptFacts(Protocol):
         ...
 
     def keep(self, digest: bytes, facts: Sequence[Fact], words: int, tokens: int) -> list[Fact]:
-        """Keep what a window states, and return it without what is not grounded or beyond the bounds.
+        """Keep the facts that a window states, and return them without ungrounded and surplus ones.
 
         Args:
             digest: As for ``find``.

@@ -1,4 +1,4 @@
-"""Follow-up questions: a question of a chat with what it leaves unsaid, from the turns before it.
+"""Follow-up questions: a question of a chat, completed from the turns before it.
 
 "And when was that?" says nothing of what it asks about. The words of the question before are carried over, and names
 take the place of pronouns. A question that stands alone is left as it is, so that it finds what it finds without a
@@ -69,7 +69,7 @@ class _Word:
 
 
 def standing_alone(turns: Sequence[Turn], lexer: Lexer) -> str:
-    """Return the last question of a chat with what it leaves unsaid; unchanged if it stands alone.
+    """Return the last question of a chat, completed from earlier turns; unchanged if it stands alone.
 
     Args:
         turns: The chat so far; the last is the question.

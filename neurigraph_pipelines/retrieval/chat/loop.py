@@ -79,7 +79,7 @@ class Asked:
     tone: str | None = None
 
     def standing_alone(self, language: str) -> str:
-        """Return the question with what it leaves unsaid; unchanged if it stands alone."""
+        """Return the question completed from earlier turns; unchanged if it stands alone."""
         last = self.turns[-1].content
         question = enriched("follow-up", lambda: standing_alone(self.turns, lexer_of(language)), lambda: last)
         return question if len(question) <= MAX_QUERY_CHARACTERS else last

@@ -1,4 +1,4 @@
-"""A chat as a conversation of its user: the question when it is asked, the answer when it is complete.
+"""Stores a chat as a conversation of its user: the question when asked, and the complete answer.
 
 What tools returned is not kept: only which messages they named. The answer is an assistant's, with an assistant's
 authority, and the owner's chats are private, since an answer may rest on what only the owner sees.

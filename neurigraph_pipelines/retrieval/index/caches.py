@@ -35,7 +35,7 @@ Value = TypeVar("Value")
 
 
 class Entry(NamedTuple, Generic[Value]):
-    """A cached value, the version it belongs to, its size and the monotonic time at which it expires."""
+    """A cached value, with its version, its size and the monotonic time of its expiry."""
 
     value: Value
     version: Hashable
@@ -86,7 +86,7 @@ class Cache(Generic[Value]):
             return found
 
     def peek(self, key: Hashable) -> Value | None:
-        """Return the value of ``key`` in whichever version it is, unless it has expired."""
+        """Return the value of ``key`` in any version, unless it has expired."""
         with self._lock:
             entry = self._entries.get(key)
             return entry.value if entry is not None and entry.expires_at > time.monotonic() else None

@@ -1,4 +1,4 @@
-"""What a process has in memory of one node: a metadata layer, and a small one of what changed since that was read.
+"""The cached layers of one node: a metadata layer, and a small one of the later changes.
 
 So a question after a write reads and copies what is new, and not what is there. ``query.load`` reads both.
 """

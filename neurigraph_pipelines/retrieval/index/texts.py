@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class RecordTexts(NamedTuple):
-    """What a record says and where it comes from, as the database sends it; ``origin`` is JSON."""
+    """The texts and the origin of a record, as the database sends them; ``origin`` is JSON."""
 
     title: str
     summary: str

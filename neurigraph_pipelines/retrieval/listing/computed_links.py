@@ -78,7 +78,7 @@ def computed_links(context: Context, fact_id: UUID, relation: str | None = None)
 
 
 def _said_once(asked: _Row, rows: Sequence[_Row]) -> list[_Row]:
-    """Return the first of those that say the same, without those that say what the asked one says."""
+    """Return the first of the facts that say the same, without facts that say the same as the asked fact."""
     first: dict[int | None, _Row] = {}
     for row in rows:
         first.setdefault(statement_key(row["statement"]), row)

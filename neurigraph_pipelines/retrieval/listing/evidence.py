@@ -103,7 +103,7 @@ def page_of_aliases(
     limit: int = 50,
     cursor: str | None = None,
 ) -> Page[ListedAlias]:
-    """Return a page of other names and ids: those of a node, or those of any node that have a value.
+    """Return a page of other names and ids, of one node or with one value.
 
     Raises:
         NotFoundError: There is no such node, or the caller may not see it.

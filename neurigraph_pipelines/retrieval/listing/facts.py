@@ -1,4 +1,4 @@
-"""Facts as a caller sees them: page by page, newest first, or one with where it was said and what changed."""
+"""Facts as a caller sees them: pages of facts, newest first, or one fact with its places and changes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def list_facts(
 
 
 def fact(database: Database, claims: Claims, fact_id: UUID) -> FactWithEvidence:
-    """Return a fact with where it, and what says the same, was said: at most 100 places.
+    """Return a fact with the places, at most 100, that state it or say the same.
 
     Raises:
         NotFoundError: There is no such fact, or the caller does not see it; also in the function below.

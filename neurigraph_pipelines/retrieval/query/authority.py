@@ -48,7 +48,7 @@ _OWNERS = np.array([voice is Voice.OWNER for voice in VOICES])
 
 
 def are_in_person(voice: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Return a mask of the passages that people said in a conversation, whatever role a document or persona states."""
+    """Return a mask of the passages that people said in a conversation; roles that documents state count nothing."""
     spoken: NDArray[np.bool_] = _IN_PERSON[voice]
     return spoken
 

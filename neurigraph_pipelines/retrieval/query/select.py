@@ -81,7 +81,7 @@ def select_nodes(gathered: Gathered) -> list[Anchor]:
 
 
 def _costs(shells: Shells, bound: int) -> NDArray[Any]:
-    """Return what searching each node counts for, in passages; what one source floods counts for a fair share.
+    """Return the cost of searching each node, in passages; the passages of a flooding source count a fair share.
 
     Half of the nodes would have to be flooded to change the median. Small graphs have no outsized nodes.
     """

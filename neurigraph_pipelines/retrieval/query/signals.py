@@ -202,7 +202,7 @@ def scaled(found: NDArray[Any], counted: NDArray[Any] | None, full: NDArray[Any]
 
 
 def lowest_of_best(score: NDArray[Any], count: int) -> float:
-    """Return the lowest of the ``count`` highest scores; it is above -inf, the score of what is left out."""
+    """Return the lowest of the ``count`` highest scores; it is above -inf, the score of excluded passages."""
     if count == 0:
         return np.inf
     lowest = np.partition(score, -count)[-count] if count < len(score) else -np.inf

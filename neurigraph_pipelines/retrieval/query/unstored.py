@@ -203,7 +203,7 @@ def _part(
 
 
 def _counts(usual: str, language: str, author: str | None, text: str) -> tuple[list[str], list[int], int]:
-    """Return the lexemes of a part, in another language also those of the usual one: questions may have those."""
+    """Return the lexemes of a part; in another language also by the usual language's rules, as in questions."""
     lexemes, frequencies, total = lexer_of(language).count_passage(author, text)
     if language != usual:
         others = dict(zip(*lexer_of(usual).count_passage(author, text)[:2], strict=True))

@@ -29,7 +29,7 @@ class WokenSensors(SensorDaemon):
         return cls(settings=instance.get_sensor_settings())
 
     def core_loop(self, workspace_process_context: IWorkspaceProcessContext[Any], shutdown_event: Event) -> Marks:
-        """Tick the sensors until the daemon stops; Dagster's loop waits by the ``wait`` of what it is given."""
+        """Tick the sensors until the daemon stops; Dagster's loop waits by the ``wait`` of its event argument."""
         with Pause(shutdown_event) as pause:
             yield from super().core_loop(workspace_process_context, pause)
 

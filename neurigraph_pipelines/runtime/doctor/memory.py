@@ -126,7 +126,7 @@ def _missing_keys(settings: ModelSettings) -> list[str]:
 
 
 def backlog(installation: Installation) -> Iterator[Finding]:
-    """Look at reading, writing and storing, at what waits, and at what failed for good."""
+    """Check reading, writing and storing, waiting segments, and final failures."""
     found = readiness.check(installation.context)
     idle = running_stack(installation.home) is None and not found.queue_age_seconds
     for fault in found.faults:

@@ -158,7 +158,7 @@ class Supervisor:
                         chore()
 
     def _revive(self, child: _Child, now: float) -> None:
-        """Note the death of a child, and start it again when its pause is over and what it needs answers."""
+        """Note the death of a child, and restart it once its pause is over and its dependencies answer."""
         if child.restart_at is None:
             child.restart_at = now + self._note_death(child, now)
         if now < child.restart_at or not all(self._children[name].part.answers() for name in child.part.needs):
@@ -202,7 +202,7 @@ class Supervisor:
 
 
 def _ended(child: _Child) -> str:
-    """Describe the death of a child, with the end of what it logged in its last life."""
+    """Describe the death of a child, with the last lines of its log."""
     with contextlib.suppress(OSError), child.log.open("rb") as log:
         log.seek(child.log_start if child.log.stat().st_size >= child.log_start else 0)
         tail = log.read().decode(errors="replace").splitlines()[-15:]

@@ -83,7 +83,7 @@ class BackupFolder:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Make the folder if needed, lock it, and remove what a killed process left.
+        """Make the folder if needed, lock it, and remove leftovers of a killed process.
 
         Raises:
             ConflictError: Another process writes to it, or the folder holds something else.

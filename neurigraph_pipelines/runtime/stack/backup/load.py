@@ -128,7 +128,7 @@ def _put(
     replace: bool,
     listener: Listener,
 ) -> bool:
-    """Write an object unless it is there, and return whether it was written."""
+    """Write an object unless it exists, and return whether it was written."""
     try:
         if Hashed(objects.get(key)).read() == content.sha256:
             listener.on_bytes(content.size_bytes)
