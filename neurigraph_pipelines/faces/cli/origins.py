@@ -46,6 +46,6 @@ def restated(fact: Fact) -> str:
     return f", said {fact.said_count} times, last on {fact.last_said_at:%Y-%m-%d}"
 
 
-def expiry(tier: str, expires_at: datetime | None) -> str:
+def expiry(tier: str, expires_at: datetime | str | None) -> str:
     """Return when a memory is archived unless it is read before, to go after other words; empty for good."""
-    return f", {tier}: archived after {expires_at:%Y-%m-%dT%H:%M}" if expires_at else ""
+    return f", {tier}: archived after {str(expires_at).replace(' ', 'T')[:16]}" if expires_at else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -94,7 +93,7 @@ def demo(as_json: Json = False) -> None:
         output.show(lambda: views.tree(root))
 
     def show_reply(question: str, reply: Reply) -> None:
-        shown["answers"].append({"question": question, **asdict(reply)})
+        shown["answers"].append({"question": question, **reply.model_dump(mode="json")})
         output.show(lambda: views.lines("", f"» {question}", ""))
         output.show(lambda: views.reply(reply, demonstration.USER))
 
