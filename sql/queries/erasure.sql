@@ -43,16 +43,16 @@ WHERE e.erasure_id = %(erasure_id)s AND NOT e.kept ? 'keys';
 -- The erasure that ended a key: of the user whom the key names, or one that still runs, as of an organization.
 SELECT e.rows_erased_at IS NULL AS is_running
 FROM neurigraph.erasures AS e
-WHERE (e.user_id = %(user_id)s OR e.finished_at IS NULL) AND e.subject_kind = 'user'
+WHERE (e.user_id = %(user_id)s OR e.finished_at IS NULL) AND e.subject_kind = 'user' AND e.requested_through <> 'move'
     AND e.kept -> 'keys' @> jsonb_build_array(%(key_hash)s::text)
 ORDER BY e.w_coordinate DESC
 LIMIT 1;
 
 -- name: erasure_of_user
--- The erasure of a user that runs, or after which the user does not exist.
+-- The erasure of a user that runs, or after which the user does not exist. A user who moved is in another database.
 SELECT e.rows_erased_at IS NULL AS is_running
 FROM neurigraph.erasures AS e
-WHERE e.user_id = %(user_id)s AND e.subject_kind = 'user'
+WHERE e.user_id = %(user_id)s AND e.subject_kind = 'user' AND e.requested_through <> 'move'
     AND (e.rows_erased_at IS NULL OR NOT EXISTS (SELECT FROM neurigraph.users AS u WHERE u.user_id = e.user_id))
 ORDER BY e.w_coordinate DESC
 LIMIT 1;

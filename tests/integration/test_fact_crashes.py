@@ -69,6 +69,7 @@ class LookingModel(FormsModel):
     """Looks at the leases while it reads and compares."""
 
     def __init__(self, here: Installation) -> None:
+        super().__init__()
         self._here = here
         self.bounds: dict[str, float] = {}
 
