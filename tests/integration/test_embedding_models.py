@@ -90,7 +90,7 @@ def test_canary_run_in_dagster_and_on_the_command_line(
     plotted: dict[str, float] = {}
 
     def check(**config: str) -> dg.AssetCheckEvaluation:
-        chosen = {"ops": {"embedding_models_canary_answers_as_well": {"config": config}}}
+        chosen = {"ops": {"embedding_models_candidate_model_answers_canaries_as_well": {"config": config}}}
         with dg.DagsterInstance.ephemeral() as instance:
             result = job.execute_in_process(run_config=chosen, instance=instance)
             for seen in instance.fetch_observations(dg.AssetKey("embedding_models"), limit=5).records:

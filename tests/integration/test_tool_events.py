@@ -201,5 +201,6 @@ def test_open_use_waits_for_its_result(here: Installation, bob: tuple[User, Clai
         source_id, _ = inbox.open_source(tx, user.user_id, SourceKind.CONVERSATION)
         inbox.append(tx, SourceKind.CONVERSATION, source_id, [use, *([result] if answered else [])])
     with here.database.pipeline() as tx:
-        tail = tx.execute(statements("segmentation")["tail"], {"source_id": source_id, "triggered_through": 0}).fetchall()
+        values = {"source_id": source_id, "triggered_through": 0}
+        tail = tx.execute(statements("segmentation")["tail"], values).fetchall()
     assert [(row["role"], row["calls"]) for row in tail] == [("assistant", True), ("tool", False)][: len(tail)]

@@ -147,12 +147,12 @@ def remove(
         preview = subscriptions.preview_removal(peering, name)
         what = f"{counted(len(preview.nodes), 'node')} and {counted(preview.records, 'record')}"
         if dry_run:
-            output.result(asdict(preview), lambda: _lines(f"Removing {peer} would forget {what}."))
+            output.result(preview, lambda: _lines(f"Removing {peer} would forget {what}."))
             return
         if not yes and not _is_confirmed(f"Forget {what}?"):
             raise InvalidInputError("nothing was removed: confirm with --yes")
         receipt = subscriptions.remove(peering, name, _THROUGH)
-    output.result(asdict(receipt), lambda: _lines(f"Removed {peer}: {what} are forgotten."))
+    output.result(receipt, lambda: _lines(f"Removed {peer}: {what} are forgotten."))
 
 
 def _is_confirmed(question: str) -> bool:
