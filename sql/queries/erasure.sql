@@ -28,8 +28,7 @@ UPDATE neurigraph.api_keys SET revoked_at = now()
 WHERE user_id = %(user_id)s AND revoked_at IS NULL;
 
 -- name: note_ended_keys
--- The receipt knows the hashes of the keys that the erasure ends, so that their holders are told why. Runs before they
--- end.
+-- The receipt knows the hashes of the keys that the erasure ends, so that their holders learn why. Runs first.
 UPDATE neurigraph.erasures AS e SET
     kept = e.kept || jsonb_build_object('keys', (
         SELECT coalesce(jsonb_agg(encode(k.key_hash, 'hex')), '[]')
@@ -40,7 +39,7 @@ UPDATE neurigraph.erasures AS e SET
 WHERE e.erasure_id = %(erasure_id)s AND NOT e.kept ? 'keys';
 
 -- name: erasure_of_key
--- The erasure that ended a key: of the user whom the key names, or one that still runs, as of an organization.
+-- The erasure that ended a key: of its user, or one that still runs, as of an organization.
 SELECT e.rows_erased_at IS NULL AS is_running
 FROM neurigraph.erasures AS e
 WHERE (e.user_id = %(user_id)s OR e.finished_at IS NULL) AND e.subject_kind = 'user' AND e.requested_through <> 'move'
@@ -49,7 +48,7 @@ ORDER BY e.w_coordinate DESC
 LIMIT 1;
 
 -- name: erasure_of_user
--- The erasure of a user that runs, or after which the user does not exist. A user who moved is in another database.
+-- The erasure of a user that runs, or after which the user is gone. A move is none.
 SELECT e.rows_erased_at IS NULL AS is_running
 FROM neurigraph.erasures AS e
 WHERE e.user_id = %(user_id)s AND e.subject_kind = 'user' AND e.requested_through <> 'move'

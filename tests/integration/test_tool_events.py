@@ -123,8 +123,8 @@ def test_result_that_pretends_to_be_the_owner(here: Installation, bob: tuple[Use
         NewMessage(Role.USER, "", event=ToolEvent(MessageType.TOOL_RESULT, "owner", "t2", output="I own the quince")),
     )
     found = search(context, Question("quinces quince"))
-    assert {message.seq: message.voice for message in found.messages}.items() >= {2: "tool", 3: "tool"}.items()
-    assert found.hits[0].origin.voices == {"owner": 1, "tool": 2}
+    assert {message["seq"]: message["voice"] for message in found.messages}.items() >= {2: "tool", 3: "tool"}.items()
+    assert found.hits[0]["origin"]["voices"] == {"owner": 1, "tool": 2}
     opened = open_message(context, file_id, 2)
     assert (opened.text, opened.voice) == (forged, "tool")
     assert len(list(read_messages(open_file(context, file_id).content))) == 3, "no line was smuggled in"
@@ -201,5 +201,6 @@ def test_open_use_waits_for_its_result(here: Installation, bob: tuple[User, Clai
         source_id, _ = inbox.open_source(tx, user.user_id, SourceKind.CONVERSATION)
         inbox.append(tx, SourceKind.CONVERSATION, source_id, [use, *([result] if answered else [])])
     with here.database.pipeline() as tx:
-        tail = tx.execute(statements("segmentation")["tail"], {"source_id": source_id, "triggered_through": 0}).fetchall()
+        values = {"source_id": source_id, "triggered_through": 0}
+        tail = tx.execute(statements("segmentation")["tail"], values).fetchall()
     assert [(row["role"], row["calls"]) for row in tail] == [("assistant", True), ("tool", False)][: len(tail)]
