@@ -28,8 +28,7 @@ UPDATE neurigraph.api_keys SET revoked_at = now()
 WHERE user_id = %(user_id)s AND revoked_at IS NULL;
 
 -- name: note_ended_keys
--- The receipt knows the hashes of the keys that the erasure ends, so that their holders are told why. Runs before they
--- end.
+-- The receipt knows the hashes of the keys that the erasure ends, so that their holders learn why. Runs first.
 UPDATE neurigraph.erasures AS e SET
     kept = e.kept || jsonb_build_object('keys', (
         SELECT coalesce(jsonb_agg(encode(k.key_hash, 'hex')), '[]')
