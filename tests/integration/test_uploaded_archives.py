@@ -107,3 +107,12 @@ def test_forgotten_notes_of_a_zip_can_be_sent_again(installation: Installation, 
     again = installation.uploads.receive(bob, "isles.zip", [content])
     assert (again.new, again.upload_id != upload_id) == (True, True)
     assert len(store(installation)) == 1
+
+
+def test_mailbox_in_a_zip_is_read_where_no_file_can_be_written(installation: Installation, bob: Claims) -> None:
+    content = zipped(**{"Takeout/Mail/All.mbox": mailbox(KEEL, "The mast is new.").decode()})
+    upload_id = upload(installation, bob, "takeout.zip", content)
+    store(installation)
+    state = read_upload(installation, bob, upload_id)
+    assert (state["state"], state["error"]) == ("stored", None)
+    assert (state["imported"]["format"], state["imported"]["messages_added"]) == ("mail", 2)

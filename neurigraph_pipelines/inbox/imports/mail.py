@@ -11,7 +11,7 @@ import email.policy
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from email.message import EmailMessage
@@ -149,13 +149,13 @@ def _copied(part: Part) -> Iterator[BufferedReader]:
 
     The confined process of uploads may write no files, and has a limit for its memory.
     """
-    with TemporaryFile() as file, BytesIO() as memory:
-        copy: Any = file
+    with ExitStack() as stack:
         try:
+            copy: Any = stack.enter_context(TemporaryFile())
             with part.open() as stream:
                 copyfileobj(stream, copy)
         except OSError:
-            copy = memory
+            copy = stack.enter_context(BytesIO())
             with part.open() as stream:
                 copyfileobj(stream, copy)
         copy.seek(0)

@@ -73,6 +73,8 @@ def conversations(reading: Reading) -> Iterator[Item]:
 
 def unread(path: Path) -> list[str]:
     """Return what is said of the canvases and lists of a workspace, which the export only names."""
+    if not zipfile.is_zipfile(path):
+        return []
     with zipfile.ZipFile(path) as archive:
         files = {PurePosixPath(name).name: name for name in archive.namelist()}
         said: list[str] = []
