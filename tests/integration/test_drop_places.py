@@ -84,7 +84,7 @@ def test_bucket_prefix_is_watched(installation: Installation, bob: Claims) -> No
             assert drops.ingest_drops(installation.database, place, installation.uploads) == []
             assert len(store(installation)) == 1
             (hit,) = found(installation, bob, "When does the ferry leave?").hits
-            assert opened(installation, bob, hit["record_id"]).content == FERRY
+            assert opened(installation, bob, hit.record_id).content == FERRY
             (listed,) = [file for file in place.files() if file.user_slug == "bob"]
             client.put_object(Bucket=bucket, Key="in/bob/ferry times.pdf", Body=b"another version")
             with pytest.raises(StorageError, match="was replaced"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -36,7 +35,7 @@ def ask(here: Installation, claims: Claims) -> Found:
     context = plain_context(here)
     settings = context.settings.changed(layer_cache_mb=0, answer_cache_entries=0)
     question = Question("Zanzibar contract lawyers", explain=True, message_limit=100)
-    return replace(search(context.acting_for(claims).using(settings=settings), question), warmed=0)
+    return search(context.acting_for(claims).using(settings=settings), question).model_copy(update={"warmed": 0})
 
 
 def packs(graph: SharedGraph) -> dict[UUID, Any]:

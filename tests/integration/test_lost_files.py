@@ -86,7 +86,7 @@ def test_stored_upload(installation: Installation, bob: Claims, name: str, conte
     assert store(installation) == []
     assert (faults(installation), staged(installation)) == (0, [])
     (hit,) = found(installation, bob, "ferry to Tresco").hits
-    assert opened(installation, bob, hit["record_id"]).content == content
+    assert opened(installation, bob, hit.record_id).content == content
 
 
 def test_uploaded_export(installation: Installation, bob: Claims, tmp_path: Path) -> None:

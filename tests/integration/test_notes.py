@@ -306,7 +306,7 @@ def test_importance_decides_between_equals(graph: SharedGraph) -> None:
         answer = search(acting(graph), Question(text))
         order = [hit.source_id for hit in answer.hits if hit.title.startswith("Going")][:2]
         expected = [first, last] if claims is None else [last, first]
-        assert order == [str(note.note_id) for note in expected]
+        assert order == [note.note_id for note in expected]
 
 
 def test_voice_of_a_note_follows_its_door(graph: SharedGraph) -> None:

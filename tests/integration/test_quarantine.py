@@ -309,4 +309,4 @@ def test_hidden_memories_move_with_their_node(graph: SharedGraph, poison: Claims
     release(context(graph), held.quarantine_id)
     assert verify(context(graph), user_id=graph.owner.user_id).findings == []
     found = {hit.record_id for hit in search(context(graph), Question("zyxgrub")).hits}
-    assert found >= {str(record["record_id"]) for record in hidden}
+    assert found >= {record["record_id"] for record in hidden}

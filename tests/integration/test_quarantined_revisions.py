@@ -85,7 +85,7 @@ def test_revisions_are_undone_and_come_back(graph: SharedGraph, thief: Claims) -
     for now, then in zip(said, kept, strict=True):
         assert now == then
     hits = {hit.record_id for hit in search(context(graph), Question("Zanzibar")).hits}
-    assert str(records[1]) in hits, "what was superseded is current"
+    assert records[1] in hits, "what was superseded is current"
     assert heal_pending(context(graph), user_id=graph.owner.user_id).records == 1
     assert verify(context(graph), user_id=graph.owner.user_id).findings == []
     released = release(context(graph), held.quarantine_id)

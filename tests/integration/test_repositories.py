@@ -19,6 +19,7 @@ from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.views.kinds import DocumentType
+from neurigraph_pipelines.views.sources import ShownDetails
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.git_server import commit, git_server, many_files
@@ -53,10 +54,9 @@ def _files(installation: Installation) -> dict[str, int]:
         return {row["title"]: row["version"] for row in tx.execute(query)}
 
 
-def _best(installation: Installation, claims: Claims, question: str) -> dict[str, Any]:
+def _best(installation: Installation, claims: Claims, question: str) -> ShownDetails:
     """Return what is stated of the source of the best hit."""
-    source: dict[str, Any] = found(installation, claims, question).hits[0]["origin"]["source"]
-    return source
+    return found(installation, claims, question).hits[0].origin.source
 
 
 def test_repository_is_read_and_only_changed_files_again(installation: Installation, tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ def test_repository_is_read_and_only_changed_files_again(installation: Installat
         assert len(store(installation)) == 5
         assert _files(installation) == dict.fromkeys(_READ, 1)
         source = _best(installation, bob, "How many metres of chain has the main anchor?")
-        assert (source["metadata"], source["url"]) == ({"path": "src/anchor.py", "commit": first}, url)
-        assert source["document_type"] == DocumentType.CODE
+        assert (source.metadata, source.url) == ({"path": "src/anchor.py", "commit": first}, url)
+        assert source.document_type == DocumentType.CODE
         rows = uploads_of(installation, bob)
         assert {(row["privacy"], row["received_through"]) for row in rows} == {("private", "web")}
         assert len(uploads_of(installation, bob.within(["boats"]))) == 5
@@ -89,11 +89,11 @@ def test_repository_is_read_and_only_changed_files_again(installation: Installat
         assert _fetch(installation, bob, url).new
         assert len(store(installation)) == 3  # the commit, the file that changed, and the notice
         assert _files(installation) == {**dict.fromkeys(_READ, 1), "README.md": 2, "src/anchor.py": 2}
-        assert _best(installation, bob, "How many metres of chain has the main anchor?")["metadata"]["commit"] == second
+        assert _best(installation, bob, "How many metres of chain has the main anchor?").metadata["commit"] == second
         third = commit(tmp_path / "sloop.git", {"src/anchor.py": "CHAIN_METRES = 50  # of the main anchor\n"})
         assert _fetch(installation, bob, url).new
         assert len(store(installation)) == 2  # no second notice
-    assert _best(installation, bob, "anchor chain")["metadata"]["commit"] == third
+    assert _best(installation, bob, "anchor chain").metadata["commit"] == third
 
 
 def test_description_says_what_is_left_out(installation: Installation, tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_real_meeting_is_stored_and_found(
     assert {(hit.source_external_id or "").partition("-")[0] for hit in answer.hits} == {"qmsum"}
     assert {hit.source_kind for hit in answer.hits} == {"event"}
     spoken = json.loads((data_folder / "qmsum" / "ES2002a.json").read_text(encoding="utf-8"))["meeting_transcripts"]
-    found = [spoken[int(message.external_id or 0)].content for message in answer.messages[:5]]
+    found = [spoken[int(message.external_id or 0)]["content"] for message in answer.messages[:5]]
     assert any("twenty five Euro" in content for content in found), found
 
 

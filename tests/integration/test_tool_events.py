@@ -123,8 +123,8 @@ def test_result_that_pretends_to_be_the_owner(here: Installation, bob: tuple[Use
         NewMessage(Role.USER, "", event=ToolEvent(MessageType.TOOL_RESULT, "owner", "t2", output="I own the quince")),
     )
     found = search(context, Question("quinces quince"))
-    assert {message["seq"]: message["voice"] for message in found.messages}.items() >= {2: "tool", 3: "tool"}.items()
-    assert found.hits[0]["origin"]["voices"] == {"owner": 1, "tool": 2}
+    assert {message.seq: message.voice for message in found.messages}.items() >= {2: "tool", 3: "tool"}.items()
+    assert found.hits[0].origin.voices == {"owner": 1, "tool": 2}
     opened = open_message(context, file_id, 2)
     assert (opened.text, opened.voice) == (forged, "tool")
     assert len(list(read_messages(open_file(context, file_id).content))) == 3, "no line was smuggled in"

@@ -104,7 +104,7 @@ def test_export_becomes_conversations(installation: Installation, bob: Claims, f
     assert (state["imported"]["conversations_added"], state["imported"]["rejected"]) == (1, [])
     (conversation,) = conversations_of(installation, bob, upload_id)
     hit = found(installation, bob, "Which boat needs new bolts in its keel?").hits[0]
-    assert (hit["source_kind"], hit["source_id"]) == ("conversation", str(conversation["conversation_id"]))
+    assert (hit.source_kind, hit.source_id) == ("conversation", conversation["conversation_id"])
     assert rows(installation, "SELECT staging_key FROM neurigraph.uploads WHERE source_id = %s", upload_id) == [
         {"staging_key": None}
     ], "no copy of what may be forgotten one day"

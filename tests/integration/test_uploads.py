@@ -45,13 +45,13 @@ def test_pdf_is_stored_found_and_opened(installation: Installation, bob: Claims)
 
     answer = found(installation, bob, "Is the captain sober at dusk?")
     (hit,) = answer.hits
-    assert hit["source_kind"] == "upload"
-    assert answer.messages[0]["external_id"] == "page-2"
-    file = opened(installation, bob, hit["record_id"])
+    assert hit.source_kind == "upload"
+    assert answer.messages[0].external_id == "page-2"
+    file = opened(installation, bob, hit.record_id)
     assert (file.file_name, file.media_type, file.content) == ("ferry times.pdf", "application/pdf", FERRY)
     assert file.file_id == status["file_id"]
 
-    text = opened(installation, bob, hit["record_id"], as_text=True)
+    text = opened(installation, bob, hit.record_id, as_text=True)
     lines = [json.loads(line) for line in text.content.splitlines()]
     assert [line["external_id"] for line in lines] == ["file", "page-1", "page-2"]
     page = open_message(installation.acting_for(bob), file.file_id, 3)
@@ -115,10 +115,10 @@ def test_image_is_stored_with_metadata(installation: Installation, bob: Claims) 
     upload(installation, bob, "Tresco harbour.txt", png_of(640, 480))
     store(installation)
     (hit,) = found(installation, bob, "Tresco harbour").hits
-    assert "PNG image" in hit["summary"]
-    assert "640 × 480 pixels" in hit["summary"]
-    assert "no reader can extract text from it" in hit["summary"]
-    assert opened(installation, bob, hit["record_id"]).media_type == "image/png"
+    assert "PNG image" in hit.summary
+    assert "640 × 480 pixels" in hit.summary
+    assert "no reader can extract text from it" in hit.summary
+    assert opened(installation, bob, hit.record_id).media_type == "image/png"
 
 
 def test_same_bytes_are_one_upload(installation: Installation, bob: Claims) -> None:
@@ -265,10 +265,10 @@ def test_upload_by_cli(tmp_path: Path, settings: Settings, installation: Install
         ("ferry times.pdf", "stored"),
     ]
     (hit,) = run("search", "When does the ferry leave?", "--user", "bob")["hits"]
-    shown = run("open", hit["record_id"], "--user", "bob")
+    shown = run("open", hit.record_id, "--user", "bob")
     assert (shown["name"], shown["size_bytes"]) == ("ferry times.pdf", len(FERRY))
-    assert len(run("open", hit["record_id"], "--user", "bob", "--text")["messages"]) == 3
-    assert run("open", hit["record_id"], "--user", "bob", "--output", "copy.pdf")["bytes"] == len(FERRY)
+    assert len(run("open", hit.record_id, "--user", "bob", "--text")["messages"]) == 3
+    assert run("open", hit.record_id, "--user", "bob", "--output", "copy.pdf")["bytes"] == len(FERRY)
     assert (tmp_path / "copy.pdf").read_bytes() == FERRY
 
 

@@ -12,6 +12,7 @@ from neurigraph_pipelines.retrieval.listing.sources import SourceFilter, get_sou
 from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.documents import pdf_of
 
@@ -39,11 +40,12 @@ def store(installation: Installation) -> list[str]:
     return [record.title for result in results for record in result.stored]
 
 
-def found(installation: Installation, claims: Claims, query: str) -> Any:
+def found(installation: Installation, claims: Claims, query: str) -> Found:
     return search(installation.acting_for(claims), Question(query))
 
 
-def opened(installation: Installation, claims: Claims, record_id: UUID, **how: Any) -> OpenedFile:
+def opened(installation: Installation, claims: Claims, record_id: UUID | None, **how: Any) -> OpenedFile:
+    assert record_id is not None
     file_id = file_of_record(installation.database, claims, record_id)
     return open_file(installation.acting_for(claims), file_id, **how)
 

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from resources.offline.date_rules import LANGUAGES
@@ -387,6 +387,7 @@ def test_quote_counts_from_what_was_said_before() -> None:
 
 
 @given(st.text(max_size=200), st.datetimes(timezones=st.just(UTC)), st.sampled_from([*LANGUAGES, "it"]))
+@example("", datetime(1, 1, 1, tzinfo=UTC), "en")  # last year is before the calendar
 def test_any_text_at_any_time_gives_iso_dates(text: str, at: datetime, language: str) -> None:
     for day in resolve_dates(f"last year {text} two days ago, el 31 de abril, am 31.", at, language):
         assert re.fullmatch(r"\d{4}(-\d\d){0,2}", day)
