@@ -354,11 +354,11 @@ def _years_around(today: date) -> tuple[int, int, int]:
 
 
 def _month_of(year: int, month: int) -> str:
-    return f"{year:04d}-{month:02d}"
+    return date(year, month, 1).isoformat()[: len("0000-00")]  # years beyond the calendar raise
 
 
 def _shifted_year(today: date, count: int) -> str:
-    return f"{today.replace(year=today.year + count, day=1).year:04d}"  # years beyond the calendar raise
+    return f"{today.replace(year=today.year + count, day=1).year:04d}"
 
 
 def _shifted_month(today: date, months: int) -> str:
