@@ -198,7 +198,7 @@ def _apart(match: re.Match[str], scene: Scene, sign: int) -> list[str]:
         return []
     if unit == 2:
         return [(weekend_before(scene.today) - timedelta(weeks=count - 1)).isoformat()] if sign < 0 else []
-    return [_shifted_month(scene.today, sign * count)] if unit == 3 else [f"{scene.today.year + sign * count:04d}"]
+    return [_shifted_month(scene.today, sign * count)] if unit == 3 else [_shifted_year(scene.today, sign * count)]
 
 
 def _near(match: re.Match[str], scene: Scene) -> list[str]:
@@ -294,7 +294,7 @@ def _weekday_spoken_of(match: re.Match[str], number: int, scene: Scene) -> date 
 
 
 def _says_today(match: re.Match[str], scene: Scene) -> bool:
-    """Whether a sentence begins with a weekday, or words such as ``it's`` before it begin its sentence or clause."""
+    """Return whether a weekday begins its sentence or clause, alone or after words such as ``it's``."""
     cues, start = scene.words.cues, match.start()
     if cues is None:
         return False
@@ -313,7 +313,7 @@ def _unit(match: re.Match[str], scene: Scene) -> list[str]:
         return [(weekend_before(scene.today) if is_over else saturday).isoformat()]
     if not sign or unit == 1 or (unit == YEAR_UNIT and (sign > 0 or scene.beside)):
         return []
-    return [_shifted_month(scene.today, sign)] if unit == 3 else [f"{scene.today.year + sign:04d}"]
+    return [_shifted_month(scene.today, sign)] if unit == 3 else [_shifted_year(scene.today, sign)]
 
 
 READINGS: dict[str, Reading] = {
@@ -354,7 +354,11 @@ def _years_around(today: date) -> tuple[int, int, int]:
 
 
 def _month_of(year: int, month: int) -> str:
-    return f"{year:04d}-{month:02d}"
+    return date(year, month, 1).isoformat()[: len("0000-00")]  # years beyond the calendar raise
+
+
+def _shifted_year(today: date, count: int) -> str:
+    return f"{today.replace(year=today.year + count, day=1).year:04d}"
 
 
 def _shifted_month(today: date, months: int) -> str:
