@@ -165,27 +165,30 @@ CREATE TRIGGER register_record AFTER INSERT OR DELETE OR UPDATE OF
 content_type, occurred_at, superseded_by, kw_entities, kw_topics
 ON {schema}.metadata_records
 FOR EACH ROW EXECUTE FUNCTION neurigraph.register_record({node_id}, {user_id});
-CREATE TRIGGER register_file AFTER INSERT OR DELETE ON {schema}.file_manifest
-FOR EACH ROW EXECUTE FUNCTION neurigraph.register_file({node_id}, {user_id});
 
--- File states. The name state_logged sorts after register_file: the entry points at the registered file. states_summed
--- does not run for inserts: the commit that adds a file holds the node's row and marks it active there.
+-- File states. The state of the node is not summed up for inserts: the commit that adds a file holds the node's row and
+-- marks it active there.
 CREATE TRIGGER state_guarded BEFORE INSERT OR UPDATE OF compression_state ON {schema}.file_manifest
 FOR EACH ROW EXECUTE FUNCTION neurigraph.guard_file_state();
-CREATE TRIGGER state_logged AFTER INSERT OR UPDATE OF compression_state, last_failure ON {schema}.file_manifest
-FOR EACH ROW EXECUTE FUNCTION neurigraph.log_file_state({node_id}, {user_id});
+CREATE TRIGGER followed AFTER INSERT OR DELETE OR UPDATE OF compression_state, last_failure ON {schema}.file_manifest
+FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_file({node_id}, {user_id});
 CREATE TRIGGER states_summed AFTER UPDATE OF compression_state OR DELETE ON {schema}.file_manifest
-FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_changed_file_states({node_id});
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.follow_file({node_id}, {user_id});
 
--- Statistics.
+-- Statistics, and the records whose passages change.
 CREATE TRIGGER count_added AFTER INSERT ON {schema}.passages
 REFERENCING NEW TABLE AS changed FOR EACH STATEMENT
-EXECUTE FUNCTION neurigraph.count_passages({node_id}, {user_id});
+EXECUTE FUNCTION neurigraph.follow_passages({node_id}, {user_id});
 CREATE TRIGGER count_removed AFTER DELETE ON {schema}.passages
 REFERENCING OLD TABLE AS changed FOR EACH STATEMENT
-EXECUTE FUNCTION neurigraph.count_passages({node_id}, {user_id});
+EXECUTE FUNCTION neurigraph.follow_passages({node_id}, {user_id});
+CREATE TRIGGER note_records AFTER UPDATE ON {schema}.passages
+REFERENCING NEW TABLE AS changed FOR EACH STATEMENT
+EXECUTE FUNCTION neurigraph.follow_passages({node_id}, {user_id});
 CREATE TRIGGER refuse_recount BEFORE UPDATE OF record_id, author, lexemes, lexeme_count ON {schema}.passages
-FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_recount();
+FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_change(
+    'the lexemes of a passage cannot be changed: delete the passage and insert another'
+);
 
 -- History.
 CREATE TRIGGER log_change BEFORE UPDATE OF
@@ -199,27 +202,21 @@ title, summary, embedding, embedding_pending, embedding_model, embedding_next, e
 kw_topics, kw_dates, kw_relationships, content_type, source_kind, source_id, file_pointer, occurred_at, created_at,
 superseded_by, quarantined
 ON {schema}.metadata_records
-FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.note_node_change({user_id});
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.note_node_change({node_id}, {user_id});
 CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON {schema}.passages
-FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.note_node_change({user_id});
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.note_node_change({node_id}, {user_id});
 CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF record_id, storage_path, compression_state
 ON {schema}.file_manifest
-FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.note_node_change({user_id});
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.note_node_change({node_id}, {user_id});
 CREATE TRIGGER note_record AFTER INSERT OR UPDATE OF
 title, summary, embedding, embedding_pending, embedding_model, embedding_next, embedding_next_model, kw_entities,
 kw_topics, kw_dates, kw_relationships, content_type, source_kind, source_id, file_pointer, occurred_at, created_at,
 superseded_by, quarantined
 ON {schema}.metadata_records
-FOR EACH ROW EXECUTE FUNCTION neurigraph.note_record_change({node_id}, {user_id});
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_node_change({node_id}, {user_id});
 CREATE TRIGGER note_record AFTER INSERT OR UPDATE OF record_id, storage_path, compression_state
 ON {schema}.file_manifest
-FOR EACH ROW EXECUTE FUNCTION neurigraph.note_record_change({node_id}, {user_id});
-CREATE TRIGGER note_records_added AFTER INSERT ON {schema}.passages
-REFERENCING NEW TABLE AS changed FOR EACH STATEMENT
-EXECUTE FUNCTION neurigraph.note_passage_changes({node_id}, {user_id});
-CREATE TRIGGER note_records_changed AFTER UPDATE ON {schema}.passages
-REFERENCING NEW TABLE AS changed FOR EACH STATEMENT
-EXECUTE FUNCTION neurigraph.note_passage_changes({node_id}, {user_id});
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_node_change({node_id}, {user_id});
 
 -- From here on changes are listed by record.
 INSERT INTO neurigraph.record_changes (node_id, user_id, change)

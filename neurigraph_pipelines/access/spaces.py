@@ -32,7 +32,7 @@ from neurigraph_pipelines.views.spaces import SourceOfSpace, Space
 NO_SPACE = "there is no such space"
 _ABSENT = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ForeignKeyViolation)
 _FILING = "file_in_spaces"
-"""The trigger that refuses spaces which the caller may not name."""
+"""The function of the database that refuses spaces which the caller may not name."""
 
 _QUERIES = statements("spaces")
 

@@ -144,15 +144,6 @@ BEGIN
 END
 $$;
 
--- Trigger on the tables of nodes, once a statement. Argument: user_id.
-CREATE OR REPLACE FUNCTION neurigraph.note_node_change() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    PERFORM neurigraph_private.note_node_change(TG_ARGV[0]::uuid, TG_TABLE_SCHEMA, TG_OP = 'DELETE');
-    RETURN NEW;
-END
-$$;
-
 -- Record that the current transaction changes these records of a node.
 CREATE OR REPLACE FUNCTION neurigraph_private.note_record_changes(node uuid, owner uuid, records uuid []) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -164,24 +155,28 @@ BEGIN
 END
 $$;
 
--- Trigger on the records and files of nodes, for each row. Arguments: node_id and user_id.
-CREATE OR REPLACE FUNCTION neurigraph.note_record_change() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- The same for a statement on a table of a node, or for one of its rows, which may be new or have been of another
+-- record.
+CREATE OR REPLACE FUNCTION neurigraph_private.note_change_of(
+    level text, node uuid, owner uuid, in_schema name, erases boolean, old_record uuid, new_record uuid
+) RETURNS void
+LANGUAGE plpgsql AS $$
 BEGIN
-    -- Of a new row, OLD is null.
-    PERFORM neurigraph_private.note_record_changes(
-        TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, ARRAY[OLD.record_id, NEW.record_id]
-    );
-    RETURN NEW;
+    IF level = 'ROW' THEN
+        PERFORM neurigraph_private.note_record_changes(node, owner, ARRAY[old_record, new_record]);
+    ELSE
+        PERFORM neurigraph_private.note_node_change(owner, in_schema, erases);
+    END IF;
 END
 $$;
 
--- Trigger on the passages of nodes, once a statement. Arguments: node_id and user_id.
-CREATE OR REPLACE FUNCTION neurigraph.note_passage_changes() RETURNS trigger
+-- Trigger on the tables of nodes, once a statement, and for each row of records and files. Arguments: node_id and
+-- user_id. Of a statement, OLD and NEW are null.
+CREATE OR REPLACE FUNCTION neurigraph.note_node_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    PERFORM neurigraph_private.note_record_changes(
-        TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, ARRAY(SELECT DISTINCT c.record_id FROM changed AS c)
+    PERFORM neurigraph_private.note_change_of(
+        TG_LEVEL, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, TG_TABLE_SCHEMA, TG_OP = 'DELETE', OLD.record_id, NEW.record_id
     );
     RETURN NEW;
 END
@@ -223,6 +218,6 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.data_version(text, text), neurigraph.note_node_change(), neurigraph.note_row_change(),
-neurigraph.note_record_change(), neurigraph.note_passage_changes() FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.data_version(text, text), neurigraph.note_node_change(), neurigraph.note_row_change()
+FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.data_version(text, text) TO neurigraph_agent;

@@ -21,14 +21,5 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
 $$;
 
--- Trigger on record_index: what covers a record that moved, was hidden or superseded, or is current again.
-CREATE OR REPLACE FUNCTION neurigraph.uncover_changed_record() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    DELETE FROM neurigraph.digest_records AS r WHERE r.record_id = NEW.record_id;
-    RETURN NULL;
-END
-$$;
-
-REVOKE ALL ON FUNCTION neurigraph.sees_digest(uuid), neurigraph.uncover_changed_record() FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.sees_digest(uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.sees_digest(uuid) TO neurigraph_agent, neurigraph_pipeline;

@@ -57,23 +57,20 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     ) AS n
 $$;
 
--- Trigger on what enters an inbox, and on keys: nothing is added for a user who is being forgotten. An erasure begins
--- when the transactions that hold the lock are over.
-CREATE OR REPLACE FUNCTION neurigraph.refuse_while_forgotten() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- Refuse what enters an inbox, and keys, while a user is being forgotten. An erasure begins when the transactions that
+-- hold the lock are over.
+CREATE OR REPLACE FUNCTION neurigraph_private.refuse_while_forgotten(owner uuid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    PERFORM pg_advisory_xact_lock_shared(hashtextextended('neurigraph.inbox:' || NEW.user_id, 0));
+    PERFORM pg_advisory_xact_lock_shared(hashtextextended('neurigraph.inbox:' || owner, 0));
     IF EXISTS (
         SELECT FROM neurigraph.erasures AS e
-        WHERE e.subject_kind = 'user' AND e.subject_id = NEW.user_id AND e.finished_at IS NULL
+        WHERE e.subject_kind = 'user' AND e.subject_id = owner AND e.finished_at IS NULL
             AND e.rows_erased_at IS NULL
     ) THEN
         RAISE EXCEPTION USING
             ERRCODE = 'NG005',
             MESSAGE = 'this user is being forgotten: nothing more is stored';
     END IF;
-    RETURN NULL;
 END
 $$;
-
-REVOKE ALL ON FUNCTION neurigraph.refuse_while_forgotten() FROM PUBLIC;

@@ -303,8 +303,73 @@ BEGIN
 END
 $$;
 
+-- Trigger on evidence, mentions and aliases, once a statement: sum up what they speak for. A name that nobody uses any
+-- more, and that nobody gave by hand, goes.
+CREATE OR REPLACE FUNCTION neurigraph.sum_evidence() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    edges uuid [] := '{}';
+    candidates uuid [] := '{}';
+    used uuid [] := '{}';
+    nodes uuid [] := '{}';
+    done uuid [];
+BEGIN
+    IF TG_TABLE_NAME = 'edge_evidence' THEN
+        IF TG_OP <> 'INSERT' THEN
+            edges := ARRAY(SELECT DISTINCT g.edge_id FROM gone AS g WHERE g.edge_id IS NOT NULL)
+                -- An edge that is gone cannot name the others of its exclusive relation.
+                || ARRAY(
+                    SELECT e.edge_id FROM gone AS g
+                    INNER JOIN neurigraph.node_edges AS e ON g.from_node_id = e.from_node_id AND g.relation = e.relation
+                    WHERE (neurigraph.relation_traits(g.relation)).is_exclusive
+                );
+        END IF;
+        IF TG_OP <> 'DELETE' THEN
+            edges := edges || ARRAY(SELECT DISTINCT c.edge_id FROM come AS c WHERE c.edge_id IS NOT NULL);
+        END IF;
+        IF TG_OP = 'INSERT' AND EXISTS (
+            SELECT FROM neurigraph.node_edges AS e
+            WHERE e.edge_id = ANY(edges) AND e.strength = 1 AND e.evidence_count > 0
+        ) THEN
+            done := neurigraph_private.add_to_certain(edges, ARRAY(SELECT c.evidence_id FROM come AS c));
+            edges := ARRAY(SELECT e.id FROM unnest(edges) AS e (id) WHERE e.id <> ALL(done));
+        END IF;
+        IF edges <> '{}' THEN
+            PERFORM neurigraph_private.sum_edges(edges);
+        END IF;
+        RETURN NULL;
+    END IF;
+    IF TG_OP <> 'INSERT' AND TG_TABLE_NAME = 'mentions' THEN
+        candidates := ARRAY(SELECT DISTINCT g.candidate_id FROM gone AS g WHERE g.candidate_id IS NOT NULL);
+        used := ARRAY(SELECT DISTINCT g.alias_id FROM gone AS g WHERE g.alias_id IS NOT NULL);
+    ELSIF TG_OP <> 'INSERT' THEN
+        nodes := ARRAY(SELECT DISTINCT g.node_id FROM gone AS g);
+    END IF;
+    IF TG_OP <> 'DELETE' AND TG_TABLE_NAME = 'mentions' THEN
+        candidates := candidates
+            || ARRAY(SELECT DISTINCT c.candidate_id FROM come AS c WHERE c.candidate_id IS NOT NULL);
+        used := used || ARRAY(SELECT DISTINCT c.alias_id FROM come AS c WHERE c.alias_id IS NOT NULL);
+    ELSIF TG_OP <> 'DELETE' THEN
+        nodes := nodes || ARRAY(SELECT DISTINCT c.node_id FROM come AS c);
+    END IF;
+    IF candidates <> '{}' THEN
+        PERFORM neurigraph_private.sum_candidates(candidates);
+    END IF;
+    IF used <> '{}' THEN
+        nodes := ARRAY(SELECT DISTINCT a.node_id FROM neurigraph.node_aliases AS a WHERE a.alias_id = ANY(used));
+        DELETE FROM neurigraph.node_aliases AS a
+        WHERE a.alias_id = ANY(used) AND a.given_by IS NULL
+            AND NOT EXISTS (SELECT FROM neurigraph.mentions AS m WHERE m.alias_id = a.alias_id);
+    END IF;
+    IF nodes <> '{}' THEN
+        PERFORM neurigraph_private.project_aliases(nodes);
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 REVOKE ALL ON FUNCTION neurigraph.is_shared(uuid), neurigraph.edge_sums(uuid []),
-neurigraph.seen_edge(neurigraph.node_edges) FROM PUBLIC;
+neurigraph.seen_edge(neurigraph.node_edges), neurigraph.sum_evidence() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.is_shared(uuid) TO neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION neurigraph.edge_sums(uuid []), neurigraph.seen_edge(neurigraph.node_edges)
 TO neurigraph_agent, neurigraph_pipeline;

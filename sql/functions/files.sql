@@ -77,19 +77,6 @@ BEGIN
 END
 $$;
 
--- Trigger on file_manifest: write the state log. Arguments: node_id and user_id of the node. Runs with the owner's
--- rights, because no other role writes the log.
-CREATE OR REPLACE FUNCTION neurigraph.log_file_state() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    PERFORM neurigraph_private.log_file_state(
-        TG_OP, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, NEW.file_id, OLD.compression_state, NEW.compression_state,
-        OLD.recompress_after IS NOT NULL, OLD.last_failure, NEW.last_failure
-    );
-    RETURN NEW;
-END
-$$;
-
 -- The state of a node by its files: rehydrating if any file is, else active if any is, else dormant; with the earliest
 -- time at which one of them is to be compressed again.
 CREATE OR REPLACE FUNCTION neurigraph.summed_file_states(
@@ -127,16 +114,46 @@ BEGIN
 END
 $$;
 
--- Trigger on file_manifest: the same after each statement. Argument: node_id.
-CREATE OR REPLACE FUNCTION neurigraph.sum_changed_file_states() RETURNS trigger
+-- Follow a statement on the files of a node, or a new, changed or deleted one of them: it is registered first, because
+-- the entry of the log names the registered file.
+CREATE OR REPLACE FUNCTION neurigraph_private.follow_file(
+    level text, operation text, node uuid, owner uuid, in_schema name, file uuid, record uuid,
+    old_state neurigraph.compression_state, new_state neurigraph.compression_state, was_due boolean, old_failure text,
+    new_failure text
+) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF level = 'STATEMENT' THEN
+        PERFORM neurigraph.sum_file_states(node, in_schema);
+        RETURN;
+    END IF;
+    IF operation <> 'UPDATE' THEN
+        PERFORM neurigraph_private.register_file(operation, node, owner, file, record);
+    END IF;
+    IF operation <> 'DELETE' THEN
+        PERFORM neurigraph_private.log_file_state(
+            operation, node, owner, file, old_state, new_state, was_due, old_failure, new_failure
+        );
+    END IF;
+END
+$$;
+
+-- Trigger on file_manifest: register files and log their states; after statements, sum up the state of the node.
+-- Arguments: node_id and user_id. Of a deleted row, NEW is null. Runs with the owner's rights, because no other role
+-- writes the log.
+CREATE OR REPLACE FUNCTION neurigraph.follow_file() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    PERFORM neurigraph.sum_file_states(TG_ARGV[0]::uuid, TG_TABLE_SCHEMA);
+    PERFORM neurigraph_private.follow_file(
+        TG_LEVEL, TG_OP, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, TG_TABLE_SCHEMA, coalesce(NEW.file_id, OLD.file_id),
+        NEW.record_id, OLD.compression_state, NEW.compression_state, OLD.recompress_after IS NOT NULL, OLD.last_failure,
+        NEW.last_failure
+    );
     RETURN NEW;
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.guard_file_state(), neurigraph.log_file_state(), neurigraph.summed_file_states(name),
-neurigraph.sum_file_states(uuid, name), neurigraph.sum_changed_file_states() FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.guard_file_state(), neurigraph.follow_file(), neurigraph.summed_file_states(name),
+neurigraph.sum_file_states(uuid, name) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name)
 TO neurigraph_pipeline;

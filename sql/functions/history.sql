@@ -2,7 +2,8 @@
 
 -- Append a change of a record to its chain, in the transaction that changes the record. The record's registry row is
 -- locked until the end of the transaction, so chains do not fork. w is the time of this server, but always later than
--- that of the delta before, even if the clock is set back; the first delta has the record's creation time.
+-- that of the delta before, even if the clock is set back; the first delta has the record's creation time. Digests and
+-- profiles of words that were replaced show no more, and new vectors outdate the profile.
 CREATE OR REPLACE FUNCTION neurigraph.append_delta(
     changed uuid, operation text, old_values jsonb, new_values jsonb, author text, notes jsonb DEFAULT '[]',
     OUT delta_id uuid, OUT w timestamptz
@@ -31,6 +32,12 @@ BEGIN
         nullif(current_setting('neurigraph.author_key', true), '')::uuid
     )
     RETURNING d.delta_id, d.w_coordinate INTO append_delta.delta_id, append_delta.w;
+    IF operation = 'revise' THEN
+        DELETE FROM neurigraph.digest_records AS r WHERE r.record_id = changed;
+    END IF;
+    IF operation IN ('revise', 'embed') THEN
+        PERFORM neurigraph_private.outdate_profiles(record.node_id, record.source, operation = 'revise');
+    END IF;
 END
 $$;
 
@@ -204,6 +211,9 @@ BEGIN
         THEN
             RETURN NEW;
         END IF;
+    END IF;
+    IF TG_NARGS > 0 THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = TG_ARGV[0];
     END IF;
     RAISE insufficient_privilege USING MESSAGE = format('%s is append-only', TG_TABLE_NAME);
 END

@@ -113,18 +113,7 @@ BEGIN
 END
 $$;
 
--- Trigger on file_manifest. Arguments: node_id and user_id of the node. Of a deleted row, NEW is null.
-CREATE OR REPLACE FUNCTION neurigraph.register_file() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    PERFORM neurigraph_private.register_file(
-        TG_OP, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, coalesce(NEW.file_id, OLD.file_id), NEW.record_id
-    );
-    RETURN NEW;
-END
-$$;
-
 REVOKE ALL ON FUNCTION neurigraph.free_title(uuid, uuid, text []), neurigraph.keyword_keys(text []),
-neurigraph.register_record(), neurigraph.register_file() FROM PUBLIC;
+neurigraph.register_record() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.free_title(uuid, uuid, text []), neurigraph.keyword_keys(text [])
 TO neurigraph_pipeline;

@@ -57,11 +57,16 @@ BEGIN
 END
 $$;
 
--- Trigger on passages, once a statement. Arguments: node_id and user_id. One statement, since a connection plans it for
--- each node: the empty lexeme, which each passage has once, stands for the passages as a whole.
-CREATE OR REPLACE FUNCTION neurigraph.count_passages() RETURNS trigger
+-- Trigger on passages, once a statement. Arguments: node_id and user_id. Passages that come or go are counted, and the
+-- records of those that come or change are noted. Two statements, since a connection plans them for each node: the
+-- empty lexeme, which each passage has once, stands for the passages as a whole.
+CREATE OR REPLACE FUNCTION neurigraph.follow_passages() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    PERFORM neurigraph_private.note_record_changes(
+        TG_ARGV[0]::uuid, TG_ARGV[1]::uuid,
+        ARRAY(SELECT DISTINCT c.record_id FROM changed AS c WHERE TG_OP <> 'DELETE')
+    );
     PERFORM neurigraph_private.add_to_statistics(
         TG_ARGV[0]::uuid, TG_ARGV[1]::uuid,
         max(n.signed * n.passages) FILTER (WHERE n.lexeme = ''), max(n.signed * n.lexemes) FILTER (WHERE n.lexeme = ''),
@@ -79,20 +84,12 @@ BEGIN
             c.lexemes || neurigraph_private.speaker_lexeme(c.author) || ARRAY['']
         ) AS l (lexeme)
         -- Passages in quarantine are not counted, wherever they move.
-        WHERE c.record_id NOT IN (SELECT unnest(neurigraph_private.records_in_quarantine(TG_ARGV[1]::uuid)))
+        WHERE TG_OP <> 'UPDATE'
+            AND c.record_id NOT IN (SELECT unnest(neurigraph_private.records_in_quarantine(TG_ARGV[1]::uuid)))
         GROUP BY l.lexeme
     ) AS n
     HAVING count(*) > 0;
     RETURN NEW;
-END
-$$;
-
--- Trigger on passages: counted values do not change.
-CREATE OR REPLACE FUNCTION neurigraph.refuse_recount() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    RAISE object_not_in_prerequisite_state
-    USING MESSAGE = 'the lexemes of a passage cannot be changed: delete the passage and insert another';
 END
 $$;
 
@@ -188,4 +185,4 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.count_passages(), neurigraph.refuse_recount() FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.follow_passages() FROM PUBLIC;

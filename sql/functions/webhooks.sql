@@ -129,6 +129,25 @@ BEGIN
 END
 $$;
 
+-- Trigger on the tables whose changes are events. Beside each table stands a function that says which event a change
+-- is.
+CREATE OR REPLACE FUNCTION neurigraph.raise_event() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    CASE TG_TABLE_NAME
+        WHEN 'actions' THEN PERFORM neurigraph_private.raise_action(TG_OP, OLD, NEW);
+        WHEN 'delta_log' THEN PERFORM neurigraph_private.raise_record_change(NEW);
+        WHEN 'erasures' THEN PERFORM neurigraph_private.raise_erasure(NEW);
+        WHEN 'fact_deltas' THEN PERFORM neurigraph_private.raise_fact_change(NEW);
+        WHEN 'fact_verdicts' THEN PERFORM neurigraph_private.raise_verdict(NEW);
+        WHEN 'facts' THEN PERFORM neurigraph_private.raise_fact(TG_OP, OLD, NEW);
+        WHEN 'graph_index' THEN PERFORM neurigraph_private.raise_node_change(TG_OP, OLD, NEW);
+        WHEN 'record_index' THEN PERFORM neurigraph_private.raise_record_gone(OLD);
+    END CASE;
+    RETURN coalesce(NEW, OLD);
+END
+$$;
+
 -- A test event for one webhook of the caller, whatever it wants otherwise; null if the caller has no such webhook.
 CREATE OR REPLACE FUNCTION neurigraph.test_webhook(wanted uuid) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -165,7 +184,7 @@ END
 $$;
 
 REVOKE ALL ON FUNCTION neurigraph.is_withheld(uuid, uuid), neurigraph.quarantined_ids(), neurigraph.test_webhook(uuid),
-neurigraph.replay_deliveries(uuid, uuid) FROM PUBLIC;
+neurigraph.replay_deliveries(uuid, uuid), neurigraph.raise_event() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.is_withheld(uuid, uuid) TO neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION neurigraph.quarantined_ids(), neurigraph.test_webhook(uuid),
 neurigraph.replay_deliveries(uuid, uuid) TO neurigraph_agent;

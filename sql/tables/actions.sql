@@ -81,32 +81,31 @@ GRANT SELECT, INSERT, UPDATE ON neurigraph.actions TO neurigraph_pipeline;
 -- A write sets off webhooks of a new or decided action.
 
 -- Trigger on actions: one is opened, or decided, carried out, failed or expired. What it is about must not be withheld.
-CREATE OR REPLACE FUNCTION neurigraph.raise_action() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE FUNCTION neurigraph_private.raise_action(
+    operation text, old_row neurigraph.actions, new_row neurigraph.actions
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     happened neurigraph.webhook_events;
 BEGIN
-    IF (TG_OP = 'UPDATE' AND NEW.state = OLD.state) OR neurigraph.is_withheld(NEW.other_record_id, NEW.other_node_id)
-        OR (NEW.source_id IS NOT NULL AND NOT neurigraph_private.is_shared('note:' || NEW.source_id))
+    IF (operation = 'UPDATE' AND new_row.state = old_row.state) OR neurigraph.is_withheld(new_row.other_record_id, new_row.other_node_id)
+        OR (new_row.source_id IS NOT NULL AND NOT neurigraph_private.is_shared('note:' || new_row.source_id))
     THEN
-        RETURN NULL;
+        RETURN;
     END IF;
-    happened.event := 'action.' || CASE TG_OP WHEN 'INSERT' THEN 'opened' ELSE NEW.state END;
-    happened.user_id := NEW.user_id;
-    happened.action_id := NEW.action_id;
-    happened.node_id := NEW.node_id;
-    happened.record_id := NEW.record_id;
-    happened.fact_id := NEW.fact_id;
-    happened.author := NEW.requested_by;
+    happened.event := 'action.' || CASE operation WHEN 'INSERT' THEN 'opened' ELSE new_row.state END;
+    happened.user_id := new_row.user_id;
+    happened.action_id := new_row.action_id;
+    happened.node_id := new_row.node_id;
+    happened.record_id := new_row.record_id;
+    happened.fact_id := new_row.fact_id;
+    happened.author := new_row.requested_by;
     PERFORM neurigraph_private.raise_event(happened);
-    RETURN NULL;
 END
 $$;
 
 CREATE OR REPLACE TRIGGER raised AFTER INSERT OR UPDATE OF state ON neurigraph.actions
-FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_action();
-
-REVOKE ALL ON FUNCTION neurigraph.raise_action() FROM PUBLIC;
+FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_event();
 
 CREATE POLICY pipeline_all ON neurigraph.actions TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.actions TO neurigraph_agent

@@ -32,24 +32,25 @@ GRANT SELECT (container_tags), INSERT (container_tags) ON neurigraph.api_keys TO
 
 -- A write sets off the refusal of a key for a graph that is being forgotten, and of an owner key for an organization.
 
-CREATE OR REPLACE TRIGGER refuse_while_forgotten AFTER INSERT ON neurigraph.api_keys
-FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_while_forgotten();
-
--- Trigger on api_keys: nobody holds a key that opens all of an organization's graph, private sources included.
-CREATE OR REPLACE FUNCTION neurigraph.refuse_owner_key() RETURNS trigger
+-- Trigger on api_keys: nobody holds a key that opens all of an organization's graph, private sources included, and none
+-- is made for a graph that is being forgotten.
+CREATE OR REPLACE FUNCTION neurigraph.guard_key() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    IF TG_OP = 'INSERT' THEN
+        PERFORM neurigraph_private.refuse_while_forgotten(NEW.user_id);
+    END IF;
     IF NEW.role = 'user' AND EXISTS (SELECT FROM neurigraph.organizations AS o WHERE o.user_id = NEW.user_id) THEN
         RAISE insufficient_privilege USING MESSAGE = 'an organization has no key of its own: its members have keys';
     END IF;
-    RETURN NEW;
+    RETURN NULL;
 END
 $$;
 
-CREATE OR REPLACE TRIGGER refuse_owner_key BEFORE INSERT OR UPDATE OF role, user_id ON neurigraph.api_keys
-FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_owner_key();
+CREATE OR REPLACE TRIGGER guarded AFTER INSERT OR UPDATE OF role, user_id ON neurigraph.api_keys
+FOR EACH ROW EXECUTE FUNCTION neurigraph.guard_key();
 
-REVOKE ALL ON FUNCTION neurigraph.refuse_owner_key() FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.guard_key() FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.api_keys TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.api_keys TO neurigraph_agent

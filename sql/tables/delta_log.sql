@@ -29,13 +29,7 @@ GRANT SELECT ON neurigraph.delta_log TO neurigraph_pipeline, neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
--- A write sets off the removal of digests and the staleness of profiles that the record is part of, and webhooks;
--- changes and removals are refused.
-
--- The same on delta_log: words that were replaced show no more.
-CREATE OR REPLACE TRIGGER uncovered AFTER INSERT ON neurigraph.delta_log
-FOR EACH ROW WHEN (new.delta_payload ->> 'operation' = 'revise')
-EXECUTE FUNCTION neurigraph.uncover_changed_record();
+-- A write sets off webhooks of a changed record; changes and removals are refused.
 
 CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE ON neurigraph.delta_log
 FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_change();
@@ -43,55 +37,38 @@ FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_change();
 CREATE OR REPLACE TRIGGER append_only_truncate BEFORE TRUNCATE ON neurigraph.delta_log
 FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.refuse_change();
 
--- Trigger on delta_log: words of a record that were replaced show no more, and new vectors change the profile.
-CREATE OR REPLACE FUNCTION neurigraph.outdate_profiles_of_delta() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    PERFORM neurigraph_private.outdate_profiles(i.node_id, i.source, NEW.delta_payload ->> 'operation' = 'revise')
-    FROM neurigraph.record_index AS i WHERE i.record_id = NEW.record_id;
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER profiles_changed AFTER INSERT ON neurigraph.delta_log
-FOR EACH ROW WHEN (new.delta_payload ->> 'operation' IN ('revise', 'embed'))
-EXECUTE FUNCTION neurigraph.outdate_profiles_of_delta();
-
--- Trigger on the log of records. Vectors, tiers and the archive are the installation's own business.
-CREATE OR REPLACE FUNCTION neurigraph.raise_record_change() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- Say which event a change of a record is. Vectors, tiers and the archive are the installation's own business.
+CREATE OR REPLACE FUNCTION neurigraph_private.raise_record_change(new_row neurigraph.delta_log) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     happened neurigraph.webhook_events;
 BEGIN
-    happened.event := 'record.' || CASE NEW.delta_payload ->> 'operation'
+    happened.event := 'record.' || CASE new_row.delta_payload ->> 'operation'
         WHEN 'create' THEN 'stored' WHEN 'revise' THEN 'revised' WHEN 'supersede' THEN 'superseded'
         WHEN 'restore' THEN 'restored' WHEN 'move' THEN 'moved'
     END;
     IF happened.event IS NULL THEN
-        RETURN NULL;
+        RETURN;
     END IF;
-    happened.user_id := NEW.user_id;
-    happened.record_id := NEW.record_id;
-    happened.node_id := (SELECT i.node_id FROM neurigraph.record_index AS i WHERE i.record_id = NEW.record_id);
-    happened.author := NEW.authored_by;
+    happened.user_id := new_row.user_id;
+    happened.record_id := new_row.record_id;
+    happened.node_id := (SELECT i.node_id FROM neurigraph.record_index AS i WHERE i.record_id = new_row.record_id);
+    happened.author := new_row.authored_by;
     IF happened.event = 'record.stored' THEN
-        happened.author := neurigraph_private.sender_of(NEW.record_id);
+        happened.author := neurigraph_private.sender_of(new_row.record_id);
     ELSIF happened.event = 'record.superseded' THEN
         happened.other_id := (
             SELECT i.record_id FROM neurigraph.record_index AS i
-            WHERE i.record_id::text = NEW.delta_payload -> 'after' ->> 'superseded_by'
+            WHERE i.record_id::text = new_row.delta_payload -> 'after' ->> 'superseded_by'
                 AND NOT neurigraph.is_withheld(i.record_id, i.node_id)
         );
     END IF;
     PERFORM neurigraph_private.raise_event(happened);
-    RETURN NULL;
 END
 $$;
 
 CREATE OR REPLACE TRIGGER raised AFTER INSERT ON neurigraph.delta_log
-FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_record_change();
-
-REVOKE ALL ON FUNCTION neurigraph.outdate_profiles_of_delta(), neurigraph.raise_record_change() FROM PUBLIC;
+FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_event();
 
 CREATE POLICY pipeline_all ON neurigraph.delta_log TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.delta_log TO neurigraph_agent

@@ -18,11 +18,15 @@ GRANT SELECT ON neurigraph.digest_records TO neurigraph_agent;
 -- A write sets off the refusal of a record that is not current, and the removal of a digest with the first of its
 -- records.
 
--- Trigger on digest_records: a digest covers only current records of its user, and a shared one no private source. The
--- locks let those who change one of them wait, and then find this digest.
-CREATE OR REPLACE FUNCTION neurigraph.require_current_record() RETURNS trigger
+-- Trigger on digest_records: a digest goes with the first record that it covers, and covers only current records of its
+-- user, and a shared one no private source. The locks let those who change one of them wait, and then find this digest.
+CREATE OR REPLACE FUNCTION neurigraph.guard_digest() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    IF TG_OP = 'DELETE' THEN
+        DELETE FROM neurigraph.digests AS d WHERE d.digest_id = OLD.digest_id;
+        RETURN NULL;
+    END IF;
     PERFORM FROM neurigraph.record_index AS i
     WHERE i.record_id = NEW.record_id AND i.user_id = NEW.user_id AND NOT i.quarantined AND i.superseded IS NOT TRUE
     FOR SHARE;
@@ -43,21 +47,12 @@ END
 $$;
 
 CREATE OR REPLACE TRIGGER current_only BEFORE INSERT OR UPDATE ON neurigraph.digest_records
-FOR EACH ROW EXECUTE FUNCTION neurigraph.require_current_record();
-
--- Trigger on digest_records: a digest goes with the first record that it covers.
-CREATE OR REPLACE FUNCTION neurigraph.drop_uncovered_digests() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    DELETE FROM neurigraph.digests AS d WHERE d.digest_id IN (SELECT g.digest_id FROM gone AS g);
-    RETURN NULL;
-END
-$$;
+FOR EACH ROW EXECUTE FUNCTION neurigraph.guard_digest();
 
 CREATE OR REPLACE TRIGGER uncovered AFTER DELETE ON neurigraph.digest_records
-REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.drop_uncovered_digests();
+FOR EACH ROW EXECUTE FUNCTION neurigraph.guard_digest();
 
-REVOKE ALL ON FUNCTION neurigraph.require_current_record(), neurigraph.drop_uncovered_digests() FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.guard_digest() FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.digest_records TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.digest_records TO neurigraph_agent

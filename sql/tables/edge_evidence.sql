@@ -50,37 +50,6 @@ GRANT SELECT ON neurigraph.edge_evidence TO neurigraph_agent;
 
 -- A write sets off strength, count and validity of its edges, computed again.
 
-CREATE OR REPLACE FUNCTION neurigraph.sum_evidence() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    edges uuid [] := '{}';
-    done uuid [];
-BEGIN
-    IF TG_OP <> 'INSERT' THEN
-        edges := ARRAY(SELECT DISTINCT g.edge_id FROM gone AS g WHERE g.edge_id IS NOT NULL)
-            -- An edge that is gone cannot name the others of its exclusive relation.
-            || ARRAY(
-                SELECT e.edge_id FROM gone AS g
-                INNER JOIN neurigraph.node_edges AS e ON g.from_node_id = e.from_node_id AND g.relation = e.relation
-                WHERE (neurigraph.relation_traits(g.relation)).is_exclusive
-            );
-    END IF;
-    IF TG_OP <> 'DELETE' THEN
-        edges := edges || ARRAY(SELECT DISTINCT c.edge_id FROM come AS c WHERE c.edge_id IS NOT NULL);
-    END IF;
-    IF TG_OP = 'INSERT' AND EXISTS (
-        SELECT FROM neurigraph.node_edges AS e WHERE e.edge_id = ANY(edges) AND e.strength = 1 AND e.evidence_count > 0
-    ) THEN
-        done := neurigraph_private.add_to_certain(edges, ARRAY(SELECT c.evidence_id FROM come AS c));
-        edges := ARRAY(SELECT e.id FROM unnest(edges) AS e (id) WHERE e.id <> ALL(done));
-    END IF;
-    IF edges <> '{}' THEN
-        PERFORM neurigraph_private.sum_edges(edges);
-    END IF;
-    RETURN NULL;
-END
-$$;
-
 CREATE OR REPLACE TRIGGER summed_new AFTER INSERT ON neurigraph.edge_evidence
 REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
@@ -89,8 +58,6 @@ REFERENCING OLD TABLE AS gone NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCT
 
 CREATE OR REPLACE TRIGGER summed_gone AFTER DELETE ON neurigraph.edge_evidence
 REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
-
-REVOKE ALL ON FUNCTION neurigraph.sum_evidence() FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.edge_evidence TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.edge_evidence TO neurigraph_agent

@@ -28,23 +28,20 @@ GRANT SELECT ON neurigraph.erasures TO neurigraph_pipeline, neurigraph_agent;
 -- A write sets off webhooks of a finished erasure.
 
 -- Trigger on receipts: an erasure is complete. The receipt says of what.
-CREATE OR REPLACE FUNCTION neurigraph.raise_erasure() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE FUNCTION neurigraph_private.raise_erasure(new_row neurigraph.erasures) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     happened neurigraph.webhook_events;
 BEGIN
     happened.event := 'erasure.finished';
-    happened.user_id := NEW.user_id;
-    happened.erasure_id := NEW.erasure_id;
+    happened.user_id := new_row.user_id;
+    happened.erasure_id := new_row.erasure_id;
     PERFORM neurigraph_private.raise_event(happened);
-    RETURN NULL;
 END
 $$;
 
 CREATE OR REPLACE TRIGGER raised AFTER UPDATE OF finished_at ON neurigraph.erasures
-FOR EACH ROW WHEN (old.finished_at IS NULL AND new.finished_at IS NOT NULL) EXECUTE FUNCTION neurigraph.raise_erasure();
-
-REVOKE ALL ON FUNCTION neurigraph.raise_erasure() FROM PUBLIC;
+FOR EACH ROW WHEN (old.finished_at IS NULL AND new.finished_at IS NOT NULL) EXECUTE FUNCTION neurigraph.raise_event();
 
 CREATE POLICY pipeline_all ON neurigraph.erasures TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.erasures TO neurigraph_agent

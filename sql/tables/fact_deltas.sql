@@ -21,25 +21,22 @@ GRANT SELECT ON neurigraph.fact_deltas TO neurigraph_agent, neurigraph_pipeline;
 -- A write sets off webhooks of a changed fact.
 
 -- Trigger on the log of facts.
-CREATE OR REPLACE FUNCTION neurigraph.raise_fact_change() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE FUNCTION neurigraph_private.raise_fact_change(new_row neurigraph.fact_deltas) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM neurigraph_private.raise_fact_event(
-        CASE NEW.operation
+        CASE new_row.operation
             WHEN 'change' THEN 'changed' WHEN 'confirm' THEN 'confirmed' WHEN 'retract' THEN 'retracted'
             WHEN 'restore' THEN 'restored' ELSE 'forgotten'
         END,
-        f.fact_id, f.record_id, NEW.authored_by
+        f.fact_id, f.record_id, new_row.authored_by
     )
-    FROM neurigraph.facts AS f WHERE f.fact_id = NEW.fact_id;
-    RETURN NULL;
+    FROM neurigraph.facts AS f WHERE f.fact_id = new_row.fact_id;
 END
 $$;
 
 CREATE OR REPLACE TRIGGER raised AFTER INSERT ON neurigraph.fact_deltas
-FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_fact_change();
-
-REVOKE ALL ON FUNCTION neurigraph.raise_fact_change() FROM PUBLIC;
+FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_event();
 
 CREATE POLICY pipeline_all ON neurigraph.fact_deltas TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.fact_deltas TO neurigraph_agent

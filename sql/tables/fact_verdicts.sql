@@ -50,23 +50,20 @@ CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurig
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
 -- Trigger on verdicts: a fact is superseded or disputed by another one, if both may be named.
-CREATE OR REPLACE FUNCTION neurigraph.raise_verdict() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE FUNCTION neurigraph_private.raise_verdict(new_row neurigraph.fact_verdicts) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM neurigraph_private.raise_fact_event(
-        CASE NEW.effect WHEN 'supersedes' THEN 'superseded' ELSE 'disputed' END,
+        CASE new_row.effect WHEN 'supersedes' THEN 'superseded' ELSE 'disputed' END,
         e.fact_id, e.record_id, 'pipeline', l.fact_id
     )
     FROM neurigraph.facts AS e, neurigraph.facts AS l
-    WHERE e.fact_id = NEW.earlier_id AND l.fact_id = NEW.later_id AND NOT neurigraph.is_withheld(l.record_id, NULL);
-    RETURN NULL;
+    WHERE e.fact_id = new_row.earlier_id AND l.fact_id = new_row.later_id AND NOT neurigraph.is_withheld(l.record_id, NULL);
 END
 $$;
 
 CREATE OR REPLACE TRIGGER raised AFTER INSERT OR UPDATE OF effect ON neurigraph.fact_verdicts
-FOR EACH ROW WHEN (new.effect IN ('supersedes', 'disputes')) EXECUTE FUNCTION neurigraph.raise_verdict();
-
-REVOKE ALL ON FUNCTION neurigraph.raise_verdict() FROM PUBLIC;
+FOR EACH ROW WHEN (new.effect IN ('supersedes', 'disputes')) EXECUTE FUNCTION neurigraph.raise_event();
 
 CREATE POLICY pipeline_all ON neurigraph.fact_verdicts TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.fact_verdicts TO neurigraph_agent

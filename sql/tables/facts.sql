@@ -90,18 +90,6 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.facts TO neurigraph_pipeline;
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurigraph.facts
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
--- Trigger on facts: a fact that follows no other is the first of its own chain.
-CREATE OR REPLACE FUNCTION neurigraph.root_fact() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    NEW.root_id := coalesce(NEW.root_id, NEW.fact_id);
-    RETURN NEW;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER rooted BEFORE INSERT ON neurigraph.facts
-FOR EACH ROW EXECUTE FUNCTION neurigraph.root_fact();
-
 -- Trigger on facts, at the end of the transaction: no version without the one before it, of the same user.
 CREATE OR REPLACE FUNCTION neurigraph.require_version_before() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -125,11 +113,60 @@ CREATE CONSTRAINT TRIGGER gapless AFTER INSERT OR UPDATE OF root_id, version ON 
 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (new.version > 1)
 EXECUTE FUNCTION neurigraph.require_version_before();
 
--- Trigger on facts: a version that waits to be stored follows the one before, or else the one after, the version that
--- goes.
-CREATE OR REPLACE FUNCTION neurigraph.follow_what_is_left() RETURNS trigger
+-- Write a delta with the values of a fact that change; false if none does. As for records, the author is a parameter of
+-- the transaction, and no change is possible without it.
+CREATE OR REPLACE FUNCTION neurigraph_private.log_fact_change(
+    old_row neurigraph.facts, new_row neurigraph.facts
+) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    before jsonb;
+    after jsonb;
+BEGIN
+    SELECT jsonb_object_agg(o.key, o.value), jsonb_object_agg(o.key, n.value) INTO before, after
+    FROM jsonb_each(neurigraph_private.changeable_fields(old_row)) AS o
+    INNER JOIN jsonb_each(neurigraph_private.changeable_fields(new_row)) AS n ON o.key = n.key AND o.value <> n.value;
+    IF before IS NULL THEN
+        RETURN false;
+    END IF;
+    INSERT INTO neurigraph.fact_deltas (
+        fact_id, w_coordinate, user_id, operation, old_values, new_values, authored_by, key_id
+    )
+    SELECT
+        new_row.fact_id,
+        greatest(clock_timestamp(), max(d.w_coordinate) + interval '1 microsecond'),
+        new_row.user_id,
+        CASE
+            WHEN new_row.forgotten_at IS DISTINCT FROM old_row.forgotten_at
+                THEN CASE WHEN new_row.forgotten_at IS NULL THEN 'restore' ELSE 'forget' END
+            WHEN new_row.status <> old_row.status AND new_row.status = 'archived' THEN 'retract'
+            WHEN new_row.confirmed_at IS DISTINCT FROM old_row.confirmed_at THEN 'confirm'
+            WHEN new_row.status <> old_row.status THEN 'restore'
+            ELSE 'change'
+        END,
+        before,
+        after,
+        nullif(current_setting('neurigraph.author', true), ''),
+        nullif(current_setting('neurigraph.author_key', true), '')::uuid
+    FROM neurigraph.fact_deltas AS d WHERE d.fact_id = new_row.fact_id;
+    RETURN true;
+END
+$$;
+
+-- Trigger on facts, before a change: a fact that follows no other is the first of its own chain, changes are logged,
+-- and a version that waits to be stored follows the one before, or else the one after, the version that goes.
+CREATE OR REPLACE FUNCTION neurigraph.guard_fact() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    IF TG_OP = 'INSERT' THEN
+        NEW.root_id := coalesce(NEW.root_id, NEW.fact_id);
+        RETURN NEW;
+    ELSIF TG_OP = 'UPDATE' THEN
+        IF neurigraph_private.log_fact_change(OLD, NEW) THEN
+            NEW.updated_at := now();
+        END IF;
+        RETURN NEW;
+    END IF;
     UPDATE neurigraph.notes AS n SET follows = (
         SELECT f.fact_id FROM neurigraph.facts AS f
         WHERE f.root_id = OLD.root_id AND f.fact_id <> OLD.fact_id
@@ -141,154 +178,104 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE TRIGGER followed BEFORE DELETE ON neurigraph.facts
-FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_what_is_left();
-
--- Trigger on facts: when versions go, those after them move up, and the first that is left is the root.
-CREATE OR REPLACE FUNCTION neurigraph.close_ranks() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    UPDATE neurigraph.facts AS f SET root_id = n.first_id, version = n.number
-    FROM (
-        SELECT
-            r.fact_id,
-            first_value(r.fact_id) OVER chain AS first_id,
-            row_number() OVER chain AS number
-        FROM neurigraph.facts AS r
-        WHERE r.root_id IN (SELECT g.root_id FROM gone AS g)
-        WINDOW chain AS (PARTITION BY r.root_id ORDER BY r.version)
-    ) AS n
-    WHERE f.fact_id = n.fact_id AND (f.root_id, f.version) IS DISTINCT FROM (n.first_id, n.number);
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER closed_ranks AFTER DELETE ON neurigraph.facts
-REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.close_ranks();
-
--- Trigger on facts: write a delta with the values that change. As for records, the author is a parameter of the
--- transaction, and no change is possible without it.
-CREATE OR REPLACE FUNCTION neurigraph.log_fact_change() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    before jsonb;
-    after jsonb;
-BEGIN
-    SELECT jsonb_object_agg(o.key, o.value), jsonb_object_agg(o.key, n.value) INTO before, after
-    FROM jsonb_each(neurigraph_private.changeable_fields(OLD)) AS o
-    INNER JOIN jsonb_each(neurigraph_private.changeable_fields(NEW)) AS n ON o.key = n.key AND o.value <> n.value;
-    IF before IS NULL THEN
-        RETURN NEW;
-    END IF;
-    INSERT INTO neurigraph.fact_deltas (
-        fact_id, w_coordinate, user_id, operation, old_values, new_values, authored_by, key_id
-    )
-    SELECT
-        NEW.fact_id,
-        greatest(clock_timestamp(), max(d.w_coordinate) + interval '1 microsecond'),
-        NEW.user_id,
-        CASE
-            WHEN NEW.forgotten_at IS DISTINCT FROM OLD.forgotten_at
-                THEN CASE WHEN NEW.forgotten_at IS NULL THEN 'restore' ELSE 'forget' END
-            WHEN NEW.status <> OLD.status AND NEW.status = 'archived' THEN 'retract'
-            WHEN NEW.confirmed_at IS DISTINCT FROM OLD.confirmed_at THEN 'confirm'
-            WHEN NEW.status <> OLD.status THEN 'restore'
-            ELSE 'change'
-        END,
-        before,
-        after,
-        nullif(current_setting('neurigraph.author', true), ''),
-        nullif(current_setting('neurigraph.author_key', true), '')::uuid
-    FROM neurigraph.fact_deltas AS d WHERE d.fact_id = NEW.fact_id;
-    NEW.updated_at := now();
-    RETURN NEW;
-END
-$$;
+CREATE OR REPLACE TRIGGER rooted BEFORE INSERT ON neurigraph.facts
+FOR EACH ROW EXECUTE FUNCTION neurigraph.guard_fact();
 
 CREATE OR REPLACE TRIGGER logged BEFORE UPDATE ON neurigraph.facts
-FOR EACH ROW EXECUTE FUNCTION neurigraph.log_fact_change();
+FOR EACH ROW EXECUTE FUNCTION neurigraph.guard_fact();
 
--- Trigger on facts: what they cause or were caused by no longer stands when their times turn out otherwise.
-CREATE OR REPLACE FUNCTION neurigraph.reject_impossible_causes() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    UPDATE neurigraph.links AS l SET verdict = 'rejected', verdict_by = 'pipeline:times', verdict_at = now()
-    WHERE NEW.fact_id IN (l.from_id, l.to_id) AND l.relation = 'caused_by' AND l.verdict <> 'rejected'
-        AND l.ended_at IS NULL AND neurigraph_private.begins_after(l.to_fact_id, l.from_fact_id);
-    RETURN NULL;
-END
-$$;
+CREATE OR REPLACE TRIGGER followed BEFORE DELETE ON neurigraph.facts
+FOR EACH ROW EXECUTE FUNCTION neurigraph.guard_fact();
 
-CREATE OR REPLACE TRIGGER times_changed AFTER UPDATE OF occurred ON neurigraph.facts
-FOR EACH ROW WHEN (old.occurred IS DISTINCT FROM new.occurred)
-EXECUTE FUNCTION neurigraph.reject_impossible_causes();
-
--- Trigger on facts: records with new facts wait until these are compared with the known ones.
-CREATE OR REPLACE FUNCTION neurigraph.wait_for_verdicts() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- Let records with facts wait until these are compared with the known ones.
+CREATE OR REPLACE FUNCTION neurigraph_private.wait_for_verdicts(records uuid []) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     INSERT INTO neurigraph.pending_verdicts (record_id, user_id)
-    SELECT DISTINCT n.record_id, n.user_id FROM new_facts AS n
-    ORDER BY n.record_id
+    SELECT i.record_id, i.user_id FROM neurigraph.record_index AS i WHERE i.record_id = ANY(records)
+    ORDER BY i.record_id
     ON CONFLICT (record_id) DO UPDATE SET next_attempt_at = now(), attempts = 0;
-    RETURN NULL;
 END
 $$;
 
-CREATE OR REPLACE TRIGGER waits_for_verdicts AFTER INSERT ON neurigraph.facts
-REFERENCING NEW TABLE AS new_facts FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.wait_for_verdicts();
-
--- Trigger on facts: what stands again was not compared with what came meanwhile.
-CREATE OR REPLACE FUNCTION neurigraph.wait_again_for_verdicts() RETURNS trigger
+-- Trigger on facts, after a change. New facts, and those that stand again, wait for verdicts. Causes and effects no
+-- longer stand when their times turn out otherwise. When versions go, those after them move up, and the first that is
+-- left is the root.
+CREATE OR REPLACE FUNCTION neurigraph.follow_fact() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    INSERT INTO neurigraph.pending_verdicts (record_id, user_id) VALUES (NEW.record_id, NEW.user_id)
-    ON CONFLICT (record_id) DO UPDATE SET next_attempt_at = now(), attempts = 0;
+    IF TG_OP = 'INSERT' THEN
+        PERFORM neurigraph_private.wait_for_verdicts(ARRAY(SELECT n.record_id FROM come AS n));
+    ELSIF TG_OP = 'DELETE' THEN
+        UPDATE neurigraph.facts AS f SET root_id = n.first_id, version = n.number
+        FROM (
+            SELECT
+                r.fact_id,
+                first_value(r.fact_id) OVER chain AS first_id,
+                row_number() OVER chain AS number
+            FROM neurigraph.facts AS r
+            WHERE r.root_id IN (SELECT g.root_id FROM gone AS g)
+            WINDOW chain AS (PARTITION BY r.root_id ORDER BY r.version)
+        ) AS n
+        WHERE f.fact_id = n.fact_id AND (f.root_id, f.version) IS DISTINCT FROM (n.first_id, n.number);
+    ELSIF NEW.occurred IS DISTINCT FROM OLD.occurred THEN
+        UPDATE neurigraph.links AS l SET verdict = 'rejected', verdict_by = 'pipeline:times', verdict_at = now()
+        WHERE NEW.fact_id IN (l.from_id, l.to_id) AND l.relation = 'caused_by' AND l.verdict <> 'rejected'
+            AND l.ended_at IS NULL AND neurigraph_private.begins_after(l.to_fact_id, l.from_fact_id);
+    END IF;
+    IF TG_OP = 'UPDATE' AND (
+        (OLD.status = 'archived' AND NEW.status <> 'archived')
+        OR (OLD.forgotten_at IS NOT NULL AND NEW.forgotten_at IS NULL)
+    ) THEN
+        PERFORM neurigraph_private.wait_for_verdicts(ARRAY[NEW.record_id]);
+    END IF;
     RETURN NULL;
 END
 $$;
 
-CREATE OR REPLACE TRIGGER waits_again_for_verdicts AFTER UPDATE OF status, forgotten_at ON neurigraph.facts
-FOR EACH ROW WHEN (
-    (old.status = 'archived' AND new.status <> 'archived')
-    OR (old.forgotten_at IS NOT NULL AND new.forgotten_at IS NULL)
-)
-EXECUTE FUNCTION neurigraph.wait_again_for_verdicts();
+CREATE OR REPLACE TRIGGER followed_new AFTER INSERT ON neurigraph.facts
+REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.follow_fact();
 
--- Trigger on facts: one is stated, or gone.
-CREATE OR REPLACE FUNCTION neurigraph.raise_fact() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE TRIGGER followed_changed AFTER UPDATE OF occurred, status, forgotten_at ON neurigraph.facts
+FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_fact();
+
+CREATE OR REPLACE TRIGGER followed_gone AFTER DELETE ON neurigraph.facts
+REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.follow_fact();
+
+-- Raise the events of a fact that is stated, or gone.
+CREATE OR REPLACE FUNCTION neurigraph_private.raise_fact(
+    operation text, old_row neurigraph.facts, new_row neurigraph.facts
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     before neurigraph.facts;
 BEGIN
-    IF TG_OP = 'DELETE' THEN
+    IF operation = 'DELETE' THEN
         PERFORM neurigraph_private.raise_fact_event(
-            'removed', OLD.fact_id, OLD.record_id, neurigraph_private.current_author()
+            'removed', old_row.fact_id, old_row.record_id, neurigraph_private.current_author()
         );
-        RETURN NULL;
+        RETURN;
     END IF;
     PERFORM neurigraph_private.raise_fact_event(
-        'stated', NEW.fact_id, NEW.record_id, neurigraph_private.sender_of(NEW.record_id)
+        'stated', new_row.fact_id, new_row.record_id, neurigraph_private.sender_of(new_row.record_id)
     );
-    IF NEW.version > 1 THEN
+    IF new_row.version > 1 THEN
         SELECT f.* INTO before FROM neurigraph.facts AS f
-        WHERE f.root_id = NEW.root_id AND f.version = NEW.version - 1;
-        IF NOT neurigraph.is_withheld(NEW.record_id, NULL) THEN
+        WHERE f.root_id = new_row.root_id AND f.version = new_row.version - 1;
+        IF NOT neurigraph.is_withheld(new_row.record_id, NULL) THEN
             PERFORM neurigraph_private.raise_fact_event(
-                'superseded', before.fact_id, before.record_id, neurigraph_private.sender_of(NEW.record_id), NEW.fact_id
+                'superseded', before.fact_id, before.record_id, neurigraph_private.sender_of(new_row.record_id), new_row.fact_id
             );
         END IF;
     END IF;
-    RETURN NULL;
 END
 $$;
 
 CREATE OR REPLACE TRIGGER raised AFTER INSERT OR DELETE ON neurigraph.facts
-FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_fact();
+FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_event();
 
-REVOKE ALL ON FUNCTION neurigraph.root_fact(), neurigraph.require_version_before(), neurigraph.close_ranks(),
-neurigraph.follow_what_is_left(), neurigraph.log_fact_change(), neurigraph.reject_impossible_causes(),
-neurigraph.wait_for_verdicts(), neurigraph.wait_again_for_verdicts(), neurigraph.raise_fact() FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.guard_fact(), neurigraph.require_version_before(), neurigraph.follow_fact()
+FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.facts TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.facts TO neurigraph_agent

@@ -87,25 +87,8 @@ node_name, concept_kind, layer_depth, parent_node_id, path, schema_name, compres
 node_summary, record_count, centroid, language, node_ddl_version, quarantined ON neurigraph.graph_index
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
--- Trigger on graph_index: nodes below a mount node appear, move and change their names only as at home.
-CREATE OR REPLACE FUNCTION neurigraph.guard_mirrored_nodes() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF TG_OP = 'INSERT' THEN
-        PERFORM neurigraph_private.refuse_in_mirror(ARRAY[NEW.parent_node_id]);
-    ELSIF NEW.parent_node_id IS DISTINCT FROM OLD.parent_node_id OR NEW.node_name <> OLD.node_name THEN
-        -- The mount node itself may be renamed and moved.
-        PERFORM neurigraph_private.refuse_in_mirror(ARRAY[NEW.parent_node_id, OLD.parent_node_id]);
-    END IF;
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER guard_mirrors AFTER INSERT OR UPDATE OF parent_node_id, node_name ON neurigraph.graph_index
-FOR EACH ROW EXECUTE FUNCTION neurigraph.guard_mirrored_nodes();
-
 -- Trigger on graph_index: set the path. A node is one layer below its parent, so a cycle would have to grow deeper for
--- ever and cannot exist. Nodes below a node that moves follow it (carry_children), and moves within one graph do not
+-- ever and cannot exist. Nodes below a node that moves follow it (follow_node), and moves within one graph do not
 -- run at the same time.
 CREATE OR REPLACE FUNCTION neurigraph.place_node() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -139,33 +122,46 @@ CREATE OR REPLACE TRIGGER place_node
 BEFORE INSERT OR UPDATE OF parent_node_id, layer_depth, path ON neurigraph.graph_index
 FOR EACH ROW EXECUTE FUNCTION neurigraph.place_node();
 
--- Trigger on graph_index: nodes below a node that moved follow it, layer by layer. A constraint of the table refuses
--- layers below 5.
-CREATE OR REPLACE FUNCTION neurigraph.carry_children() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+-- Trigger on graph_index: nodes below a mount node appear, move and change their names only as at home, and nodes below
+-- a node that moved follow it, layer by layer. A constraint of the table refuses layers below 5.
+CREATE OR REPLACE FUNCTION neurigraph.follow_node() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    UPDATE neurigraph.graph_index AS g SET layer_depth = NEW.layer_depth + 1, path = NEW.path || g.node_id
-    WHERE g.parent_node_id = NEW.node_id;
+    IF TG_OP = 'INSERT' THEN
+        PERFORM neurigraph_private.refuse_in_mirror(ARRAY[NEW.parent_node_id]);
+        RETURN NULL;
+    END IF;
+    IF NEW.parent_node_id IS DISTINCT FROM OLD.parent_node_id OR NEW.node_name <> OLD.node_name THEN
+        -- The mount node itself may be renamed and moved.
+        PERFORM neurigraph_private.refuse_in_mirror(ARRAY[NEW.parent_node_id, OLD.parent_node_id]);
+    END IF;
+    IF NEW.path <> OLD.path THEN
+        UPDATE neurigraph.graph_index AS g SET layer_depth = NEW.layer_depth + 1, path = NEW.path || g.node_id
+        WHERE g.parent_node_id = NEW.node_id;
+    END IF;
     RETURN NULL;
 END
 $$;
 
-CREATE OR REPLACE TRIGGER carry_children AFTER UPDATE OF parent_node_id, layer_depth, path ON neurigraph.graph_index
-FOR EACH ROW WHEN (old.path IS DISTINCT FROM new.path) EXECUTE FUNCTION neurigraph.carry_children();
+CREATE OR REPLACE TRIGGER followed AFTER INSERT OR UPDATE OF parent_node_id, node_name, layer_depth, path
+ON neurigraph.graph_index
+FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_node();
 
--- Trigger on nodes.
-CREATE OR REPLACE FUNCTION neurigraph.raise_node_change() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- Raise the events of a change of a node.
+CREATE OR REPLACE FUNCTION neurigraph_private.raise_node_change(
+    operation text, old_row neurigraph.graph_index, new_row neurigraph.graph_index
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     happened neurigraph.webhook_events;
     lost uuid;
 BEGIN
-    happened.user_id := CASE TG_OP WHEN 'DELETE' THEN OLD.user_id ELSE NEW.user_id END;
-    happened.node_id := CASE TG_OP WHEN 'DELETE' THEN OLD.node_id ELSE NEW.node_id END;
+    happened.user_id := CASE operation WHEN 'DELETE' THEN old_row.user_id ELSE new_row.user_id END;
+    happened.node_id := CASE operation WHEN 'DELETE' THEN old_row.node_id ELSE new_row.node_id END;
     happened.author := neurigraph_private.current_author();
-    IF TG_OP = 'DELETE' THEN
+    IF operation = 'DELETE' THEN
         FOR lost IN
-            SELECT i.record_id FROM neurigraph.record_index AS i WHERE i.node_id = OLD.node_id
+            SELECT i.record_id FROM neurigraph.record_index AS i WHERE i.node_id = old_row.node_id
         LOOP
             happened.event := 'record.forgotten';
             happened.record_id := lost;
@@ -174,33 +170,31 @@ BEGIN
         happened.event := 'node.removed';
         happened.record_id := NULL;
         PERFORM neurigraph_private.raise_event(happened);
-        RETURN OLD;
+        RETURN;
     END IF;
-    IF TG_OP = 'INSERT' THEN
+    IF operation = 'INSERT' THEN
         happened.event := 'node.created';
         PERFORM neurigraph_private.raise_event(happened);
-        RETURN NEW;
+        RETURN;
     END IF;
-    IF NEW.node_name <> OLD.node_name THEN
+    IF new_row.node_name <> old_row.node_name THEN
         happened.event := 'node.renamed';
         PERFORM neurigraph_private.raise_event(happened);
     END IF;
-    IF NEW.parent_node_id IS DISTINCT FROM OLD.parent_node_id THEN
+    IF new_row.parent_node_id IS DISTINCT FROM old_row.parent_node_id THEN
         happened.event := 'node.moved';
         PERFORM neurigraph_private.raise_event(happened);
     END IF;
-    RETURN NEW;
 END
 $$;
 
 CREATE OR REPLACE TRIGGER raised AFTER INSERT OR UPDATE OF node_name, parent_node_id ON neurigraph.graph_index
-FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_node_change();
+FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_event();
 
 CREATE OR REPLACE TRIGGER raised_before BEFORE DELETE ON neurigraph.graph_index
-FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_node_change();
+FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_event();
 
-REVOKE ALL ON FUNCTION neurigraph.guard_mirrored_nodes(), neurigraph.place_node(), neurigraph.carry_children(),
-neurigraph.raise_node_change() FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.place_node(), neurigraph.follow_node() FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.graph_index TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.graph_index TO neurigraph_agent

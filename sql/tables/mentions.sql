@@ -31,46 +31,14 @@ GRANT SELECT ON neurigraph.mentions TO neurigraph_agent;
 
 -- A write sets off candidates and aliases that it speaks for, computed again.
 
-CREATE OR REPLACE FUNCTION neurigraph.sum_mentions() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    candidates uuid [] := '{}';
-    used uuid [] := '{}';
-    nodes uuid [];
-BEGIN
-    IF TG_OP <> 'INSERT' THEN
-        candidates := ARRAY(SELECT DISTINCT g.candidate_id FROM gone AS g WHERE g.candidate_id IS NOT NULL);
-        used := ARRAY(SELECT DISTINCT g.alias_id FROM gone AS g WHERE g.alias_id IS NOT NULL);
-    END IF;
-    IF TG_OP <> 'DELETE' THEN
-        candidates := candidates
-            || ARRAY(SELECT DISTINCT c.candidate_id FROM come AS c WHERE c.candidate_id IS NOT NULL);
-        used := used || ARRAY(SELECT DISTINCT c.alias_id FROM come AS c WHERE c.alias_id IS NOT NULL);
-    END IF;
-    IF candidates <> '{}' THEN
-        PERFORM neurigraph_private.sum_candidates(candidates);
-    END IF;
-    IF used <> '{}' THEN
-        nodes := ARRAY(SELECT DISTINCT a.node_id FROM neurigraph.node_aliases AS a WHERE a.alias_id = ANY(used));
-        DELETE FROM neurigraph.node_aliases AS a
-        WHERE a.alias_id = ANY(used) AND a.given_by IS NULL
-            AND NOT EXISTS (SELECT FROM neurigraph.mentions AS m WHERE m.alias_id = a.alias_id);
-        PERFORM neurigraph_private.project_aliases(nodes);
-    END IF;
-    RETURN NULL;
-END
-$$;
-
 CREATE OR REPLACE TRIGGER summed_new AFTER INSERT ON neurigraph.mentions
-REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_mentions();
+REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE OR REPLACE TRIGGER summed_changed AFTER UPDATE ON neurigraph.mentions
-REFERENCING OLD TABLE AS gone NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_mentions();
+REFERENCING OLD TABLE AS gone NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE OR REPLACE TRIGGER summed_gone AFTER DELETE ON neurigraph.mentions
-REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_mentions();
-
-REVOKE ALL ON FUNCTION neurigraph.sum_mentions() FROM PUBLIC;
+REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE POLICY pipeline_all ON neurigraph.mentions TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.mentions TO neurigraph_agent

@@ -31,34 +31,14 @@ GRANT SELECT ON neurigraph.node_aliases TO neurigraph_agent;
 
 -- A write sets off the aliases of its node, computed again.
 
-CREATE OR REPLACE FUNCTION neurigraph.sum_aliases() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    nodes uuid [] := '{}';
-BEGIN
-    IF TG_OP <> 'INSERT' THEN
-        nodes := ARRAY(SELECT DISTINCT g.node_id FROM gone AS g);
-    END IF;
-    IF TG_OP <> 'DELETE' THEN
-        nodes := nodes || ARRAY(SELECT DISTINCT c.node_id FROM come AS c);
-    END IF;
-    IF nodes <> '{}' THEN
-        PERFORM neurigraph_private.project_aliases(nodes);
-    END IF;
-    RETURN NULL;
-END
-$$;
-
 CREATE OR REPLACE TRIGGER summed_new AFTER INSERT ON neurigraph.node_aliases
-REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_aliases();
+REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE OR REPLACE TRIGGER summed_changed AFTER UPDATE ON neurigraph.node_aliases
-REFERENCING OLD TABLE AS gone NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_aliases();
+REFERENCING OLD TABLE AS gone NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE OR REPLACE TRIGGER summed_gone AFTER DELETE ON neurigraph.node_aliases
-REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_aliases();
-
-REVOKE ALL ON FUNCTION neurigraph.sum_aliases() FROM PUBLIC;
+REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE POLICY pipeline_all ON neurigraph.node_aliases TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.node_aliases TO neurigraph_agent

@@ -36,42 +36,40 @@ GRANT SELECT, INSERT, UPDATE ON neurigraph.notes TO neurigraph_pipeline;
 
 -- A write sets off the hold of a note that waits for an approval, and the spaces of the note before.
 
--- Trigger on notes: what a persona writes where writing needs an approval is held, with an action in the same
+-- What a persona writes where writing needs an approval is held, with an action in the same
 -- statement; where only the owner writes, it is refused. No statement of a caller gets around this.
-CREATE OR REPLACE FUNCTION neurigraph.hold_note() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE FUNCTION neurigraph_private.hold_note(made neurigraph.notes) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
     rule text;
 BEGIN
     IF asking IS NULL OR asking ->> 'role' IN ('user', 'bound') THEN
-        RETURN NULL;
+        RETURN;
     END IF;
     SELECT s.value INTO rule FROM neurigraph_private.standard_of(
-        coalesce(NEW.node_id, neurigraph_private.persona_of(asking))
+        coalesce(made.node_id, neurigraph_private.persona_of(asking))
     ) AS s
     WHERE s.field = 'write';
     IF rule = 'owner' THEN
         RAISE insufficient_privilege USING MESSAGE = 'only the owner writes to this node';
-    ELSIF rule = 'approve' AND NEW.node_id IS NOT NULL THEN
-        UPDATE neurigraph.sources AS s SET held = true WHERE s.source_id = NEW.source_id;
+    ELSIF rule = 'approve' AND made.node_id IS NOT NULL THEN
+        UPDATE neurigraph.sources AS s SET held = true WHERE s.source_id = made.source_id;
         PERFORM neurigraph.propose_action(jsonb_build_object(
-            'user_id', NEW.user_id, 'kind', 'store', 'origin', 'policy', 'reason', 'standard', 'node_id', NEW.node_id,
-            'source_id', NEW.source_id, 'message', NEW.message,
+            'user_id', made.user_id, 'kind', 'store', 'origin', 'policy', 'reason', 'standard', 'node_id', made.node_id,
+            'source_id', made.source_id, 'message', made.message,
             'requested_by', 'persona:' || neurigraph_private.persona_of(asking)
         ));
     END IF;
-    RETURN NULL;
 END
 $$;
 
-CREATE OR REPLACE TRIGGER held AFTER INSERT ON neurigraph.notes
-FOR EACH ROW EXECUTE FUNCTION neurigraph.hold_note();
-
--- Trigger on notes: a note that replaces another, or states the next version of a fact, is in the spaces of that, too.
-CREATE OR REPLACE FUNCTION neurigraph.keep_spaces_of_note() RETURNS trigger
+-- Trigger on notes: one that waits for an approval is held, and one that replaces another, or states the next version
+-- of a fact, is in the spaces of that, too.
+CREATE OR REPLACE FUNCTION neurigraph.follow_note() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    PERFORM neurigraph_private.hold_note(NEW);
     INSERT INTO neurigraph.source_spaces (source_id, space_id, user_id)
     SELECT NEW.source_id, b.space_id, NEW.user_id
     FROM neurigraph.source_spaces AS b
@@ -88,11 +86,10 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE TRIGGER keep_spaces_of_note AFTER INSERT ON neurigraph.notes
-FOR EACH ROW WHEN (NEW.replaces IS NOT NULL OR NEW.follows IS NOT NULL)
-EXECUTE FUNCTION neurigraph.keep_spaces_of_note();
+CREATE OR REPLACE TRIGGER followed AFTER INSERT ON neurigraph.notes
+FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_note();
 
-REVOKE ALL ON FUNCTION neurigraph.hold_note() FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.follow_note() FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.notes TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.notes TO neurigraph_agent

@@ -36,65 +36,27 @@ GRANT SELECT ON neurigraph.record_index TO neurigraph_pipeline, neurigraph_agent
 -- A write sets off what follows from the record: counts of records, evidence, digests, profiles, waiting verdicts and
 -- the nodes of its actions; the refusal of changes in a mirror; webhooks of a record that is gone.
 
--- Trigger on record_index: an action follows its record to another node, whose standard applies from then on.
-CREATE OR REPLACE FUNCTION neurigraph.move_actions() RETURNS trigger
+-- Trigger on record_index: records enter and leave mirrors only as at home. Digests and profiles of a record follow it.
+-- Its actions follow it to another node, whose standard applies from then on. The facts of a record that is released,
+-- or that nothing supersedes now, wait for verdicts again.
+CREATE OR REPLACE FUNCTION neurigraph.follow_record() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    UPDATE neurigraph.actions AS a SET node_id = NEW.node_id
-    WHERE a.record_id = NEW.record_id AND a.node_id <> NEW.node_id;
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER actions_follow AFTER UPDATE OF node_id ON neurigraph.record_index
-FOR EACH ROW WHEN (old.node_id <> new.node_id) EXECUTE FUNCTION neurigraph.move_actions();
-
-CREATE OR REPLACE TRIGGER uncovered AFTER UPDATE OF node_id, quarantined, superseded ON neurigraph.record_index
-FOR EACH ROW
-WHEN (
-    old.node_id <> new.node_id OR old.quarantined <> new.quarantined OR old.superseded IS DISTINCT FROM new.superseded
-)
-EXECUTE FUNCTION neurigraph.uncover_changed_record();
-
--- Trigger on record_index: records that are hidden or superseded count no more, and others may have been said later.
-CREATE OR REPLACE FUNCTION neurigraph.sum_changed_records() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    changed uuid [] := ARRAY(
-        SELECT c.record_id FROM come AS c INNER JOIN gone AS g ON c.record_id = g.record_id
-        WHERE c.quarantined <> g.quarantined OR c.superseded IS DISTINCT FROM g.superseded
-            OR c.occurred_at IS DISTINCT FROM g.occurred_at
-    );
-BEGIN
-    IF changed <> '{}' THEN
-        PERFORM neurigraph_private.sum_records(changed);
+    IF TG_OP = 'UPDATE' THEN
+        DELETE FROM neurigraph.digest_records AS r WHERE r.record_id = NEW.record_id;
+        IF NEW.node_id <> OLD.node_id THEN
+            PERFORM neurigraph_private.refuse_in_mirror(ARRAY[NEW.node_id, OLD.node_id]);
+            UPDATE neurigraph.actions AS a SET node_id = NEW.node_id
+            WHERE a.record_id = NEW.record_id AND a.node_id <> NEW.node_id;
+        END IF;
+        IF (OLD.quarantined AND NOT NEW.quarantined) OR (OLD.superseded AND NOT NEW.superseded) THEN
+            PERFORM neurigraph_private.wait_for_verdicts(ARRAY(
+                SELECT f.record_id FROM neurigraph.facts AS f WHERE f.record_id = NEW.record_id LIMIT 1
+            ));
+        END IF;
+    ELSIF TG_OP = 'INSERT' THEN
+        PERFORM neurigraph_private.refuse_in_mirror(ARRAY[NEW.node_id]);
     END IF;
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER summed AFTER UPDATE ON neurigraph.record_index
-REFERENCING OLD TABLE AS gone NEW TABLE AS come
-FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_changed_records();
-
--- Trigger on record_index: records enter and leave mirrors only as at home.
-CREATE OR REPLACE FUNCTION neurigraph.guard_mirrored_records() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    PERFORM neurigraph_private.refuse_in_mirror(
-        CASE WHEN TG_OP = 'UPDATE' THEN ARRAY[NEW.node_id, OLD.node_id] ELSE ARRAY[NEW.node_id] END
-    );
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER guard_mirrors AFTER INSERT OR UPDATE OF node_id ON neurigraph.record_index
-FOR EACH ROW EXECUTE FUNCTION neurigraph.guard_mirrored_records();
-
--- Trigger on record_index.
-CREATE OR REPLACE FUNCTION neurigraph.outdate_profiles_of_record() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
     IF TG_OP = 'DELETE' OR (TG_OP = 'UPDATE' AND (OLD.node_id <> NEW.node_id OR NEW.quarantined)) THEN
         PERFORM neurigraph_private.outdate_profiles(OLD.node_id, OLD.source, true);
     END IF;
@@ -105,83 +67,80 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE TRIGGER profiles_new AFTER INSERT ON neurigraph.record_index
-FOR EACH ROW EXECUTE FUNCTION neurigraph.outdate_profiles_of_record();
+CREATE OR REPLACE TRIGGER followed AFTER INSERT OR DELETE ON neurigraph.record_index
+FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_record();
 
-CREATE OR REPLACE TRIGGER profiles_gone AFTER DELETE ON neurigraph.record_index
-FOR EACH ROW EXECUTE FUNCTION neurigraph.outdate_profiles_of_record();
-
-CREATE OR REPLACE TRIGGER profiles_changed AFTER UPDATE OF node_id, quarantined, superseded ON neurigraph.record_index
-FOR EACH ROW
-WHEN (
+CREATE OR REPLACE TRIGGER followed_changed AFTER UPDATE OF node_id, quarantined, superseded ON neurigraph.record_index
+FOR EACH ROW WHEN (
     old.node_id <> new.node_id OR old.quarantined <> new.quarantined OR old.superseded IS DISTINCT FROM new.superseded
 )
-EXECUTE FUNCTION neurigraph.outdate_profiles_of_record();
+EXECUTE FUNCTION neurigraph.follow_record();
 
--- Trigger on record_index: count the records of users.
+-- Trigger on record_index: count the records of users. Records that are hidden or superseded count no more for what
+-- they speak for, and others may have become the first to say so.
 CREATE OR REPLACE FUNCTION neurigraph.count_records() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    changed uuid [];
 BEGIN
-    INSERT INTO neurigraph.user_statistics AS s (user_id, records, passages, lexemes)
-    SELECT c.user_id, count(*), 0, 0 FROM changed AS c
-    INNER JOIN neurigraph.users AS u ON c.user_id = u.user_id
-    GROUP BY c.user_id
-    ON CONFLICT (user_id) DO UPDATE SET
-        records = s.records + CASE TG_OP WHEN 'DELETE' THEN -excluded.records ELSE excluded.records END;
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO neurigraph.user_statistics AS s (user_id, records, passages, lexemes)
+        SELECT c.user_id, count(*), 0, 0 FROM come AS c
+        INNER JOIN neurigraph.users AS u ON c.user_id = u.user_id
+        GROUP BY c.user_id
+        ON CONFLICT (user_id) DO UPDATE SET records = s.records + excluded.records;
+    ELSIF TG_OP = 'DELETE' THEN
+        UPDATE neurigraph.user_statistics AS s SET records = s.records - g.records
+        FROM (SELECT o.user_id, count(*) AS records FROM gone AS o GROUP BY o.user_id) AS g
+        WHERE s.user_id = g.user_id;
+    ELSE
+        changed := ARRAY(
+            SELECT c.record_id FROM come AS c INNER JOIN gone AS g ON c.record_id = g.record_id
+            WHERE c.quarantined <> g.quarantined OR c.superseded IS DISTINCT FROM g.superseded
+                OR c.occurred_at IS DISTINCT FROM g.occurred_at
+        );
+        IF changed <> '{}' THEN
+            PERFORM neurigraph_private.sum_records(changed);
+        END IF;
+    END IF;
     RETURN NULL;
 END
 $$;
 
 CREATE OR REPLACE TRIGGER count_added AFTER INSERT ON neurigraph.record_index
-REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
+REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
 
 CREATE OR REPLACE TRIGGER count_removed AFTER DELETE ON neurigraph.record_index
-REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
+REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
 
--- Trigger on record_index: the same for all facts of a record that is released, or that nothing supersedes any more.
-CREATE OR REPLACE FUNCTION neurigraph.wait_with_record() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    INSERT INTO neurigraph.pending_verdicts (record_id, user_id)
-    SELECT NEW.record_id, NEW.user_id
-    WHERE EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.record_id = NEW.record_id)
-    ON CONFLICT (record_id) DO UPDATE SET next_attempt_at = now(), attempts = 0;
-    RETURN NULL;
-END
-$$;
+CREATE OR REPLACE TRIGGER summed AFTER UPDATE ON neurigraph.record_index
+REFERENCING OLD TABLE AS gone NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
 
-CREATE OR REPLACE TRIGGER facts_wait_again AFTER UPDATE OF quarantined, superseded ON neurigraph.record_index
-FOR EACH ROW WHEN ((old.quarantined AND NOT new.quarantined) OR (old.superseded AND NOT new.superseded))
-EXECUTE FUNCTION neurigraph.wait_with_record();
-
--- Trigger on the registry of records: one is gone. The records of a node that goes are named with the node, because
+-- Raise the event of a record that is gone. The records of a node that goes are named with the node, because
 -- its path is not known any more here.
-CREATE OR REPLACE FUNCTION neurigraph.raise_record_gone() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE FUNCTION neurigraph_private.raise_record_gone(old_row neurigraph.record_index) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     happened neurigraph.webhook_events;
 BEGIN
-    IF OLD.quarantined OR NOT neurigraph_private.is_shared(OLD.source)
-        OR NOT EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.node_id = OLD.node_id)
+    IF old_row.quarantined OR NOT neurigraph_private.is_shared(old_row.source)
+        OR NOT EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.node_id = old_row.node_id)
     THEN
-        RETURN NULL;
+        RETURN;
     END IF;
     happened.event := 'record.forgotten';
-    happened.user_id := OLD.user_id;
-    happened.record_id := OLD.record_id;
-    happened.node_id := OLD.node_id;
+    happened.user_id := old_row.user_id;
+    happened.record_id := old_row.record_id;
+    happened.node_id := old_row.node_id;
     happened.author := neurigraph_private.current_author();
     PERFORM neurigraph_private.raise_event(happened);
-    RETURN NULL;
 END
 $$;
 
 CREATE OR REPLACE TRIGGER raised AFTER DELETE ON neurigraph.record_index
-FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_record_gone();
+FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_event();
 
-REVOKE ALL ON FUNCTION neurigraph.move_actions(), neurigraph.sum_changed_records(), neurigraph.guard_mirrored_records(),
-neurigraph.outdate_profiles_of_record(), neurigraph.count_records(), neurigraph.wait_with_record(),
-neurigraph.raise_record_gone() FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.follow_record(), neurigraph.count_records() FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.record_index TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.record_index TO neurigraph_agent

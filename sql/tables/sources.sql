@@ -116,38 +116,6 @@ GRANT UPDATE (last_received_at) ON neurigraph.sources TO neurigraph_agent;
 CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF privacy, member_id ON neurigraph.sources
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
--- Trigger on sources: who may read its records changes, so digests of them are made again.
-CREATE OR REPLACE FUNCTION neurigraph.uncover_changed_source() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    DELETE FROM neurigraph.digest_records AS r USING neurigraph.record_index AS i
-    WHERE r.record_id = i.record_id AND i.user_id = NEW.user_id AND i.source = NEW.kind || ':' || NEW.source_id;
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER uncovered AFTER UPDATE OF privacy ON neurigraph.sources
-FOR EACH ROW WHEN (old.privacy IS DISTINCT FROM new.privacy)
-EXECUTE FUNCTION neurigraph.uncover_changed_source();
-
-CREATE OR REPLACE TRIGGER refuse_while_forgotten AFTER INSERT OR UPDATE OF last_message ON neurigraph.sources
-FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_while_forgotten();
-
--- Trigger on sources: so do the records of a source that becomes private, for names and candidates.
-CREATE OR REPLACE FUNCTION neurigraph.sum_changed_source() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    PERFORM neurigraph_private.sum_records(ARRAY(
-        SELECT i.record_id FROM neurigraph.record_index AS i
-        WHERE i.user_id = NEW.user_id AND i.source = NEW.kind || ':' || NEW.source_id
-    ));
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER summed AFTER UPDATE OF privacy ON neurigraph.sources
-FOR EACH ROW WHEN (old.privacy IS DISTINCT FROM new.privacy) EXECUTE FUNCTION neurigraph.sum_changed_source();
-
 -- A member sends conversations, events, notes and files, sees how far the storing of these is, and why it failed.
 ALTER TABLE neurigraph.sources ALTER COLUMN member_id SET DEFAULT neurigraph.asking_member();
 
@@ -159,97 +127,112 @@ ALTER TABLE neurigraph.sources
 ALTER COLUMN key_id SET DEFAULT neurigraph.asking_key(),
 ALTER COLUMN received_through SET DEFAULT neurigraph.asking_door();
 
--- Trigger on sources: what others see is made of shared sources only.
-CREATE OR REPLACE FUNCTION neurigraph.outdate_profiles_of_source() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- The readers of the records of a source change with its privacy: digests and profiles of them are made again, and
+-- names and candidates are counted again.
+CREATE OR REPLACE FUNCTION neurigraph_private.follow_privacy(changed neurigraph.sources) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    nodes uuid [] := ARRAY(
-        SELECT DISTINCT i.node_id FROM neurigraph.record_index AS i
-        WHERE i.user_id = NEW.user_id AND i.source = NEW.kind || ':' || NEW.source_id
-    );
+    nodes uuid [];
+    records uuid [];
 BEGIN
+    SELECT coalesce(array_agg(DISTINCT i.node_id), '{}'), coalesce(array_agg(i.record_id), '{}') INTO nodes, records
+    FROM neurigraph.record_index AS i
+    WHERE i.user_id = changed.user_id AND i.source = changed.kind || ':' || changed.source_id;
+    DELETE FROM neurigraph.digest_records AS r WHERE r.record_id = ANY(records);
     DELETE FROM neurigraph.profiles AS p
-    WHERE p.node_id = ANY(nodes) AND p.covers = 'shared' AND NEW.privacy = 'private';
+    WHERE p.node_id = ANY(nodes) AND p.covers = 'shared' AND changed.privacy = 'private';
     UPDATE neurigraph.profiles AS p SET is_stale = true WHERE p.node_id = ANY(nodes) AND NOT p.is_stale;
-    RETURN NULL;
+    PERFORM neurigraph_private.sum_records(records);
 END
 $$;
 
-CREATE OR REPLACE TRIGGER profiles_changed AFTER UPDATE OF privacy ON neurigraph.sources
-FOR EACH ROW WHEN (old.privacy IS DISTINCT FROM new.privacy)
-EXECUTE FUNCTION neurigraph.outdate_profiles_of_source();
-
--- Trigger on sources: when the version before is forgotten, the records of the version after it no longer name it, and
+-- When the version before is forgotten, the records of the version after it no longer name it, and
 -- neither do cached layers. Writing a record makes them read it again.
-CREATE OR REPLACE FUNCTION neurigraph.note_forgotten_version() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE FUNCTION neurigraph_private.note_forgotten_version(changed neurigraph.sources) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     node record;
 BEGIN
     FOR node IN
         SELECT DISTINCT g.node_id, g.schema_name
         FROM neurigraph.record_index AS i INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
-        WHERE i.user_id = NEW.user_id AND i.source = NEW.kind || ':' || NEW.source_id
+        WHERE i.user_id = changed.user_id AND i.source = changed.kind || ':' || changed.source_id
     LOOP
         EXECUTE format(
             'UPDATE %I.metadata_records SET source_id = source_id WHERE source_id = $1', node.schema_name
-        ) USING NEW.source_id;
+        ) USING changed.source_id;
         DELETE FROM neurigraph.layer_packs AS p WHERE p.node_id = node.node_id;
     END LOOP;
-    RETURN NULL;
 END
 $$;
 
-CREATE OR REPLACE TRIGGER note_forgotten_version AFTER UPDATE OF replaces ON neurigraph.sources
-FOR EACH ROW EXECUTE FUNCTION neurigraph.note_forgotten_version();
-
--- Trigger on sources: a source is in the spaces that its sender names (neurigraph.container_tags), else in all that the
+-- A source is in the spaces that its sender names (neurigraph.container_tags), else in all that the
 -- sender is limited to; and a version in those of the one before. The owner's first use of a tag makes the space.
-CREATE OR REPLACE FUNCTION neurigraph.file_in_spaces() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE FUNCTION neurigraph_private.file_in_spaces(made neurigraph.sources) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     named text [] := string_to_array(nullif(current_setting('neurigraph.container_tags', true), ''), ',');
     allowed text [] := neurigraph.asking_tags();
-    is_owner boolean NOT NULL := coalesce(NEW.user_id = neurigraph.asking_user_id(), false);
+    is_owner boolean NOT NULL := coalesce(made.user_id = neurigraph.asking_user_id(), false);
 BEGIN
-    IF named IS NULL AND allowed IS NULL AND NEW.replaces IS NULL THEN
-        RETURN NULL;
+    IF named IS NULL AND allowed IS NULL AND made.replaces IS NULL THEN
+        RETURN;
     END IF;
     IF is_owner THEN
         INSERT INTO neurigraph.spaces (user_id, name, container_tag)
-        SELECT NEW.user_id, t.tag, t.tag FROM unnest(named) AS t (tag)
+        SELECT made.user_id, t.tag, t.tag FROM unnest(named) AS t (tag)
         ON CONFLICT (user_id, container_tag) DO NOTHING;
     ELSIF NOT named <@ coalesce(allowed, '{}') THEN
         RAISE insufficient_privilege USING MESSAGE = 'the caller may not name these spaces';
     END IF;
     INSERT INTO neurigraph.source_spaces (source_id, space_id, user_id)
-    SELECT NEW.source_id, p.space_id, NEW.user_id
+    SELECT made.source_id, p.space_id, made.user_id
     FROM neurigraph.spaces AS p
-    WHERE p.user_id = NEW.user_id AND (
+    WHERE p.user_id = made.user_id AND (
         p.container_tag = ANY(coalesce(named, allowed))
-        OR p.space_id IN (SELECT b.space_id FROM neurigraph.source_spaces AS b WHERE b.source_id = NEW.replaces)
+        OR p.space_id IN (SELECT b.space_id FROM neurigraph.source_spaces AS b WHERE b.source_id = made.replaces)
     )
     ON CONFLICT DO NOTHING;
     IF coalesce(named, allowed) IS NOT NULL AND NOT EXISTS (
         SELECT FROM neurigraph.source_spaces AS m
         INNER JOIN neurigraph.spaces AS p ON m.space_id = p.space_id
-        WHERE m.source_id = NEW.source_id AND p.container_tag = ANY(coalesce(named, allowed))
+        WHERE m.source_id = made.source_id AND p.container_tag = ANY(coalesce(named, allowed))
     ) THEN
         RAISE insufficient_privilege USING MESSAGE = 'the spaces of this key were removed';
+    END IF;
+END
+$$;
+
+-- Trigger on sources.
+CREATE OR REPLACE FUNCTION neurigraph.follow_source() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        PERFORM neurigraph_private.file_in_spaces(NEW);
+        PERFORM neurigraph_private.refuse_while_forgotten(NEW.user_id);
+        RETURN NULL;
+    END IF;
+    IF NEW.last_message <> OLD.last_message THEN
+        PERFORM neurigraph_private.refuse_while_forgotten(NEW.user_id);
+    END IF;
+    IF NEW.privacy <> OLD.privacy THEN
+        PERFORM neurigraph_private.follow_privacy(NEW);
+    END IF;
+    IF NEW.replaces IS DISTINCT FROM OLD.replaces THEN
+        PERFORM neurigraph_private.note_forgotten_version(NEW);
     END IF;
     RETURN NULL;
 END
 $$;
 
-CREATE OR REPLACE TRIGGER file_in_spaces AFTER INSERT ON neurigraph.sources
-FOR EACH ROW EXECUTE FUNCTION neurigraph.file_in_spaces();
+CREATE OR REPLACE TRIGGER followed AFTER INSERT OR UPDATE OF last_message, privacy, replaces ON neurigraph.sources
+FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_source();
 
 -- Who acts for the owner within spaces reads and writes their sources, except files. What is handed in is in these
 -- spaces at once, by the trigger.
 ALTER TABLE neurigraph.sources ALTER COLUMN binding SET DEFAULT neurigraph.asking_binding();
 
-REVOKE ALL ON FUNCTION neurigraph.uncover_changed_source(), neurigraph.sum_changed_source(),
-neurigraph.outdate_profiles_of_source(), neurigraph.note_forgotten_version(), neurigraph.file_in_spaces() FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.follow_source() FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.sources TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.sources TO neurigraph_agent

@@ -25,8 +25,8 @@ GRANT UPDATE (embedding_model, embedding_next_model) ON neurigraph.users TO neur
 CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF embedding_model, embedding_next_model ON neurigraph.users
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
--- Trigger on users.
-CREATE OR REPLACE FUNCTION neurigraph.register_models() RETURNS trigger
+-- Trigger on users: models are registered, and profiles compare vectors of another model now.
+CREATE OR REPLACE FUNCTION neurigraph.follow_user() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF TG_OP <> 'DELETE' THEN
@@ -37,29 +37,17 @@ BEGIN
     END IF;
     IF TG_OP <> 'INSERT' AND (TG_OP = 'DELETE' OR OLD.embedding_model IS DISTINCT FROM NEW.embedding_model) THEN
         UPDATE neurigraph.embedding_models AS k SET last_used_at = now() WHERE k.model = OLD.embedding_model;
+        UPDATE neurigraph.profiles AS p SET is_stale = true WHERE p.user_id = NEW.user_id AND NOT p.is_stale;
     END IF;
     RETURN NULL;
 END
 $$;
 
-CREATE OR REPLACE TRIGGER models_registered AFTER INSERT OR DELETE OR UPDATE OF embedding_model, embedding_next_model
+CREATE OR REPLACE TRIGGER followed AFTER INSERT OR DELETE OR UPDATE OF embedding_model, embedding_next_model
 ON neurigraph.users
-FOR EACH ROW EXECUTE FUNCTION neurigraph.register_models();
+FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_user();
 
--- Trigger on users: vectors of another model are compared now.
-CREATE OR REPLACE FUNCTION neurigraph.outdate_profiles_of_user() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    UPDATE neurigraph.profiles AS p SET is_stale = true WHERE p.user_id = NEW.user_id AND NOT p.is_stale;
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER profiles_changed AFTER UPDATE OF embedding_model ON neurigraph.users
-FOR EACH ROW WHEN (old.embedding_model IS DISTINCT FROM new.embedding_model)
-EXECUTE FUNCTION neurigraph.outdate_profiles_of_user();
-
-REVOKE ALL ON FUNCTION neurigraph.register_models(), neurigraph.outdate_profiles_of_user() FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.follow_user() FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.users TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.users TO neurigraph_agent

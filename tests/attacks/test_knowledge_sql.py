@@ -59,7 +59,7 @@ ATTACKS = {
     "TRUNCATE": "TRUNCATE {table} CASCADE",
     "LOCK": "LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE",
     "ALTER": "ALTER TABLE {table} DISABLE ROW LEVEL SECURITY",
-    "TRIGGER": "CREATE TRIGGER mine BEFORE INSERT ON {table} EXECUTE FUNCTION neurigraph.hold_note()",
+    "TRIGGER": "CREATE TRIGGER mine BEFORE INSERT ON {table} EXECUTE FUNCTION neurigraph.follow_note()",
     "DROP": "DROP TABLE {table} CASCADE",
 }
 

@@ -68,7 +68,7 @@ def test_functions_check_the_owner(world: World) -> None:
         "DELETE FROM neurigraph.webhook_deliveries",
         "SELECT neurigraph_private.raise_event(NULL)",
         "SELECT neurigraph.is_withheld(gen_random_uuid(), NULL)",
-        "SELECT neurigraph.raise_fact()",
+        "SELECT neurigraph.raise_event()",
     ],
 )
 def test_owner_cannot_write_messages(world: World, statement: str) -> None:

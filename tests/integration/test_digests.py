@@ -322,7 +322,7 @@ ATTACKS = [
     "INSERT INTO neurigraph.digest_records SELECT digest_id, record_id, user_id FROM neurigraph.digest_records",
     "DELETE FROM neurigraph.digest_records",
     "DELETE FROM neurigraph.digest_failures",
-    "SELECT neurigraph.drop_uncovered_digests()",
+    "SELECT neurigraph.guard_digest()",
 ]
 
 

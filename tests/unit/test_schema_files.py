@@ -104,3 +104,9 @@ def test_wrong_migrations_are_refused(folder: Path, names: list[str], start: str
 def test_checksum_detects_changes() -> None:
     assert Migration("one", "SELECT 1", 1, "").checksum == Script("two", "SELECT 1").checksum
     assert Migration("one", "SELECT 1", 1, "").checksum != Migration("one", "SELECT 1 ", 1, "").checksum
+
+
+def test_there_are_few_trigger_functions() -> None:
+    """Triggers do only what holds for every writer: a new one needs a reason, and an old one to give way."""
+    found = [name for one in SHIPPED.routines for name in re.findall(r"FUNCTION (\S+)\(\) RETURNS trigger", one.text)]
+    assert 10 < len(found) <= 25
