@@ -265,10 +265,10 @@ def test_upload_by_cli(tmp_path: Path, settings: Settings, installation: Install
         ("ferry times.pdf", "stored"),
     ]
     (hit,) = run("search", "When does the ferry leave?", "--user", "bob")["hits"]
-    shown = run("open", hit.record_id, "--user", "bob")
+    shown = run("open", hit["record_id"], "--user", "bob")
     assert (shown["name"], shown["size_bytes"]) == ("ferry times.pdf", len(FERRY))
-    assert len(run("open", hit.record_id, "--user", "bob", "--text")["messages"]) == 3
-    assert run("open", hit.record_id, "--user", "bob", "--output", "copy.pdf")["bytes"] == len(FERRY)
+    assert len(run("open", hit["record_id"], "--user", "bob", "--text")["messages"]) == 3
+    assert run("open", hit["record_id"], "--user", "bob", "--output", "copy.pdf")["bytes"] == len(FERRY)
     assert (tmp_path / "copy.pdf").read_bytes() == FERRY
 
 
