@@ -138,9 +138,10 @@ def exported_user(here: Installation, folder: Path) -> Source:
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
     search(here.acting_for(claims).using(embedder=WordEmbedder()), Question("everything", limit=100))
     here.database.wait_for_background()
-    with here.database.owner() as tx:  # a question of the next hour would extend the lives of records
-        statement = "UPDATE neurigraph.record_retention SET last_access_at = now() + interval '1 day' WHERE user_id = %s"
-        tx.execute(statement, [user.user_id])
+    # A question of the next hour would extend the lives of records.
+    counted = "UPDATE neurigraph.record_retention SET last_access_at = now() + interval '1 day' WHERE user_id = %s"
+    with here.database.owner() as tx:
+        tx.execute(counted, [user.user_id])
     report = export(here, user, folder / "open")
     export(here, user, folder / "packed.zip")
     return Source(here, user, claims, file, folder / "open", folder / "packed.zip", report)
