@@ -141,7 +141,7 @@ def write_note(context: Context, note: NewNote, *, dry_run: bool = False) -> Wri
         ConflictError: The node has a note of this title, and the new one may not replace it.
     """
     require_writer(context.database, context.claims)
-    words = _Words.of(context, note)
+    words = NoteWords.of(context, note)
     importance = _importance(note)
     checked_details(note.details, context.settings.ingestion.unstorable_text, None)
     if note.on_conflict is not OnConflict.ERROR and (words.title is None or (note.path or note.node_id) is None):
@@ -157,7 +157,7 @@ def write_note(context: Context, note: NewNote, *, dry_run: bool = False) -> Wri
 
 
 def _write(
-    tx: Transaction, context: Context, words: _Words, note: NewNote, node_id: UUID | None, importance: float | None
+    tx: Transaction, context: Context, words: NoteWords, note: NewNote, node_id: UUID | None, importance: float | None
 ) -> WrittenNote:
     """Write a checked note, unless the same is there already."""
     user_id, digest = context.claims.user_id, words.digest(node_id, note)
@@ -184,7 +184,7 @@ def _write(
 
 
 def _insert(
-    tx: Transaction, context: Context, words: _Words, note: NewNote, met: UUID | None, values: dict[str, Any]
+    tx: Transaction, context: Context, words: NoteWords, note: NewNote, met: UUID | None, values: dict[str, Any]
 ) -> tuple[UUID, int]:
     """Insert a note, or the next version of an existing note, and return its id and version."""
     inbox, user_id = Inbox(context), context.claims.user_id
@@ -220,7 +220,7 @@ def _insert(
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class NoteWords:
     """The texts of a note, checked and redacted."""
 
     message: NewMessage
@@ -229,7 +229,8 @@ class _Words:
     redacted: dict[str, int]
 
     @classmethod
-    def of(cls, context: Context, note: NewNote) -> _Words:
+    def of(cls, context: Context, note: NewNote) -> NoteWords:
+        """Check and redact the texts of a note; raises the errors of ``write_note`` about them."""
         if not note.text.strip():
             raise InvalidInputError("a note needs a text")
         settings, redactor = context.settings.ingestion, context.redactor

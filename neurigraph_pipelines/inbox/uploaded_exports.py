@@ -134,7 +134,7 @@ def _import_notes(
         conversations_added=found.added,
         conversations_seen=found.notes_seen,
         messages_added=found.added + found.changed,
-        messages_known=found.known,
+        messages_known=found.known + found.moved,
         rejected=[*rejected, *found.rejected],
         notes=[f"{one.where}: {one.reason}" for one in found.noted],
     )

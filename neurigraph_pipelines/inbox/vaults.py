@@ -1,8 +1,9 @@
 """Import of a vault: each note becomes a note at a node of its own, whose path is that of the file.
 
 First the nodes of all notes are made, then the notes are written, so that each link finds its node when its note is
-stored. A note is known by its path: the same text adds nothing, another text is its next version. So running a killed
-import again finishes it. ``note_records`` turns the links into edges.
+stored. A note is known by its path: the same text adds nothing, another text is its next version. ``moved_notes``
+recognises those with another path. So running a killed import again finishes it. ``note_records`` turns the links into
+edges.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.graph.navigation import PATH_SEPARATOR
 from neurigraph_pipelines.inbox.imports.vault import NoteFile, Vault, open_vault, read_note
+from neurigraph_pipelines.inbox.moved_notes import FormerNote, follow_file, moved_notes, rename_source
 from neurigraph_pipelines.inbox.note_links import NoteIndex, links_in
 from neurigraph_pipelines.inbox.notes import MAX_TAGS, NewNote, OnConflict, known_notes, node_at, write_note
 from neurigraph_pipelines.model import Privacy, RejectedItem
@@ -40,6 +42,7 @@ class VaultReport:
 
     Attributes:
         changed: Notes that got a next version.
+        moved: Notes that were stored under another path, of a file that is gone.
         empty: Notes without text, of which only the node is made.
         links: Links that name another note of the vault.
         unresolved: Number of the others.
@@ -53,6 +56,7 @@ class VaultReport:
 
     added: int = 0
     changed: int = 0
+    moved: int = 0
     known: int = 0
     empty: int = 0
     links: int = 0
@@ -68,7 +72,7 @@ class VaultReport:
     @property
     def notes_seen(self) -> int:
         """Number of notes that were read."""
-        return self.added + self.changed + self.known + self.empty
+        return self.added + self.changed + self.moved + self.known + self.empty
 
 
 def import_vault(
@@ -99,9 +103,10 @@ def import_vault(
     steps = len(vault.notes) * (1 if dry_run else 2)
     report = VaultReport(others=vault.others, beyond=vault.beyond, rejected=[*vault.rejected])
     known: dict[str, UUID | None] = {}
-    for ids in _in_groups([_id_of(vault, note) for note in vault.notes]):
+    for ids in _in_groups([_id_of(vault, note.path) for note in vault.notes]):
         known |= known_notes(context, ids) if context is not None else {}
     writer = _Writer(context, vault, known, privacy, details, report, dry_run)
+    writer.find_moved(settings.ingestion.max_message_bytes)
     done = 0
     for work in (writer.read,) if dry_run else (writer.make_node, writer.read):
         for note in vault.notes:
@@ -129,15 +134,30 @@ class _Writer:
         self._vault = vault
         self._nodes = known
         self._is_known = frozenset(known)
+        self._moved: dict[str, FormerNote] = {}
         self._privacy = privacy
         self._details = details.over(SourceDetails(origin=_ORIGIN))
         self._report = report
         self._dry_run = dry_run
         self._index = NoteIndex(note.parts for note in vault.notes)
 
+    def find_moved(self, max_bytes: int) -> None:
+        """Find the notes whose files have another path than before."""
+        if self._context is None:
+            return
+        new = [note for note in self._vault.notes if _id_of(self._vault, note.path) not in self._is_known]
+        prefix = f"{VAULT_PREFIX}{self._vault.name}/"
+        self._moved = moved_notes(
+            self._context, self._vault, prefix, new, lambda note: read_note(self._vault, note, max_bytes)[0]
+        )
+        for path, former in self._moved.items():
+            self._nodes[_id_of(self._vault, path)] = former.node_id
+
     def make_node(self, note: NoteFile, _: int) -> None:
         """Make the node of a note, unless an earlier import has put the note at one."""
-        key = _id_of(self._vault, note)
+        key = _id_of(self._vault, note.path)
+        if self._context is not None and note.path in self._moved:
+            follow_file(self._context, self._moved[note.path], note)
         if self._context is None or self._nodes.get(key) is not None:
             return
         try:
@@ -147,7 +167,7 @@ class _Writer:
 
     def read(self, note: NoteFile, max_bytes: int) -> None:
         """Read a note, count its links, and write it."""
-        key = _id_of(self._vault, note)
+        key = _id_of(self._vault, note.path)
         if not self._dry_run and self._nodes.get(key) is None:
             return  # it has no node, and that is reported
         try:
@@ -172,6 +192,12 @@ class _Writer:
     def _write(self, note: NoteFile, key: str, text: str) -> None:
         new = self._new_note(note, key, text)
         is_created = True
+        former = self._moved.get(note.path)
+        if self._context is not None and former is not None:
+            if not self._dry_run:
+                rename_source(self._context, former, new)
+            self._report.moved += 1
+            return
         if self._context is not None and self._nodes.get(key) is not None:
             written = write_note(self._context, new, dry_run=self._dry_run)
             is_created = written.created
@@ -214,12 +240,12 @@ class _Writer:
 def note_ids(folder: Path) -> list[str]:
     """Return the ids by which the notes of a folder are known."""
     vault = open_vault(folder)
-    return [_id_of(vault, note) for note in vault.notes]
+    return [_id_of(vault, note.path) for note in vault.notes]
 
 
-def _id_of(vault: Vault, note: NoteFile) -> str:
+def _id_of(vault: Vault, path: str) -> str:
     """Return the id by which a note is known: the name of its vault and its path."""
-    return external_id_of(VAULT_PREFIX.removesuffix(":"), f"{vault.name}/{note.path}")
+    return external_id_of(VAULT_PREFIX.removesuffix(":"), f"{vault.name}/{path}")
 
 
 def _in_groups(ids: list[str]) -> Iterator[list[str]]:

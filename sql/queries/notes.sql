@@ -77,6 +77,36 @@ WHERE s.user_id = %(user_id)s AND s.kind = 'note' AND s.external_id = ANY(%(exte
     AND s.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
     AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding());
 
+-- name: notes_of_vault
+-- The notes that the writer has of a vault, by the beginning of their ids, with the hash of the words of the newest
+-- version.
+SELECT
+    s.external_id,
+    s.source_id,
+    n.node_id,
+    m.content_hash
+FROM neurigraph.sources AS s
+INNER JOIN neurigraph.notes AS n ON s.source_id = n.source_id AND s.last_message = n.message
+INNER JOIN neurigraph.messages AS m ON s.source_id = m.source_id AND s.last_message = m.seq
+WHERE s.user_id = %(user_id)s AND s.kind = 'note' AND starts_with(s.external_id, %(prefix)s) AND NOT s.held
+    AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+    AND s.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
+    AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding())
+ORDER BY s.external_id;
+
+-- name: rename_note
+-- Give a note another id of its origin, and its newest version the digest that it has with that.
+WITH renamed AS (
+    UPDATE neurigraph.sources
+    SET external_id = %(external_id)s, metadata = coalesce(metadata, '{}'::jsonb) || %(metadata)s
+    WHERE source_id = %(source_id)s
+    RETURNING source_id, last_message
+)
+
+UPDATE neurigraph.notes AS n SET digest = %(digest)s
+FROM renamed AS r
+WHERE n.source_id = r.source_id AND n.message = r.last_message;
+
 -- name: named_beside
 -- The nodes that have or had some names, below the same node of layer 1 as a node: what they are called, and their
 -- names from layer 1 down. Former names come first.

@@ -129,6 +129,42 @@ def test_second_import_adds_what_changed(here: Installation, bob: tuple[User, Cl
     assert ("Garden/Roses", "Garden/Pond") in edges(here, user)
 
 
+def test_moved_and_renamed_notes_stay_the_same(here: Installation, bob: tuple[User, Claims], tmp_path: Path) -> None:
+    user, claims = bob
+    context = plain_context(here).acting_for(claims)
+    folder = write_vault(tmp_path / "Home")
+    import_vault(context, here.settings, folder)
+    ingest(plain_context(here), user)
+    before = sources(here, user)
+    (folder / "Town").mkdir()
+    (folder / "People/Ann.md").rename(folder / "Town/Anna.md")  # moved and renamed
+    (folder / "Plain.markdown").rename(folder / "plain.md")
+    (folder / "Garden.md").rename(folder / "Yard.md")  # notes lie below its node, which stays
+    (folder / "House.md").rename(folder / "Manor.md")
+    (folder / "Manor.md").write_text("It was sold.\n")  # other words: a new note
+    (folder / "Copy.md").write_bytes((folder / "People/Ben.md").read_bytes())
+    planned = import_vault(context, here.settings, folder, dry_run=True)
+    assert sources(here, user) == before
+    done = import_vault(context, here.settings, folder)
+    assert done == planned
+    assert (done.added, done.changed, done.moved, done.known, done.rejected) == (2, 0, 3, 7, [])
+    ingest(plain_context(here), user)
+    after = sources(here, user)
+    for old, new in (("People/Ann.md", "Town/Anna.md"), ("Plain.markdown", "plain.md"), ("Garden.md", "Yard.md")):
+        was, now = before[f"vault:Home/{old}"], after[f"vault:Home/{new}"]
+        assert (now["source_id"], now["last_message"], now["metadata"]) == (was["source_id"], 1, {"vault_path": new})
+        assert f"vault:Home/{old}" not in after
+    found = edges(here, user)
+    assert ("Town/Anna", "People/Ben") in found
+    assert ("Garden", "Garden/Pond") in found
+    again = import_vault(context, here.settings, folder)
+    assert (again.added, again.changed, again.moved, again.known) == (0, 0, 0, 12)
+    (folder / "Town/Anna.md").write_text("Anna has retired.\n")
+    (folder / "People/Ann.md").write_text("Another Ann.\n")
+    again = import_vault(context, here.settings, folder)
+    assert (again.added, again.changed, again.moved) == (1, 1, 0)
+
+
 def test_notes_follow_their_nodes(here: Installation, bob: tuple[User, Claims], tmp_path: Path) -> None:
     user, claims = bob
     context = plain_context(here).acting_for(claims)

@@ -110,6 +110,8 @@ def _view(report: VaultReport, dry_run: bool) -> Any:
         f"{report.known:,} already there; {counted(report.links, 'link')} between notes, "
         f"{report.unresolved:,} to no note of the vault"
     )
+    if report.moved:
+        text += f", {counted(report.moved, 'note')} moved or renamed"
     if report.empty:
         text += f", {counted(report.empty, 'note')} without text"
     if report.undated:

@@ -124,7 +124,7 @@ def open_vault(folder: Path) -> Vault:
     rejected: list[RejectedItem] = []
     for path, modified in found[:MAX_NOTES]:
         try:
-            note = NoteFile(path, (name, *_names(path)), modified)
+            note = NoteFile(path, (name, *names_of(path)), modified)
         except InvalidInputError as error:
             rejected.append(RejectedItem(_shown(path), str(error)))
             continue
@@ -168,7 +168,7 @@ def _modified(file: Path) -> int | None:
     return status.st_mtime_ns if stat.S_ISREG(status.st_mode) else None
 
 
-def _names(path: str) -> list[str]:
+def names_of(path: str) -> list[str]:
     """Return the names of the nodes for a path below the vault: folders that are too deep share one.
 
     Raises:
