@@ -236,3 +236,32 @@ def test_slack_edits_and_what_has_no_words(tmp_path: Path) -> None:
         "left out: messages without words: 1",
         "left out: notices of the app: 1",
     ]
+
+
+def test_slack_edits_of_another_day_are_applied_there(tmp_path: Path) -> None:
+    rent = {"type": "message", "user": "U1", "text": "Rent is 800", "ts": "1716206400.1", "thread_ts": "1716206400.1"}
+    gone = {"type": "message", "user": "U1", "text": "a secret", "ts": "1716206401.1"}
+    answer = {"type": "message", "user": "U2", "text": "Too much", "ts": "1716292800.1", "thread_ts": rent["ts"]}
+    first, last = ({**rent, "text": f"Rent is {value}", "edited": {"user": "U1"}} for value in (850, 900))
+    second = [
+        event("message_changed", message=first, previous_message=rent),
+        event("message_deleted", deleted_ts=gone["ts"], previous_message=gone),
+        answer,
+    ]
+    days = {
+        f"general/{DAY}": [rent, gone],
+        "general/2024-05-21": second,
+        "general/2024-05-22": [
+            event("message_changed", message=last),
+            {**answer, "text": "Fine", "ts": "1716379200.1"},
+        ],
+        "other/2024-05-22": [event("message_changed", message={**gone, "text": "another channel"})],
+    }
+    found, rejected = read(workspace(tmp_path / "export.zip", days, users=PEOPLE), "slack")
+    assert [said(one) for one in found] == [
+        [("Ann Lee", "Rent is 900")],
+        [("Ann Lee", "Rent is 900"), ("Ben Roe", "Too much")],
+        [("Ann Lee", "Rent is 900"), ("Ben Roe", "Fine")],
+        [("Ann Lee", "another channel")],
+    ]
+    assert rejected == []

@@ -50,7 +50,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
     workspace = _workspace(part.path, part.path.stat().st_mtime_ns)
     with reading.open() as stream:
         parser = KeepingParser()
-        listed = as_edited(_parsed(stream.read(_MAX_FILE_BYTES + 1), part.name, parser))
+        listed = as_edited(_parsed(stream.read(_MAX_FILE_BYTES + 1), part.name, parser), part)
         yield from said_twice(part.name, parser)
     key, name, channel = workspace.folders.get(match["folder"], (match["folder"], match["folder"], Channel.PRIVATE))
     day = moment(f"{match['day']}T00:00:00+00:00") or reading.fallback_time
