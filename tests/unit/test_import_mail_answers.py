@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,7 @@ def test_quotation_of_a_known_mail_is_left_out(own: str, tmp_path: Path) -> None
         ("", "鍵はありますか？\nはい。"),
         ("My answers are in red.", "Open? No."),
         ("Meine Antworten stehen unten.", "Ja."),
+        ("", "Please send me the report.\n\nSent it on Monday."),
     ],
 )
 def test_quotation_that_may_have_answers_is_given_to_nobody(own: str, quoted: str, tmp_path: Path) -> None:
@@ -66,3 +69,40 @@ def test_quotation_that_may_have_answers_is_given_to_nobody(own: str, quoted: st
 def test_quotation_with_a_question_below_an_answer_is_left_out(tmp_path: Path) -> None:
     body = f"Yes, I buy it tomorrow after work.\n\n{HEAD}\n\nDo you buy the boat?\nIt costs 900 euros.\nAda"
     assert said(mail(tmp_path, "Re: Boat", body)) == ([("Jo", "Yes, I buy it tomorrow after work.")], [])
+
+
+BARE = f"Hi Jo,\n\n{KEY}\nIt hangs in the hall.\n\n{CARLA} last week?\nNo, she is ill.\n\nAda"
+
+
+def test_answers_without_any_mark_of_a_quotation_are_compared(tmp_path: Path) -> None:
+    found, notes = said(thread(tmp_path, BARE))
+    marked = f"> Hi Jo,\n\n> {KEY}\nIt hangs in the hall.\n\n> {CARLA} last week?\nNo, she is ill."
+    assert found == [("Ada Holt", ASKED), ("Jo", marked)]
+    assert notes == []
+
+
+@pytest.mark.parametrize(
+    "body", [BARE, BARE.replace("Hi Jo,", "Hi,"), BARE.replace("Ada", "").replace("Hi Jo", "Dear Jo")]
+)
+def test_answers_without_any_mark_are_given_to_nobody(body: str, tmp_path: Path) -> None:
+    found, notes = said(mail(tmp_path, "Re: Key", body, "To: Ada Holt <ada@x.org>\nContent-Type: text/plain"))
+    assert found == [("unknown", body.strip())]
+    assert notes == [UNSURE]
+
+
+@pytest.mark.parametrize("body", ["Hi Ada,\n\nDo you know it?\nYes, you do.\n\nJo", "Is it late?\nNo."])
+def test_own_questions_stay_those_of_the_sender(body: str, tmp_path: Path) -> None:
+    found, notes = said(mail(tmp_path, "Re: Key", body, "To: Ada Holt <ada@x.org>\nContent-Type: text/plain"))
+    assert (found, notes) == ([("Jo", body)], [])
+
+
+def test_answers_are_compared_with_mails_of_other_files_and_threads(tmp_path: Path) -> None:
+    one, kind = thread(tmp_path, f"{HEAD}\n\n{BARE}"), "Content-Type: text/plain; charset=utf-8"
+    text = one.read_text().replace(f"<q@x.org>\n{kind}", f"<q@x.org>\nReferences: <p@x.org>\n{kind}", 1)
+    one.write_text(text)
+    marked = f"> Hi Jo,\n\n> {KEY}\nIt hangs in the hall.\n\n> {CARLA} last week?\nNo, she is ill."
+    assert ("Jo", marked) in said(one)[0]
+    with zipfile.ZipFile(tmp_path / "mails.zip", "w") as archive:
+        for number, content in enumerate(re.split(r"(?m)^From x .*\n", text)[:0:-1]):
+            archive.writestr(f"{number}.eml", content)
+    assert ("Jo", marked) in said(tmp_path / "mails.zip")[0]

@@ -6,8 +6,6 @@ read, except for mails. ``mail_quotes`` tells whose words a mail has.
 
 from __future__ import annotations
 
-import email
-import email.policy
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +24,7 @@ from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, assemble, 
 from neurigraph_pipelines.inbox.imports.mail_attributions import UNKNOWN, Letter
 from neurigraph_pipelines.inbox.imports.mail_bodies import content_of, header
 from neurigraph_pipelines.inbox.imports.mail_notices import why_left_out
+from neurigraph_pipelines.inbox.imports.mail_originals import ID, Originals, parsed
 from neurigraph_pipelines.inbox.imports.mail_quotes import Said, writers_of
 from neurigraph_pipelines.inbox.imports.source import Part, Reading
 from neurigraph_pipelines.inbox.imports.text import split
@@ -46,7 +45,6 @@ _BEGIN = re.compile(rb"From \S+ [^\n]*\d{4}[ \t]*\r?\n")
 """The line before each message of a mailbox: who sent it, and when."""
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _HEADER = re.compile(rb"[!-9;-~]{1,76}:")
-_ID = re.compile(r"<([^<>\s]{1,250})>")
 _REPLY_MARK = re.compile(r"(?:(?:re|fwd?|aw|wg|rv|tr|sv|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
 _FORWARD_MARK = re.compile(
     r"[\u200e\u200f]?(?:fwd?|wg|tr|rv|i|enc|doorst|vb|pd|fs|vl|i̇?lt|továbbítás|továbbítva|πρθ|пер|пересл|إعادة توجيه|"
@@ -97,6 +95,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
         InvalidInputError: The file contains no message.
     """
     threads: dict[str, list[_Place]] = {}
+    by_id: dict[str, _Place] = {}
     left_out: Counter[str] = Counter()
     with _opened(reading) as file:
         for offset, length, head in _heads(file):
@@ -105,11 +104,14 @@ def conversations(reading: Reading) -> Iterator[Item]:
                 left_out[reason] += 1
                 continue
             thread, time = _thread(head)
-            threads.setdefault(thread, []).append(_Place(offset, length, time))
+            place = _Place(offset, length, time)
+            threads.setdefault(thread, []).append(place)
+            if (found := ID.search(header(head, "Message-ID"))) is not None:
+                by_id.setdefault(found[1], place)
         if not threads and not left_out:
             raise InvalidInputError(f"{reading.part.name} contains no e-mail.")
         for thread, places in threads.items():
-            yield from _conversation(reading, file, thread, places)
+            yield from _conversation(reading, file, thread, places, by_id)
     for reason, count in left_out.items():
         yield ImportNote(reason, count)
 
@@ -166,7 +168,7 @@ def sent_at(part: Part) -> tuple[float, str]:
     """Return when the first mail of a file was sent, for the order of the files of a zip."""
     try:
         with part.open() as stream:
-            time = _time(_parsed(stream.read(_MAX_HEAD_BYTES)))
+            time = _time(parsed(stream.read(_MAX_HEAD_BYTES)))
     except READ_ERRORS:  # what reads it says so
         time = None
     return (time.timestamp() if time is not None else 0.0), part.name
@@ -181,7 +183,7 @@ def _heads(stream: BufferedReader) -> Iterator[tuple[int, int, EmailMessage]]:
     while line := stream.readline(_MAX_HEAD_BYTES):
         if is_mailbox and before_blank and _BEGIN.match(line):
             if at > start:
-                yield start, at - start, _parsed(b"".join(head))
+                yield start, at - start, parsed(b"".join(head))
             start, head, in_head, head_size = at + len(line), [], True, 0
         elif in_head:
             in_head = bool(line.strip()) and head_size < _MAX_HEAD_BYTES
@@ -190,11 +192,7 @@ def _heads(stream: BufferedReader) -> Iterator[tuple[int, int, EmailMessage]]:
         before_blank = not line.strip()
         at += len(line)
     if at > start:
-        yield start, at - start, _parsed(b"".join(head))
-
-
-def _parsed(data: bytes) -> EmailMessage:
-    return email.message_from_bytes(data, _class=EmailMessage, policy=email.policy.default)
+        yield start, at - start, parsed(b"".join(head))
 
 
 def _thread(head: EmailMessage) -> tuple[str, datetime | None]:
@@ -205,7 +203,7 @@ def _thread(head: EmailMessage) -> tuple[str, datetime | None]:
     """
     time = _time(head)
     for name in ("References", "In-Reply-To", "Message-ID"):
-        found = _ID.search(header(head, name))
+        found = ID.search(header(head, name))
         if found is not None:
             return found[1], time
     sender = parseaddr(header(head, "From"))[1]
@@ -219,20 +217,26 @@ def _time(head: EmailMessage) -> datetime | None:
         return None
 
 
-def _conversation(reading: Reading, file: BufferedReader, thread: str, places: list[_Place]) -> Iterator[Item]:
+def _mail_at(file: BufferedReader, place: _Place) -> EmailMessage:
+    file.seek(place.offset)
+    content = file.read(min(place.length, MAX_MAIL_BYTES))
+    return parsed(_ESCAPED.sub(rb"\1", content) if place.offset else content)  # only a mailbox escapes lines
+
+
+def _conversation(
+    reading: Reading, file: BufferedReader, thread: str, places: list[_Place], by_id: dict[str, _Place]
+) -> Iterator[Item]:
     where = f"{reading.part.name}, thread {thread}"
     known = [place.time for place in places if place.time is not None]
     latest = max(known, default=None)
     messages: list[Spoken] = []
-    earlier: dict[str, str] = {}
+    earlier = Originals(reading.part, lambda key: _mail_at(file, by_id[key]) if key in by_id else None)
     title: str | None = None
     for place in sorted(places, key=lambda one: (one.time is None, one.time or latest, one.offset)):
         if place.length > MAX_MAIL_BYTES:
             messages.append(RejectedItem(where, f"a message of {place.length:,} bytes is longer than allowed"))
             continue
-        file.seek(place.offset)
-        content = file.read(place.length)
-        mail = _parsed(_ESCAPED.sub(rb"\1", content) if place.offset else content)  # only a mailbox escapes lines
+        mail = _mail_at(file, place)
         try:
             title = title or _REPLY_MARK.sub("", header(mail, "Subject").strip(), count=1)
             messages += _messages(mail, place.time, reading.max_message_bytes, earlier)
@@ -250,11 +254,11 @@ def _conversation(reading: Reading, file: BufferedReader, thread: str, places: l
     )
 
 
-def _messages(mail: EmailMessage, time: datetime | None, max_bytes: int, earlier: dict[str, str]) -> Iterator[Spoken]:
+def _messages(mail: EmailMessage, time: datetime | None, max_bytes: int, earlier: Originals) -> Iterator[Spoken]:
     """Yield the words of the sender, then those of others that the mail hands on, each in pieces if they are long.
 
     Args:
-        earlier: The words of the mails of the thread by their ids, to which those of this one are added.
+        earlier: The mails that others answer, to which this one is added.
     """
     name, address = parseaddr(header(mail, "From"))
     subject, content = header(mail, "Subject").strip(), content_of(mail)
@@ -262,9 +266,9 @@ def _messages(mail: EmailMessage, time: datetime | None, max_bytes: int, earlier
     words = "\n".join([own, *(f"[attached: {one}]" for one in content.attached)]).strip()
     if not words and not others and not content.inner:
         words = subject
-    found = _ID.search(header(mail, "Message-ID"))
+    found = ID.search(header(mail, "Message-ID"))
     key = found[1] if found else derived_id("m", time, address, words or content.text)
-    earlier[key] = content.text
+    earlier.thread[key] = content.text
     yield from _pieces(Said(words, name or address or UNKNOWN, time), key, max_bytes)
     for number, one in enumerate(others, 1):
         if one.is_unsure:
@@ -274,20 +278,14 @@ def _messages(mail: EmailMessage, time: datetime | None, max_bytes: int, earlier
         yield from _messages(inner, _time(inner) or time, max_bytes, earlier)
 
 
-def _answered(mail: EmailMessage, earlier: dict[str, str]) -> str:
-    """Return the words of the mail that a mail answers, if the thread has it."""
-    named = [*_ID.findall(header(mail, "In-Reply-To"))[:1], *_ID.findall(header(mail, "References"))[-1:]]
-    return next((earlier[one] for one in named if one in earlier), "")
-
-
-def _letter(mail: EmailMessage, subject: str, sender: str, earlier: dict[str, str]) -> Letter:
+def _letter(mail: EmailMessage, subject: str, sender: str, earlier: Originals) -> Letter:
     """Return what the head of a mail says about the words below it."""
     answers = bool(header(mail, "In-Reply-To").strip() or header(mail, "References").strip())
     goes_to = getaddresses([header(mail, "To"), header(mail, "Cc")])[:_MOST_PEOPLE]
     people = {one.casefold() for name, address in goes_to for one in (name, *name.split()[:1], address) if len(one) > 1}
     is_forward = bool(_FORWARD_MARK.match(subject))
     is_reply = answers or bool(_ANSWER_MARK.match(subject))
-    return Letter(is_forward, is_reply, frozenset(people), sender, _answered(mail, earlier))
+    return Letter(is_forward, is_reply, frozenset(people), sender, earlier.answered(mail))
 
 
 def _pieces(said: Said, key: str, max_bytes: int) -> Iterator[NewMessage]:

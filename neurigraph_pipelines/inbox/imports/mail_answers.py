@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
+from neurigraph_pipelines.inbox.imports.mail_attributions import Letter
+
 _WORD = re.compile(r"\w+")
 _LEAST_KNOWN = 0.6
 """Share of the runs of three words of a line that the mail must have for the line to be quoted of it."""
@@ -22,6 +24,7 @@ _MOST_ALIKE = 8
 _FEWEST_OWN_WORDS = 5
 """Fewer words of the sender above a quotation are a greeting, and no answer."""
 
+_MOST_WORDS_OF_GREETING = 4
 _QUESTION = ("?", "？", "؟")
 _SENTENCE = (".", "!", "。", "！", "…")
 _ANSWER = re.compile(
@@ -31,10 +34,13 @@ _ANSWER = re.compile(
 )
 
 
-def compared(lines: Sequence[str], original: str) -> list[str] | None:
+def compared(lines: Sequence[str], original: str, *, starts_quoted: bool = True) -> list[str] | None:
     """Return the lines of a quotation, those of the mail that is answered marked by ``>``; None for another mail's.
 
-    Lines before the first one of that mail, such as the warnings of servers, count as quoted.
+    Args:
+        lines: The quotation.
+        original: The words of the mail that is answered.
+        starts_quoted: Whether lines before the first one of that mail, such as the warnings of servers, are quoted.
     """
     known = _Original(original)
     marked: list[str] = []
@@ -47,7 +53,7 @@ def compared(lines: Sequence[str], original: str) -> list[str] | None:
         words, answer = known.split(line)
         is_quoted = answer is not None or known.has(line, last)
         quoted += is_quoted
-        marked.append(f"> {words}" if is_quoted or not quoted else line)
+        marked.append(f"> {words}" if is_quoted or (starts_quoted and not quoted) else line)
         if answer is not None:
             marked.append(answer)
         last = (_words(line) or [""])[-1] if is_quoted else ""
@@ -66,6 +72,17 @@ def may_have_answers(lines: Sequence[str], own: str) -> bool:
         or (is_short and _has_answer_behind(said))
         for asked, said in pairwise(["", *words])
     )
+
+
+def is_letter_to_sender(lines: Sequence[str], letter: Letter) -> bool:
+    """Return whether a mail greets its own sender, or is signed by somebody that it goes to, so that it quotes."""
+    words = [_words(line) for line in lines if _WORD.search(line)]
+    sender = {one for one in _words(letter.sender) if len(one) > 1}
+    if not words or not sender:
+        return False
+    greeting, end = set(words[0]), " ".join(words[-1])
+    is_greeted = len(words[0]) <= _MOST_WORDS_OF_GREETING and bool(greeting & sender) and not greeting & letter.people
+    return is_greeted or (end in letter.people and not set(words[-1]) & sender)
 
 
 def _has_answer_behind(line: str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from email.utils import parseaddr
 
-from neurigraph_pipelines.inbox.imports.mail_answers import compared, may_have_answers
+from neurigraph_pipelines.inbox.imports.mail_answers import compared, is_letter_to_sender, may_have_answers
 from neurigraph_pipelines.inbox.imports.mail_attributions import (
     UNKNOWN,
     Letter,
@@ -130,7 +130,7 @@ def writers_of(text: str, letter: Letter) -> tuple[str, list[Said]]:
 def _parted(lines: Sequence[str], letter: Letter, depth: int) -> Iterator[Said]:
     found = _break(lines, letter) if depth < _MOST_DEEP else None
     if found is None:
-        yield Said(_own(lines, letter))
+        yield from _unannounced(lines, letter) if letter.is_reply and not depth else [Said(_own(lines, letter))]
         return
     own = _own(lines[: found.start], letter)
     rest = _unmarked(lines[found.body :]) if found.is_forward else lines[found.body :]
@@ -147,6 +147,18 @@ def _parted(lines: Sequence[str], letter: Letter, depth: int) -> Iterator[Said]:
         first, *others = _parted(rest, replace(letter, is_forward=True), depth + 1)
         yield Said(first.text, found.author, found.time)
         yield from others
+
+
+def _unannounced(lines: Sequence[str], letter: Letter) -> Iterator[Said]:
+    """Yield the words of an answer that may quote without any mark, nor a sentence above the quotation."""
+    compared_lines = compared(lines, letter.answered, starts_quoted=False) if letter.answered else None
+    if compared_lines is not None and not any(line.startswith(">") for line in lines):
+        yield Said(_own(["", *compared_lines], letter))
+    elif not letter.answered and is_letter_to_sender(lines, letter) and may_have_answers(lines, ""):
+        yield Said("")
+        yield Said(_tidied(lines), UNKNOWN, is_unsure=True)
+    else:
+        yield Said(_own(lines, letter))
 
 
 def _break(lines: Sequence[str], letter: Letter) -> _Break | None:
@@ -279,7 +291,8 @@ def _is_unsure(own: str, rest: Sequence[str], letter: Letter) -> bool:
     """Return whether answers of the sender may stand in a quotation without marks, which nothing tells."""
     if not rest or (letter.answered and compared(rest, letter.answered) is not None):
         return False
-    return bool(_ANNOUNCED.search(own)) or may_have_answers(rest, own)
+    is_bare = letter.is_reply and not letter.answered and not own and sum(bool(line.strip()) for line in rest) > 1
+    return is_bare or bool(_ANNOUNCED.search(own)) or may_have_answers(rest, own)
 
 
 def _with_marks(lines: Sequence[str], answer: re.Pattern[str]) -> list[str]:
