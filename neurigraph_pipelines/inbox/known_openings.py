@@ -17,6 +17,7 @@ from uuid import UUID
 from neurigraph_pipelines.database.array_literals import columns
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.imports.assemble import derived_id
 from neurigraph_pipelines.inbox.intake import content_hash
 from neurigraph_pipelines.model import NewConversation, NewMessage, SourceKind
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -29,6 +30,10 @@ _ASKED_FIRST = 4
 
 _LEAST_BEFORE_CHANGE = 3
 """Messages of a recording that are the same before its last one, whose sentence goes on in a longer file."""
+
+_LONGEST_PARTED = 200_000
+_MOST_LINES_PARTED = 1_000
+"""Limits of a message that is compared by its first lines, because each number of lines is tried."""
 
 _Name = tuple[str, str]
 """The kind and the external id of a source."""
@@ -70,13 +75,14 @@ class KnownOpenings:
     def _named(self, one: NewConversation, stored: Mapping[_Name, Sequence[_Row]]) -> NewConversation:
         kind, said = _kind(one), list(self._said(one.messages))
         digest = hashlib.sha256(b"".join(content_hash(message) for message in said)).digest()
-        best: tuple[int, str] | None = None
+        best: tuple[int, str, list[NewMessage]] | None = None
         for name in _names(one, kind, stored):
             if self._taken.get((kind, name), digest) != digest:  # another conversation of this file has it
                 continue
-            shared = _shared(said, stored[kind, name], is_recording=one.event_kind is not None)
+            messages, parted = _parted(one.messages, said, stored[kind, name])
+            shared = _shared(parted, stored[kind, name], is_recording=one.event_kind is not None)
             if shared and (best is None or shared > best[0]):
-                best = (shared, name)
+                best = (shared, name, messages)
         if best is None:
             free = (name for name in _numbered(one.external_id) if (kind, name) not in stored)
             name = next(name for name in free if self._taken.get((kind, name), digest) == digest)
@@ -84,11 +90,12 @@ class KnownOpenings:
             name = best[1]
         self._taken[kind, name] = digest
         rows = stored[kind, name][: best[0]] if best is not None else ()
+        messages = best[2] if best is not None else one.messages
         same = (
             replace(message, external_id=row.external_id, author=row.author)
-            for message, row in zip(one.messages, rows, strict=False)
+            for message, row in zip(messages, rows, strict=False)
         )
-        return replace(one, external_id=name, messages=(*same, *one.messages[len(rows) :]))
+        return replace(one, external_id=name, messages=(*same, *messages[len(rows) :]))
 
     def _said(self, messages: Iterable[NewMessage]) -> Iterator[NewMessage]:
         """Yield messages as they are stored; one that cannot be stored as it is."""
@@ -142,6 +149,45 @@ def _stored(tx: Transaction, user_id: UUID, conversations: Sequence[NewConversat
         openings = {(kind, opening) for kind, opening in openings if (kind, f"{opening}-{numbers[-1]}") in found}
         first, more = numbers[-1] + 1, more * 2
     return dict(found)
+
+
+def _parted(
+    messages: Sequence[NewMessage], said: Sequence[NewMessage], rows: Sequence[_Row]
+) -> tuple[list[NewMessage], list[NewMessage]]:
+    """Return messages, in the file and as they are stored, of which one that begins with a stored one is two.
+
+    So the lines that follow the last ones of a file are a message of their own.
+    """
+    new, stored = list(messages), list(said)
+    for place, row in enumerate(rows):
+        lines = _lines_of_row(stored[place], row) if place < len(stored) else None
+        if lines is None:
+            break
+        if lines:
+            new[place : place + 1] = _split(new[place], lines)
+            stored[place : place + 1] = _split(stored[place], lines)
+    return new, stored
+
+
+def _lines_of_row(message: NewMessage, row: _Row) -> int | None:
+    """Return with how many of its lines a message is a stored one; 0 if with all of them, None if with none."""
+    known = replace(message, author=row.author)
+    if content_hash(known) == row.content_hash:
+        return 0
+    lines = message.content.split("\n")
+    if len(message.content) > _LONGEST_PARTED or message.tool_calls or message.event is not None:
+        return None
+    beginnings = ((at, "\n".join(lines[:at])) for at in range(1, min(len(lines), _MOST_LINES_PARTED)))
+    return next((at for at, one in beginnings if content_hash(replace(known, content=one)) == row.content_hash), None)
+
+
+def _split(message: NewMessage, lines: int) -> tuple[NewMessage, NewMessage]:
+    parts = message.content.split("\n")
+    rest = replace(message, content="\n".join(parts[lines:]).strip("\n"))
+    return (
+        replace(message, content="\n".join(parts[:lines])),
+        replace(rest, external_id=derived_id("m", message.external_id, rest.content)),
+    )
 
 
 def _shared(said: Sequence[NewMessage], rows: Sequence[_Row], *, is_recording: bool) -> int:

@@ -187,6 +187,41 @@ def test_recording_whose_last_sentence_goes_on_is_the_same(
         assert import_file(here.acting_for(bob[1]), path, "subtitles").conversations_added == (name == "a")
 
 
+@pytest.mark.parametrize(
+    ("write", "suffix", "before", "after"),
+    [
+        (text, ".txt", TALK, (*TALK[:3], ("Ben", "Good.\n\nIt is heavy."))),
+        (text, ".txt", TALK, (*TALK[:3], ("Ben", "Good.\nIt is heavy."), NEW)),
+        (jsonl, ".jsonl", TALK, (*TALK[:3], ("Ben", "Good.\nIt is heavy."), NEW)),
+        (lambda said, _: said, ".txt", "We moved in May.\n", "We moved in May.\n\nThe rent is 900 euros.\n"),
+    ],
+)
+def test_file_whose_last_message_goes_on_is_the_same(
+    write: Callable[..., str],
+    suffix: str,
+    before: Any,
+    after: Any,
+    here: Installation,
+    bob: tuple[User, Claims],
+    tmp_path: Path,
+) -> None:
+    path, wanted = tmp_path / f"a{suffix}", suffix.removeprefix(".").replace("txt", "text")
+    reports = []
+    for said in (
+        before,
+        after,
+        after,
+        write(after, "").rstrip("\n") + "\nMore of it.\n" if suffix == ".txt" else after,
+    ):
+        path.write_text(said if isinstance(said, str) else write(said, "a"), encoding="utf-8")
+        reports.append(import_file(here.acting_for(bob[1]), path, wanted))
+    first = 1 if isinstance(before, str) else len(TALK)
+    assert [one.conversations_added for one in reports] == [1, 0, 0, 0]
+    assert [one.messages_added for one in reports[:3]] == [first, len(after) - first + 1 if first > 1 else 1, 0]
+    assert [one.rejected for one in reports] == [[]] * 4
+    assert reports[3].messages_added == (suffix == ".txt")
+
+
 def test_recording_of_an_earlier_release_is_known(here: Installation, bob: tuple[User, Claims], tmp_path: Path) -> None:
     former = derived_id("text", "a.txt", TALK[0][1])
     messages = [{"role": "user", "author": author, "content": words} for author, words in TALK]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO
@@ -36,6 +36,7 @@ _STAMP = re.compile(r"(?P<name>[^\W\d_][\w .'’-]{0,39}?)(?:[ \t]{2,}|\t)\(?(?:
 """A line of a name and a time, such as ``Ana Ruiz  0:03``."""
 
 _HEAD_LINES = 40
+_MOST_FORMER_LINES = 200
 _TRANSCRIPT = re.compile(
     r"transcript|transkript|transcripci[oó]n|transcription|trascrizione|transcrição|文字起こし|转录|스크립트",
     re.IGNORECASE,
@@ -126,12 +127,19 @@ def conversations(reading: Reading) -> Iterator[Item]:
         yield BY_FILE
     yield from assemble(
         name,
-        Opening("text", former=(former,)),
+        Opening("text", former=(former, *_shorter(messages))),
         (replace(message, external_id=message_id(n, message)) for n, message in enumerate(messages, 1)),
         title=PurePath(name).stem,
         started_at=named or modified,
         fallback_time=modified,
     )
+
+
+def _shorter(messages: Sequence[NewMessage]) -> Iterator[str]:
+    """Yield the ids of a text of one turn as it was with fewer lines."""
+    lines = messages[0].content.split("\n") if len(messages) == 1 else []
+    for count in range(1, min(len(lines), _MOST_FORMER_LINES)):
+        yield Opening("text").id_of(replace(messages[0], content="\n".join(lines[:count])))
 
 
 def _turns(text: str) -> Iterator[tuple[Role, str | None, str]]:
