@@ -90,7 +90,7 @@ class KnownOpenings:
             name = best[1]
         self._taken[kind, name] = digest
         rows = stored[kind, name][: best[0]] if best is not None else ()
-        messages = best[2] if best is not None else one.messages
+        messages = best[2] if best is not None else list(one.messages)
         same = (
             replace(message, external_id=row.external_id, author=row.author)
             for message, row in zip(messages, rows, strict=False)
