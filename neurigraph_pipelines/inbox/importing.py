@@ -12,7 +12,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -103,7 +102,7 @@ def import_file(
     return report
 
 
-def wants_everything(metadata: Mapping[str, Any]) -> bool:
+def wants_everything(metadata: Mapping[str, object]) -> bool:
     """Return whether the metadata of a file ask for spam, deleted mails and notices, too."""
     return str(metadata.get(_EVERYTHING, "")).lower() in ("true", "yes", "1")
 

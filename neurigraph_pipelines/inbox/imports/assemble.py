@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
 
 from neurigraph_pipelines.model import EventKind, ImportNote, NewConversation, NewMessage, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, spoken
+from neurigraph_pipelines.text.json_fields import Json, JsonObject
 
 Item = NewConversation | RejectedItem | ImportNote
 """What a reader yields."""
@@ -55,7 +55,7 @@ class Opening:
         return derived_id(self.prefix, first.role, first.content, time)
 
 
-def moment(value: Any) -> datetime | None:
+def moment(value: Json) -> datetime | None:
     """Parse a time in seconds since 1970 or ISO 8601 with its offset; return None for anything else."""
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -68,19 +68,9 @@ def moment(value: Any) -> datetime | None:
     return None
 
 
-def text_of(value: Any) -> str | None:
-    """Return the value if it is a text and not blank, else None."""
-    return value if isinstance(value, str) and value.strip() else None
-
-
-def list_of(value: Any) -> list[Any]:
-    """Return the value if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def objects_of(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list without its other items; return an empty list for anything but a list."""
-    return [item for item in list_of(value) if isinstance(item, dict)]
+def moment_of(row: JsonObject, *names: str) -> datetime | None:
+    """Return the first of some fields that is a time, as ``moment`` reads it."""
+    return next((time for name in names if (time := moment(row.get(name)))), None)
 
 
 def derived_id(prefix: str, *parts: object) -> str:

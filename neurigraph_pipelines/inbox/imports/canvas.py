@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from neurigraph_pipelines.inbox.imports.assemble import objects_of, text_of
 from neurigraph_pipelines.inbox.imports.json_stream import parse_object
 from neurigraph_pipelines.text.exact_json import KeepingParser
+from neurigraph_pipelines.text.json_fields import JsonObject, objects_of, text_of
 
 SUFFIX = ".canvas"
 
@@ -24,19 +23,19 @@ def words_of(text: str) -> str:
     if not text.strip():
         return ""
     canvas = parse_object(text.encode("utf-8", "replace"), KeepingParser())
-    cards = objects_of(canvas.get("nodes"))
+    cards = objects_of(canvas, "nodes")
     words = {str(card.get("id")): said for card in cards if (said := _card(card))}
     return "\n\n".join([*words.values(), *_arrows(canvas, words)])
 
 
-def _card(card: dict[str, Any]) -> str:
-    file = text_of(card.get("file"))
-    said = (text_of(card.get("text")), file and f"[[{file}]]", text_of(card.get("url")), text_of(card.get("label")))
+def _card(card: JsonObject) -> str:
+    file = text_of(card, "file")
+    said = (text_of(card, "text"), file and f"[[{file}]]", text_of(card, "url"), text_of(card, "label"))
     return next(filter(None, said), "").strip()
 
 
-def _arrows(canvas: dict[str, Any], words: dict[str, str]) -> Iterator[str]:
-    for edge in objects_of(canvas.get("edges")):
+def _arrows(canvas: JsonObject, words: dict[str, str]) -> Iterator[str]:
+    for edge in objects_of(canvas, "edges"):
         begin, end = (words.get(str(edge.get(name)), "").partition("\n")[0] for name in ("fromNode", "toNode"))
-        if label := text_of(edge.get("label")):
+        if label := text_of(edge, "label"):
             yield f"{begin} → {label} → {end}"

@@ -10,23 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any
 
 from neurigraph_pipelines.inbox.imports import claude_memory
-from neurigraph_pipelines.inbox.imports.assemble import (
-    Item,
-    Spoken,
-    assemble,
-    derived_id,
-    message_id,
-    moment,
-    objects_of,
-    text_of,
-)
+from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, assemble, derived_id, message_id, moment_of
 from neurigraph_pipelines.inbox.imports.branches import current_branch
 from neurigraph_pipelines.model import ImportNote, MessageType, NewMessage, RejectedItem, Role, ToolEvent
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.hygiene import clean_json
+from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_objects, as_text, objects_of, text_of
 
 _ROLES = {"human": Role.USER, "user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 
@@ -40,7 +31,7 @@ _EVENTS = (_TOOL_USE, "tool_result")
 _LONGEST_KIND = 50
 
 
-def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
+def conversations(item: JsonObject, where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read one item of a list: the current branch of a conversation, without the model's thinking; or what is kept.
 
     A message in which tools are used becomes several: its texts, and the uses and results between them.
@@ -52,31 +43,31 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
     if not isinstance(messages, list):
         yield RejectedItem(where, "it has no list of chat_messages")
         return
-    first = next(iter(objects_of(messages)), {})
+    first = next(iter(as_objects(messages)), {})
     yield from assemble(
         where,
-        text_of(item.get("uuid")) or derived_id("claude", first.get("uuid"), first.get("created_at"), _text(first)),
+        text_of(item, "uuid") or derived_id("claude", first.get("uuid"), first.get("created_at"), _text(first)),
         _messages(_branch(messages), where),
-        title=text_of(item.get("name")),
-        started_at=moment(item.get("created_at")),
-        fallback_time=moment(item.get("updated_at")) or fallback_time,
+        title=text_of(item, "name"),
+        started_at=moment_of(item, "created_at"),
+        fallback_time=moment_of(item, "updated_at") or fallback_time,
     )
 
 
-def _branch(messages: list[Any]) -> list[tuple[int, dict[str, Any] | None]]:
+def _branch(messages: list[Json]) -> list[tuple[int, JsonObject | None]]:
     """Return the messages of the current branch, and what is no object, with their places in the list."""
     read = [(place, raw) for place, raw in enumerate(messages, 1) if isinstance(raw, dict)]
     broken = [(place, None) for place, raw in enumerate(messages, 1) if not isinstance(raw, dict)]
     branch = current_branch(
         read,
-        key=lambda one: text_of(one[1].get("uuid")),
-        parent=lambda one: text_of(one[1].get("parent_message_uuid")),
-        time=lambda one: moment(one[1].get("created_at")) or _EPOCH,
+        key=lambda one: text_of(one[1], "uuid"),
+        parent=lambda one: text_of(one[1], "parent_message_uuid"),
+        time=lambda one: moment_of(one[1], "created_at") or _EPOCH,
     )
     return [*branch, *broken]
 
 
-def _messages(messages: list[tuple[int, dict[str, Any] | None]], where: str) -> Iterator[Spoken]:
+def _messages(messages: list[tuple[int, JsonObject | None]], where: str) -> Iterator[Spoken]:
     for number, raw in messages:
         here = f"{where}, message {number}"
         if raw is None:
@@ -86,10 +77,10 @@ def _messages(messages: list[tuple[int, dict[str, Any] | None]], where: str) -> 
         if role is None:
             yield RejectedItem(here, f"it has the unknown sender {str(raw.get('sender'))[:50]!r}")
             continue
-        uuid = text_of(raw.get("uuid"))
-        yield from _unread(objects_of(raw.get("content")))
+        uuid = text_of(raw, "uuid")
+        yield from _unread(objects_of(raw, "content"))
         for part, said in enumerate(_said(raw, role, uuid or f"m{number:04}"), 1):
-            message = replace(said, occurred_at=moment(raw.get("created_at")))
+            message = replace(said, occurred_at=moment_of(raw, "created_at"))
             if message.event is not None:
                 try:
                     clean_json([message.event.input, message.event.output], "repair")
@@ -100,23 +91,23 @@ def _messages(messages: list[tuple[int, dict[str, Any] | None]], where: str) -> 
             yield replace(message, external_id=external_id or message_id(number, message))
 
 
-def _unread(blocks: Sequence[dict[str, Any]]) -> Iterator[ImportNote]:
+def _unread(blocks: Sequence[JsonObject]) -> Iterator[ImportNote]:
     """Yield a note for each block of a kind that is not known and has no text, also in the results of tools."""
     for block in blocks:
         kind = str(block.get("type"))
         if kind == "tool_result":
-            yield from _unread(objects_of(block.get("content")))
+            yield from _unread(objects_of(block, "content"))
         elif kind not in (*_WORDLESS, _TOOL_USE) and not _texts([block]):
             yield ImportNote(f"left out: parts of messages of the kind {kind[:_LONGEST_KIND]!r}, which is not read", 1)
 
 
-def _said(raw: dict[str, Any], role: Role, name: str) -> Iterator[NewMessage]:
+def _said(raw: JsonObject, role: Role, name: str) -> Iterator[NewMessage]:
     """Yield the texts of a message and the events of tools between them, in order.
 
     Args:
         name: Names the uses of tools that have no id.
     """
-    blocks = objects_of(raw.get("content"))
+    blocks = objects_of(raw, "content")
     if not any(block.get("type") in _EVENTS for block in blocks):
         if text := _text(raw):
             yield NewMessage(role, text)
@@ -135,44 +126,44 @@ def _said(raw: dict[str, Any], role: Role, name: str) -> Iterator[NewMessage]:
         yield NewMessage(role, attached)
 
 
-def _event(block: dict[str, Any], names: dict[str, str | None], unnamed: str) -> ToolEvent:
+def _event(block: JsonObject, names: dict[str, str | None], unnamed: str) -> ToolEvent:
     """Return the event of a block; ``names`` collects the names of tools by the ids of their uses."""
     if block["type"] == _TOOL_USE:
-        use_id = text_of(block.get("id")) or unnamed
-        names[use_id] = text_of(block.get("name")) or "tool"
+        use_id = text_of(block, "id") or unnamed
+        names[use_id] = text_of(block, "name") or "tool"
         return ToolEvent(MessageType.TOOL_USE, names[use_id], use_id, input=block.get("input"))
-    use_id = text_of(block.get("tool_use_id")) or unnamed
-    name, said = names.get(use_id) or text_of(block.get("name")), _result(block.get("content"))
+    use_id = text_of(block, "tool_use_id") or unnamed
+    name, said = names.get(use_id) or text_of(block, "name"), _result(block.get("content"))
     if block.get("is_error"):
         return ToolEvent(MessageType.TOOL_RESULT, name, use_id, error=said or "unknown")
     return ToolEvent(MessageType.TOOL_RESULT, name, use_id, output=said)
 
 
-def _text(raw: dict[str, Any]) -> str:
+def _text(raw: JsonObject) -> str:
     """Return the text and then the attachments, which the model read and which so belong to the message."""
-    texts = _texts(objects_of(raw.get("content"))) or _texts([{"type": "text", "text": raw.get("text")}])
+    texts = _texts(objects_of(raw, "content")) or _texts([{"type": "text", "text": raw.get("text")}])
     return "\n\n".join([*texts, *_attachments(raw)])
 
 
-def _texts(blocks: Sequence[dict[str, Any]]) -> list[str]:
+def _texts(blocks: Sequence[JsonObject]) -> list[str]:
     """Return the words of blocks: of texts, of voice notes with their titles, and of any other kind with a text."""
     found: list[str] = []
     for block in blocks:
-        title = text_of(block.get("title")) if block.get("type") == "voice_note" else None
-        text = text_of(block.get("text"))
+        title = text_of(block, "title") if block.get("type") == "voice_note" else None
+        text = text_of(block, "text")
         if block.get("type") not in _THOUGHTS and (title or text):
             found.append("\n".join(filter(None, (title, text))))
     return found
 
 
-def _attachments(raw: dict[str, Any]) -> Iterator[str]:
-    for attachment in objects_of(raw.get("attachments")) + objects_of(raw.get("files")):
-        name = text_of(attachment.get("file_name")) or "without a name"
-        extracted = text_of(attachment.get("extracted_content"))
+def _attachments(raw: JsonObject) -> Iterator[str]:
+    for attachment in objects_of(raw, "attachments") + objects_of(raw, "files"):
+        name = text_of(attachment, "file_name") or "without a name"
+        extracted = text_of(attachment, "extracted_content")
         yield f"[attached: {name}]" + (f"\n{extracted}" if extracted else "")
 
 
-def _result(content: Any) -> str:
+def _result(content: Json) -> str:
     """Return the texts of a tool result."""
-    pieces = [content] if isinstance(content, str) else [piece.get("text") for piece in objects_of(content)]
-    return "\n".join(text for piece in pieces if (text := text_of(piece)))
+    pieces = [content] if isinstance(content, str) else [piece.get("text") for piece in as_objects(content)]
+    return "\n".join(text for piece in pieces if (text := as_text(piece)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from neurigraph_pipelines.model import ImportNote
 from neurigraph_pipelines.model.sources import SourceDetails
@@ -90,10 +90,10 @@ def with_order(details: SourceDetails, order: DateOrder | None) -> SourceDetails
     return details if order is None else replace(details, metadata={**details.metadata, NAME: order.value})
 
 
-def stated_order(metadata: Mapping[str, Any]) -> DateOrder | None:
+def stated_order(metadata: Mapping[str, object]) -> DateOrder | None:
     """Return the order of dates among the metadata of a source."""
     order = metadata.get(NAME)
-    return DateOrder(order) if order in tuple(DateOrder) else None
+    return DateOrder(str(order)) if order in tuple(DateOrder) else None
 
 
 def is_lunar(written: Numbers, order: DateOrder) -> bool:

@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from neurigraph_pipelines.inbox.imports import json_stream
-from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Item, Spoken, derived_id, moment, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Item, Spoken, derived_id, moment_of
 from neurigraph_pipelines.inbox.imports.chat_days import by_words, days, with_ids
 from neurigraph_pipelines.inbox.imports.date_order import Numbers, Order, assumed, order_of, parts
 from neurigraph_pipelines.inbox.imports.source import Reading
@@ -19,6 +18,7 @@ from neurigraph_pipelines.inbox.imports.text import read_text
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.text.json_fields import JsonObject, as_text, object_of, objects_of, text_of
 from neurigraph_pipelines.views.kinds import Channel
 
 _SPOKEN = ("Default", "Reply", "ThreadStarterMessage", "0", "19", "20", "23", "ChatInputCommand", "ContextMenuCommand")
@@ -56,58 +56,54 @@ def conversations(reading: Reading) -> Iterator[Item]:
         yield from _log(read_text(reading), reading)
 
 
-def _channel(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
-    guild, channel = (one if isinstance(one := item.get(name), dict) else {} for name in ("guild", "channel"))
-    named = text_of(channel.get("name")) or "channel"
-    title = f"{text_of(guild.get('name')) or 'Discord'} #{named}"
+def _channel(item: JsonObject, where: str, fallback_time: datetime | None) -> Iterator[Item]:
+    guild, channel = (object_of(item, name) for name in ("guild", "channel"))
+    named = text_of(channel, "name") or "channel"
+    title = f"{as_text(guild.get('name')) or 'Discord'} #{named}"
     is_direct = str(guild.get("id")) == "0" or "Direct" in str(channel.get("type"))
     key = channel.get("id")
     yield from days(
         where,
         f"discord:{key}" if isinstance(key, int | str) and key else None,
         named if is_direct else title,
-        with_ids(_messages(objects_of(item.get("messages")))),
+        with_ids(_messages(objects_of(item, "messages"))),
         fallback_time=fallback_time,
         details=SourceDetails(origin="discord", channel=Channel.DM if is_direct else Channel.PRIVATE),
     )
 
 
-def _messages(messages: list[dict[str, Any]]) -> Iterator[Spoken]:
+def _messages(messages: list[JsonObject]) -> Iterator[Spoken]:
     for raw in messages:
         if str(raw.get("type", "Default")) not in _SPOKEN:
             yield ImportNote("left out: notices of the app", 1)
             continue
-        author = raw.get("author") if isinstance(raw.get("author"), dict) else {}
-        assert isinstance(author, dict)
-        names = (text_of(author.get("nickname")), text_of(author.get("name")))
-        words = "\n".join(filter(None, (text_of(raw.get("content")), *_embedded(raw))))
+        author = text_of(object_of(raw, "author"), "nickname", "name") or UNKNOWN
+        words = "\n".join(filter(None, (text_of(raw, "content"), *_embedded(raw))))
         if words:
-            key = text_of(raw.get("id"))
-            yield NewMessage(Role.USER, words, names[0] or names[1] or UNKNOWN, key, moment(raw.get("timestamp")))
+            key = text_of(raw, "id")
+            yield NewMessage(Role.USER, words, author, key, moment_of(raw, "timestamp"))
 
 
-def _embedded(raw: dict[str, Any]) -> Iterator[str]:
+def _embedded(raw: JsonObject) -> Iterator[str]:
     """Yield the words of embedded cards, of a forwarded message with its mark, and the names of files."""
-    for embed in objects_of(raw.get("embeds")):
-        fields = [f"{one.get('name')}: {one.get('value')}" for one in objects_of(embed.get("fields"))]
-        yield from filter(None, (text_of(embed.get("title")), text_of(embed.get("description")), *fields))
-    forwarded = raw.get("forwardedMessage")
-    if isinstance(forwarded, dict) and (words := text_of(forwarded.get("content"))):
+    for embed in objects_of(raw, "embeds"):
+        fields = [f"{one.get('name')}: {one.get('value')}" for one in objects_of(embed, "fields")]
+        yield from filter(None, (text_of(embed, "title"), text_of(embed, "description"), *fields))
+    if words := text_of(object_of(raw, "forwardedMessage"), "content"):
         yield f"[forwarded] {words}"
-    for sticker in objects_of(raw.get("stickers")):
-        yield f"[sticker: {text_of(sticker.get('name')) or 'without a name'}]"
-    poll = raw.get("poll")
-    question = poll.get("question") if isinstance(poll, dict) else None
-    if isinstance(poll, dict) and isinstance(question, dict) and (asked := text_of(question.get("text"))):
+    for sticker in objects_of(raw, "stickers"):
+        yield f"[sticker: {text_of(sticker, 'name') or 'without a name'}]"
+    poll = object_of(raw, "poll")
+    if asked := text_of(object_of(poll, "question"), "text"):
         yield f"[poll: {asked}]"
-        yield from (f"- {words}" for one in objects_of(poll.get("answers")) if (words := _answer(one)))
-    for file in objects_of(raw.get("attachments")):
-        yield f"[attached: {text_of(file.get('fileName')) or text_of(file.get('url')) or 'without a name'}]"
+        yield from (f"- {words}" for one in objects_of(poll, "answers") if (words := _answer(one)))
+    for file in objects_of(raw, "attachments"):
+        yield f"[attached: {text_of(file, 'fileName', 'url') or 'without a name'}]"
 
 
-def _answer(answer: dict[str, Any]) -> str | None:
-    inner = answer.get("pollMedia", answer.get("poll_media"))
-    return text_of(answer.get("text")) or (text_of(inner.get("text")) if isinstance(inner, dict) else None)
+def _answer(answer: JsonObject) -> str | None:
+    inner = object_of(answer, "pollMedia") or object_of(answer, "poll_media")
+    return text_of(answer, "text") or text_of(inner, "text")
 
 
 def _log(text: str, reading: Reading) -> Iterator[Item]:

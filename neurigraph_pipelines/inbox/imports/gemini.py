@@ -9,36 +9,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
-from neurigraph_pipelines.inbox.imports.assemble import (
-    Item,
-    Opening,
-    assemble,
-    list_of,
-    moment,
-    objects_of,
-    text_of,
-)
+from neurigraph_pipelines.inbox.imports.assemble import Item, Opening, assemble, moment_of
 from neurigraph_pipelines.inbox.imports.mail_bodies import visible
 from neurigraph_pipelines.model import ImportNote, NewMessage, Role
 from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.text.json_fields import JsonObject, as_list, as_text, list_of, objects_of, text_of
 
 PROMPTED = re.compile(r"(?:Prompted|Asked|Said)\s+", re.IGNORECASE)
 
 
-def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
+def conversations(item: JsonObject, where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read one item of the list: a prompt and its answer. Activity in other products is left out."""
     products = item.get("products")
-    named = [item.get("header"), *list_of(products)]
+    named = [item.get("header"), *as_list(products)]
     if not any(isinstance(name, str) and is_gemini(name) for name in named):
         yield ImportNote("left out: activity in other products than Gemini", 1)
         return
-    asked = PROMPTED.sub("", text_of(item.get("title")) or "", count=1)
-    files = [f"[attached: {name}]" for one in list_of(item.get("attachedFiles")) if (name := text_of(one))]
-    pages = (page for one in objects_of(item.get("safeHtmlItem")) if (page := text_of(one.get("html"))))
+    asked = PROMPTED.sub("", text_of(item, "title") or "", count=1)
+    files = [f"[attached: {name}]" for one in list_of(item, "attachedFiles") if (name := as_text(one))]
+    pages = (page for one in objects_of(item, "safeHtmlItem") if (page := text_of(one, "html")))
     answer = "\n".join(filter(None, map(visible, pages))).strip()
-    time = moment(item.get("time"))
+    time = moment_of(item, "time")
     messages = [
         NewMessage(role, words, external_id=key, occurred_at=time)
         for role, words, key in (

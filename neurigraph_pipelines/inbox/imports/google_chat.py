@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
-from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Item, Spoken, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Item, Spoken
 from neurigraph_pipelines.inbox.imports.chat_days import days, with_ids
 from neurigraph_pipelines.inbox.imports.google_dates import LONGEST_DATE, Dates
 from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.text.json_fields import JsonObject, object_of, objects_of, text_of
 from neurigraph_pipelines.views.kinds import Channel
 
 
-def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
+def conversations(item: JsonObject, where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read a chat. Deleted messages are left out."""
-    listed = objects_of(item.get("messages"))
+    listed = objects_of(item, "messages")
     people = sorted({name for one in listed if (name := _author(one))})
-    first = text_of(listed[0].get("message_id")) or text_of(listed[0].get("topic_id")) if listed else None
+    first = text_of(listed[0], "message_id") or text_of(listed[0], "topic_id") if listed else None
     space = (first or "").partition("/")[0]
     yield from days(
         where,
@@ -33,7 +33,7 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
     )
 
 
-def _messages(listed: list[dict[str, Any]], where: str) -> Iterator[Spoken]:
+def _messages(listed: list[JsonObject], where: str) -> Iterator[Spoken]:
     dates = Dates()
     for raw in listed:
         if raw.get("message_state") == "DELETED" or "deletion_metadata" in raw:
@@ -41,11 +41,11 @@ def _messages(listed: list[dict[str, Any]], where: str) -> Iterator[Spoken]:
             continue
         files = [
             f"[attached: {name}]"
-            for one in objects_of(raw.get("attached_files"))
-            if (name := text_of(one.get("original_name")) or text_of(one.get("export_name")))
+            for one in objects_of(raw, "attached_files")
+            if (name := text_of(one, "original_name", "export_name"))
         ]
-        if words := "\n".join(filter(None, [text_of(raw.get("text")), *files])):
-            key, written = text_of(raw.get("message_id")), text_of(raw.get("created_date"))
+        if words := "\n".join(filter(None, [text_of(raw, "text"), *files])):
+            key, written = text_of(raw, "message_id"), text_of(raw, "created_date")
             time = dates.read(written) if written else None
             if written and time is None:
                 yield RejectedItem(f"{where}, message {key}", f"its date {written[:LONGEST_DATE]!r} is not understood")
@@ -53,6 +53,5 @@ def _messages(listed: list[dict[str, Any]], where: str) -> Iterator[Spoken]:
             yield NewMessage(Role.USER, words, _author(raw) or UNKNOWN, key, time)
 
 
-def _author(raw: dict[str, Any]) -> str | None:
-    creator = raw.get("creator")
-    return text_of(creator.get("name")) or text_of(creator.get("email")) if isinstance(creator, dict) else None
+def _author(raw: JsonObject) -> str | None:
+    return text_of(object_of(raw, "creator"), "name", "email")

@@ -15,12 +15,12 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import Any
 
 from neurigraph_pipelines.inbox.imports.source import CHUNK_BYTES
 from neurigraph_pipelines.model import RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.exact_json import KeepingParser
+from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
 MAX_ITEM_BYTES = 256 * 1024**2
@@ -37,7 +37,7 @@ _BETWEEN = re.compile(r"[ \t\r\n,]*+")
 _TO_BRACKET = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 
 
-def parse_object(data: bytes, parser: KeepingParser) -> dict[str, Any]:
+def parse_object(data: bytes, parser: KeepingParser) -> JsonObject:
     """Parse one JSON object in UTF-8, as ``parser`` keeps it.
 
     Raises:
@@ -56,7 +56,7 @@ def parse_object(data: bytes, parser: KeepingParser) -> dict[str, Any]:
     return value
 
 
-def read_items(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, dict[str, Any]] | RejectedItem]:
+def read_items(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, JsonObject] | RejectedItem]:
     """Read the objects of an array, or a document of one object.
 
     Args:
@@ -96,7 +96,7 @@ def said_twice(where: str, parser: KeepingParser) -> Iterator[RejectedItem]:
         yield RejectedItem(where, f"objects in it have the same name twice ({names}): only the first value is read")
 
 
-def first_object(stream: io.BufferedReader) -> dict[str, Any]:
+def first_object(stream: io.BufferedReader) -> JsonObject:
     """Return the first readable object among the first ten items; an empty one if there is none."""
     try:
         for item in islice(read_items(stream, ""), 10):
@@ -131,7 +131,7 @@ class _Splitter:
     def position(self) -> int:
         return self._offset + self._scan
 
-    def items(self) -> Iterator[tuple[int, dict[str, Any] | bytes]]:
+    def items(self) -> Iterator[tuple[int, JsonObject | bytes]]:
         """Yield position and value or text of every item of an array, or of the one object."""
         outer = 1 if self._next_bracket() == b"[" else 0
         self._scan += outer
@@ -151,7 +151,7 @@ class _Splitter:
                     break
         self._expect_end()
 
-    def _parsed(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _parsed(self) -> Iterator[tuple[int, JsonObject]]:
         """Yield the next objects of the buffer, up to one that is broken or much longer than the buffer.
 
         The rest of the buffer is scanned then, so that many broken items cost no more than one.
@@ -165,7 +165,7 @@ class _Splitter:
                 with suppress(_UnreadableError):  # the item may end in what follows
                     self._read_more()
 
-    def _parsed_once(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _parsed_once(self) -> Iterator[tuple[int, JsonObject]]:
         self._is_new = False
         try:
             text, _ = codecs.utf_8_decode(self._buffer[self._start :])

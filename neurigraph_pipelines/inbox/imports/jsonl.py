@@ -27,6 +27,7 @@ from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.exact_json import KeepingParser
 from neurigraph_pipelines.text.hygiene import clean_json
+from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_objects
 from neurigraph_pipelines.views.kinds import Channel, DocumentType
 
 MAX_LINE_BYTES = 256 * 1024**2
@@ -114,7 +115,7 @@ def _lines(stream: io.BufferedReader, max_bytes: int) -> Iterator[tuple[int, byt
             yield number, line
 
 
-def _messages(value: Any, where: str, unknown: set[str], name: str) -> Iterator[NewMessage | RejectedItem]:
+def _messages(value: Json, where: str, unknown: set[str], name: str) -> Iterator[NewMessage | RejectedItem]:
     if not isinstance(value, list):
         raise InvalidInputError("it has no list of messages")
     for number, raw in enumerate(value, 1):
@@ -129,13 +130,14 @@ def _messages(value: Any, where: str, unknown: set[str], name: str) -> Iterator[
         yield message if message.external_id else replace(message, external_id=message_id(number, message))
 
 
-def _message(raw: dict[str, Any]) -> NewMessage:
+def _message(raw: JsonObject) -> NewMessage:
     role, kind, content, calls = raw.get("role"), raw.get("type"), raw.get("content"), raw.get("tool_calls") or []
     if kind is not None and kind not in tuple(MessageType):
         raise InvalidInputError(f"its type {str(kind)[:50]!r} is not one of {', '.join(MessageType)}")
     if (role is not None or kind is None) and role not in tuple(Role):
         raise InvalidInputError(f"its role {str(role)[:50]!r} is not one of {', '.join(Role)}")
-    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+    listed = as_objects(calls)
+    if not isinstance(calls, list) or len(listed) < len(calls):
         raise InvalidInputError("its tool_calls are not a list of objects")
     said = {name: raw.get(name) for name in TOOL_FIELDS}
     clean_json([calls, said], "repair")  # rejects too deep nesting; the inbox repairs when it stores the message
@@ -153,14 +155,15 @@ def _message(raw: dict[str, Any]) -> NewMessage:
         author=_text(raw, "author"),
         external_id=_text(raw, "external_id"),
         occurred_at=_time(raw, "occurred_at"),
-        tool_calls=tuple(calls),
+        tool_calls=tuple(listed),
     )
     return typed(message, MessageType(kind) if kind else None, Role(role) if role else None, said)
 
 
-def _details(raw: dict[str, Any]) -> SourceDetails:
+def _details(raw: JsonObject) -> SourceDetails:
     """Return where a conversation comes from; the inbox checks the values."""
-    metadata, kind, channel = raw.get("metadata") or {}, _text(raw, "document_type"), _text(raw, "channel")
+    kind, channel = _text(raw, "document_type"), _text(raw, "channel")
+    metadata: Any = raw.get("metadata") or {}
     if not isinstance(metadata, dict):
         raise InvalidInputError("its metadata are not an object")
     if kind is not None and kind not in tuple(DocumentType):
@@ -183,14 +186,14 @@ def _details(raw: dict[str, Any]) -> SourceDetails:
     )
 
 
-def _text(raw: dict[str, Any], key: str) -> str | None:
+def _text(raw: JsonObject, key: str) -> str | None:
     value = raw.get(key)
     if value is not None and not isinstance(value, str):
         raise InvalidInputError(f"its {key} is not a text")
     return value or None
 
 
-def _id(raw: dict[str, Any], key: str) -> UUID | None:
+def _id(raw: JsonObject, key: str) -> UUID | None:
     value = _text(raw, key) or ""
     try:
         return UUID(value) if value else None
@@ -198,7 +201,7 @@ def _id(raw: dict[str, Any], key: str) -> UUID | None:
         raise InvalidInputError(f"its {key} is not the id of a source: {value[:50]!r}") from None
 
 
-def _time(raw: dict[str, Any], key: str) -> datetime | None:
+def _time(raw: JsonObject, key: str) -> datetime | None:
     value = raw.get(key)
     time = moment(value)
     if time is None and value is not None:
@@ -206,7 +209,7 @@ def _time(raw: dict[str, Any], key: str) -> datetime | None:
     return time
 
 
-def _note_unknown(raw: dict[str, Any], known: frozenset[str], noted: set[str], name: str) -> None:
+def _note_unknown(raw: JsonObject, known: frozenset[str], noted: set[str], name: str) -> None:
     """Log the ignored keys, each once per file."""
     for key in raw:
         if key not in known and key not in noted and len(noted) < MAX_NOTED_KEYS:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, text_of
+from neurigraph_pipelines.inbox.imports.assemble import Item, assemble
 from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_object, text_of
 
 _SESSION = re.compile(r"session_([1-9]\d{0,5})")
 _DATE = re.compile(r"(1[0-2]|[1-9]):([0-5]\d) (am|pm) on ([1-9]|[12]\d|3[01]) ([A-Z][a-z]+), (\d{4})")
@@ -23,7 +23,7 @@ _MONTHS = (
 )
 
 
-def session_time(text: Any) -> datetime:
+def session_time(text: Json) -> datetime:
     """Parse a date such as ``1:56 pm on 8 May, 2023``, taken as UTC.
 
     Raises:
@@ -39,13 +39,13 @@ def session_time(text: Any) -> datetime:
         raise InvalidInputError(f"its date {text!r} does not exist ({error})") from error
 
 
-def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
+def conversations(item: JsonObject, where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read one sample: its sessions in the order of their numbers."""
-    content, sample = item.get("conversation"), text_of(item.get("sample_id"))
+    content, sample = item.get("conversation"), text_of(item, "sample_id")
     if not isinstance(content, dict) or sample is None:
         yield RejectedItem(where, "it has no sample_id or no conversation")
         return
-    speakers = [name for key in ("speaker_a", "speaker_b") if (name := text_of(content.get(key)))]
+    speakers = [name for key in ("speaker_a", "speaker_b") if (name := text_of(content, key))]
     sessions = sorted(int(match[1]) for key in content if (match := _SESSION.fullmatch(key)))
     for number in sessions:
         external_id = f"{sample}:session_{number}"
@@ -68,12 +68,11 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
         )
 
 
-def _messages(turns: list[Any], date: datetime, where: str) -> Iterator[NewMessage | RejectedItem]:
-    for number, turn in enumerate(turns, 1):
-        turn = turn if isinstance(turn, dict) else {}
-        speaker, external_id = text_of(turn.get("speaker")), text_of(turn.get("dia_id"))
-        caption = text_of(turn.get("blip_caption"))
-        parts = [text_of(turn.get("text")), f"[shares a photo: {caption}]" if caption else None]
+def _messages(turns: list[Json], date: datetime, where: str) -> Iterator[NewMessage | RejectedItem]:
+    for number, turn in enumerate(map(as_object, turns), 1):
+        speaker, external_id = text_of(turn, "speaker"), text_of(turn, "dia_id")
+        caption = text_of(turn, "blip_caption")
+        parts = [text_of(turn, "text"), f"[shares a photo: {caption}]" if caption else None]
         content = " ".join(part for part in parts if part)
         if speaker is None or external_id is None or not content:
             yield RejectedItem(f"{where}, turn {number}", "it lacks a speaker, a dia_id or a text")

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
-from neurigraph_pipelines.inbox.imports.assemble import (
-    UNKNOWN,
-    Item,
-    Spoken,
-    list_of,
-    moment,
-    objects_of,
-    text_of,
-)
+from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Item, Spoken, moment
 from neurigraph_pipelines.inbox.imports.chat_days import days, with_ids
 from neurigraph_pipelines.model import ImportNote, NewMessage, Role
 from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.text.json_fields import (
+    Json,
+    JsonObject,
+    as_text,
+    list_of,
+    object_of,
+    objects_of,
+    text_of,
+    texts_of,
+)
 from neurigraph_pipelines.views.kinds import Channel
 
 _FILES = ("photos", "videos", "files", "audio_files", "gifs", "media")
@@ -32,13 +33,13 @@ _LATEST = 1e14
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def conversations(item: dict[str, Any], where: str, fallback_time: datetime | None) -> Iterator[Item]:
+def conversations(item: JsonObject, where: str, fallback_time: datetime | None) -> Iterator[Item]:
     """Read a chat, oldest message first. Deleted messages and notices are left out."""
-    listed = item.get("participants")
-    people = [_repaired(one.get("name") if isinstance(one, dict) else one) for one in list_of(listed)]
+    listed = list_of(item, "participants")
+    people = [_repaired(one.get("name") if isinstance(one, dict) else one) for one in listed]
     named = [name for name in people if name]
-    path = text_of(item.get("thread_path"))
-    messages = sorted(objects_of(item.get("messages")), key=lambda one: _time(one) or _EPOCH)
+    path = text_of(item, "thread_path")
+    messages = sorted(objects_of(item, "messages"), key=lambda one: _time(one) or _EPOCH)
     key = (path or "").rpartition("_")[2] or path
     yield from days(
         where,
@@ -50,7 +51,7 @@ def conversations(item: dict[str, Any], where: str, fallback_time: datetime | No
     )
 
 
-def _messages(messages: list[dict[str, Any]]) -> Iterator[Spoken]:
+def _messages(messages: list[JsonObject]) -> Iterator[Spoken]:
     for raw in messages:
         if raw.get("is_unsent") or raw.get("isUnsent"):
             yield ImportNote("left out: deleted messages", 1)
@@ -61,29 +62,28 @@ def _messages(messages: list[dict[str, Any]]) -> Iterator[Spoken]:
             yield NewMessage(Role.USER, words, author, occurred_at=_time(raw))
 
 
-def _words(raw: dict[str, Any]) -> str:
-    share = raw.get("share")
-    shared = [_repaired(share.get(name)) for name in ("share_text", "link")] if isinstance(share, dict) else []
+def _words(raw: JsonObject) -> str:
+    shared = [_repaired(one) for one in texts_of(object_of(raw, "share"), "share_text", "link")]
     files = [
         f"[attached: {uri.rpartition('/')[2]}]"
         for kind in _FILES
-        for one in objects_of(raw.get(kind))
-        if (uri := text_of(one.get("uri")))
+        for one in objects_of(raw, kind)
+        if (uri := text_of(one, "uri"))
     ]
     words = (_repaired(raw.get("content")) or _repaired(raw.get("text")), *shared, *files)
     return "\n".join(filter(None, words))
 
 
-def _time(raw: dict[str, Any]) -> datetime | None:
+def _time(raw: JsonObject) -> datetime | None:
     value = raw.get("timestamp_ms", raw.get("timestamp"))
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < _LATEST:
         return None
     return moment(value / 1000)
 
 
-def _repaired(value: Any) -> str | None:
+def _repaired(value: Json) -> str | None:
     """Return a text with the characters that its bytes stand for."""
-    words = text_of(value)
+    words = as_text(value)
     try:
         return words.encode("latin-1").decode() if words else None
     except UnicodeError:

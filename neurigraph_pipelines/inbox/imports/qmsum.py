@@ -8,12 +8,12 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
 from neurigraph_pipelines.inbox.imports import json_stream
-from neurigraph_pipelines.inbox.imports.assemble import Item, Opening, assemble, text_of
+from neurigraph_pipelines.inbox.imports.assemble import Item, Opening, assemble
 from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.model import EventKind, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.text.json_fields import Json, as_object, text_of
 
 
 def meetings(reading: Reading) -> Iterator[Item]:
@@ -45,11 +45,10 @@ def _meetings(stream: io.BufferedReader, name: str, fallback_time: datetime | No
         )
 
 
-def _messages(turns: list[Any], where: str) -> Iterator[NewMessage | RejectedItem]:
+def _messages(turns: list[Json], where: str) -> Iterator[NewMessage | RejectedItem]:
     """Yield the turns with their index from 0 as id, without empty ones."""
-    for index, turn in enumerate(turns):
-        turn = turn if isinstance(turn, dict) else {}
-        speaker, content = text_of(turn.get("speaker")), turn.get("content")
+    for index, turn in enumerate(map(as_object, turns)):
+        speaker, content = text_of(turn, "speaker"), turn.get("content")
         if speaker is None or not isinstance(content, str):
             yield RejectedItem(f"{where}, turn {index}", "it lacks a speaker or a content")
         elif content.strip():

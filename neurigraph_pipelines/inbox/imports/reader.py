@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from neurigraph_pipelines.inbox.export_formats import EXPORT_FORMATS, NAMES, READ
 from neurigraph_pipelines.inbox.imports import (
@@ -43,6 +43,7 @@ from neurigraph_pipelines.inbox.imports.recognition import UNKNOWN_MESSAGES, for
 from neurigraph_pipelines.inbox.imports.source import Part, Reading, parts_of, unread_members
 from neurigraph_pipelines.model import ImportNote, NewConversation, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
 _Items = Iterator[Item]
@@ -52,7 +53,7 @@ _Read = NewConversation | RejectedItem
 class _ItemReader(Protocol):
     """Reads the conversations of one item of a JSON export."""
 
-    def __call__(self, item: Any, where: str, fallback_time: datetime | None) -> _Items: ...
+    def __call__(self, item: JsonObject, where: str, fallback_time: datetime | None) -> _Items: ...
 
 
 _EXPORTS: dict[str, _ItemReader] = {

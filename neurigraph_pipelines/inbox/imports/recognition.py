@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from neurigraph_pipelines.inbox.imports.assemble import objects_of
 from neurigraph_pipelines.inbox.imports.message_lists import MESSAGE_LISTS, is_of_lists
+from neurigraph_pipelines.text.json_fields import JsonObject, as_objects
 
 UNKNOWN_MESSAGES = "unknown messages"
 """Stands for an object with messages of a form that is not read."""
@@ -36,7 +34,7 @@ _KEYS = (
 _OF_OPENAI = {"tool_call_id", "function_call", "refusal"}
 
 
-def format_of_object(item: dict[str, Any]) -> str | None:
+def format_of_object(item: JsonObject) -> str | None:
     """Return the format of the first object of a file; None if it is of none.
 
     An object with messages of roles is ``openai`` if one of them has what only that form has, and else ``jsonl``.
@@ -46,7 +44,7 @@ def format_of_object(item: dict[str, Any]) -> str | None:
     found = next((name for names, name in _KEYS if names <= item.keys()), None)
     if found is not None or not isinstance(item.get("messages"), list):
         return found
-    messages = objects_of(item["messages"])
+    messages = as_objects(item["messages"])
     if not messages:
         return "jsonl"
     if any("creator" in one and ("created_date" in one or "topic_id" in one) for one in messages):

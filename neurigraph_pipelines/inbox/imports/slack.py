@@ -11,10 +11,9 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from neurigraph_pipelines.inbox.imports import slack_messages
-from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, list_of, moment, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, moment
 from neurigraph_pipelines.inbox.imports.chat_days import by_words
 from neurigraph_pipelines.inbox.imports.json_stream import said_twice
 from neurigraph_pipelines.inbox.imports.slack_edits import as_edited
@@ -25,6 +24,7 @@ from neurigraph_pipelines.model import NewMessage
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.exact_json import KeepingParser
+from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_objects, list_of, object_of, text_of
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 from neurigraph_pipelines.views.kinds import Channel
 
@@ -80,7 +80,7 @@ def unread(path: Path) -> list[str]:
         said: list[str] = []
         for kind in ("canvases", "lists"):
             items = _listed(archive, files, kind)
-            names = [name for one in items if (name := text_of(one.get("title")) or text_of(one.get("name")))]
+            names = [name for one in items if (name := text_of(one, "title", "name"))]
             shown = ", ".join([*names[:_SHOWN], *(["…"] if len(names) > _SHOWN else [])])
             if items:
                 said.append(f"{kind} whose words are not in the export: {len(items):,} ({shown})")
@@ -99,8 +99,8 @@ def _workspace(path: Path, _modified: int) -> Workspace:
         for kind, channel in _LISTS.items():
             for one in _listed(archive, files, kind):
                 key = str(one.get("id"))
-                members = [people.get(str(member), str(member)) for member in list_of(one.get("members"))]
-                name = text_of(one.get("name"))
+                members = [people.get(str(member), str(member)) for member in list_of(one, "members")]
+                name = text_of(one, "name")
                 folders[key if kind == "dms" else name or key] = (
                     key,
                     f"#{name}" if name and channel is not Channel.DM else ", ".join(members) or key,
@@ -109,25 +109,24 @@ def _workspace(path: Path, _modified: int) -> Workspace:
     return Workspace(people, zones, folders)
 
 
-def _listed(archive: zipfile.ZipFile, files: Mapping[str, str], name: str) -> list[dict[str, Any]]:
+def _listed(archive: zipfile.ZipFile, files: Mapping[str, str], name: str) -> list[JsonObject]:
     """Return the objects of a list beside the channels; none if it cannot be read, so that ids stand for names."""
     inside = files.get(f"{name}.json")
     if inside is None or archive.getinfo(inside).file_size > _MAX_FILE_BYTES:
         return []
     try:
-        return objects_of(KeepingParser().parse(archive.read(inside).decode("utf-8-sig")))
+        return as_objects(KeepingParser().parse(archive.read(inside).decode("utf-8-sig")))
     except (ValueError, RecursionError, *READ_ERRORS):
         return []
 
 
-def _person(raw: dict[str, Any]) -> str:
-    profile = raw.get("profile") if isinstance(raw.get("profile"), dict) else {}
-    assert isinstance(profile, dict)
-    names = (profile.get("real_name"), raw.get("real_name"), profile.get("display_name"), raw.get("name"))
-    return next((name for value in names if (name := text_of(value))), str(raw.get("id")))
+def _person(raw: JsonObject) -> str:
+    profile = object_of(raw, "profile")
+    named = text_of(profile, "real_name") or text_of(raw, "real_name")
+    return named or text_of(profile, "display_name") or text_of(raw, "name") or str(raw.get("id"))
 
 
-def _parsed(data: bytes, name: str, parser: KeepingParser) -> list[Any]:
+def _parsed(data: bytes, name: str, parser: KeepingParser) -> list[Json]:
     if len(data) > _MAX_FILE_BYTES:
         raise InvalidInputError(f"{name} is longer than {_MAX_FILE_BYTES:,} bytes.")
     try:

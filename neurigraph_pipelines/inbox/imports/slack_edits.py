@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from neurigraph_pipelines.inbox.imports.assemble import moment, objects_of, text_of
+from neurigraph_pipelines.inbox.imports.assemble import moment
 from neurigraph_pipelines.inbox.imports.source import Part
 from neurigraph_pipelines.text.exact_json import KeepingParser
+from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_object, as_objects, object_of, text_of
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
 _CHANGED, _DELETED, _REPEATED = "message_changed", "message_deleted", "message_replied"
@@ -29,18 +29,18 @@ _FILES_IN_MEMORY = 4
 class _Edits:
     """The last versions of edited messages of a channel, and deleted ones, by their time stamps."""
 
-    changed: dict[str, dict[str, Any]] = field(default_factory=dict)
+    changed: dict[str, JsonObject] = field(default_factory=dict)
     deleted: set[str] = field(default_factory=set)
 
-    def add(self, event: dict[str, Any]) -> None:
-        inner, stamp = event.get("message"), text_of(event.get("deleted_ts"))
-        if event.get("subtype") == _CHANGED and isinstance(inner, dict) and (edited := text_of(inner.get("ts"))):
+    def add(self, event: JsonObject) -> None:
+        inner, stamp = object_of(event, "message"), text_of(event, "deleted_ts")
+        if event.get("subtype") == _CHANGED and (edited := text_of(inner, "ts")):
             self.changed[edited] = inner
         elif event.get("subtype") == _DELETED and stamp is not None:
             self.deleted.add(stamp)
 
 
-def as_edited(messages: Sequence[Any], part: Part) -> list[Any]:
+def as_edited(messages: Sequence[Json], part: Part) -> list[Json]:
     """Return the messages of a day as they were last: edited words in place of the first ones, without deleted ones.
 
     Args:
@@ -48,28 +48,27 @@ def as_edited(messages: Sequence[Any], part: Part) -> list[Any]:
         part: The file, whose folder has the edits of other days.
     """
     edits = _edits_beside(part)
-    own = {stamp for one in messages if _is_message(one) and (stamp := text_of(one["ts"]))}
-    found: list[Any] = []
+    known = {_stamp_of(one) for one in messages} | edits.deleted
+    found: list[Json] = []
     for one in messages:
-        subtype = one.get("subtype") if isinstance(one, dict) else None
-        stamp = text_of(one["ts"]) if _is_message(one) else None
-        if subtype == _CHANGED and isinstance(one.get("message"), dict):
-            edited = text_of(one["message"].get("ts"))
-            if edited is not None and edited not in own | edits.deleted and not any(_of_other_days(edited, part)):
-                own.add(edited)
-                found.append(edits.changed.get(edited, one["message"]))
-        elif subtype != _REPEATED and stamp not in edits.deleted:
-            found.append(edits.changed.get(stamp, one) if stamp is not None else one)
+        event, stamp = as_object(one), _stamp_of(one)
+        edited = text_of(object_of(event, "message"), "ts")
+        if event.get("subtype") == _CHANGED and edited is not None:
+            if edited not in known and not any(_of_other_days(edited, part)):
+                known.add(edited)
+                found.append(edits.changed[edited])
+        elif event.get("subtype") != _REPEATED and (stamp is None or stamp not in edits.deleted):
+            found.append(edits.changed.get(stamp or "", one))
     return found
 
 
-def message_of_other_day(stamp: str, part: Part) -> dict[str, Any] | None:
+def message_of_other_day(stamp: str, part: Part) -> JsonObject | None:
     """Return the message of a time stamp from the file of its day, as it was last; None if there is none."""
     edits, found = _edits_beside(part), next(_of_other_days(stamp, part), None)
     return None if found is None or stamp in edits.deleted else edits.changed.get(stamp, found)
 
 
-def _of_other_days(stamp: str, part: Part) -> Iterator[dict[str, Any]]:
+def _of_other_days(stamp: str, part: Part) -> Iterator[JsonObject]:
     """Yield the message of a time stamp from the file of its day, which begins when it does in the workspace's zone."""
     try:
         sent = moment(float(stamp))
@@ -81,7 +80,7 @@ def _of_other_days(stamp: str, part: Part) -> Iterator[dict[str, Any]]:
     for days in (0, -1, 1):
         day = (sent.astimezone(UTC) + timedelta(days=days)).date()
         listed = _of_file(part.path, part.path.stat().st_mtime_ns, f"{folder}/{day}.json")
-        yield from (one for one in listed if one.get("ts") == stamp and _is_message(one))
+        yield from (one for one in listed if _stamp_of(one) == stamp)
 
 
 def _edits_beside(part: Part) -> _Edits:
@@ -103,7 +102,7 @@ def _edits_of(path: Path, _modified: int, folder: str) -> _Edits:
 
 
 @lru_cache(maxsize=_FILES_IN_MEMORY)
-def _of_file(path: Path, _modified: int, member: str) -> list[dict[str, Any]]:
+def _of_file(path: Path, _modified: int, member: str) -> list[JsonObject]:
     with zipfile.ZipFile(path) as archive:
         return _parsed(_read(archive, member))
 
@@ -116,12 +115,14 @@ def _read(archive: zipfile.ZipFile, member: str) -> bytes:
         return b""
 
 
-def _parsed(data: bytes) -> list[dict[str, Any]]:
+def _parsed(data: bytes) -> list[JsonObject]:
     try:
-        return objects_of(KeepingParser().parse(data.decode("utf-8-sig")))
+        return as_objects(KeepingParser().parse(data.decode("utf-8-sig")))
     except (ValueError, RecursionError):
         return []
 
 
-def _is_message(one: Any) -> bool:
-    return isinstance(one, dict) and not str(one.get("subtype")).startswith("message_") and one.get("ts") is not None
+def _stamp_of(message: Json) -> str | None:
+    """Return the time stamp of a message; None for an event."""
+    fields = as_object(message)
+    return None if str(fields.get("subtype")).startswith("message_") else text_of(fields, "ts")
