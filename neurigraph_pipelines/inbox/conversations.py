@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 from uuid import UUID, uuid4
+
+from psycopg.rows import DictRow
 
 from neurigraph_pipelines.access.spaces import naming_spaces
 from neurigraph_pipelines.database.array_literals import columns
@@ -258,7 +260,17 @@ class Inbox:
         return {row["source_id"]: row["ended_at"] for row in rows}
 
 
-def _opening(one: NewConversation) -> dict[str, Any]:
+class _Opening(TypedDict):
+    """What a source is opened with."""
+
+    external_id: str | None
+    title: str | None
+    started_at: datetime | None
+    event_kind: EventKind | None
+    details: SourceDetails
+
+
+def _opening(one: NewConversation) -> _Opening:
     """Return what a source is opened with, as an importer read it."""
     first = next((m.occurred_at for m in one.messages if m.occurred_at is not None), None)
     return {
@@ -274,7 +286,7 @@ def _name(row: Mapping[str, Any]) -> tuple[str, str]:
     return row["kind"], row["external_id"]
 
 
-def _by_name(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], UUID]:
+def _by_name(rows: Iterable[DictRow]) -> dict[tuple[str, str], UUID]:
     return {_name(row): row["source_id"] for row in rows}
 
 

@@ -26,11 +26,14 @@ from neurigraph_pipelines.views.kinds import Channel, DocumentType, MessageType
 
 AS_IT_IS = "To store the file as it is, send it with format=document."
 
+Line = dict[str, Any]
+"""What a line says; its reader finds out by use whether it has the shape of one, because its writer is not trusted."""
+
 _OF_TEXT = "text"
 """A dialogue in plain text: its author may mean a document, so only the command line reads it as a conversation."""
 
 
-def lines(path: str, max_message_bytes: str, date_order: str = "", everything: str = "") -> Iterator[dict[str, Any]]:
+def lines(path: str, max_message_bytes: str, date_order: str = "", everything: str = "") -> Iterator[Line]:
     """Yield the format of a file, its conversations message by message with what was rejected, and an end.
 
     The format of anything but an export of conversations is None, and nothing follows. A message that is too long for
@@ -73,7 +76,7 @@ def lines(path: str, max_message_bytes: str, date_order: str = "", everything: s
     yield {"end": True}
 
 
-def _notes(file: Path, longest: int) -> Iterator[dict[str, Any]]:
+def _notes(file: Path, longest: int) -> Iterator[Line]:
     """Yield the notes of a zip that is no export of conversations; nothing for any other file."""
     if not zipfile.is_zipfile(file):
         return
@@ -83,7 +86,7 @@ def _notes(file: Path, longest: int) -> Iterator[dict[str, Any]]:
         yield {"error": _without_folder(error, file)}
 
 
-def _lines_of(item: NewConversation | RejectedItem, longest: int) -> Iterator[dict[str, Any]]:
+def _lines_of(item: NewConversation | RejectedItem, longest: int) -> Iterator[Line]:
     if isinstance(item, RejectedItem):
         yield {"rejected": [item.where, item.reason]}
         return
@@ -101,7 +104,7 @@ def _without_folder(error: BaseException, file: Path) -> str:
     return str(error).replace(str(file), file.name)
 
 
-def format_of(found: Iterator[dict[str, Any]]) -> tuple[str | None, str]:
+def format_of(found: Iterator[Line]) -> tuple[str | None, str]:
     """Return the format of a file by its first line, and the name of a vault; None for a document.
 
     Raises:
@@ -115,7 +118,7 @@ def format_of(found: Iterator[dict[str, Any]]) -> tuple[str | None, str]:
 
 
 def conversations_of(
-    found: Iterable[dict[str, Any]], on_note: Callable[[str], None] = lambda _: None
+    found: Iterable[Line], on_note: Callable[[str], None] = lambda _: None
 ) -> Iterator[NewConversation | RejectedItem]:
     """Yield the conversations and rejections of the lines after the first, and hand on the notes.
 
@@ -141,7 +144,7 @@ def conversations_of(
             raise UnreadableFileError("the file cannot be read: its reader wrote a line of another shape") from error
 
 
-def _checked(line: dict[str, Any]) -> dict[str, Any]:
+def _checked(line: Line) -> Line:
     if "error" in line:
         raise UnreadableFileError(f"the file cannot be read: {line['error']}")
     return line
@@ -158,7 +161,7 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, UUID) else value
 
 
-def _message(sent: dict[str, Any]) -> NewMessage:
+def _message(sent: Line) -> NewMessage:
     event = sent["event"]
     return NewMessage(
         Role(sent["role"]),
@@ -172,7 +175,7 @@ def _message(sent: dict[str, Any]) -> NewMessage:
     )
 
 
-def _conversation(sent: dict[str, Any], messages: tuple[NewMessage, ...]) -> NewConversation:
+def _conversation(sent: Line, messages: tuple[NewMessage, ...]) -> NewConversation:
     kind = sent["event_kind"]
     return NewConversation(
         _text(sent["external_id"]) or "",
@@ -189,7 +192,7 @@ def _conversation(sent: dict[str, Any], messages: tuple[NewMessage, ...]) -> New
     )
 
 
-def _details(sent: dict[str, Any]) -> SourceDetails:
+def _details(sent: Line) -> SourceDetails:
     stated: dict[str, Any] = {name: read(sent[name]) for name, read in _DETAILS.items() if sent[name] is not None}
     return SourceDetails(**stated)
 

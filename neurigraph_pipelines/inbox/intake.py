@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+from psycopg.rows import DictRow
+
 from neurigraph_pipelines.database.array_literals import columns
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import NewMessage
@@ -103,7 +105,7 @@ class Intake:
 
     def __init__(
         self,
-        source: Mapping[str, Any],
+        source: DictRow,
         messages: Sequence[CheckedMessage],
         known: Mapping[str, KnownMessage],
         *,

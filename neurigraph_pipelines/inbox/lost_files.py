@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import UUID
 
 from psycopg import sql
+from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox import triggers
@@ -111,8 +111,8 @@ def mend_upload(context: Context, upload_id: UUID, fresh_key: str) -> bool:
     return True
 
 
-def _lost(context: Context, tx: Transaction, records: Sequence[Mapping[str, Any]]) -> list[LostFile]:
-    by_schema: dict[str, dict[UUID, Mapping[str, Any]]] = {}
+def _lost(context: Context, tx: Transaction, records: Sequence[DictRow]) -> list[LostFile]:
+    by_schema: dict[str, dict[UUID, DictRow]] = {}
     for row in records:
         by_schema.setdefault(row["schema_name"], {})[row["record_id"]] = row
     found: list[LostFile] = []

@@ -17,6 +17,7 @@ from typing import Any
 from uuid import UUID
 
 from psycopg import sql
+from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.access.authentication import require_write, require_writer
@@ -184,7 +185,7 @@ def _write(
 
 
 def _insert(
-    tx: Transaction, context: Context, words: NoteWords, note: NewNote, met: UUID | None, values: dict[str, Any]
+    tx: Transaction, context: Context, words: NoteWords, note: NewNote, met: UUID | None, values: Mapping[str, object]
 ) -> tuple[UUID, int]:
     """Insert a note, or the next version of an existing note, and return its id and version."""
     inbox, user_id = Inbox(context), context.claims.user_id
@@ -363,7 +364,7 @@ def known_notes(context: Context, external_ids: Sequence[str]) -> dict[str, UUID
         return {row["external_id"]: row["node_id"] for row in tx.execute(_QUERIES["note_of_id"], values)}
 
 
-def _namesake(tx: Transaction, user_id: UUID, node_id: UUID | None, title: str | None) -> dict[str, Any] | None:
+def _namesake(tx: Transaction, user_id: UUID, node_id: UUID | None, title: str | None) -> DictRow | None:
     """Return the newest current note of a title at a node, whether it waits or is stored."""
     if node_id is None or title is None:
         return None
@@ -375,7 +376,7 @@ def _namesake(tx: Transaction, user_id: UUID, node_id: UUID | None, title: str |
     return tx.execute(_QUERIES["stored_namesake"].format(schema=sql.Identifier(node["schema_name"])), values).fetchone()
 
 
-def _require_replaceable(met: dict[str, Any], note: NewNote) -> None:
+def _require_replaceable(met: DictRow, note: NewNote) -> None:
     """Require that a note may replace the one that it met.
 
     Raises:

@@ -6,12 +6,14 @@ The upload of the repository itself says which commit it is and which files it h
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
+
+from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import (
@@ -108,7 +110,7 @@ def _notice_of(title: str) -> RepositoryFile:
     return RepositoryFile(title, notice.encode(), [ExtractedPart("lines-1-1", notice, title)])
 
 
-def _receiver(uploads: Uploads, row: Mapping[str, Any], committed: datetime) -> Callable[[RepositoryFile, str], None]:
+def _receiver(uploads: Uploads, row: DictRow, committed: datetime) -> Callable[[RepositoryFile, str], None]:
     """Return what receives a file as the repository was handed in: the same owner, privacy and spaces."""
     claims = Claims.of_author(row["user_id"], row["member_id"], ReceivedThrough.WEB)
     claims = replace(claims, key_id=row["key_id"])

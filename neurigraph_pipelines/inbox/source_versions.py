@@ -6,11 +6,12 @@ Versions have one external id, and each is a source of its own. Notes have their
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 from uuid import UUID
 
 from psycopg import sql
+from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored
@@ -96,7 +97,7 @@ def _records(tx: Transaction, ref: SegmentRef, source_ids: Sequence[UUID]) -> li
     return sorted(found, key=lambda one: (one.first_message, one.record_id))
 
 
-def _of_node(schema: sql.Identifier, rows: Iterable[Mapping[str, Any]]) -> Iterable[_Record]:
+def _of_node(schema: sql.Identifier, rows: Iterable[DictRow]) -> Iterable[_Record]:
     said: defaultdict[tuple[UUID, int], set[int]] = defaultdict(set)
     for row in rows:
         said[row["record_id"], row["first_message"]].update(filter(None, [row["statement_key"]]))

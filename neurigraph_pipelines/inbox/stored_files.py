@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
+
+from psycopg.rows import DictRow
 
 from neurigraph_pipelines.lifecycle.object_keys import active_key, original_key, record_of
 from neurigraph_pipelines.model import Segment, StoredObject
@@ -53,7 +55,7 @@ class Original:
     staging_key: str
 
     @classmethod
-    def of_row(cls, row: dict[str, Any]) -> Original:
+    def of_row(cls, row: DictRow) -> Original:
         """Build from a row of ``uploads``."""
         return cls(**row)
 

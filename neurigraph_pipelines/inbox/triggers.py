@@ -6,12 +6,13 @@ decide how often to look, and the other modules of this package store leased seg
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID, uuid4
+
+from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.leases import renewed, retry_delay
 from neurigraph_pipelines.database.statements import statements
@@ -226,7 +227,7 @@ def segments_of(database: Database, batch_id: UUID) -> list[SegmentRef]:
         return [ref_of(row) for row in tx.execute(_QUERIES["batch"], {"batch_id": batch_id})]
 
 
-def ref_of(row: Mapping[str, Any]) -> SegmentRef:
+def ref_of(row: DictRow) -> SegmentRef:
     """Build a segment reference from a row with the columns of the ``batch`` query."""
     return SegmentRef(
         trigger_id=row["trigger_id"],

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from neurigraph_pipelines.database.asking import row_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.export_formats import READ
-from neurigraph_pipelines.inbox.export_lines import AS_IT_IS, conversations_of, format_of
+from neurigraph_pipelines.inbox.export_lines import AS_IT_IS, Line, conversations_of, format_of
 from neurigraph_pipelines.inbox.importing import Importer, wants_everything
 from neurigraph_pipelines.inbox.imports.date_order import stated_order
 from neurigraph_pipelines.inbox.imports.vault import FORMAT as VAULT
@@ -42,6 +42,7 @@ from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.text.media_types import MediaType
 from neurigraph_pipelines.views.kinds import Channel
+from neurigraph_pipelines.views.scalars import Scalar
 
 SHOWN_REJECTIONS = 20
 """Rejected items of a file that are kept with their reasons; the others are counted."""
@@ -69,7 +70,7 @@ class _Stated(NamedTuple):
     url: str | None
     channel: str | None
     author: str | None
-    metadata: dict[str, Any] | None
+    metadata: dict[str, Scalar] | None
     tier: str | None
     container_tags: list[str]
 
@@ -124,7 +125,7 @@ def _import_notes(
     privacy: Privacy | None,
     details: SourceDetails,
     vault: str,
-    lines: Iterator[dict[str, Any]],
+    lines: Iterator[Line],
 ) -> ImportReport:
     """Add the notes of a zip as those of a vault."""
     with unpacked(vault, lines) as (folder, rejected):
@@ -200,7 +201,7 @@ def _note(context: Context, upload: LeasedUpload, sources: Sequence[tuple[Source
         tx.execute(_QUERIES["note_in_export"], {**leased, **named})
 
 
-def _shown(name: str, report: ImportReport) -> dict[str, Any]:
+def _shown(name: str, report: ImportReport) -> dict[str, object]:
     """Return what is kept of an import."""
     rejected = [asdict(one) for one in report.rejected[:SHOWN_REJECTIONS]]
     return {

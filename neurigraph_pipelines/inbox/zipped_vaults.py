@@ -11,17 +11,17 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from neurigraph_pipelines.inbox.imports.vault import FORMAT, MAX_NOTES
 from neurigraph_pipelines.inbox.imports.zipped_notes import ZippedNote, notes_in, others_in, vault_name
 from neurigraph_pipelines.model import RejectedItem
 from neurigraph_pipelines.model.errors import UnreadableFileError
+from neurigraph_pipelines.text.json_fields import Json, JsonObject
 
 _LONGEST_NAME = 200
 
 
-def note_lines(path: Path, max_bytes: int) -> Iterator[dict[str, Any]]:
+def note_lines(path: Path, max_bytes: int) -> Iterator[JsonObject]:
     """Yield the format and the vault's name, the notes, other files, and an end; nothing if no note is in a zip.
 
     Raises:
@@ -33,10 +33,12 @@ def note_lines(path: Path, max_bytes: int) -> Iterator[dict[str, Any]]:
     yield {"format": FORMAT, "vault": name}
     for found in notes_in(path, max_bytes):
         if isinstance(found, ZippedNote):
-            yield {"note_at": found.path, "text": found.text, "modified": found.modified and found.modified.timestamp()}
+            modified = found.modified.timestamp() if found.modified else None
+            yield {"note_at": found.path, "text": found.text, "modified": modified}
         else:
             yield {"rejected": [*found]}
-    yield from ({"other_at": name} for name in others_in(path)[:MAX_NOTES])
+    for other in others_in(path)[:MAX_NOTES]:
+        yield {"other_at": other}
     yield {"end": True}
 
 
@@ -46,7 +48,7 @@ def is_zip_of_notes(path: Path) -> bool:
 
 
 @contextmanager
-def unpacked(name: str, lines: Iterable[dict[str, Any]]) -> Iterator[tuple[Path, list[RejectedItem]]]:
+def unpacked(name: str, lines: Iterable[JsonObject]) -> Iterator[tuple[Path, list[RejectedItem]]]:
     """Give a folder with the notes of the lines, as long as it is used, and the rejected entries of the zip.
 
     Its other files are empty, because they are only counted.
@@ -70,7 +72,7 @@ def unpacked(name: str, lines: Iterable[dict[str, Any]]) -> Iterator[tuple[Path,
         yield folder, rejected
 
 
-def _lay(folder: Path, path: str, text: str, modified: Any, rejected: list[RejectedItem]) -> None:
+def _lay(folder: Path, path: str, text: str, modified: Json, rejected: list[RejectedItem]) -> None:
     file = Path(os.path.normpath(folder / path))
     if not file.is_relative_to(folder) or file == folder:  # the lines come from a process that is not trusted
         rejected.append(RejectedItem(path, "its path leads out of the vault"))
