@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -55,3 +56,20 @@ def test_list_of_other_roles_is_no_conversation(tmp_path: Path) -> None:
     path.write_text(json.dumps([{"role": "manager", "content": "leads"}]), encoding="utf-8")
     with pytest.raises(InvalidInputError, match="is not recognised"):
         detect_format(path)
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        {"createdAt": "2025-03-01T10:00:00Z"},
+        {"created_at": 1740823200},
+        {"timestamp": 1740823200000},
+        {"createTime": 1740823200000.0},
+    ],
+)
+def test_times_of_messages_are_read(time: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps([{"role": "user", "content": "Hi", **time}]), encoding="utf-8")
+    (found,), rejected = read(path, "openai")
+    assert rejected == []
+    assert found.messages[0].occurred_at == datetime(2025, 3, 1, 10, tzinfo=UTC)

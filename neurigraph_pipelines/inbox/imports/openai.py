@@ -9,11 +9,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from neurigraph_pipelines.inbox.imports.assemble import Item, Opening, Spoken, assemble, message_id, moment_of
+from neurigraph_pipelines.inbox.imports.assemble import Item, Opening, Spoken, assemble, message_id, moment, moment_of
 from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Role, ToolEvent
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.hygiene import clean_json
-from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_object, as_text, object_of, objects_of, text_of
+from neurigraph_pipelines.text.json_fields import (
+    Json,
+    JsonObject,
+    as_object,
+    as_text,
+    number_of,
+    object_of,
+    objects_of,
+    text_of,
+)
 
 ROLES = {
     **{role.value: role for role in Role},
@@ -21,7 +30,9 @@ ROLES = {
     "function": Role.TOOL,
     "model": Role.ASSISTANT,
 }
-_TIMES = ("occurred_at", "created_at", "create_time", "timestamp", "created")
+_TIMES = ("occurred_at", "created_at", "create_time", "timestamp", "created", "createdAt", "createTime")
+_FIRST_OF_MILLISECONDS = 1e11
+"""Smaller numbers are seconds since 1970, up to the year 5138."""
 
 
 def conversations(item: JsonObject, where: str, fallback_time: datetime | None) -> Iterator[Item]:
@@ -117,4 +128,5 @@ def _said(raw: JsonObject, role: Role, unnamed: str) -> Iterator[NewMessage]:
 
 
 def _time(raw: JsonObject) -> datetime | None:
-    return next((time for name in _TIMES if (time := moment_of(raw, name))), None)
+    milliseconds = (number / 1000 for name in _TIMES if (number := number_of(raw, name) or 0) >= _FIRST_OF_MILLISECONDS)
+    return moment_of(raw, *_TIMES) or moment(next(milliseconds, None))
