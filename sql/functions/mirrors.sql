@@ -13,12 +13,12 @@ BEGIN
     ) THEN
         RAISE EXCEPTION USING
             ERRCODE = 'NG004',
-            MESSAGE = 'this node mirrors another installation and is read-only here: change it at its home';
+            MESSAGE = 'this node mirrors another installation and is read-only here: change it at its publisher';
     END IF;
 END
 $$;
 
--- Refuse other words for a mirrored memory than those of its home.
+-- Refuse other words for a mirrored memory than those of its publisher.
 CREATE OR REPLACE FUNCTION neurigraph_private.refuse_words(record uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

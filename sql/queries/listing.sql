@@ -61,7 +61,7 @@ WHERE s.user_id = %(user_id)s AND s.kind = {kind}
         OR s.persona_id = (SELECT neurigraph.writing_persona())
         OR s.member_id = (SELECT neurigraph.asking_member())
     )
-    -- Those of mirrored memories are at home.
+    -- The messages of mirrored memories are at the publisher.
     AND s.received_through IS DISTINCT FROM 'peer'
     AND (%(source_id)s::uuid IS NULL OR s.source_id = %(source_id)s)
     AND (s.created_at, s.source_id) < (%(at)s::timestamptz, %(id)s::uuid)

@@ -36,7 +36,7 @@ GRANT SELECT ON neurigraph.record_index TO neurigraph_pipeline, neurigraph_agent
 -- A write sets off what follows from the record: counts of records, evidence, digests, profiles, waiting verdicts and
 -- the nodes of its actions; the refusal of changes in a mirror; webhooks of a record that is gone.
 
--- Trigger on record_index: records enter and leave mirrors only as at home. Digests and profiles of a record follow it.
+-- Trigger on record_index: records enter and leave mirrors only as at the publisher. Digests and profiles follow.
 -- Its actions follow it to another node, whose standard applies from then on. The facts of a record that is released,
 -- or that nothing supersedes now, wait for verdicts again.
 CREATE OR REPLACE FUNCTION neurigraph.follow_record() RETURNS trigger

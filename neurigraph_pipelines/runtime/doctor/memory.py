@@ -165,12 +165,12 @@ def personas(installation: Installation) -> Iterator[Finding]:
 
 def databases(installation: Installation) -> Iterator[Finding]:
     """Look whether all databases of a directory answer, and for moves that were killed. Without others, say nothing."""
-    listed = installation.homes.directory.databases()
+    listed = installation.databases.directory.databases()
     if len(listed) == 1:
         return
     for one in listed:
         try:
-            require_answers(installation.homes.open(one.name).database)
+            require_answers(installation.databases.open(one.name).database)
         except (NeurigraphError, Error) as reason:
             found = f"{one.name} does not answer, and its users get 503 ({type(reason).__name__})"
             yield error("databases", found, f"run `neurigraph doctor` with NEURIGRAPH_HOME={one.home}")
