@@ -30,7 +30,7 @@ PATH_SEPARATOR = "/"
 _QUERIES = statements("graph")
 
 
-def shown_path(names: list[str]) -> str:
+def path_view(names: list[str]) -> str:
     """Join names from the root down into a path such as ``bob/Family/Dave``."""
     return PATH_SEPARATOR.join(names)
 
@@ -80,7 +80,7 @@ def tree(tx: Transaction, user_id: UUID, wanted: Collection[UUID] | None = None)
     paths: dict[UUID, str] = {}
     tops: list[TreeNode] = []
     for row in tx.execute(_QUERIES["outline"], {"user_id": user_id, "nodes": named, "filing": False}):
-        paths[row["node_id"]] = shown_path(row["names"][1:] if _is_whole(row) else row["names"])
+        paths[row["node_id"]] = path_view(row["names"][1:] if _is_whole(row) else row["names"])
         if wanted is not None and row["node_id"] not in wanted:
             continue
         node = nodes[row["node_id"]] = TreeNode(
@@ -177,14 +177,14 @@ def shell(tx: Transaction, node_id: UUID) -> Shell:
         node_type=row["node_type"],
         kind=row["concept_kind"],
         depth=row["layer_depth"],
-        path=shown_path(row["names"]),
+        path=path_view(row["names"]),
         parent_node_id=parent_id,
         state=row["compression_state"],
         keywords=row["node_keywords"] or [],
         aliases=row["aliases"],
         summary=row["node_summary"],
         record_count=row["record_count"],
-        language=language_shown(row),
+        language=language_view(row),
         last_accessed_at=row["last_accessed_at"],
         created_at=row["created_at"],
         profile=find_profile(tx, node_id),
@@ -193,7 +193,7 @@ def shell(tx: Transaction, node_id: UUID) -> Shell:
     )
 
 
-def language_shown(row: Mapping[str, Any]) -> str | None:
+def language_view(row: Mapping[str, Any]) -> str | None:
     """Return the language of most memories at a node, such as ``de``; None if the caller sees none there."""
     return code_of(row["language"]) if row["record_count"] else None
 
@@ -257,7 +257,7 @@ def find_node(tx: Transaction, user_id: UUID, path: str) -> UUID:
         row = tx.execute(_QUERIES["node_by_path"], {"user_id": user_id, "name_keys": keys[1:]}).fetchone()
     if row is None:  # a name may contain the separator
         shown = PATH_SEPARATOR.join(keys)
-        row = tx.execute(_QUERIES["node_by_shown_path"], {"user_id": user_id, "path": shown}).fetchone()
+        row = tx.execute(_QUERIES["node_by_path_view"], {"user_id": user_id, "path": shown}).fetchone()
     if row is None:
         raise NotFoundError(f"there is no node {path!r}")
     node_id: UUID = row["node_id"]

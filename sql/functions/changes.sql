@@ -60,7 +60,7 @@ BEGIN
     FROM unnest(nodes) AS n (node_id)
     LEFT JOIN (
         SELECT
-            i.node_id AS home,
+            i.node_id AS of_node,
             array_agg(i.record_id) AS records,
             string_agg(concat(i.record_id, c.changes), ',' ORDER BY i.record_id) AS changes
         FROM neurigraph.record_index AS i
@@ -73,13 +73,13 @@ BEGIN
         WHERE i.user_id = (asking ->> 'user_id')::uuid AND i.node_id = ANY(nodes) AND NOT i.quarantined
             AND split_part(i.source, ':', 2)::uuid NOT IN (SELECT unnest(hidden))
         GROUP BY i.node_id
-    ) AS r ON n.node_id = r.home
+    ) AS r ON n.node_id = r.of_node
     LEFT JOIN (
-        SELECT o.node_id AS home, string_agg(o.change::text, ',' ORDER BY o.change) AS changes
+        SELECT o.node_id AS of_node, string_agg(o.change::text, ',' ORDER BY o.change) AS changes
         FROM neurigraph.record_changes AS o
         WHERE o.node_id = ANY(nodes) AND o.record_id IS NULL
         GROUP BY o.node_id
-    ) AS w ON n.node_id = w.home;
+    ) AS w ON n.node_id = w.of_node;
 END
 $$;
 

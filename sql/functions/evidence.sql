@@ -256,7 +256,7 @@ BEGIN
 END
 $$;
 
--- Triggers, once a statement: `gone` and `come` are the rows before and after.
+-- Triggers, once a statement: `removed_rows` and `added_rows` are the rows before and after.
 
 -- New assertions of edges that are as strong as can be, and always hold, only add to the count: an edge that thousands
 -- of records state is not summed again for each. Returns the edges that these are.
@@ -316,22 +316,22 @@ DECLARE
 BEGIN
     IF TG_TABLE_NAME = 'edge_evidence' THEN
         IF TG_OP <> 'INSERT' THEN
-            edges := ARRAY(SELECT DISTINCT g.edge_id FROM gone AS g WHERE g.edge_id IS NOT NULL)
+            edges := ARRAY(SELECT DISTINCT g.edge_id FROM removed_rows AS g WHERE g.edge_id IS NOT NULL)
                 -- An edge that is gone cannot name the others of its exclusive relation.
                 || ARRAY(
-                    SELECT e.edge_id FROM gone AS g
+                    SELECT e.edge_id FROM removed_rows AS g
                     INNER JOIN neurigraph.node_edges AS e ON g.from_node_id = e.from_node_id AND g.relation = e.relation
                     WHERE (neurigraph.relation_traits(g.relation)).is_exclusive
                 );
         END IF;
         IF TG_OP <> 'DELETE' THEN
-            edges := edges || ARRAY(SELECT DISTINCT c.edge_id FROM come AS c WHERE c.edge_id IS NOT NULL);
+            edges := edges || ARRAY(SELECT DISTINCT c.edge_id FROM added_rows AS c WHERE c.edge_id IS NOT NULL);
         END IF;
         IF TG_OP = 'INSERT' AND EXISTS (
             SELECT FROM neurigraph.node_edges AS e
             WHERE e.edge_id = ANY(edges) AND e.strength = 1 AND e.evidence_count > 0
         ) THEN
-            done := neurigraph_private.add_to_certain(edges, ARRAY(SELECT c.evidence_id FROM come AS c));
+            done := neurigraph_private.add_to_certain(edges, ARRAY(SELECT c.evidence_id FROM added_rows AS c));
             edges := ARRAY(SELECT e.id FROM unnest(edges) AS e (id) WHERE e.id <> ALL(done));
         END IF;
         IF edges <> '{}' THEN
@@ -340,17 +340,17 @@ BEGIN
         RETURN NULL;
     END IF;
     IF TG_OP <> 'INSERT' AND TG_TABLE_NAME = 'mentions' THEN
-        candidates := ARRAY(SELECT DISTINCT g.candidate_id FROM gone AS g WHERE g.candidate_id IS NOT NULL);
-        used := ARRAY(SELECT DISTINCT g.alias_id FROM gone AS g WHERE g.alias_id IS NOT NULL);
+        candidates := ARRAY(SELECT DISTINCT g.candidate_id FROM removed_rows AS g WHERE g.candidate_id IS NOT NULL);
+        used := ARRAY(SELECT DISTINCT g.alias_id FROM removed_rows AS g WHERE g.alias_id IS NOT NULL);
     ELSIF TG_OP <> 'INSERT' THEN
-        nodes := ARRAY(SELECT DISTINCT g.node_id FROM gone AS g);
+        nodes := ARRAY(SELECT DISTINCT g.node_id FROM removed_rows AS g);
     END IF;
     IF TG_OP <> 'DELETE' AND TG_TABLE_NAME = 'mentions' THEN
         candidates := candidates
-            || ARRAY(SELECT DISTINCT c.candidate_id FROM come AS c WHERE c.candidate_id IS NOT NULL);
-        used := used || ARRAY(SELECT DISTINCT c.alias_id FROM come AS c WHERE c.alias_id IS NOT NULL);
+            || ARRAY(SELECT DISTINCT c.candidate_id FROM added_rows AS c WHERE c.candidate_id IS NOT NULL);
+        used := used || ARRAY(SELECT DISTINCT c.alias_id FROM added_rows AS c WHERE c.alias_id IS NOT NULL);
     ELSIF TG_OP <> 'DELETE' THEN
-        nodes := nodes || ARRAY(SELECT DISTINCT c.node_id FROM come AS c);
+        nodes := nodes || ARRAY(SELECT DISTINCT c.node_id FROM added_rows AS c);
     END IF;
     IF candidates <> '{}' THEN
         PERFORM neurigraph_private.sum_candidates(candidates);

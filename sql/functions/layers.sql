@@ -38,7 +38,7 @@ DECLARE
     -- On a replica a snapshot does not list all running transactions.
     now_running bigint := CASE WHEN NOT pg_is_in_recovery()
         THEN pg_snapshot_xmin(pg_current_snapshot())::text::bigint END;
-    vectors_home name := (
+    vectors_schema name := (
         SELECT n.nspname FROM pg_extension AS e
         INNER JOIN pg_namespace AS n ON e.extnamespace = n.oid WHERE e.extname = 'vector'
     );
@@ -73,7 +73,7 @@ BEGIN
     END IF;
     FOR node IN
         SELECT
-            g.node_id AS id, g.schema_name AS home, u.embedding_model AS model, w.is_indexed,
+            g.node_id AS id, g.schema_name, u.embedding_model AS model, w.is_indexed,
             CASE WHEN now_running - a.horizon >= 0 THEN a.horizon END AS since,
             q.records AS part, q.version AS part_version,
             -- Beyond the dimensions of its model a vector holds zeros.
@@ -137,14 +137,14 @@ BEGIN
                 CASE WHEN hidden <> '{}' THEN 'r.source_id NOT IN (SELECT unnest((SELECT neurigraph.hidden_sources())))' END
             );
             SELECT c.* INTO candidates FROM neurigraph_private.candidates_of(
-                node.home, filter, question, rare, weights,
+                node.schema_name, filter, question, rare, weights,
                 CASE WHEN node.model = question ->> 'model' THEN embedding END
             ) AS c;
             -- Adds the records whose summaries match best: more than are ever shown beside those of the candidates.
             filter := format(
                 'WHERE r.record_id IN (SELECT k.record_id FROM unnest($1) AS k (record_id) UNION (SELECT r.record_id'
                 ' FROM %I.metadata_records AS r WHERE r.tsv @@ $2 AND %s ORDER BY ts_rank(r.tsv, $2, 1) DESC LIMIT %s))',
-                node.home, filter, greatest((question ->> 'limit')::integer, 50)
+                node.schema_name, filter, greatest((question ->> 'limit')::integer, 50)
             );
         ELSIF coalesce(changed_records, node.part) IS NOT NULL THEN
             candidates.records := coalesce(changed_records, node.part);
@@ -193,11 +193,11 @@ BEGIN
             LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
             LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
             %2$s$records$,
-            node.home,
+            node.schema_name,
             filter,
             neurigraph_private.vector_in_use('embedding', 'r'),
-            vectors_home,
-            format('%I.metadata_records', node.home)
+            vectors_schema,
+            format('%I.metadata_records', node.schema_name)
         ) INTO found
         USING
             candidates.records, words, node.model, least(node.width, 1536),
@@ -248,14 +248,14 @@ BEGIN
                 ON p.record_id = r.record_id
             LEFT JOIN neurigraph.messages AS m ON r.source_id = m.source_id AND p.first_message = m.seq
             %2$s$passages$,
-            format('%I.passages', node.home),
+            format('%I.passages', node.schema_name),
             CASE WHEN by_index THEN
                 'INNER JOIN unnest($6, $7, $10) AS k (record_id, seq, is_eligible)'
                 ' ON p.record_id = k.record_id AND p.seq = k.seq' END,
             CASE WHEN by_index THEN 'k.is_eligible::integer' ELSE '1' END,
             neurigraph_private.vector_in_use('embedding', 'p'),
             neurigraph_private.vector_in_use('window_embedding', 'p'),
-            vectors_home,
+            vectors_schema,
             CASE WHEN by_index THEN 'k.is_eligible' ELSE 'true' END
         ) INTO passages, authors, external_ids, sections, vectors, lexemes, frequencies
         USING

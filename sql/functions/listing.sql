@@ -48,7 +48,7 @@ DECLARE
     hidden uuid [] := neurigraph_private.hidden_sources(asking);
     node record;
     ids uuid [];
-    homes uuid [];
+    of_nodes uuid [];
     shown jsonb [];
     found jsonb [] := '{}';
     of_type text := inside ->> 'content_type';
@@ -58,7 +58,7 @@ DECLARE
     of_entity text := lower(inside ->> 'entity');
     of_topic text := lower(inside ->> 'topic');
 BEGIN
-    SELECT coalesce(array_agg(n.record_id), '{}'), coalesce(array_agg(n.node_id), '{}') INTO ids, homes
+    SELECT coalesce(array_agg(n.record_id), '{}'), coalesce(array_agg(n.node_id), '{}') INTO ids, of_nodes
     FROM (
         SELECT i.record_id, i.node_id FROM neurigraph.record_index AS i
         WHERE i.user_id = graph AND i.user_id = (asking ->> 'user_id')::uuid AND NOT i.quarantined
@@ -89,8 +89,8 @@ BEGIN
                 SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth)
                 FROM neurigraph.graph_index AS a WHERE a.node_id = ANY(g.path)
             ) AS path
-        FROM unnest(ids, homes) AS k (id, home)
-        INNER JOIN neurigraph.graph_index AS g ON k.home = g.node_id
+        FROM unnest(ids, of_nodes) AS k (id, of_node)
+        INNER JOIN neurigraph.graph_index AS g ON k.of_node = g.node_id
         GROUP BY g.node_id
     LOOP
         EXECUTE format(

@@ -157,7 +157,7 @@ SELECT w.node_id
 FROM walk AS w
 WHERE w.depth = cardinality(%(name_keys)s::text []);
 
--- name: node_by_shown_path
+-- name: node_by_path_view
 -- One node by its lower-case names in one text, with or without the name of the root.
 SELECT g.node_id
 FROM neurigraph.graph_index AS g

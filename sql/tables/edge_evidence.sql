@@ -51,13 +51,15 @@ GRANT SELECT ON neurigraph.edge_evidence TO neurigraph_agent;
 -- A write sets off strength, count and validity of its edges, computed again.
 
 CREATE OR REPLACE TRIGGER summed_new AFTER INSERT ON neurigraph.edge_evidence
-REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+REFERENCING NEW TABLE AS added_rows
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE OR REPLACE TRIGGER summed_changed AFTER UPDATE ON neurigraph.edge_evidence
-REFERENCING OLD TABLE AS gone NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+REFERENCING OLD TABLE AS removed_rows NEW TABLE AS added_rows
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE OR REPLACE TRIGGER summed_gone AFTER DELETE ON neurigraph.edge_evidence
-REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+REFERENCING OLD TABLE AS removed_rows FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE POLICY pipeline_all ON neurigraph.edge_evidence TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.edge_evidence TO neurigraph_agent
