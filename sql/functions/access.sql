@@ -72,7 +72,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM (SELECT neurigraph.claims() AS stated) AS c
 $$;
 
--- What callers that are limited to the same spaces have in common; null is no limit.
+-- The key of a caller's limit to spaces, which callers of the same spaces share; null is no limit.
 CREATE OR REPLACE FUNCTION neurigraph.asking_binding() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT md5(array_to_string(ARRAY(SELECT t.tag FROM unnest(neurigraph.asking_tags()) AS t (tag) ORDER BY t.tag), ','))::uuid

@@ -1,8 +1,9 @@
 -- Actions: proposing them, once each.
 
--- What an action is about, as it is now: an action is carried out only if this is as it was when it was proposed.
--- Neither the node of a record nor whether a fact is disputed counts, since a doubt itself changes that; nor does the
--- place of a fact in its chain, which each approval about the same chain changes. A lone fact has place 1.
+-- The present state of the subject of an action: an action is carried out only if the subject is in the state that it
+-- had when the action was proposed. Neither the node of a record nor whether a fact is disputed counts, since a doubt
+-- itself changes that; nor does the place of a fact in its chain, which each approval about the same chain changes. A
+-- lone fact has place 1.
 CREATE OR REPLACE FUNCTION neurigraph_private.expectation(asked neurigraph.actions) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT md5(jsonb_build_array(
@@ -143,7 +144,7 @@ BEGIN
 END
 $$;
 
--- Who asks or votes, by role and subject, whichever key it uses.
+-- The caller who asks or votes, by role and subject, with any key.
 CREATE OR REPLACE FUNCTION neurigraph.asking_voter() RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT (c.stated ->> 'role') || ':' || CASE

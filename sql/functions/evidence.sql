@@ -170,7 +170,7 @@ BEGIN
 END
 $$;
 
--- What candidates are worth: the evidence of the shared records that mention them, combined as independent.
+-- The weights of candidates: the evidence of the shared records that mention them, combined as independent.
 CREATE OR REPLACE FUNCTION neurigraph_private.candidate_sums(candidates uuid [])
 RETURNS TABLE (
     candidate_id uuid, confidence double precision, segments integer,

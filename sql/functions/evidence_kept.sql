@@ -67,7 +67,7 @@ BEGIN
 END
 $$;
 
--- What differs at a node from what follows from evidence: its edges, names and records, and of a root the candidates.
+-- Differences between a node and the sums over its evidence: edges, names and records, and at a root the candidates.
 CREATE OR REPLACE FUNCTION neurigraph.wrong_sums(node uuid) RETURNS TABLE (id uuid, fault text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT e.edge_id, 'the strength, count or validity of the edge differs from its evidence'

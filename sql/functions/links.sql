@@ -24,7 +24,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     )
 $$;
 
--- What is wrong with the links of a node's records: causes after their effects, and cycles.
+-- Faults of the links of a node's records: causes after their effects, and cycles.
 CREATE OR REPLACE FUNCTION neurigraph.wrong_links(node uuid) RETURNS TABLE (id uuid, fault text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT l.link_id, f.fault

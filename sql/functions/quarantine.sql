@@ -226,8 +226,8 @@ BEGIN
 END
 $$;
 
--- What a quarantine may change in a node. Edges, candidates and aliases follow from evidence, so that nothing of them
--- needs to be remembered.
+-- The changes that a quarantine makes in a node. Edges, candidates and aliases follow from evidence, so their changes
+-- need not be remembered.
 CREATE OR REPLACE FUNCTION neurigraph_private.changeable(node neurigraph.graph_index) RETURNS jsonb
 LANGUAGE sql IMMUTABLE AS $$
     SELECT jsonb_object_agg(c.key, c.value) FROM jsonb_each(to_jsonb(node)) AS c

@@ -1,9 +1,9 @@
 -- Whether a caller may see something by its id. An interface asks this before it looks anything up: an id that is
 -- hidden takes the same path and the same time as an id that does not exist.
 
--- What a caller may see is computed before the id is looked up. Policies compute it only for a row that exists, which
--- takes long enough to be measured from outside. They decide nonetheless: this function may let through what they hide,
--- such as an upload to somebody who sees none of its records, and hides nothing that they show.
+-- The rights of a caller are computed before the id is looked up. Policies compute them only for a row that exists,
+-- which takes long enough to be measured from outside. Policies decide nonetheless: this function may let through rows
+-- that they hide, such as an upload to a caller who sees none of its records, and hides no row that they show.
 CREATE OR REPLACE FUNCTION neurigraph.sees(payload text, signature text, of_kind text, wanted uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$

@@ -1,4 +1,4 @@
--- What may be wrong with chains of versions of facts.
+-- Faults of chains of versions of facts.
 
 -- name: broken_chains
 -- Versions of facts of a node's records whose chain has a gap, two of one number, or another root.

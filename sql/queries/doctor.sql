@@ -1,4 +1,4 @@
--- What the doctor asks the database and Dagster's tables in it.
+-- Queries of the doctor, to the database and to Dagster's tables in it.
 
 -- name: server
 -- `ahead` is by how many seconds the newest sign of life lies in the future.

@@ -379,7 +379,7 @@ USING unnest(%(source_ids)s::uuid [], %(first_messages)s::integer [], %(last_mes
 WHERE m.source_id = r.source_id AND m.seq BETWEEN r.first_message AND r.last_message AND m.user_id = %(user_id)s;
 
 -- name: finished_sources
--- Those sources of which nothing is left: no record, nothing that waits, and nothing more to come.
+-- Sources without anything left: no record, no waiting segment, and no message to come.
 SELECT
     s.source_id,
     u.staging_key,

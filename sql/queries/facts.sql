@@ -8,7 +8,7 @@ WHERE r.record_id = ANY(%(record_ids)s)
 ON CONFLICT (record_id) DO UPDATE SET next_attempt_at = now(), attempts = 0;
 
 -- name: to_read
--- Those of some records that this model has found no facts in and that state none themselves, or all of them.
+-- The records among some in which this model has found no facts and that state none themselves, or all records.
 SELECT r.record_id
 FROM neurigraph.record_index AS r
 WHERE r.record_id = ANY(%(record_ids)s) AND (

@@ -103,7 +103,7 @@ WHERE i.user_id = %(user_id)s AND i.source = %(source)s
 ORDER BY i.created_at, i.record_id;
 
 -- name: settled
--- Those of some sources that are stored or have failed, of all users.
+-- The sources among some that are stored or have failed, of all users.
 SELECT s.source_id
 FROM neurigraph.sources AS s
 CROSS JOIN LATERAL neurigraph.progress_of(s) AS p (state)

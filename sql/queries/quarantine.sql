@@ -52,7 +52,7 @@ FROM neurigraph_private.revisions_met(jsonb_populate_record(NULL::neurigraph.qua
 ORDER BY r.record_id, r.delta_id;
 
 -- name: hide_deltas
--- Those that a rule meets, and what earlier quarantines appended to the same records.
+-- Messages that a rule meets, and changes that earlier quarantines appended to the same records.
 WITH met AS MATERIALIZED (
     SELECT
         r.delta_id,

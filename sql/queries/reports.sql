@@ -56,7 +56,7 @@ FROM neurigraph.pipeline_totals AS t
 WHERE t.name = 'object_bytes';
 
 -- name: records_of_days
--- Those of the given days (UTC) on which records were stored.
+-- The given days (UTC) on which records were stored.
 SELECT
     d.day,
     c.records

@@ -270,13 +270,13 @@ UPDATE neurigraph.uploads SET staging_key = NULL
 WHERE source_id = %(source_id)s;
 
 -- name: staged
--- Those keys that belong to an upload.
+-- The object keys that belong to an upload.
 SELECT u.staging_key
 FROM neurigraph.uploads AS u
 WHERE u.staging_key = ANY(%(keys)s);
 
 -- name: new_dropped
--- Those files of a drop folder that belong to an existing user and were not read in this version before.
+-- The files of a drop folder that belong to an existing user and were not read in this version before.
 SELECT
     u.user_id,
     d.place

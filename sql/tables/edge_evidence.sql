@@ -1,5 +1,5 @@
--- What asserts, ends or denies an edge: a record, one of its facts, or a person. Strength, count and validity of an
--- edge follow from it, and an edge goes with its last evidence.
+-- Evidence asserts, ends or denies an edge; it comes from a record, one of its facts, or a person. Strength, count and
+-- validity of an edge follow from it, and an edge is deleted with its last evidence.
 CREATE TABLE neurigraph.edge_evidence (
     evidence_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL,
@@ -81,8 +81,8 @@ USING (
     OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
 );
 
--- What is known of a node as a whole was made of records of all spaces: nothing of it within some. The same holds for
--- edges that nobody can trace to a record, for names that were given by hand, and for standards.
+-- Values of a node as a whole come from records of all spaces, so callers limited to some spaces see none. The same
+-- holds for edges that nobody can trace to a record, for names that were given by hand, and for standards.
 CREATE POLICY traceable ON neurigraph.edge_evidence AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (SELECT neurigraph.asking_tags() IS NULL)

@@ -54,7 +54,7 @@ USING (
     AND EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = mentions.record_id)
 );
 
--- What follows from records in quarantine is hidden from the owner, too.
+-- Mentions from records in quarantine are hidden from the owner, too.
 CREATE POLICY not_hidden ON neurigraph.mentions AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (SELECT neurigraph.sees_all_records())

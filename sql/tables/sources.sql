@@ -228,8 +228,8 @@ $$;
 CREATE OR REPLACE TRIGGER followed AFTER INSERT OR UPDATE OF last_message, privacy, replaces ON neurigraph.sources
 FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_source();
 
--- Who acts for the owner within spaces reads and writes their sources, except files. What is handed in is in these
--- spaces at once, by the trigger.
+-- Callers limited to spaces read and write the sources of these spaces, except files. A trigger puts sources that they
+-- hand in into these spaces at once.
 ALTER TABLE neurigraph.sources ALTER COLUMN binding SET DEFAULT neurigraph.asking_binding();
 
 REVOKE ALL ON FUNCTION neurigraph.follow_source() FROM PUBLIC;

@@ -1,4 +1,4 @@
--- What happened, for users with webhooks that want it. Triggers write it in the transaction of the change. Ids have no
+-- Events, for users with webhooks that want them. Triggers write them in the transaction of the change. Ids have no
 -- foreign keys, because a receiver also has to hear that something is gone.
 CREATE TABLE neurigraph.webhook_events (
     event_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
