@@ -10,15 +10,13 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from psycopg import sql
-
 from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.candidates import candidates_of
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.profiles import find_profile
-from neurigraph_pipelines.model import Claims, ConceptKind, Outline, OutlineNode
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims, ConceptKind, Outline, OutlineNode
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.text.languages import code_of
@@ -207,9 +205,15 @@ def records(tx: Transaction, node_id: UUID, *, limit: int = 50, after: Position 
     row = tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone()
     if row is None:
         raise NotFoundError
-    query = _QUERIES["records_of_node"].format(schema=sql.Identifier(row["schema_name"]))
     at, last = after or NEWEST
-    return [Record.model_validate(row) for row in tx.execute(query, {"limit": limit, "at": at, "id": last})]
+    values = {"schema_name": row["schema_name"], "limit": limit, "at": at, "id": last}
+    return [Record.model_validate(record_view(one["found"])) for one in tx.execute(_QUERIES["records_of_node"], values)]
+
+
+def record_view(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record, which the database names by its columns, by the fields of its view."""
+    keywords = {name: found[column] for name, column in KEYWORD_COLUMNS.items()}
+    return {**found, **keywords, "file_state": found["compression_state"]}
 
 
 def page_of_records(

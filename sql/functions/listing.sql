@@ -96,20 +96,12 @@ BEGIN
         EXECUTE format(
             $shown$
             SELECT array_agg(jsonb_build_object(
-                'record_id', r.record_id, 'title', r.title, 'summary', r.summary, 'content_type', r.content_type,
-                'trigger_type', r.trigger_type, 'embedding_pending', r.embedding_pending,
-                'kw_entities', coalesce(r.kw_entities, '{}'), 'kw_topics', coalesce(r.kw_topics, '{}'),
-                'kw_dates', coalesce(r.kw_dates, '{}'), 'kw_relationships', coalesce(r.kw_relationships, '{}'),
-                'occurred_at', r.occurred_at, 'created_at', r.created_at,
-                'source_kind', r.source_kind, 'source_id', r.source_id,
-                'superseded_by', r.superseded_by,
-                'node_id', $2, 'node_path', $3, 'file_id', f.file_id, 'file_name', f.file_name,
-                'compression_state', f.compression_state, 'size_bytes', f.size_bytes, 'stored_bytes', f.stored_bytes
+                %2$s, 'node_id', $2, 'node_path', $3
             ))
             FROM %1$I.metadata_records AS r
             LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
             WHERE r.record_id = ANY($1)
-            $shown$, node.schema_name
+            $shown$, node.schema_name, neurigraph.record_fields()
         ) INTO shown USING node.wanted, node.node_id, node.path;
         found := found || coalesce(shown, '{}');
     END LOOP;
@@ -128,6 +120,35 @@ BEGIN
             )
         )
     ORDER BY array_position(ids, (s.shown ->> 'record_id')::uuid);
+END
+$$;
+
+-- A page of the records of a node, the latest first, of those before a position. Runs with the caller's rights.
+CREATE OR REPLACE FUNCTION neurigraph.records_of_node(
+    schema_name name, at timestamptz, last_id uuid, most integer
+) RETURNS SETOF jsonb
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY EXECUTE format(
+        $page$
+        WITH page AS MATERIALIZED (
+            SELECT r.* FROM %1$I.metadata_records AS r
+            WHERE (r.occurred_at, r.record_id) < ($1, $2)
+            ORDER BY r.occurred_at DESC, r.record_id DESC
+            LIMIT $3
+        )
+
+        SELECT jsonb_build_object(
+            %2$s, 'tier', coalesce(t.tier, 'long'), 'expires_at', t.expires_at, 'expiry_reason', t.expiry_reason
+        )
+        FROM page AS r
+        LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
+        LEFT JOIN neurigraph.retention_of(ARRAY(SELECT p.record_id FROM page AS p)) AS t ON r.record_id = t.record_id
+        ORDER BY r.occurred_at DESC, r.record_id DESC
+        $page$,
+        schema_name,
+        neurigraph.record_fields()
+    ) USING at, last_id, most;
 END
 $$;
 
@@ -152,8 +173,8 @@ $$;
 
 REVOKE ALL ON FUNCTION neurigraph.progress_of(neurigraph.sources),
 neurigraph.list_records(uuid, uuid [], text, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer),
-neurigraph.titles_of(uuid []) FROM PUBLIC;
+neurigraph.records_of_node(name, timestamptz, uuid, integer), neurigraph.titles_of(uuid []) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.progress_of(neurigraph.sources) TO neurigraph_agent, neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION
 neurigraph.list_records(uuid, uuid [], text, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer),
-neurigraph.titles_of(uuid []) TO neurigraph_agent;
+neurigraph.records_of_node(name, timestamptz, uuid, integer), neurigraph.titles_of(uuid []) TO neurigraph_agent;

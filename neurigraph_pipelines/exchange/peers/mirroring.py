@@ -35,6 +35,7 @@ from neurigraph_pipelines.graph.provisioning import NodeRef, add_child, resolve_
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.graph.witnesses import Said, Witness, write_mentions
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
+from neurigraph_pipelines.ingestion.record_rows import insert_record
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key, original_key
@@ -177,8 +178,9 @@ class Mirror:
         if models is not None and model is not None and not models.adopt(model):
             vectors = model = None
         source_id = self._insert_source(tx, record)
-        tx.execute(
-            _COMMIT["insert_record"].format(schema=schema),
+        insert_record(
+            tx,
+            schema,
             {
                 **_of_record(draft, source_id),
                 "embedding": Vector(vectors["summary"] if vectors else np.zeros(RECORD_DIMENSIONS, np.float32)),
