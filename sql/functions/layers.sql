@@ -183,8 +183,8 @@ BEGIN
                 array_agg(array_to_string(tsvector_to_array(r.tsv), ' ')) AS lexemes,
                 string_agg(coalesce(%4$I.vector_send(%4$I.subvector(%3$s, 1, $4)), $5), '') AS summary_vectors,
                 array_agg(CASE WHEN r.received_at IS NULL THEN
-                    CASE WHEN s.persona_id IS NOT NULL THEN 5 WHEN r.source_kind = 'upload' THEN 7 END
-                END) AS voices,
+                    CASE WHEN s.persona_id IS NOT NULL THEN 'persona' WHEN r.source_kind = 'upload' THEN 'document' END
+                END::neurigraph.voice) AS voices,
                 array_agg(r.record_id) AS ids,
                 array_agg(r.source_id) AS sources,
                 array_agg(r.embedding_model) AS models,
@@ -219,15 +219,13 @@ BEGIN
                     uuid_send(p.record_id) || int4send(p.seq) || int4send(p.first_message)
                     || float4send(coalesce(p.window_length, $11 * p.lexeme_count)::real)
                     || int4send(
-                        256 * CASE p.voice
-                            WHEN 'owner' THEN 1 WHEN 'assistant' THEN 2 WHEN 'system' THEN 3 WHEN 'tool' THEN 4
-                            WHEN 'persona' THEN 5 WHEN 'other_person' THEN 6 WHEN 'document' THEN 7
-                            WHEN 'fetched' THEN 8
-                            -- Of passages from before voices were recorded, their source or the role says it.
-                            ELSE coalesce(r.voice, CASE p.role
-                                WHEN 'user' THEN 1 WHEN 'assistant' THEN 2 WHEN 'system' THEN 3 WHEN 'tool' THEN 4
-                                ELSE 0 END)
-                        END
+                        -- Of passages from before voices were recorded, their source or the role says it.
+                        256 * coalesce(
+                            array_position($13, coalesce(p.voice, r.voice, CASE p.role
+                                WHEN 'user' THEN 'owner' WHEN 'assistant' THEN 'assistant' WHEN 'system' THEN 'system'
+                                WHEN 'tool' THEN 'tool' END::neurigraph.voice)),
+                            0
+                        )
                         + CASE p.role WHEN 'user' THEN 1 WHEN 'assistant' THEN 2 ELSE 0 END
                     )
                     || int8send(coalesce(p.statement_key, 0))
@@ -262,7 +260,7 @@ BEGIN
             found.ids, found.sources, node.model, found.models, found.next_models,
             candidates.records, candidates.seqs,
             least(node.width, 512), decode(repeat('00', 4 + 2 * least(node.width, 512)), 'hex'),
-            candidates.are_eligible, window_length, found.voices;
+            candidates.are_eligible, window_length, found.voices, enum_range(NULL::neurigraph.voice);
         RETURN NEXT;
     END LOOP;
 END
