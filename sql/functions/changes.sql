@@ -7,8 +7,8 @@ LANGUAGE sql STABLE AS $$
     FROM neurigraph.user_changes AS c WHERE c.user_id = owner
 $$;
 
--- The version of what a caller sees of a graph. What a member or a caller within spaces sees depends on nothing but
--- rows that are counted here. Personas and third parties get none: a grant ends without a change.
+-- The version of the part of a graph that a caller sees. The part that a member or a caller within spaces sees depends
+-- only on rows that are counted here. Personas and third parties get none: a grant ends without a change.
 CREATE OR REPLACE FUNCTION neurigraph_private.seen_version(asking jsonb) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -45,9 +45,9 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- The records of some nodes that a caller sees from whom these sources are hidden, and the version of this part of the
--- node: another one after each change of one of these records, and the same after changes of hidden ones. What is
--- erased is named nowhere, so erasing changes all parts of a node. The version of a part begins with a slash. Pass only
--- the result of claims(), and nodes that the caller sees.
+-- node: another one after each change of one of these records, and the same after changes of hidden ones. No row names
+-- erased records, so erasing changes all parts of a node. The version of a part begins with a slash. Pass only the
+-- result of claims(), and nodes that the caller sees.
 CREATE OR REPLACE FUNCTION neurigraph_private.seen_parts(asking jsonb, hidden uuid [], nodes uuid [])
 RETURNS TABLE (node_id uuid, records uuid [], version text)
 LANGUAGE plpgsql STABLE ROWS 100 SET plan_cache_mode = 'force_generic_plan' AS $$
@@ -128,7 +128,7 @@ BEGIN
         ) AS past
         WHERE c.node_id = past.node_id AND c.change = past.change;
     END IF;
-    -- What is erased is erased from the packed layer, too. Other changes only leave it behind the node's version.
+    -- Erased records are erased from the packed layer, too. Other changes only leave it behind the node's version.
     IF erases THEN
         DELETE FROM neurigraph.layer_packs AS p
         USING neurigraph.graph_index AS g

@@ -1,7 +1,8 @@
 -- Evidence: what follows from it. Edges, candidates and the aliases of nodes are sums over evidence and mentions, which
 -- triggers keep up to date, and which can be computed again at any time.
 
--- Whether a record may shape what everybody sees of a node: not if its source is private or it is in quarantine.
+-- Whether a record may shape the values of a node that every reader sees: not if its source is private or it is in
+-- quarantine.
 CREATE OR REPLACE FUNCTION neurigraph.is_shared(record uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -15,10 +16,10 @@ END
 $$;
 
 -- Strength, count and validity of edges, over the evidence that the caller sees: the triggers see all of it. Evidence
--- of records in quarantine or superseded counts nothing. Several records of one source are no independent evidence:
--- the strongest counts. `unproven` counts the statements whose records are unknown. A model ends and denies only what
--- a model asserted. Of an exclusive relation, an assertion ends where a later one of another edge begins. In PL/pgSQL,
--- whose plans are cached once a connection, as all functions that a commit calls.
+-- of records in quarantine or superseded counts nothing. Several records of one source are no independent evidence: the
+-- strongest counts. `unproven` counts the statements whose records are unknown. A model ends and denies only assertions
+-- of models. Of an exclusive relation, an assertion ends where a later one of another edge begins. In PL/pgSQL, whose
+-- plans are cached once a connection, as all functions that a commit calls.
 CREATE OR REPLACE FUNCTION neurigraph.edge_sums(edges uuid [])
 RETURNS TABLE (
     edge_id uuid, strength real, evidence_count integer, unproven integer, valid tstzmultirange,
@@ -47,7 +48,7 @@ BEGIN
         SELECT DISTINCT k.from_node_id, k.relation FROM known AS k
     ),
 
-    -- What is asserted of the other edges of exclusive relations.
+    -- Assertions of the other edges of exclusive relations.
     rivals AS MATERIALIZED (
         SELECT
             k.from_node_id,
@@ -82,7 +83,7 @@ BEGIN
         ) AS b
     ),
 
-    -- Each assertion holds from its beginning to the first end that is known, without what is denied.
+    -- Each assertion holds from its beginning to the first known end, without denied times.
     held AS (
         SELECT a.edge_id, range_agg(h.spans) AS valid
         FROM begun AS a
@@ -206,7 +207,7 @@ BEGIN
 END
 $$;
 
--- The names of a node that questions may use: those that people gave it, and those that shared records use.
+-- The names of a node that questions may use: names that people gave it, and names that shared records use.
 CREATE OR REPLACE FUNCTION neurigraph_private.names_of(node uuid, own_key text) RETURNS text []
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT ARRAY(

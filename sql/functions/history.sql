@@ -116,8 +116,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     END
 $$;
 
--- The fields of a record that had other values at a moment than now: for each field, what the first delta after that
--- moment replaced. Runs with the caller's rights, as all functions below: deltas of other records are invisible.
+-- The fields of a record that had other values at a moment than now: for each field, the value that the first delta
+-- after that moment replaced. Runs with the caller's rights, as all functions below: deltas of other records are
+-- invisible.
 CREATE OR REPLACE FUNCTION neurigraph.values_then(wanted uuid, moment timestamptz) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(b.key, b.value), '{}')

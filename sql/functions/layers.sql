@@ -18,8 +18,8 @@ $$;
 -- one in use is zeros. Where sources are hidden from the caller, a layer has the records that it sees, and the version
 -- of this part of the node (see seen_parts). A layer of candidates for a single question has no version: it is not
 -- cached. A caller that has the whole node in its cache passes its `horizon` (transactions from there on may have been
--- running when it was read). If it is known what changed since, `changed` lists these records, 16 bytes of id each, and
--- only those that are there now are returned. If the question names a form of `packs`, a whole node is returned as it
+-- running when it was read). If the changes since then are known, `changed` lists these records, 16 bytes of id each,
+-- and only records that exist now are returned. If the question names a form of `packs`, a whole node is returned as it
 -- was packed, and `changed` lists what is not in it. The vectors of that pack are those of `pack_version`.
 CREATE OR REPLACE FUNCTION neurigraph.layers(question jsonb, nodes uuid [], horizons bigint [], embedding halfvec)
 RETURNS TABLE (
@@ -159,7 +159,7 @@ BEGIN
                     || float8send(extract(EPOCH FROM r.created_at)::double precision)
                     || uuid_send(r.source_id)
                     || uuid_send(coalesce(f.file_id, '00000000-0000-0000-0000-000000000000'))
-                    -- What others say of their own notes lifts nothing.
+                    -- The importance that other people give to their notes lifts nothing.
                     || float4send(coalesce(CASE WHEN r.persona_id IS NULL THEN r.importance END, 0.5)), ''
                 ) AS records,
                 array_agg(r.title) AS titles,
@@ -174,7 +174,7 @@ BEGIN
                 )::text) AS origins,
                 array_agg(f.compression_state::text) AS file_states,
                 array_agg(
-                    -- What a record in quarantine replaced is current.
+                    -- A record that a record in quarantine replaced is current.
                     CASE WHEN r.superseded <> '{}' AND NOT EXISTS (
                         SELECT FROM neurigraph.record_index AS i
                         WHERE i.record_id = r.superseded_by AND i.quarantined

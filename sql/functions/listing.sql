@@ -1,4 +1,4 @@
--- Progress of sources, for callers who wait for what they sent.
+-- Progress of sources, for callers who wait until their messages are stored.
 
 -- The state of a source: open while more may arrive; then waiting for a run, storing during one, and stored; or failed,
 -- which needs a person, whatever else is under way. That of an uploaded export is the state of its conversations. Runs
@@ -33,9 +33,9 @@ LANGUAGE sql STABLE AS $$
     ) AS i ON u.imported -> 'format' IS NOT NULL
 $$;
 
--- The newest records of a graph that meet all conditions that are set, of those that the caller sees. record_index
--- answers all of them; only the nodes of the records in the page are read. What the caller sees is computed once, and
--- not by the policies of each of these nodes.
+-- The newest records of a graph that the caller sees and that meet all conditions that are set. record_index answers
+-- all of them; only the nodes of the records in the page are read. The rights of the caller are computed once, and not
+-- by the policies of each of these nodes.
 CREATE OR REPLACE FUNCTION neurigraph.list_records(
     graph uuid, nodes uuid [], of_source text, created_from timestamptz, created_until timestamptz,
     inside jsonb, at timestamptz, last_id uuid, most integer

@@ -1,7 +1,7 @@
 -- Mirrors are read-only: only the pull whose peer the parameter neurigraph.mirroring names writes below a mount node,
 -- and a restore, for which it is all.
 
--- Refuse what changes a mirror from here.
+-- Refuse changes of a mirror that do not come from a pull.
 CREATE OR REPLACE FUNCTION neurigraph_private.refuse_in_mirror(nodes uuid []) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

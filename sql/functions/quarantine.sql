@@ -95,7 +95,7 @@ BEGIN
         USING node.changing, hidden;
         UPDATE neurigraph.record_index AS i SET quarantined = hidden WHERE i.record_id = ANY(node.changing);
         DELETE FROM neurigraph.warm_nodes AS w WHERE w.node_id = node.id;
-        -- A packed layer holds what is hidden now.
+        -- A packed layer still holds the records that are hidden now.
         DELETE FROM neurigraph.layer_packs AS p WHERE p.node_id = node.id;
     END LOOP;
     -- A record that one of these superseded is current again, or no more: caches read it again.

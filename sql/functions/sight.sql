@@ -29,7 +29,7 @@ BEGIN
             SELECT r.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL, r.quarantined
             FROM neurigraph.record_index AS r WHERE of_kind = 'record' AND r.record_id = wanted
             UNION ALL
-            -- What is in the archive may be put there again.
+            -- A record of the archive may be put there again.
             SELECT
                 r.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL,
                 r.quarantined AND NOT EXISTS (
@@ -121,7 +121,7 @@ BEGIN
             WHERE of_kind = 'digest' AND d.digest_id = wanted
             GROUP BY d.digest_id
             UNION ALL
-            -- What was forgotten has a receipt, which its owner gets again.
+            -- A forgotten memory has a receipt, which its owner gets again.
             SELECT e.user_id, NULL, NULL, NULL, false
             FROM neurigraph.erasures AS e WHERE of_kind IN ('node', 'record', 'fact') AND e.subject_id = wanted
         ) AS found

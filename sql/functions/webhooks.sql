@@ -11,7 +11,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Whether a record or a node may not be named to a receiver, who is a third party to the graph: it is private or in
--- quarantine. What does not exist is not withheld.
+-- quarantine. A row that does not exist is not withheld.
 CREATE OR REPLACE FUNCTION neurigraph.is_withheld(record uuid, node uuid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (

@@ -118,7 +118,7 @@ ON CONFLICT (fact_id) DO UPDATE SET
     );
 
 -- name: stated_fact
--- Return what a note says of the fact that it states, by the record that it became; no row for other records.
+-- Return the fields that a note gives to its fact, by the record that the note became; no row for other records.
 SELECT
     n.source_id,
     n.message,
@@ -140,8 +140,8 @@ ORDER BY c.version DESC
 FOR UPDATE;
 
 -- name: state_fact
--- Store what people decided about a fact when they stated it, and its version. This is a part of its creation, so it
--- has no delta.
+-- Store the decisions that people made about a fact when they stated it, and its version. This is a part of its
+-- creation, so it has no delta.
 INSERT INTO neurigraph.facts (
     fact_id, record_id, user_id, root_id, version, seq, first_message, last_message, author, statement, kind,
     stated_as, who, where_context, why, how, subject, predicate, object, occurred, expires_at, confidence, importance,
@@ -395,7 +395,7 @@ WHERE f.fact_id = %(fact_id)s AND (o.status = 'archived') = %(archived)s AND neu
 ORDER BY o.fact_id;
 
 -- name: words_of
--- Return what the next version of a fact takes from it.
+-- Return the fields that the next version of a fact takes over.
 SELECT
     jsonb_build_object(
         'statement', f.statement, 'kind', f.kind, 'stated_as', f.stated_as, 'who', f.who, 'where_context',

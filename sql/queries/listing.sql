@@ -74,7 +74,7 @@ WHERE s.user_id = %(user_id)s AND s.kind = {kind}
     AND s.started_at < coalesce(%(started_before)s::timestamptz, 'infinity')
     AND ({state}::text IS NULL OR p.state = {state})
     -- What a state needs, so that not every source is looked at more closely. State and kind are literals: the planner
-    -- drops what does not concern them.
+    -- drops the parts that do not concern them.
     AND ({state}::text IS DISTINCT FROM 'open' OR s.ended_at IS NULL)
     AND (
         {state}::text IS DISTINCT FROM 'stored'

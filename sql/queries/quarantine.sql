@@ -21,7 +21,7 @@ WHERE q.user_id = %(user_id)s AND q.released_at IS NULL
     );
 
 -- name: records_met
--- The records that a rule meets, with what is needed to put them away.
+-- The records that a rule meets, with the values that quarantining needs.
 SELECT
     r.record_id,
     r.node_id,

@@ -107,7 +107,7 @@ WHERE source_id = %(source_id)s AND state = 'received' AND attempts = %(attempts
 RETURNING source_id;
 
 -- name: stated_of_upload
--- Return what the sender of an upload stated, for the conversations in it.
+-- Return the fields that the sender of an upload stated, for the conversations in it.
 SELECT
     s.started_at,
     s.member_id,

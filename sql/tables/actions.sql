@@ -25,7 +25,7 @@ CREATE TABLE neurigraph.actions (
     requested_by text NOT NULL CHECK (requested_by ~ '^(persona:[0-9a-f-]{36}|job:[a-z][a-z_]{0,59})$'),
     requested_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     expires_at timestamptz NOT NULL,
-    -- A digest of what it is about, as it was when it was proposed.
+    -- A digest of its subject at the time of the proposal.
     expected text NOT NULL,
     state text NOT NULL DEFAULT 'open' CHECK (
         state IN ('open', 'approved', 'rejected', 'executed', 'failed', 'expired')
@@ -36,7 +36,7 @@ CREATE TABLE neurigraph.actions (
     failure text CHECK (failure ~ '^[a-z][a-z_]{0,59}$'),
     -- When somebody was told that it waits.
     told_at timestamptz,
-    -- By what the same proposal is known, whichever way round.
+    -- The key by which the same proposal is known, in either direction.
     digest text NOT NULL,
     UNIQUE (action_id, user_id),
     CHECK (expires_at > requested_at),
@@ -80,7 +80,7 @@ GRANT SELECT, INSERT, UPDATE ON neurigraph.actions TO neurigraph_pipeline;
 
 -- A write sets off webhooks of a new or decided action.
 
--- Trigger on actions: one is opened, or decided, carried out, failed or expired. What it is about must not be withheld.
+-- Trigger on actions: one is opened, or decided, carried out, failed or expired. Its subject must not be withheld.
 CREATE OR REPLACE FUNCTION neurigraph_private.raise_action(
     operation text, old_row neurigraph.actions, new_row neurigraph.actions
 ) RETURNS void

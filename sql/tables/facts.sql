@@ -35,7 +35,7 @@ CREATE TABLE neurigraph.facts (
     -- again.
     root_id uuid NOT NULL,
     version integer NOT NULL DEFAULT 1 CHECK (version > 0),
-    -- What people, or later verdicts, say of it. A retracted fact is archived.
+    -- The decisions of people and of later verdicts about it. A retracted fact is archived.
     status neurigraph.fact_status NOT NULL DEFAULT 'active',
     confirmed_at timestamptz,
     -- When it stopped being true, if somebody said so.

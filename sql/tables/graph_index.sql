@@ -45,7 +45,7 @@ CREATE TABLE neurigraph.graph_index (
     routing_centroid halfvec(512) GENERATED ALWAYS AS (
         subvector(centroid, 1, 512)::halfvec(512)
     ) STORED,
-    -- A node of which nothing is left but what records in quarantine made.
+    -- A node that only records in quarantine still support.
     quarantined boolean NOT NULL DEFAULT false,
     -- The record that a node was made for, which its definition and its first keywords come from. No foreign key: the
     -- record names its node. Null for nodes that people made.

@@ -2,7 +2,7 @@
 -- about no user. The tables of records, failures and files have the present state; totals count events, and never
 -- shrink when a user is forgotten.
 CREATE TABLE neurigraph.pipeline_totals (
-    -- What is counted, such as stored_passages.
+    -- The name of the total, such as stored_passages.
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 100),
     -- One of a closed set: a kind of source, a step or a state.
     label text NOT NULL CHECK (char_length(label) BETWEEN 1 AND 100),

@@ -11,8 +11,8 @@ CREATE TABLE neurigraph.record_index (
     created_at timestamptz NOT NULL DEFAULT now(),
     -- Hidden from every caller. Set with the same column of the node's records.
     quarantined boolean NOT NULL DEFAULT false,
-    -- What lists of records filter by, as in the node's own tables, so that a list reads no node schema. The trigger
-    -- register_record writes it.
+    -- The columns that lists of records filter by, as in the node's own tables, so that a list reads no node schema.
+    -- The trigger register_record writes it.
     content_type neurigraph.content_type,
     occurred_at timestamptz,
     superseded boolean,

@@ -34,7 +34,7 @@ CREATE TABLE neurigraph.sources (
     last_received_at timestamptz NOT NULL DEFAULT now(),
     -- The program or site, such as slack.
     origin text CHECK (char_length(origin) BETWEEN 1 AND 100),
-    -- Null is what the kind of the source says.
+    -- Null: the kind of the source decides.
     document_type neurigraph.document_type,
     -- A page to read it at; without a password, because everybody who sees its memories sees it.
     url text CHECK (

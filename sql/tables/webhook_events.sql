@@ -28,7 +28,7 @@ CREATE POLICY own_rows ON neurigraph.webhook_events TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
--- Events about what is in quarantine are hidden from the owner, too, and their deliveries with them.
+-- Events about rows in quarantine are hidden from the owner, too, and so are their deliveries.
 CREATE POLICY not_hidden ON neurigraph.webhook_events AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     coalesce(record_id <> ALL((SELECT neurigraph.quarantined_ids())::uuid []), true)
