@@ -100,6 +100,12 @@ SELECT
     g.attempts
 FROM given_up AS g;
 
+-- name: is_there
+-- No row once the upload is erased.
+SELECT u.source_id
+FROM neurigraph.uploads AS u
+WHERE u.source_id = %(source_id)s;
+
 -- name: renew_upload
 -- No row if another process has leased it since.
 UPDATE neurigraph.uploads SET next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
