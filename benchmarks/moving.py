@@ -50,7 +50,7 @@ def run(bench: Bench) -> Section:
         _write_settings(other.home, bench.environment(other))
         unlimited = [one.settings.changed(api_requests_per_minute=1e9) for one in (alone, first)]
         with Installation(unlimited[0]) as alone, Installation(unlimited[1]) as first:
-            first.homes.add(_OTHER, other.home)
+            first.databases.add(_OTHER, other.home)
             with serving(alone) as plain, serving(first) as address:
                 _moves(bench, first, address, 0, 1)  # the first search of a database starts its application
                 moves = [
@@ -79,7 +79,7 @@ def _write_settings(home: Path, environment: dict[str, str]) -> None:
 
 def _moves(bench: Bench, first: Installation, address: str, size: int, number_of_users: int) -> list[str]:
     bench.say(f"twice {number_of_users} users with {size} conversations")
-    there = first.homes.open(_OTHER)
+    there = first.databases.open(_OTHER)
     slugs = [f"user-{number_of_users}-{size}-{place}" for place in range(2 * number_of_users)]
     keys = [_user(first, slug, size) for slug in slugs]
     seconds: dict[bool, list[float]] = {True: [], False: []}
@@ -89,7 +89,7 @@ def _moves(bench: Bench, first: Installation, address: str, size: int, number_of
         through = place % 2 == 1
         move: Callable[[], Moved] = partial(move_user, first.context, there.context, slug, on_bytes=_ignore)
         if through:
-            move = partial(first.homes.move, slug, _OTHER, on_bytes=_ignore)
+            move = partial(first.databases.move, slug, _OTHER, on_bytes=_ignore)
         with _searched(address, [key, keys[(place + 2) % len(keys)]], seen) if through else _quiet():
             started = time.perf_counter()
             moved.append(move())
@@ -176,8 +176,8 @@ def _searches(bench: Bench, places: dict[str, tuple[str, str]]) -> str:
 
 def _user(front: Installation, slug: str, number_of_conversations: int, database: str = MAIN) -> str:
     """Create a user whose conversations are stored, and return a key."""
-    _, user, key = front.homes.create_user(slug, database)
-    here = front.homes.open(database)
+    _, user, key = front.databases.create_user(slug, database)
+    here = front.databases.open(database)
     inbox = Inbox(here.context)
     for chat in conversations(0, number_of_conversations):
         with here.database.agent(Claims.of_user(user.user_id)) as tx:

@@ -17,7 +17,7 @@ from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.peers import subscriptions
 from neurigraph_pipelines.exchange.peers.peering import Peering
 from neurigraph_pipelines.exchange.peers.pulling import Pulled, pull
-from neurigraph_pipelines.exchange.peers.signatures import HomeKey
+from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion.revision import Revision, revise
 from neurigraph_pipelines.model import Claims, SubjectType
@@ -31,30 +31,30 @@ RECORDS, QUICK_RECORDS = 10_000, 20
 _PEER = "laptop"
 _TABLES = ("metadata_records", "file_manifest", "passages")
 
-_METHOD = f"""A home with {RECORDS:,} short memories in one node, each with a transcript and passages with vectors, and
-a peer with a database of its own on the same server, over HTTP on loopback. *First pull* fetches everything, with the
-erasable rows, registries and files that a mirror has; *nothing new* and *one memory changed* are later pulls, and the
-last is the lag of a change if the peer pulls at once (it pulls every five minutes). `pg_dump | psql` copies the home's
-whole database into an empty one, without files and without asking who may see what. Bytes are those of the answers as
-they were sent (compressed), and of the dump, compressed by gzip as it could be sent. The memories are copies of one, so
-both compress better than real ones."""
+_METHOD = f"""A publisher with {RECORDS:,} short memories in one node, each with a transcript and passages with
+vectors, and a peer with a database of its own on the same server, over HTTP on loopback. *First pull* fetches
+everything, with the erasable rows, registries and files that a mirror has; *nothing new* and *one memory changed* are
+later pulls, and the last is the lag of a change if the peer pulls at once (it pulls every five minutes).
+`pg_dump | psql` copies the whole database of the publisher into an empty one, without files and without asking who may
+see what. Bytes are those of the answers as they were sent (compressed), and of the dump, compressed by gzip as it
+could be sent. The memories are copies of one, so both compress better than real ones."""
 
 
 def run(bench: Bench) -> Section:
     """Pull everything, nothing and one change."""
     records = QUICK_RECORDS if bench.quick else RECORDS
-    with bench.installation() as home, bench.installation() as here:
-        owner, node_id, record_id = _remember(home, records)
-        bench.say(f"{records:,} memories at home")
-        with serving(home) as address:
-            peering, peer_id = _peer(home, owner, node_id, here, address)
+    with bench.installation() as publisher, bench.installation() as here:
+        owner, node_id, record_id = _remember(publisher, records)
+        bench.say(f"{records:,} memories at the publisher")
+        with serving(publisher) as address:
+            peering, peer_id = _peer(publisher, owner, node_id, here, address)
             rows = [["first pull", *_timed(peering, peer_id)]]
             bench.say("everything was pulled")
             rows.append(["nothing new", *_timed(peering, peer_id)])
-            context = plain_context(home).acting_for(Claims.of_user(owner.user_id))
+            context = plain_context(publisher).acting_for(Claims.of_user(owner.user_id))
             revise(context, record_id, Revision(title="Changed", summary="It was changed."))
             rows.append(["one memory changed", *_timed(peering, peer_id)])
-        rows.append(["`pg_dump \\| psql`", *_dumped(bench, home)])
+        rows.append(["`pg_dump \\| psql`", *_dumped(bench, publisher)])
     first, dump = float(rows[0][1].replace(",", "")), float(rows[-1][1].replace(",", ""))
     rows[0].append(number(first / dump))
     for row in rows[1:]:
@@ -70,26 +70,28 @@ def _timed(peering: Peering, peer_id: UUID) -> list[str]:
     return [number(seconds), f"{done.mirrored:,}", f"{done.requests:,}", number(done.sent_bytes / 1e6)]
 
 
-def _peer(home: Installation, owner: User, node_id: UUID, here: Installation, address: str) -> tuple[Peering, UUID]:
-    """Grant the node to a third party, and make its home a peer."""
+def _peer(
+    publisher: Installation, owner: User, node_id: UUID, here: Installation, address: str
+) -> tuple[Peering, UUID]:
+    """Grant the node to a third party, and make its publisher a peer."""
     claims = Claims.of_user(owner.user_id)
     subject = sharing.Subject(SubjectType.THIRD_PARTY, _PEER)
-    sharing.grant(home.database, claims, subject, node_id)
-    _, key = sharing.issue_key(home.database, claims, subject=subject)
+    sharing.grant(publisher.database, claims, subject, node_id)
+    _, key = sharing.issue_key(publisher.database, claims, subject=subject)
     user, _ = create_user(here.database, "reader")
     peering = Peering(plain_context(here), HttpPeerClient((), ("127.0.0.1",), 600.0), here.secret)
     acting = peering.acting_for(Claims.of_user(user.user_id))
-    peer = subscriptions.add(acting, "Home", address, HomeKey(home.secret).public, key)
+    peer = subscriptions.add(acting, "Publisher", address, PublisherKey(publisher.secret).public, key)
     return peering, peer.peer_id
 
 
-def _remember(home: Installation, records: int) -> tuple[User, UUID, UUID]:
+def _remember(publisher: Installation, records: int) -> tuple[User, UUID, UUID]:
     """Store one memory by the pipeline, and repeat its rows and files; return its owner, node and record."""
-    owner, _ = create_user(home.database, "home")
+    owner, _ = create_user(publisher.database, "publisher")
     claims = Claims.of_user(owner.user_id)
-    converse(home, claims, "#Family/Dave Dave sails a boat to the island.", "How nice, and how far is it?")
-    ingest(plain_context(home), owner)
-    with psycopg.connect(home.administrator_url, row_factory=dict_row) as connection:
+    converse(publisher, claims, "#Family/Dave Dave sails a boat to the island.", "How nice, and how far is it?")
+    ingest(plain_context(publisher), owner)
+    with psycopg.connect(publisher.administrator_url, row_factory=dict_row) as connection:
         (known,) = connection.execute(
             "SELECT g.schema_name, g.node_id, i.record_id FROM neurigraph.record_index AS i "
             "INNER JOIN neurigraph.graph_index AS g USING (node_id)"
@@ -97,10 +99,10 @@ def _remember(home: Installation, records: int) -> tuple[User, UUID, UUID]:
         ids = [str(uuid4()) for _ in range(records - 1)]
         for name in _TABLES:
             _repeat(connection, known["schema_name"], name, str(known["record_id"]), ids)
-    for key in [key for key in home.objects.keys("") if str(known["record_id"]) in key]:
-        content = b"".join(home.objects.get(key))
+    for key in [key for key in publisher.objects.keys("") if str(known["record_id"]) in key]:
+        content = b"".join(publisher.objects.get(key))
         for one in ids:
-            home.objects.put(key.replace(str(known["record_id"]), one), [content])
+            publisher.objects.put(key.replace(str(known["record_id"]), one), [content])
     return owner, known["node_id"], known["record_id"]
 
 
@@ -133,12 +135,12 @@ def _repeat(
     connection.execute(query, {"ids": ids, "record": record_id})
 
 
-def _dumped(bench: Bench, home: Installation) -> list[str]:
-    """Dump the home's database, and load it into an empty one."""
+def _dumped(bench: Bench, publisher: Installation) -> list[str]:
+    """Dump the publisher's database, and load it into an empty one."""
     target = bench.database(f"bench_dump_{uuid4().hex}")
     dump, load = client_program("pg_dump"), client_program("psql")
     started = time.perf_counter()
-    dumped = subprocess.run([dump, home.administrator_url], check=True, capture_output=True).stdout
+    dumped = subprocess.run([dump, publisher.administrator_url], check=True, capture_output=True).stdout
     subprocess.run([load, "-q", target], input=dumped, check=True, capture_output=True)
     seconds = time.perf_counter() - started
     return [number(seconds), "", "", number(len(gzip.compress(dumped, 6)) / 1e6)]

@@ -49,7 +49,7 @@ class Comments:
     tables: dict[str, str] = field(default_factory=dict)
     columns: dict[str, str] = field(default_factory=dict)
     functions: dict[str, str] = field(default_factory=dict)
-    homes: dict[str, str] = field(default_factory=dict)
+    sections: dict[str, str] = field(default_factory=dict)
     """The file of each table and function."""
 
     def read(self, path: Path) -> None:
@@ -65,14 +65,14 @@ class Comments:
             if found := _TABLE.match(line):
                 table = found[1]
                 self.tables[table] = " ".join(comment)
-                self.homes[table] = path.stem
+                self.sections[table] = path.stem
             elif line.startswith(")"):
                 table = None
             elif table is not None and (found := _COLUMN.match(line)):
                 self.columns[f"{table}.{found[1]}"] = " ".join(comment)
             elif found := _FUNCTION.search(line):
                 self.functions.setdefault(found[1], " ".join(comment))
-                self.homes.setdefault(found[1], path.stem)
+                self.sections.setdefault(found[1], path.stem)
             if not line.startswith("DROP FUNCTION"):
                 comment = []
 
@@ -212,12 +212,12 @@ class _Catalog:
             list(_SHOWN_SCHEMAS),
         )
         yield from ["## Functions", "", "Each runs with the rights of its owner or of its caller."]
-        homes = {row[0]: self._comments.homes.get(row[1], "") for row in found}
-        for home in sorted(set(homes.values())):
-            yield from ["", f"### {home}", "", self._comments.files.get(home, ""), ""]
+        sections = {row[0]: self._comments.sections.get(row[1], "") for row in found}
+        for section in sorted(set(sections.values())):
+            yield from ["", f"### {section}", "", self._comments.files.get(section, ""), ""]
             yield from ["| function | rights | callable by | description |", "| --- | --- | --- | --- |"]
             for name, short, arguments, rights, callers in found:
-                if homes[name] == home:
+                if sections[name] == section:
                     description = _cell(self._comments.functions.get(short, ""))
                     yield f"| `{name}({_cell(arguments)})` | {rights} | {callers or 'owner'} | {description} |"
 

@@ -1,4 +1,4 @@
-"""Requests to the homes of peers: users' addresses, so everything about them is untrusted.
+"""Requests to publishers, whose addresses come from users: everything about them is untrusted.
 
 Off until the settings allow hosts. https to public addresses only, save hosts that the settings name as local. The
 connection goes to the IP address that was checked, follows no redirect, uses no proxy, and has limits of time and size.
@@ -31,11 +31,11 @@ class HttpPeerClient(AllowedCalls):
         try:
             answer = self._send(method, url, {"Accept-Encoding": "gzip", **headers}, body, max_bytes + 1)
         except OSError as error:
-            raise TransientError(f"the home could not be reached in time ({error})") from error
+            raise TransientError(f"the publisher could not be reached in time ({error})") from error
         try:
             content = content_of(answer, max_bytes)
         except OSError as error:
-            raise TransientError("the answer of the home was cut off") from error
+            raise TransientError("the answer of the publisher was cut off") from error
         if len(content) > max_bytes:
-            raise ProviderError(f"the home answered with more than {max_bytes:,} bytes: nothing of it is used")
+            raise ProviderError(f"the publisher answered with more than {max_bytes:,} bytes: nothing of it is used")
         return PeerAnswer(answer.status, content, answer.headers.get("neurigraph-signature"), len(answer.body))

@@ -6,7 +6,7 @@
 CREATE SCHEMA {schema};
 GRANT USAGE ON SCHEMA {schema} TO neurigraph_pipeline, neurigraph_agent;
 
--- The memories of the node: what search finds and reads, without raw content.
+-- The memories of the node, which search finds and reads, without raw content.
 CREATE TABLE {schema}.metadata_records (
     record_id uuid PRIMARY KEY,
     title text NOT NULL,
@@ -54,7 +54,7 @@ CREATE TABLE {schema}.metadata_records (
     received_at timestamptz,
     -- Hidden from every retrieval. Written by set_quarantined() only, which keeps the statistics right.
     quarantined boolean NOT NULL DEFAULT false,
-    -- What its writer says; null if nobody said. Records of other sources than notes have none.
+    -- The importance that its writer states; null if nobody said. Records of other sources than notes have none.
     importance real CHECK (importance BETWEEN 0 AND 1),
     CHECK (embedding_pending OR embedding_model IS NOT NULL),
     CHECK ((embedding_next IS NULL) = (embedding_next_model IS NULL)),

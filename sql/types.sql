@@ -29,9 +29,9 @@ CREATE TYPE neurigraph.erasure_subject AS ENUM ('record', 'node', 'user', 'fact'
 -- for models' tools, a fetched page, another installation, or a digest of memories.
 CREATE TYPE neurigraph.received_through AS ENUM ('api', 'cli', 'import', 'drop', 'mcp', 'web', 'peer', 'digest');
 
--- Who speaks, as the server knows it: the owner of the graph, the assistant, instructions of the system, the result of
--- a tool, a persona with a key of its own, another person in a conversation that the owner handed in, a document of the
--- owner, or a text that was fetched.
+-- The voice of a text, as the server knows it: the owner of the graph, the assistant, instructions of the system, the
+-- result of a tool, a persona with a key of its own, another person in a conversation that the owner handed in, a
+-- document of the owner, or a text that was fetched.
 CREATE TYPE neurigraph.voice AS ENUM (
     'owner', 'assistant', 'system', 'tool', 'persona', 'other_person', 'document', 'fetched'
 );

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -77,12 +77,6 @@ def migrate(
             schema of the database to this one, or the secret is another one.
     """
     applied: list[str] = []
-
-    def note(name: str) -> None:
-        applied.append(name)
-        if on_applied is not None:
-            on_applied(name)
-
     with _connect(url) as connection:
         connection.execute(_QUERIES["lock"])
         try:
@@ -91,16 +85,10 @@ def migrate(
                 _require_passwords(connection, secret)
             if not replace_claims_key:
                 _require_same_secret(connection, secret)
-            known = _known(connection)
-            if not known:
-                _make(connection, schema)
-                note(_MADE)
-            else:
-                _require_ours(known, schema)
-                for migration in schema.migrations:
-                    if migration.number > max(known):
-                        _apply(connection, migration)
-                        note(migration.name.removeprefix("migrations/"))
+            for name in _bring_up_to_date(connection, schema):
+                applied.append(name)
+                if on_applied is not None:
+                    on_applied(name)
             _set_logins(connection, secret)
             inner, outer = secret.claims_pads()
             with connection.transaction():
@@ -110,6 +98,20 @@ def migrate(
         finally:
             connection.execute(_QUERIES["unlock"])
     return MigrationReport(applied=tuple(applied), routines=tuple(replaced), version=schema.newest)
+
+
+def _bring_up_to_date(connection: Connection[dict[str, Any]], schema: Schema) -> Iterator[str]:
+    """Make the schema of an empty database, or apply the migrations that it lacks; yield a name after each commit."""
+    known = _known(connection)
+    if not known:
+        _make(connection, schema)
+        yield _MADE
+        return
+    _require_ours(known, schema)
+    for migration in schema.migrations:
+        if migration.number > max(known):
+            _apply(connection, migration)
+            yield migration.name.removeprefix("migrations/")
 
 
 def require_current(database: Database, schema: Schema = SHIPPED) -> None:

@@ -89,10 +89,10 @@ class Secret:
         return _derived(self._value, f"webhook {webhook_id} {version}")
 
     def peer_key_key(self) -> bytes:
-        """Return the 32 bytes that encrypt the keys that homes of peers issued."""
+        """Return the 32 bytes that encrypt the keys that publishers issued to this installation."""
         return _derived(self._value, "keys of peers")
 
-    def home_key_seed(self) -> bytes:
+    def publisher_key_seed(self) -> bytes:
         """Return the 32 bytes of the private key that signs answers to peers."""
         return _derived(self._value, "home key of peers")
 

@@ -12,7 +12,7 @@ from neurigraph_pipelines.model.errors import NeurigraphError, RunningError
 
 @dg.asset(group_name="peers", owners=OWNERS, kinds={"postgres"}, retry_policy=RETRY_POLICY)
 def peer_mirrors(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
-    """Mirrors of granted nodes of other installations, pulled from their homes."""
+    """Mirrors of granted nodes of other installations, pulled from their publishers."""
     from neurigraph_pipelines.exchange.peers.pulling import pull  # loads numpy
 
     peering = installation.opened.peers

@@ -1,6 +1,6 @@
 """One address for several databases: each request goes to the application of the database in which its user lives.
 
-A key or token only says where to ask; the application there authenticates it, as if there were no other. ``homes``
+A key or token only says where to ask; the application there authenticates it, as if there were no other. ``databases``
 finds users.
 """
 
@@ -23,8 +23,8 @@ from neurigraph_pipelines.faces.api.idempotency import CHANGES_NOTHING, why_not
 from neurigraph_pipelines.faces.api.problems import problem, problem_of, retry_after
 from neurigraph_pipelines.faces.mcp.http import PATH as MCP
 from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError, TransientError, UnauthenticatedError
+from neurigraph_pipelines.wiring.databases import CACHE_SECONDS, Databases
 from neurigraph_pipelines.wiring.directory import MAIN, Hint, Place, hint_of, lives_in, require_answers
-from neurigraph_pipelines.wiring.homes import CACHE_SECONDS, Homes
 from neurigraph_pipelines.wiring.installation import Installation
 
 PATIENCE_SECONDS = 2.0
@@ -39,12 +39,12 @@ _ABOUT_USERS = ADMINISTRATION | WITHOUT_KEY
 _CHOOSING = frozenset({"/metrics", "/readyz"})
 
 
-class _Home:
+class _Application:
     """One database: whether it answers, and its application, which is made on first use and runs in a task."""
 
-    def __init__(self, name: str, homes: Homes, make: Callable[[Installation], FastAPI]) -> None:
+    def __init__(self, name: str, databases: Databases, make: Callable[[Installation], FastAPI]) -> None:
         self._name = name
-        self._homes = homes
+        self._databases = databases
         self._make = make
         self._answered_at = self._failed_at = float("-inf")
         self._thread = CapacityLimiter(1)  # its own: a database that is down holds no thread of the others
@@ -73,7 +73,7 @@ class _Home:
 
     async def _ask(self) -> None:
         def ask() -> None:
-            require_answers(self._homes.open(self._name).database)
+            require_answers(self._databases.open(self._name).database)
 
         try:
             await to_thread.run_sync(ask, limiter=self._thread)
@@ -93,7 +93,7 @@ class _Home:
 
     async def _run(self, ready: asyncio.Future[None]) -> None:
         try:
-            installation = await to_thread.run_sync(self._homes.open, self._name, limiter=self._thread)
+            installation = await to_thread.run_sync(self._databases.open, self._name, limiter=self._thread)
             app = self._make(installation)
             async with app.router.lifespan_context(app):
                 self._app = app
@@ -117,15 +117,15 @@ class Dispatcher:
 
     Args:
         front: The application of the first database, which also answers whatever needs no user.
-        homes: The databases.
+        databases: The databases.
         make: Makes the application of another one.
     """
 
-    def __init__(self, front: FastAPI, homes: Homes, make: Callable[[Installation], FastAPI]) -> None:
+    def __init__(self, front: FastAPI, databases: Databases, make: Callable[[Installation], FastAPI]) -> None:
         self._front = front
-        self._homes = homes
+        self._databases = databases
         self._make = make
-        self._known: dict[str, _Home] = {}
+        self._known: dict[str, _Application] = {}
         self._names: tuple[str, ...] = (MAIN,)
         self._names_at = float("-inf")
         self._knows_names = False
@@ -146,8 +146,8 @@ class Dispatcher:
     def _ending(self, send: Send) -> Send:
         async def ending(message: Message) -> None:
             if message["type"].startswith("lifespan.shutdown"):
-                for home in self._known.values():
-                    await home.stop()
+                for application in self._known.values():
+                    await application.stop()
             await send(message)
 
         return ending
@@ -165,13 +165,13 @@ class Dispatcher:
         hint = _hint(scope)
         if hint is None:
             if (scope["method"], scope["path"]) in _ABOUT_USERS:
-                await self._home(MAIN).require_answers()
+                await self._application(MAIN).require_answers()
             await self._front(scope, receive, send)
             return
         place = await self._find(hint)
         name = MAIN if place is None else place.database
         if place is not None and place.moving_to is not None:
-            now = await to_thread.run_sync(self._homes.database_of, place)
+            now = await to_thread.run_sync(self._databases.database_of, place)
             if now is None:
                 raise TransientError(_BETWEEN, retry_after=1.0)
             name = now
@@ -191,8 +191,8 @@ class Dispatcher:
     async def _read_names(self) -> None:
         try:
             if len(self._names) > 1:
-                await self._home(MAIN).require_answers()
-            listed = await to_thread.run_sync(self._homes.directory.databases, limiter=self._thread)
+                await self._application(MAIN).require_answers()
+            listed = await to_thread.run_sync(self._databases.directory.databases, limiter=self._thread)
             self._names = tuple(one.name for one in listed)
             self._knows_names = True
         except (NeurigraphError, OperationalError):
@@ -204,8 +204,8 @@ class Dispatcher:
         if known is not None and time.monotonic() - known[1] < CACHE_SECONDS:
             return known[0]
         try:
-            await self._home(MAIN).require_answers()
-            place = await to_thread.run_sync(self._homes.directory.by_hint, hint)
+            await self._application(MAIN).require_answers()
+            place = await to_thread.run_sync(self._databases.directory.by_hint, hint)
         except (NeurigraphError, OperationalError):
             if known is None:
                 raise
@@ -221,15 +221,15 @@ class Dispatcher:
         place = await self._find(hint)
         if place is None or (place.moving_to is None and place.database == name):
             return False
-        database = (await to_thread.run_sync(self._homes.open, name)).database
+        database = (await to_thread.run_sync(self._databases.open, name)).database
         return not await to_thread.run_sync(lives_in, database, place.resident_id)
 
     async def _app(self, name: str) -> ASGIApp:
-        await self._home(name).require_answers()
-        return self._front if name == MAIN else await self._home(name).app()
+        await self._application(name).require_answers()
+        return self._front if name == MAIN else await self._application(name).app()
 
-    def _home(self, name: str) -> _Home:
-        return self._known.setdefault(name, _Home(name, self._homes, self._make))
+    def _application(self, name: str) -> _Application:
+        return self._known.setdefault(name, _Application(name, self._databases, self._make))
 
 
 class _Checked:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from neurigraph_pipelines.model import KEYWORD_COLUMNS
-from neurigraph_pipelines.model.sources import shown_details
+from neurigraph_pipelines.model.sources import details_view
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.history import Delta
@@ -41,7 +41,7 @@ def edge_in_words(edge: Edge) -> str:
 def record(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record, one of its earlier versions, or some of its fields."""
     shown = _renamed(found, _RECORD)
-    return {**shown, "source": shown_details(shown["source_kind"], shown["source"])} if "source" in shown else shown
+    return {**shown, "source": details_view(shown["source_kind"], shown["source"])} if "source" in shown else shown
 
 
 def _with_source(found: Mapping[str, Any]) -> dict[str, Any]:

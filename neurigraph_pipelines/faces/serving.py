@@ -29,6 +29,6 @@ def http_server(installation: Installation, log_config: dict[str, Any] | None = 
     def make(one: Installation) -> FastAPI:
         return create_app(one, [Endpoint(one)])
 
-    dispatcher = Dispatcher(make(installation), installation.homes, make)
+    dispatcher = Dispatcher(make(installation), installation.databases, make)
     bounded = ConnectionWaits(dispatcher, installation.settings.database.wait_seconds)
     return server.http_server(bounded, installation.settings, log_config)

@@ -17,7 +17,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.candidates import move_candidates
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.graph.navigation import shown_path
+from neurigraph_pipelines.graph.navigation import path_view
 from neurigraph_pipelines.model import Claims, NodeType
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
@@ -79,7 +79,7 @@ class GraphNode:
     @property
     def path(self) -> str:
         """The path as shown to people."""
-        return shown_path(list(self.names))
+        return path_view(list(self.names))
 
 
 @contextmanager

@@ -10,15 +10,13 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from psycopg import sql
-
 from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.candidates import candidates_of
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.profiles import find_profile
-from neurigraph_pipelines.model import Claims, ConceptKind, Outline, OutlineNode
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims, ConceptKind, Outline, OutlineNode
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.text.languages import code_of
@@ -30,7 +28,7 @@ PATH_SEPARATOR = "/"
 _QUERIES = statements("graph")
 
 
-def shown_path(names: list[str]) -> str:
+def path_view(names: list[str]) -> str:
     """Join names from the root down into a path such as ``bob/Family/Dave``."""
     return PATH_SEPARATOR.join(names)
 
@@ -80,7 +78,7 @@ def tree(tx: Transaction, user_id: UUID, wanted: Collection[UUID] | None = None)
     paths: dict[UUID, str] = {}
     tops: list[TreeNode] = []
     for row in tx.execute(_QUERIES["outline"], {"user_id": user_id, "nodes": named, "filing": False}):
-        paths[row["node_id"]] = shown_path(row["names"][1:] if _is_whole(row) else row["names"])
+        paths[row["node_id"]] = path_view(row["names"][1:] if _is_whole(row) else row["names"])
         if wanted is not None and row["node_id"] not in wanted:
             continue
         node = nodes[row["node_id"]] = TreeNode(
@@ -177,14 +175,14 @@ def shell(tx: Transaction, node_id: UUID) -> Shell:
         node_type=row["node_type"],
         kind=row["concept_kind"],
         depth=row["layer_depth"],
-        path=shown_path(row["names"]),
+        path=path_view(row["names"]),
         parent_node_id=parent_id,
         state=row["compression_state"],
         keywords=row["node_keywords"] or [],
         aliases=row["aliases"],
         summary=row["node_summary"],
         record_count=row["record_count"],
-        language=language_shown(row),
+        language=language_view(row),
         last_accessed_at=row["last_accessed_at"],
         created_at=row["created_at"],
         profile=find_profile(tx, node_id),
@@ -193,7 +191,7 @@ def shell(tx: Transaction, node_id: UUID) -> Shell:
     )
 
 
-def language_shown(row: Mapping[str, Any]) -> str | None:
+def language_view(row: Mapping[str, Any]) -> str | None:
     """Return the language of most memories at a node, such as ``de``; None if the caller sees none there."""
     return code_of(row["language"]) if row["record_count"] else None
 
@@ -207,9 +205,15 @@ def records(tx: Transaction, node_id: UUID, *, limit: int = 50, after: Position 
     row = tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone()
     if row is None:
         raise NotFoundError
-    query = _QUERIES["records_of_node"].format(schema=sql.Identifier(row["schema_name"]))
     at, last = after or NEWEST
-    return [Record.model_validate(row) for row in tx.execute(query, {"limit": limit, "at": at, "id": last})]
+    values = {"schema_name": row["schema_name"], "limit": limit, "at": at, "id": last}
+    return [Record.model_validate(record_view(one["found"])) for one in tx.execute(_QUERIES["records_of_node"], values)]
+
+
+def record_view(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record, which the database names by its columns, by the fields of its view."""
+    keywords = {name: found[column] for name, column in KEYWORD_COLUMNS.items()}
+    return {**found, **keywords, "file_state": found["compression_state"]}
 
 
 def page_of_records(
@@ -257,7 +261,7 @@ def find_node(tx: Transaction, user_id: UUID, path: str) -> UUID:
         row = tx.execute(_QUERIES["node_by_path"], {"user_id": user_id, "name_keys": keys[1:]}).fetchone()
     if row is None:  # a name may contain the separator
         shown = PATH_SEPARATOR.join(keys)
-        row = tx.execute(_QUERIES["node_by_shown_path"], {"user_id": user_id, "path": shown}).fetchone()
+        row = tx.execute(_QUERIES["node_by_path_view"], {"user_id": user_id, "path": shown}).fetchone()
     if row is None:
         raise NotFoundError(f"there is no node {path!r}")
     node_id: UUID = row["node_id"]

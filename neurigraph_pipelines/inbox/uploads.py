@@ -280,7 +280,9 @@ class Uploads:
             except OperationalError:
                 raise
             except Exception as error:  # one bad file must not block the others
-                result = Read(upload.source_id, upload.file_name, error=self._fail(upload, error))
+                if (failed := self._fail(upload, error)) is None:
+                    continue
+                result = Read(upload.source_id, upload.file_name, error=failed)
             done.append(result)
             if on_read is not None:
                 on_read(result)
@@ -330,22 +332,18 @@ class Uploads:
             rewrite_transcripts(self._context, lost, {file.external_id: sent for file in lost})
         return Read(source_id, name, len(messages), result.tokens)
 
-    def _fail(self, upload: LeasedUpload, error: Exception) -> str:
+    def _fail(self, upload: LeasedUpload, error: Exception) -> str | None:
+        """Note why a file was not read, and return it; None if the upload was erased meanwhile."""
         final = isinstance(error, InvalidInputError)
         message = str(error) if final else f"{type(error).__name__}: {error}"
+        noted = {"source_id": upload.source_id, "final": final, "step": STEP}
+        noted["error"] = clean_text(message, "repair")[0][:4_000]
+        noted["max_attempts"] = self._settings.ingestion.max_attempts
+        noted["delay_seconds"] = retry_delay(self._settings, upload.attempts)
         with self._database.pipeline() as tx:
-            tx.execute(
-                _QUERIES["failed"],
-                {
-                    "source_id": upload.source_id,
-                    "final": final,
-                    "max_attempts": self._settings.ingestion.max_attempts,
-                    "delay_seconds": retry_delay(self._settings, upload.attempts),
-                    "step": STEP,
-                    "error": clean_text(message, "repair")[0][:4_000],
-                },
-            )
-        return message
+            tx.execute(_QUERIES["failed"], noted)
+            is_there = tx.execute(_QUERIES["is_there"], noted).fetchone() is not None
+        return message if is_there else None
 
     def due(self) -> int:
         """Count the uploads to read and the staged files to clear."""

@@ -32,8 +32,8 @@ def map_records(
 ) -> tuple[dict[UUID, Result], tuple[ItemFailure, ...], dict[UUID, float], dict[UUID, str]]:
     """Call ``work`` for each planned record with its part of the segment, and renew the batch's lease meanwhile.
 
-    Runs as many calls at once as the language model's ``concurrency`` permits. Where a call
-    takes too long, the default stands.
+    Runs as many calls at once as the language model's ``concurrency`` permits. A call that takes too long gives the
+    default.
 
     Args:
         step: Name of the op, for failures.
@@ -53,9 +53,7 @@ def map_records(
 
     def attempt(plan: RecordPlan) -> Result | ItemFailure:
         try:
-            part = triggers.load(context.database, plan.ref, plan.messages)
-            if not part.messages:
-                raise NotFoundError("its messages were erased meanwhile")
+            part = _part_of(context, plan)
             missing: list[str] = []
             result = enriched(step, lambda: limited(part), lambda: instead(part), missing)
             left_out.update((plan.record_id, one) for one in missing)
@@ -75,3 +73,10 @@ def map_records(
     done = {plan.record_id: result for plan, result in pairs if not isinstance(result, ItemFailure)}
     failures = tuple(result for result in results if isinstance(result, ItemFailure))
     return done, failures, clock.seconds, left_out
+
+
+def _part_of(context: Context, plan: RecordPlan) -> Segment:
+    part = triggers.load(context.database, plan.ref, plan.messages)
+    if not part.messages:
+        raise NotFoundError("its messages were erased meanwhile")
+    return part

@@ -125,6 +125,17 @@ class Inserted:
     witness: Witness | None = None
 
 
+def insert_record(tx: Transaction, schema: sql.Identifier, values: Mapping[str, Any]) -> datetime:
+    """Insert the row of a record, with values by column, and return the time of its storing."""
+    columns = sql.SQL(", ").join(map(sql.Identifier, values))
+    placeholders = sql.SQL(", ").join(map(sql.Placeholder, values))
+    query = _QUERIES["insert_record"].format(schema=schema, columns=columns, values=placeholders)
+    row = tx.execute(query, values).fetchone()
+    assert row is not None
+    created_at: datetime = row["created_at"]
+    return created_at
+
+
 class RecordRows:
     """Inserts the rows of the records of one batch."""
 
@@ -259,8 +270,9 @@ class RecordRows:
         plan, ref = record.plan, record.plan.ref
         persona_id, key_id, received_through = common_origin(record.part.messages)
         embedding = vectors.summary if vectors is not None else np.zeros(RECORD_DIMENSIONS, np.float32)
-        row = tx.execute(
-            _QUERIES["insert_record"].format(schema=schema),
+        return insert_record(
+            tx,
+            schema,
             {
                 "record_id": plan.record_id,
                 "title": summary.title,
@@ -285,10 +297,7 @@ class RecordRows:
                 "received_at": max((m.received_at for m in record.part.messages if m.received_at), default=None),
                 "importance": ref.note.importance if ref.note is not None else None,
             },
-        ).fetchone()
-        assert row is not None
-        created_at: datetime = row["created_at"]
-        return created_at
+        )
 
     def _insert_passages(
         self,

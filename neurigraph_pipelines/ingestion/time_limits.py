@@ -102,12 +102,19 @@ class _Watch:
 
     def _watch(self) -> None:
         # Processor time passes no faster than the clock on the wall, so few looks are enough.
-        while not self._ended.wait(max(self._limit - self._used(), _SHORTEST_WAIT_SECONDS)):
+        while not self._ended.wait(max(self._left(), _SHORTEST_WAIT_SECONDS)):
             with self._raising:
-                if self._used() >= self._limit and not self._ended.is_set():
+                if self._left() <= 0 and not self._ended.is_set():
                     self._fired = True
                     _raise_in(self._thread_id, _OutOfTimeError)
                     return
+
+    def _left(self) -> float:
+        """Return the seconds of processor time that are left; many once the watched thread has ended."""
+        try:
+            return self._limit - self._used()
+        except OSError:  # a thread that has ended has no clock
+            return threading.TIMEOUT_MAX
 
 
 def _thread_clock() -> Callable[[], float]:

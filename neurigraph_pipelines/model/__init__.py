@@ -48,7 +48,7 @@ from neurigraph_pipelines.model.messages import (
     Segment,
     SegmentRef,
 )
-from neurigraph_pipelines.model.origin import OTHERS, shown_author, speaker_called
+from neurigraph_pipelines.model.origin import OTHERS, author_view, speaker_called
 from neurigraph_pipelines.model.tool_events import TOOL_FIELDS, ToolEvent, type_of
 from neurigraph_pipelines.views.kinds import (
     SETTLED,
@@ -139,7 +139,7 @@ __all__ = [
     "ToolEvent",
     "TriggerType",
     "Voice",
-    "shown_author",
+    "author_view",
     "speaker_called",
     "type_of",
 ]

@@ -23,7 +23,7 @@ _CALLED = {
 _NAMES_OF_ROLES = frozenset(["system", "assistant", "tool", "user", "developer", "owner"])
 
 
-def shown_author(author: str | None, voice: Voice | None, persona: str | None = None) -> str | None:
+def author_view(author: str | None, voice: Voice | None, persona: str | None = None) -> str | None:
     """Return the name under which a message is shown.
 
     A persona is shown as the persona, whatever author it stated. An author that is called like a role, such as

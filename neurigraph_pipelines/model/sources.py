@@ -70,7 +70,7 @@ class SourceDetails:
 NO_DETAILS = SourceDetails()
 
 
-def shown_details(kind: str, known: Mapping[str, Any] | None) -> dict[str, Any]:
+def details_view(kind: str, known: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what every face shows of a source besides its text.
 
     Args:

@@ -18,7 +18,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import LostObjectError, StorageError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import TokenCounter
-from neurigraph_pipelines.model.sources import shown_details
+from neurigraph_pipelines.model.sources import details_view
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, file_of_record, open_in_files, open_messages
 from neurigraph_pipelines.retrieval.query.find import WORDS_ALONE
@@ -27,7 +27,7 @@ from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.views.search import Found, Hit, MessageHit
-from neurigraph_pipelines.views.sources import ShownDetails
+from neurigraph_pipelines.views.sources import Provenance
 
 THRESHOLD = 0.1
 """Least score of a document and of a chunk. Scores lie between 0 and 1 and compare within one answer only."""
@@ -91,7 +91,7 @@ class FoundDocument:
     summary: str | None
     score: float
     occurred_at: datetime
-    details: ShownDetails
+    details: Provenance
     chunks: Sequence[Chunk] = ()
     content: str | None = None
 
@@ -365,7 +365,7 @@ def _recent(context: Context, wanted: Wanted) -> list[FoundDocument]:
     return [
         FoundDocument(
             *(row["source_id"], row["title"], None, 0.0, row["occurred_at"]),
-            ShownDetails.model_validate(shown_details(row["kind"], row["details"])),
+            Provenance.model_validate(details_view(row["kind"], row["details"])),
         )
         for row in rows
     ]

@@ -22,7 +22,7 @@ from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_from_copy
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged, missing
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest, locate, manifest_of
-from neurigraph_pipelines.model import TOOL_FIELDS, Claims, Role, ToolEvent, Voice, shown_author, type_of
+from neurigraph_pipelines.model import TOOL_FIELDS, Claims, Role, ToolEvent, Voice, author_view, type_of
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import (
     AbsentObjectError,
@@ -173,7 +173,7 @@ def _with_speakers(chunks: Iterable[bytes], speakers: Mapping[int, Mapping[str, 
         shown = {"author": None, "stated_author": line["author"], "voice": None}
         if known is not None:
             voice = Voice(known["voice"])
-            shown |= {"author": shown_author(line["author"], voice, known["persona"]), "voice": voice.value}
+            shown |= {"author": author_view(line["author"], voice, known["persona"]), "voice": voice.value}
         shown_line = json.dumps({**line, **shown, "content": content}, ensure_ascii=False)
         yield f"{shown_line}\n".encode("utf-8", "backslashreplace")  # what UTF-8 cannot hold stays escaped
 
@@ -370,7 +370,7 @@ def _message(text: bytes, place: Mapping[str, Any], file_id: UUID) -> OpenedMess
             file_id,
             line["seq"],
             Role(line["role"]),
-            shown_author(line["author"], voice, place["persona"]),
+            author_view(line["author"], voice, place["persona"]),
             voice,
             line["external_id"],
             datetime.fromisoformat(line["occurred_at"]),

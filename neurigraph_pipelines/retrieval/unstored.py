@@ -9,7 +9,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.voices import voices_of
-from neurigraph_pipelines.model import SourceKind, shown_author
+from neurigraph_pipelines.model import SourceKind, author_view
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.retrieval.index.unstored import message_of
@@ -76,7 +76,7 @@ def _opened(found: Mapping[str, Any]) -> tuple[OpenedMessage, ...]:
             None,
             message.seq,
             message.role,
-            shown_author(message.author, voices[message.seq], fields["persona"]),
+            author_view(message.author, voices[message.seq], fields["persona"]),
             voices[message.seq],
             message.external_id,
             message.occurred_at,

@@ -23,7 +23,7 @@ def parse_exactly(text: str | bytes) -> Any:
         ValueError: It is not JSON.
         RecursionError: It is nested too deeply.
     """
-    return json.loads(text, parse_float=_number, parse_constant=_refused, object_pairs_hook=_object)
+    return json.loads(text, parse_float=_number, parse_int=_whole, parse_constant=_refused, object_pairs_hook=_object)
 
 
 def keep_exactly(text: bytes, *, names_twice: bool = True) -> bytes:
@@ -41,6 +41,7 @@ def keep_exactly(text: bytes, *, names_twice: bool = True) -> bytes:
         kept = json.loads(
             text,
             parse_float=_number_or_text,
+            parse_int=_whole_or_text,
             parse_constant=str,
             object_pairs_hook=_with_all if names_twice else _object,
         )
@@ -89,10 +90,17 @@ class KeepingParser:
         return _with_all(pairs)
 
 
-def _whole_or_text(digits: str) -> int | str:
+def _whole(digits: str) -> int:
     try:
         return int(digits)
     except ValueError:  # more digits than Python converts
+        _refused(digits)
+
+
+def _whole_or_text(digits: str) -> int | str:
+    try:
+        return _whole(digits)
+    except InvalidInputError:
         return digits
 
 

@@ -12,7 +12,7 @@ from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.kinds import ReceivedThrough, SourceKind
 from neurigraph_pipelines.views.pages import NEXT_CURSOR
 from neurigraph_pipelines.views.records import Record
-from neurigraph_pipelines.views.sources import ShownDetails
+from neurigraph_pipelines.views.sources import Provenance
 
 
 class Memory(Record):
@@ -24,7 +24,7 @@ class Memory(Record):
     superseded_by: UUID | None = Field(description="The newer memory that replaces this one in searches.")
     source_kind: SourceKind
     source_id: UUID
-    source: ShownDetails = Field(description="Where its source comes from, and its place among the versions of it.")
+    source: Provenance = Field(description="Where its source comes from, and its place among the versions of it.")
     received_through: ReceivedThrough | None = Field(description="The door that all of it came through.")
     received_at: datetime | None = Field(description="When the last of it arrived.")
     persona_id: UUID | None = Field(description="The persona that handed it in or a part of it; null is the owner.")

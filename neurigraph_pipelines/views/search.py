@@ -20,7 +20,7 @@ from neurigraph_pipelines.views.kinds import (
     Voice,
 )
 from neurigraph_pipelines.views.retention import EXPIRES_AT, EXPIRY_REASON, TIER
-from neurigraph_pipelines.views.sources import ShownDetails
+from neurigraph_pipelines.views.sources import Provenance
 
 
 class Origin(View):
@@ -36,7 +36,7 @@ class Origin(View):
     key_id: UUID | None = Field(description="The API key that all of it came with. Only the owner sees it.")
     received_at: datetime | None = Field(description="When the last of it arrived.")
     restated: int = Field(description="How many passages of the nodes searched say the same as its best message.")
-    source: ShownDetails = Field(description="What the writer of its source stated, and its place among the versions.")
+    source: Provenance = Field(description="What the writer of its source stated, and its place among the versions.")
 
 
 STORED = Field(description="False for what was handed in and is not stored yet: it has no record, node and file.")

@@ -26,7 +26,7 @@ AUTHOR = "Who wrote it."
 UPDATED_AT = "When it last changed where it comes from."
 
 
-class ShownDetails(View):
+class Provenance(View):
     """Where a source comes from, as its writer stated it, and its place among its versions."""
 
     origin: str | None = Field(description=ORIGIN)
@@ -40,7 +40,7 @@ class ShownDetails(View):
     updated_at: datetime | None = Field(description=UPDATED_AT)
 
 
-class Source(ShownDetails):
+class Source(Provenance):
     """The fields that conversations, events, uploads and notes share."""
 
     KIND: ClassVar[SourceKind]

@@ -1,7 +1,7 @@
 """The directory of users who are spread over several databases, in the database of the first installation.
 
 It holds which databases there are, and in which of them a user lives; who has no row lives in the first. Opening the
-databases belongs in ``homes``.
+databases belongs in ``databases.py``.
 """
 
 from __future__ import annotations

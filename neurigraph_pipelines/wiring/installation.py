@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.exchange.peers.peering import Peering
     from neurigraph_pipelines.exchange.webhooks.outbox import Outbox
     from neurigraph_pipelines.inbox.uploads import Uploads
-    from neurigraph_pipelines.wiring.homes import Homes
+    from neurigraph_pipelines.wiring.databases import Databases
     from resources.webhook import Webhook
 
 _EMBEDDED_DATABASE = "neurigraph"
 _MADE_ONCE = (
     *("server", "administrator_url", "database", "replica", "objects", "encrypted_objects", "graph_keys"),
-    *("_plain_objects", "drop_place", "uploads", "homes"),
+    *("_plain_objects", "drop_place", "uploads", "databases"),
 )
 
 
@@ -277,11 +277,11 @@ class Installation(WiredModels, WiredStorage):
         return Peering(self.context, HttpPeerClient(of.hosts, of.local_hosts, of.timeout_seconds), self.secret)
 
     @cached_property
-    def homes(self) -> Homes:
+    def databases(self) -> Databases:
         """This installation's database and those of its directory, over which users are spread."""
-        from neurigraph_pipelines.wiring.homes import Homes
+        from neurigraph_pipelines.wiring.databases import Databases
 
-        return self._open.enter_context(closing(Homes(self)))
+        return self._open.enter_context(closing(Databases(self)))
 
     @property
     def context(self) -> Context:

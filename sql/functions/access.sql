@@ -72,7 +72,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM (SELECT neurigraph.claims() AS stated) AS c
 $$;
 
--- What callers that are limited to the same spaces have in common; null is no limit.
+-- The key of a caller's limit to spaces, which callers of the same spaces share; null is no limit.
 CREATE OR REPLACE FUNCTION neurigraph.asking_binding() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT md5(array_to_string(ARRAY(SELECT t.tag FROM unnest(neurigraph.asking_tags()) AS t (tag) ORDER BY t.tag), ','))::uuid
@@ -103,8 +103,8 @@ $$;
 
 -- The nodes that a caller other than the owner reaches. A member of an organization reads all nodes. A persona reads
 -- its own node and all nodes below it. Every other right is granted node by node: a grant opens the node that it names,
--- and no node above, beside or below it. Writing always needs a grant. A caller that is limited to spaces reaches those
--- of these nodes that lead to a record which it sees; one that acts for the owner, all such nodes.
+-- and no node above, beside or below it. Writing always needs a grant. A caller that is limited to spaces reaches the
+-- nodes among these that lead to a record which it sees; one that acts for the owner, all such nodes.
 CREATE OR REPLACE FUNCTION neurigraph_private.reach(asking jsonb, wanted neurigraph.grant_type) RETURNS SETOF uuid
 LANGUAGE plpgsql STABLE ROWS 100 SET plan_cache_mode = 'force_generic_plan' AS $$
 BEGIN
@@ -226,8 +226,8 @@ LANGUAGE sql STABLE AS $$
     )
 $$;
 
--- What the standard of a node says of a caller that has a grant to write to it, or is a member: now, after an approval,
--- or neither.
+-- The rights that the standard of a node gives to a caller with a grant to write there, or to a member: now, after an
+-- approval, or neither.
 CREATE OR REPLACE FUNCTION neurigraph_private.write_rule(asking jsonb, wanted uuid) RETURNS text
 LANGUAGE plpgsql STABLE SET plan_cache_mode = 'force_generic_plan' AS $$
 BEGIN
@@ -307,7 +307,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE s.persona_id = neurigraph.writing_persona()
 $$;
 
--- The nodes in which the pipeline may file what a persona sent.
+-- The nodes in which the pipeline may file messages of a persona.
 CREATE OR REPLACE FUNCTION neurigraph.writable_nodes(persona uuid) RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT r.node_id
@@ -334,7 +334,7 @@ BEGIN
 END
 $$;
 
--- Nodes of a graph, limited to those that visible_node_ids() gave.
+-- Nodes of a graph, limited to the result of visible_node_ids().
 CREATE OR REPLACE FUNCTION neurigraph_private.nodes_of(owner uuid, visible uuid []) RETURNS SETOF neurigraph.graph_index
 LANGUAGE sql STABLE AS $$
     SELECT g.* FROM neurigraph.graph_index AS g

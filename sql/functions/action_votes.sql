@@ -1,6 +1,6 @@
 -- Votes on actions, and what personas ask for. Both take effect by functions alone, which check the claims.
 
--- Erase what waits in the inbox and was not approved: the messages that are no segment yet.
+-- Erase messages that wait in the inbox and were not approved: the messages that are no segment yet.
 CREATE OR REPLACE FUNCTION neurigraph_private.drop_held(held_source uuid) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     DELETE FROM neurigraph.messages AS m USING neurigraph.sources AS s
@@ -14,7 +14,7 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     WHERE s.source_id = held_source AND s.held
 $$;
 
--- Reject what a rule has written and asks about. Other links between these ends stay as they are.
+-- Reject a change that a rule has written and asks about. Other links between these ends stay as they are.
 CREATE OR REPLACE FUNCTION neurigraph_private.reject_inferred(asked neurigraph.actions, voting text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     UPDATE neurigraph.links AS l SET verdict = 'rejected', verdict_by = voting, verdict_at = clock_timestamp()
@@ -26,8 +26,8 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Vote on an action that the caller sees. The voter is who the signed claims say, and a model with its user's key is
--- not its user. The owner decides alone; a persona, or several, as the standard says now. Returns what became of it:
--- a state, or absent, mine (the caller asked for it), model or voted (the other way).
+-- not its user. The owner decides alone; a persona, or several, as the standard says now. Returns the outcome: a state,
+-- or absent, mine (the caller asked for it), model or voted (the other way).
 CREATE OR REPLACE FUNCTION neurigraph.cast_vote(wanted uuid, approves boolean) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -68,7 +68,7 @@ BEGIN
     ON CONFLICT DO NOTHING;
     SELECT s.value INTO approver FROM neurigraph_private.standard_of(asked.node_id) AS s WHERE s.field = 'approver';
     needed := CASE WHEN approver LIKE 'consensus:%' THEN split_part(approver, ':', 2)::bigint ELSE 1 END;
-    -- Votes of those who may not decide any more do not count.
+    -- Votes of callers who may not decide any more do not count.
     SELECT count(*) INTO agreeing FROM neurigraph.action_votes AS v
     WHERE v.action_id = wanted AND v.approves = cast_vote.approves
         AND neurigraph_private.persona_may_decide(asked, (regexp_match(v.voter, '^persona:(.*)$'))[1]::uuid);
@@ -89,8 +89,8 @@ END
 $$;
 
 -- Ask, as a persona that may write to a record's node, for something to be done with the record. Where the standard
--- asks for no approval this is approved at once. Returns the action, or what is in the way: absent, read only (the
--- persona may not write there), or forbidden (the standard leaves it to the owner).
+-- asks for no approval this is approved at once. Returns the action, or the obstacle: absent, read only (the persona
+-- may not write there), or forbidden (the standard leaves it to the owner).
 CREATE OR REPLACE FUNCTION neurigraph.request_action(of_kind text, wanted uuid)
 RETURNS TABLE (action_id uuid, state text, created boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

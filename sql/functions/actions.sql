@@ -1,8 +1,9 @@
 -- Actions: proposing them, once each.
 
--- What an action is about, as it is now: an action is carried out only if this is as it was when it was proposed.
--- Neither the node of a record nor whether a fact is disputed counts, since a doubt itself changes that; nor does the
--- place of a fact in its chain, which each approval about the same chain changes. A lone fact has place 1.
+-- The present state of the subject of an action: an action is carried out only if the subject is in the state that it
+-- had when the action was proposed. Neither the node of a record nor whether a fact is disputed counts, since a doubt
+-- itself changes that; nor does the place of a fact in its chain, which each approval about the same chain changes. A
+-- lone fact has place 1.
 CREATE OR REPLACE FUNCTION neurigraph_private.expectation(asked neurigraph.actions) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT md5(jsonb_build_array(
@@ -42,7 +43,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     )::text)
 $$;
 
--- By what the same proposal is known: contradictions and merges are the same whichever way round.
+-- The key by which the same proposal is known: contradictions and merges are the same in either direction.
 CREATE OR REPLACE FUNCTION neurigraph_private.digest_of_action(asked neurigraph.actions) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT md5(jsonb_build_array(
@@ -61,7 +62,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- When an action expires by default. The hours are a parameter of the connection, from the setting of the installation;
--- a caller who sets them otherwise, in SQL, moves at most the expiry of what it asks for itself.
+-- a caller who sets them otherwise, in SQL, moves at most the expiry of its own actions.
 CREATE OR REPLACE FUNCTION neurigraph_private.expiry_of_actions() RETURNS timestamptz
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
     SELECT clock_timestamp() + least(
@@ -72,8 +73,8 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
     ) * interval '1 hour'
 $$;
 
--- Put something in the queue, unless it is there. A doubt that was decided is not asked again while what it is about
--- is as it was. No row if something that it is about is gone, or of another user.
+-- Put something in the queue, unless it is there. A decided doubt is not asked again while its subject is unchanged. No
+-- row if something that it is about is gone, or of another user.
 CREATE OR REPLACE FUNCTION neurigraph.propose_action(proposed jsonb)
 RETURNS TABLE (action_id uuid, state text, created boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -115,7 +116,7 @@ BEGIN
     asked.expires_at := coalesce(asked.expires_at, neurigraph_private.expiry_of_actions());
     asked.digest := neurigraph_private.digest_of_action(asked);
     asked.expected := neurigraph_private.expectation(asked);
-    -- Those who propose the same at once take turns.
+    -- Callers who propose the same at once take turns.
     PERFORM pg_advisory_xact_lock(hashtextextended('neurigraph.action:' || asked.user_id || asked.digest, 0));
     RETURN QUERY
     SELECT a.action_id, a.state, false FROM neurigraph.actions AS a
@@ -143,7 +144,7 @@ BEGIN
 END
 $$;
 
--- Who asks or votes, by role and subject, whichever key it uses.
+-- The caller who asks or votes, by role and subject, with any key.
 CREATE OR REPLACE FUNCTION neurigraph.asking_voter() RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT (c.stated ->> 'role') || ':' || CASE
@@ -152,8 +153,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM (SELECT neurigraph.claims() AS stated OFFSET 0) AS c
 $$;
 
--- Whether a persona may decide about an action now, as the standard of its node says. Nobody decides what it asked for
--- itself, and doubts are the owner's.
+-- Whether a persona may decide about an action now, as the standard of its node says. No caller decides an action that
+-- it asked for, and doubts are the owner's.
 CREATE OR REPLACE FUNCTION neurigraph_private.persona_may_decide(asked neurigraph.actions, persona uuid)
 RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$

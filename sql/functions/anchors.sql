@@ -17,9 +17,9 @@ DECLARE
     is_moving boolean := (SELECT u.embedding_next_model IS NOT NULL FROM neurigraph.users AS u WHERE u.user_id = owner);
     hidden uuid [] := neurigraph_private.hidden_sources(asking);
     are_visible boolean := neurigraph_private.counts_are_visible(asking);
-    -- Within spaces a node is its name and the records in them: what is known of it as a whole is of all spaces.
+    -- Within spaces a node is its name and the records in them: values of the node as a whole come from all spaces.
     is_limited boolean NOT NULL := coalesce(asking ? 'container_tags', false);
-    -- Of so few nodes the process keeps the words, too, and counts those of a question itself.
+    -- The process caches the words of so few nodes, too, and counts the words of a question itself.
     are_few boolean := neurigraph_private.seen_version(asking) IS NOT NULL
         AND (SELECT count(*) <= 100 FROM (SELECT FROM neurigraph_private.nodes_of(owner, visible) LIMIT 101) AS n);
     width integer := least(dimensions, 512);
@@ -32,7 +32,7 @@ BEGIN
         array_agg(s.aliases),
         string_agg(int4send(s.record_count) || int4send(s.passages) || int4send(s.is_indexed::integer), ''),
         array_agg(s.version),
-        -- A mean reveals something of what it is the mean of.
+        -- A mean reveals something of its vectors.
         string_agg(coalesce(neurigraph_private.bytes_of(s.routing_centroid, width), none), '') FILTER (WHERE are_visible),
         array_agg(CASE WHEN is_limited THEN '' ELSE array_to_string(tsvector_to_array(s.tsv), ' ') END)
             FILTER (WHERE are_few)

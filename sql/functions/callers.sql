@@ -39,7 +39,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
 $$;
 
--- Who asks, for what is kept for one caller alone: the API key, or role and subject of a token.
+-- The caller, as the key of values that are cached for one caller: the API key, or role and subject of a token.
 CREATE OR REPLACE FUNCTION neurigraph.asking_caller() RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(c.stated ->> 'key_id', (c.stated ->> 'role') || ':' || (c.stated ->> 'sub'))

@@ -7,8 +7,8 @@ LANGUAGE sql STABLE AS $$
     FROM neurigraph.user_changes AS c WHERE c.user_id = owner
 $$;
 
--- The version of what a caller sees of a graph. What a member or a caller within spaces sees depends on nothing but
--- rows that are counted here. Personas and third parties get none: a grant ends without a change.
+-- The version of the part of a graph that a caller sees. The part that a member or a caller within spaces sees depends
+-- only on rows that are counted here. Personas and third parties get none: a grant ends without a change.
 CREATE OR REPLACE FUNCTION neurigraph_private.seen_version(asking jsonb) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -45,9 +45,9 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- The records of some nodes that a caller sees from whom these sources are hidden, and the version of this part of the
--- node: another one after each change of one of these records, and the same after changes of hidden ones. What is
--- erased is named nowhere, so erasing changes all parts of a node. The version of a part begins with a slash. Pass only
--- the result of claims(), and nodes that the caller sees.
+-- node: another one after each change of one of these records, and the same after changes of hidden ones. No row names
+-- erased records, so erasing changes all parts of a node. The version of a part begins with a slash. Pass only the
+-- result of claims(), and nodes that the caller sees.
 CREATE OR REPLACE FUNCTION neurigraph_private.seen_parts(asking jsonb, hidden uuid [], nodes uuid [])
 RETURNS TABLE (node_id uuid, records uuid [], version text)
 LANGUAGE plpgsql STABLE ROWS 100 SET plan_cache_mode = 'force_generic_plan' AS $$
@@ -60,7 +60,7 @@ BEGIN
     FROM unnest(nodes) AS n (node_id)
     LEFT JOIN (
         SELECT
-            i.node_id AS home,
+            i.node_id AS of_node,
             array_agg(i.record_id) AS records,
             string_agg(concat(i.record_id, c.changes), ',' ORDER BY i.record_id) AS changes
         FROM neurigraph.record_index AS i
@@ -73,13 +73,13 @@ BEGIN
         WHERE i.user_id = (asking ->> 'user_id')::uuid AND i.node_id = ANY(nodes) AND NOT i.quarantined
             AND split_part(i.source, ':', 2)::uuid NOT IN (SELECT unnest(hidden))
         GROUP BY i.node_id
-    ) AS r ON n.node_id = r.home
+    ) AS r ON n.node_id = r.of_node
     LEFT JOIN (
-        SELECT o.node_id AS home, string_agg(o.change::text, ',' ORDER BY o.change) AS changes
+        SELECT o.node_id AS of_node, string_agg(o.change::text, ',' ORDER BY o.change) AS changes
         FROM neurigraph.record_changes AS o
         WHERE o.node_id = ANY(nodes) AND o.record_id IS NULL
         GROUP BY o.node_id
-    ) AS w ON n.node_id = w.home;
+    ) AS w ON n.node_id = w.of_node;
 END
 $$;
 
@@ -128,7 +128,7 @@ BEGIN
         ) AS past
         WHERE c.node_id = past.node_id AND c.change = past.change;
     END IF;
-    -- What is erased is erased from the packed layer, too. Other changes only leave it behind the node's version.
+    -- Erased records are erased from the packed layer, too. Other changes only leave it behind the node's version.
     IF erases THEN
         DELETE FROM neurigraph.layer_packs AS p
         USING neurigraph.graph_index AS g

@@ -57,8 +57,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     ) AS n
 $$;
 
--- Refuse what enters an inbox, and keys, while a user is being forgotten. An erasure begins when the transactions that
--- hold the lock are over.
+-- Refuse new messages and keys while a user is being forgotten. An erasure begins when the transactions that hold the
+-- lock are over.
 CREATE OR REPLACE FUNCTION neurigraph_private.refuse_while_forgotten(owner uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,7 +1,8 @@
 -- Evidence: what follows from it. Edges, candidates and the aliases of nodes are sums over evidence and mentions, which
 -- triggers keep up to date, and which can be computed again at any time.
 
--- Whether a record may shape what everybody sees of a node: not if its source is private or it is in quarantine.
+-- Whether a record may shape the values of a node that every reader sees: not if its source is private or it is in
+-- quarantine.
 CREATE OR REPLACE FUNCTION neurigraph.is_shared(record uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -15,10 +16,10 @@ END
 $$;
 
 -- Strength, count and validity of edges, over the evidence that the caller sees: the triggers see all of it. Evidence
--- of records in quarantine or superseded counts nothing. Several records of one source are no independent evidence:
--- the strongest counts. `unproven` counts the statements whose records are unknown. A model ends and denies only what
--- a model asserted. Of an exclusive relation, an assertion ends where a later one of another edge begins. In PL/pgSQL,
--- whose plans are cached once a connection, as all functions that a commit calls.
+-- of records in quarantine or superseded counts nothing. Several records of one source are no independent evidence: the
+-- strongest counts. `unproven` counts the statements whose records are unknown. A model ends and denies only assertions
+-- of models. Of an exclusive relation, an assertion ends where a later one of another edge begins. In PL/pgSQL, whose
+-- plans are cached once a connection, as all functions that a commit calls.
 CREATE OR REPLACE FUNCTION neurigraph.edge_sums(edges uuid [])
 RETURNS TABLE (
     edge_id uuid, strength real, evidence_count integer, unproven integer, valid tstzmultirange,
@@ -47,7 +48,7 @@ BEGIN
         SELECT DISTINCT k.from_node_id, k.relation FROM known AS k
     ),
 
-    -- What is asserted of the other edges of exclusive relations.
+    -- Assertions of the other edges of exclusive relations.
     rivals AS MATERIALIZED (
         SELECT
             k.from_node_id,
@@ -82,7 +83,7 @@ BEGIN
         ) AS b
     ),
 
-    -- Each assertion holds from its beginning to the first end that is known, without what is denied.
+    -- Each assertion holds from its beginning to the first known end, without denied times.
     held AS (
         SELECT a.edge_id, range_agg(h.spans) AS valid
         FROM begun AS a
@@ -170,7 +171,7 @@ BEGIN
 END
 $$;
 
--- What candidates are worth: the evidence of the shared records that mention them, combined as independent.
+-- The weights of candidates: the evidence of the shared records that mention them, combined as independent.
 CREATE OR REPLACE FUNCTION neurigraph_private.candidate_sums(candidates uuid [])
 RETURNS TABLE (
     candidate_id uuid, confidence double precision, segments integer,
@@ -206,7 +207,7 @@ BEGIN
 END
 $$;
 
--- The names of a node that questions may use: those that people gave it, and those that shared records use.
+-- The names of a node that questions may use: names that people gave it, and names that shared records use.
 CREATE OR REPLACE FUNCTION neurigraph_private.names_of(node uuid, own_key text) RETURNS text []
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT ARRAY(
@@ -256,7 +257,7 @@ BEGIN
 END
 $$;
 
--- Triggers, once a statement: `gone` and `come` are the rows before and after.
+-- Triggers, once a statement: `removed_rows` and `added_rows` are the rows before and after.
 
 -- New assertions of edges that are as strong as can be, and always hold, only add to the count: an edge that thousands
 -- of records state is not summed again for each. Returns the edges that these are.
@@ -316,22 +317,22 @@ DECLARE
 BEGIN
     IF TG_TABLE_NAME = 'edge_evidence' THEN
         IF TG_OP <> 'INSERT' THEN
-            edges := ARRAY(SELECT DISTINCT g.edge_id FROM gone AS g WHERE g.edge_id IS NOT NULL)
+            edges := ARRAY(SELECT DISTINCT g.edge_id FROM removed_rows AS g WHERE g.edge_id IS NOT NULL)
                 -- An edge that is gone cannot name the others of its exclusive relation.
                 || ARRAY(
-                    SELECT e.edge_id FROM gone AS g
+                    SELECT e.edge_id FROM removed_rows AS g
                     INNER JOIN neurigraph.node_edges AS e ON g.from_node_id = e.from_node_id AND g.relation = e.relation
                     WHERE (neurigraph.relation_traits(g.relation)).is_exclusive
                 );
         END IF;
         IF TG_OP <> 'DELETE' THEN
-            edges := edges || ARRAY(SELECT DISTINCT c.edge_id FROM come AS c WHERE c.edge_id IS NOT NULL);
+            edges := edges || ARRAY(SELECT DISTINCT c.edge_id FROM added_rows AS c WHERE c.edge_id IS NOT NULL);
         END IF;
         IF TG_OP = 'INSERT' AND EXISTS (
             SELECT FROM neurigraph.node_edges AS e
             WHERE e.edge_id = ANY(edges) AND e.strength = 1 AND e.evidence_count > 0
         ) THEN
-            done := neurigraph_private.add_to_certain(edges, ARRAY(SELECT c.evidence_id FROM come AS c));
+            done := neurigraph_private.add_to_certain(edges, ARRAY(SELECT c.evidence_id FROM added_rows AS c));
             edges := ARRAY(SELECT e.id FROM unnest(edges) AS e (id) WHERE e.id <> ALL(done));
         END IF;
         IF edges <> '{}' THEN
@@ -340,17 +341,17 @@ BEGIN
         RETURN NULL;
     END IF;
     IF TG_OP <> 'INSERT' AND TG_TABLE_NAME = 'mentions' THEN
-        candidates := ARRAY(SELECT DISTINCT g.candidate_id FROM gone AS g WHERE g.candidate_id IS NOT NULL);
-        used := ARRAY(SELECT DISTINCT g.alias_id FROM gone AS g WHERE g.alias_id IS NOT NULL);
+        candidates := ARRAY(SELECT DISTINCT g.candidate_id FROM removed_rows AS g WHERE g.candidate_id IS NOT NULL);
+        used := ARRAY(SELECT DISTINCT g.alias_id FROM removed_rows AS g WHERE g.alias_id IS NOT NULL);
     ELSIF TG_OP <> 'INSERT' THEN
-        nodes := ARRAY(SELECT DISTINCT g.node_id FROM gone AS g);
+        nodes := ARRAY(SELECT DISTINCT g.node_id FROM removed_rows AS g);
     END IF;
     IF TG_OP <> 'DELETE' AND TG_TABLE_NAME = 'mentions' THEN
         candidates := candidates
-            || ARRAY(SELECT DISTINCT c.candidate_id FROM come AS c WHERE c.candidate_id IS NOT NULL);
-        used := used || ARRAY(SELECT DISTINCT c.alias_id FROM come AS c WHERE c.alias_id IS NOT NULL);
+            || ARRAY(SELECT DISTINCT c.candidate_id FROM added_rows AS c WHERE c.candidate_id IS NOT NULL);
+        used := used || ARRAY(SELECT DISTINCT c.alias_id FROM added_rows AS c WHERE c.alias_id IS NOT NULL);
     ELSIF TG_OP <> 'DELETE' THEN
-        nodes := nodes || ARRAY(SELECT DISTINCT c.node_id FROM come AS c);
+        nodes := nodes || ARRAY(SELECT DISTINCT c.node_id FROM added_rows AS c);
     END IF;
     IF candidates <> '{}' THEN
         PERFORM neurigraph_private.sum_candidates(candidates);

@@ -35,7 +35,7 @@ BEGIN
                 AND o.fact_id IS NOT DISTINCT FROM m.fact_id AND o.alias_id IS NOT DISTINCT FROM m.alias_id
         );
         UPDATE neurigraph.mentions AS m SET node_id = merge.successor WHERE m.node_id = merge.node_id;
-        -- What is linked to both stays linked once; the other link goes with the node.
+        -- Rows that are linked to both stay linked once; the other link goes with the node.
         UPDATE neurigraph.links AS l SET to_node_id = merge.successor
         WHERE l.to_node_id = merge.node_id AND NOT EXISTS (
             SELECT FROM neurigraph.links AS o
@@ -44,7 +44,7 @@ BEGIN
         );
         DELETE FROM neurigraph.edge_evidence AS v
         WHERE merge.node_id IN (v.from_node_id, v.to_node_id) AND merge.successor IN (v.from_node_id, v.to_node_id);
-        -- What waits for a candidate has no edge.
+        -- Evidence that waits for a candidate has no edge.
         UPDATE neurigraph.edge_evidence AS v SET from_node_id = merge.successor
         WHERE v.from_node_id = merge.node_id AND v.edge_id IS NULL;
         INSERT INTO neurigraph.node_edges (user_id, from_node_id, to_node_id, relation, strength, evidence_count)
@@ -67,7 +67,7 @@ BEGIN
 END
 $$;
 
--- What differs at a node from what follows from evidence: its edges, names and records, and of a root the candidates.
+-- Differences between a node and the sums over its evidence: edges, names and records, and at a root the candidates.
 CREATE OR REPLACE FUNCTION neurigraph.wrong_sums(node uuid) RETURNS TABLE (id uuid, fault text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT e.edge_id, 'the strength, count or validity of the edge differs from its evidence'

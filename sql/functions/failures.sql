@@ -13,7 +13,8 @@ DECLARE
             AND (of_user IS NULL OR f.user_id = of_user)
     );
 BEGIN
-    -- All callers lock in one order, in statements of their own: what follows sees what the first caller did.
+    -- All callers lock in one order, in statements of their own: the next statement sees the changes of the first
+    -- caller.
     PERFORM FROM neurigraph.storage_triggers AS t
     WHERE t.trigger_id IN (
         SELECT f.trigger_id FROM neurigraph.pipeline_failures AS f WHERE f.failure_id = ANY(chosen)

@@ -51,7 +51,7 @@ BEGIN
 END
 $$;
 
--- What there is: read rarely, since it counts whole tables and asks for the sizes of files.
+-- Counts of stored things: read rarely, since it counts whole tables and asks for the sizes of files.
 CREATE OR REPLACE FUNCTION neurigraph.figures_of_sizes()
 RETURNS TABLE (name text, label text, detail text, figure double precision)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

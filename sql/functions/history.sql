@@ -116,8 +116,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     END
 $$;
 
--- The fields of a record that had other values at a moment than now: for each field, what the first delta after that
--- moment replaced. Runs with the caller's rights, as all functions below: deltas of other records are invisible.
+-- The fields of a record that had other values at a moment than now: for each field, the value that the first delta
+-- after that moment replaced. Runs with the caller's rights, as all functions below: deltas of other records are
+-- invisible.
 CREATE OR REPLACE FUNCTION neurigraph.values_then(wanted uuid, moment timestamptz) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(b.key, b.value), '{}')
@@ -128,6 +129,22 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         WHERE d.record_id = wanted AND d.w_coordinate > moment
         ORDER BY v.key, d.w_coordinate
     ) AS b
+$$;
+
+-- The fields of a record that single memories and lists show, as arguments of jsonb_build_object: r is the row of the
+-- record, and f that of its file. A new field is shown everywhere once it stands here and in the view.
+CREATE OR REPLACE FUNCTION neurigraph.record_fields() RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT
+        $fields$
+        'record_id', r.record_id, 'title', r.title, 'summary', r.summary, 'content_type', r.content_type,
+        'trigger_type', r.trigger_type, 'embedding_pending', r.embedding_pending,
+        'kw_entities', coalesce(r.kw_entities, '{}'), 'kw_topics', coalesce(r.kw_topics, '{}'),
+        'kw_dates', coalesce(r.kw_dates, '{}'), 'kw_relationships', coalesce(r.kw_relationships, '{}'),
+        'occurred_at', r.occurred_at, 'created_at', r.created_at, 'source_kind', r.source_kind,
+        'source_id', r.source_id, 'superseded_by', r.superseded_by, 'file_id', f.file_id, 'file_name', f.file_name,
+        'compression_state', f.compression_state, 'size_bytes', f.size_bytes, 'stored_bytes', f.stored_bytes
+        $fields$
 $$;
 
 -- A record as it was at a moment, with the delta that made it so; null if the caller does not see it, if it did not
@@ -149,31 +166,23 @@ BEGIN
     EXECUTE format(
         $query$
         SELECT jsonb_build_object(
-            'record_id', r.record_id, 'title', r.title, 'summary', r.summary,
-            'kw_entities', coalesce(r.kw_entities, '{}'), 'kw_topics', coalesce(r.kw_topics, '{}'),
-            'kw_dates', coalesce(r.kw_dates, '{}'), 'kw_relationships', coalesce(r.kw_relationships, '{}'),
-            'embedding_model', r.embedding_model, 'superseded_by', r.superseded_by, 'content_type', r.content_type,
-            'trigger_type', r.trigger_type, 'source_kind', r.source_kind, 'source_id', r.source_id,
-            'first_message', r.first_message, 'last_message', r.last_message, 'occurred_at', r.occurred_at,
-            'created_at', r.created_at, 'file_id', f.file_id, 'file_name', f.file_name,
-            'compression_state', f.compression_state, 'size_bytes', f.size_bytes, 'stored_bytes', f.stored_bytes,
-            -- A node that is not upgraded yet has no such columns.
-            'received_through', o.origin -> 'received_through', 'received_at', o.origin -> 'received_at',
-            'importance', o.origin -> 'importance',
+            %2$s, 'embedding_model', r.embedding_model,
+            'first_message', r.first_message, 'last_message', r.last_message,
+            'received_through', r.received_through, 'received_at', r.received_at, 'importance', r.importance,
             'source', (
                 SELECT neurigraph.source_details(s, r.first_message) FROM neurigraph.sources AS s
                 WHERE s.source_id = r.source_id
             ),
             'persona_id', (
-                SELECT g.node_id FROM neurigraph.graph_index AS g WHERE g.node_id = (o.origin ->> 'persona_id')::uuid
+                SELECT g.node_id FROM neurigraph.graph_index AS g WHERE g.node_id = r.persona_id
             )
         )
         FROM %1$I.metadata_records AS r
         LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
-        CROSS JOIN LATERAL (SELECT to_jsonb(r) - ARRAY['embedding', 'embedding_next'] AS origin) AS o
         WHERE r.record_id = $1 AND r.created_at <= $2
         $query$,
-        node.schema_name
+        node.schema_name,
+        neurigraph.record_fields()
     ) INTO state USING wanted, moment;
     RETURN state || neurigraph.visible_values(
         jsonb_build_object(
@@ -221,7 +230,7 @@ $$;
 
 REVOKE ALL ON FUNCTION neurigraph.append_delta(uuid, text, jsonb, jsonb, text, jsonb), neurigraph.log_record_change(),
 neurigraph.visible_values(jsonb), neurigraph.values_then(uuid, timestamptz), neurigraph.record_at(uuid, timestamptz),
-neurigraph.refuse_change() FROM PUBLIC;
+neurigraph.record_fields(), neurigraph.refuse_change() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.append_delta(uuid, text, jsonb, jsonb, text, jsonb) TO neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION neurigraph.visible_values(jsonb), neurigraph.values_then(uuid, timestamptz),
-neurigraph.record_at(uuid, timestamptz) TO neurigraph_agent;
+neurigraph.record_fields(), neurigraph.record_at(uuid, timestamptz) TO neurigraph_agent;

@@ -18,8 +18,8 @@ $$;
 -- one in use is zeros. Where sources are hidden from the caller, a layer has the records that it sees, and the version
 -- of this part of the node (see seen_parts). A layer of candidates for a single question has no version: it is not
 -- cached. A caller that has the whole node in its cache passes its `horizon` (transactions from there on may have been
--- running when it was read). If it is known what changed since, `changed` lists these records, 16 bytes of id each, and
--- only those that are there now are returned. If the question names a form of `packs`, a whole node is returned as it
+-- running when it was read). If the changes since then are known, `changed` lists these records, 16 bytes of id each,
+-- and only records that exist now are returned. If the question names a form of `packs`, a whole node is returned as it
 -- was packed, and `changed` lists what is not in it. The vectors of that pack are those of `pack_version`.
 CREATE OR REPLACE FUNCTION neurigraph.layers(question jsonb, nodes uuid [], horizons bigint [], embedding halfvec)
 RETURNS TABLE (
@@ -38,7 +38,7 @@ DECLARE
     -- On a replica a snapshot does not list all running transactions.
     now_running bigint := CASE WHEN NOT pg_is_in_recovery()
         THEN pg_snapshot_xmin(pg_current_snapshot())::text::bigint END;
-    vectors_home name := (
+    vectors_schema name := (
         SELECT n.nspname FROM pg_extension AS e
         INNER JOIN pg_namespace AS n ON e.extnamespace = n.oid WHERE e.extname = 'vector'
     );
@@ -73,7 +73,7 @@ BEGIN
     END IF;
     FOR node IN
         SELECT
-            g.node_id AS id, g.schema_name AS home, u.embedding_model AS model, w.is_indexed,
+            g.node_id AS id, g.schema_name, u.embedding_model AS model, w.is_indexed,
             CASE WHEN now_running - a.horizon >= 0 THEN a.horizon END AS since,
             q.records AS part, q.version AS part_version,
             -- Beyond the dimensions of its model a vector holds zeros.
@@ -137,14 +137,14 @@ BEGIN
                 CASE WHEN hidden <> '{}' THEN 'r.source_id NOT IN (SELECT unnest((SELECT neurigraph.hidden_sources())))' END
             );
             SELECT c.* INTO candidates FROM neurigraph_private.candidates_of(
-                node.home, filter, question, rare, weights,
+                node.schema_name, filter, question, rare, weights,
                 CASE WHEN node.model = question ->> 'model' THEN embedding END
             ) AS c;
             -- Adds the records whose summaries match best: more than are ever shown beside those of the candidates.
             filter := format(
                 'WHERE r.record_id IN (SELECT k.record_id FROM unnest($1) AS k (record_id) UNION (SELECT r.record_id'
                 ' FROM %I.metadata_records AS r WHERE r.tsv @@ $2 AND %s ORDER BY ts_rank(r.tsv, $2, 1) DESC LIMIT %s))',
-                node.home, filter, greatest((question ->> 'limit')::integer, 50)
+                node.schema_name, filter, greatest((question ->> 'limit')::integer, 50)
             );
         ELSIF coalesce(changed_records, node.part) IS NOT NULL THEN
             candidates.records := coalesce(changed_records, node.part);
@@ -159,7 +159,7 @@ BEGIN
                     || float8send(extract(EPOCH FROM r.created_at)::double precision)
                     || uuid_send(r.source_id)
                     || uuid_send(coalesce(f.file_id, '00000000-0000-0000-0000-000000000000'))
-                    -- What others say of their own notes lifts nothing.
+                    -- The importance that other people give to their notes lifts nothing.
                     || float4send(coalesce(CASE WHEN r.persona_id IS NULL THEN r.importance END, 0.5)), ''
                 ) AS records,
                 array_agg(r.title) AS titles,
@@ -174,7 +174,7 @@ BEGIN
                 )::text) AS origins,
                 array_agg(f.compression_state::text) AS file_states,
                 array_agg(
-                    -- What a record in quarantine replaced is current.
+                    -- A record that a record in quarantine replaced is current.
                     CASE WHEN r.superseded <> '{}' AND NOT EXISTS (
                         SELECT FROM neurigraph.record_index AS i
                         WHERE i.record_id = r.superseded_by AND i.quarantined
@@ -183,8 +183,8 @@ BEGIN
                 array_agg(array_to_string(tsvector_to_array(r.tsv), ' ')) AS lexemes,
                 string_agg(coalesce(%4$I.vector_send(%4$I.subvector(%3$s, 1, $4)), $5), '') AS summary_vectors,
                 array_agg(CASE WHEN r.received_at IS NULL THEN
-                    CASE WHEN s.persona_id IS NOT NULL THEN 5 WHEN r.source_kind = 'upload' THEN 7 END
-                END) AS voices,
+                    CASE WHEN s.persona_id IS NOT NULL THEN 'persona' WHEN r.source_kind = 'upload' THEN 'document' END
+                END::neurigraph.voice) AS voices,
                 array_agg(r.record_id) AS ids,
                 array_agg(r.source_id) AS sources,
                 array_agg(r.embedding_model) AS models,
@@ -193,11 +193,11 @@ BEGIN
             LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
             LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
             %2$s$records$,
-            node.home,
+            node.schema_name,
             filter,
             neurigraph_private.vector_in_use('embedding', 'r'),
-            vectors_home,
-            format('%I.metadata_records', node.home)
+            vectors_schema,
+            format('%I.metadata_records', node.schema_name)
         ) INTO found
         USING
             candidates.records, words, node.model, least(node.width, 1536),
@@ -219,15 +219,13 @@ BEGIN
                     uuid_send(p.record_id) || int4send(p.seq) || int4send(p.first_message)
                     || float4send(coalesce(p.window_length, $11 * p.lexeme_count)::real)
                     || int4send(
-                        256 * CASE p.voice
-                            WHEN 'owner' THEN 1 WHEN 'assistant' THEN 2 WHEN 'system' THEN 3 WHEN 'tool' THEN 4
-                            WHEN 'persona' THEN 5 WHEN 'other_person' THEN 6 WHEN 'document' THEN 7
-                            WHEN 'fetched' THEN 8
-                            -- Of passages from before voices were recorded, their source or the role says it.
-                            ELSE coalesce(r.voice, CASE p.role
-                                WHEN 'user' THEN 1 WHEN 'assistant' THEN 2 WHEN 'system' THEN 3 WHEN 'tool' THEN 4
-                                ELSE 0 END)
-                        END
+                        -- Of passages from before voices were recorded, their source or the role says it.
+                        256 * coalesce(
+                            array_position($13, coalesce(p.voice, r.voice, CASE p.role
+                                WHEN 'user' THEN 'owner' WHEN 'assistant' THEN 'assistant' WHEN 'system' THEN 'system'
+                                WHEN 'tool' THEN 'tool' END::neurigraph.voice)),
+                            0
+                        )
                         + CASE p.role WHEN 'user' THEN 1 WHEN 'assistant' THEN 2 ELSE 0 END
                     )
                     || int8send(coalesce(p.statement_key, 0))
@@ -248,21 +246,21 @@ BEGIN
                 ON p.record_id = r.record_id
             LEFT JOIN neurigraph.messages AS m ON r.source_id = m.source_id AND p.first_message = m.seq
             %2$s$passages$,
-            format('%I.passages', node.home),
+            format('%I.passages', node.schema_name),
             CASE WHEN by_index THEN
                 'INNER JOIN unnest($6, $7, $10) AS k (record_id, seq, is_eligible)'
                 ' ON p.record_id = k.record_id AND p.seq = k.seq' END,
             CASE WHEN by_index THEN 'k.is_eligible::integer' ELSE '1' END,
             neurigraph_private.vector_in_use('embedding', 'p'),
             neurigraph_private.vector_in_use('window_embedding', 'p'),
-            vectors_home,
+            vectors_schema,
             CASE WHEN by_index THEN 'k.is_eligible' ELSE 'true' END
         ) INTO passages, authors, external_ids, sections, vectors, lexemes, frequencies
         USING
             found.ids, found.sources, node.model, found.models, found.next_models,
             candidates.records, candidates.seqs,
             least(node.width, 512), decode(repeat('00', 4 + 2 * least(node.width, 512)), 'hex'),
-            candidates.are_eligible, window_length, found.voices;
+            candidates.are_eligible, window_length, found.voices, enum_range(NULL::neurigraph.voice);
         RETURN NEXT;
     END LOOP;
 END

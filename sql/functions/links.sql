@@ -1,7 +1,7 @@
--- Links between memories: what may be stored, what follows from changes of their ends, and the walk along them.
+-- Links between memories: the rules for storing them, the effects of changes of their ends, and the walk along them.
 
--- Whether a relation without cycles leads back from one end of a link to the other, over what stands. Union, not union
--- all: the walk ends even if rows from before the check form a cycle.
+-- Whether a relation without cycles leads back from one end of a link to the other, over standing links. Union, not
+-- union all: the walk ends even if rows from before the check form a cycle.
 CREATE OR REPLACE FUNCTION neurigraph_private.leads_back(owner uuid, wanted text, start uuid, goal uuid) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WITH RECURSIVE walked AS (
@@ -24,7 +24,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     )
 $$;
 
--- What is wrong with the links of a node's records: causes after their effects, and cycles.
+-- Faults of the links of a node's records: causes after their effects, and cycles.
 CREATE OR REPLACE FUNCTION neurigraph.wrong_links(node uuid) RETURNS TABLE (id uuid, fault text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT l.link_id, f.fault

@@ -1,4 +1,4 @@
--- Progress of sources, for callers who wait for what they sent.
+-- Progress of sources, for callers who wait until their messages are stored.
 
 -- The state of a source: open while more may arrive; then waiting for a run, storing during one, and stored; or failed,
 -- which needs a person, whatever else is under way. That of an uploaded export is the state of its conversations. Runs
@@ -33,9 +33,9 @@ LANGUAGE sql STABLE AS $$
     ) AS i ON u.imported -> 'format' IS NOT NULL
 $$;
 
--- The newest records of a graph that meet all conditions that are set, of those that the caller sees. record_index
--- answers all of them; only the nodes of the records in the page are read. What the caller sees is computed once, and
--- not by the policies of each of these nodes.
+-- The newest records of a graph that the caller sees and that meet all conditions that are set. record_index answers
+-- all of them; only the nodes of the records in the page are read. The rights of the caller are computed once, and not
+-- by the policies of each of these nodes.
 CREATE OR REPLACE FUNCTION neurigraph.list_records(
     graph uuid, nodes uuid [], of_source text, created_from timestamptz, created_until timestamptz,
     inside jsonb, at timestamptz, last_id uuid, most integer
@@ -48,7 +48,7 @@ DECLARE
     hidden uuid [] := neurigraph_private.hidden_sources(asking);
     node record;
     ids uuid [];
-    homes uuid [];
+    of_nodes uuid [];
     shown jsonb [];
     found jsonb [] := '{}';
     of_type text := inside ->> 'content_type';
@@ -58,7 +58,7 @@ DECLARE
     of_entity text := lower(inside ->> 'entity');
     of_topic text := lower(inside ->> 'topic');
 BEGIN
-    SELECT coalesce(array_agg(n.record_id), '{}'), coalesce(array_agg(n.node_id), '{}') INTO ids, homes
+    SELECT coalesce(array_agg(n.record_id), '{}'), coalesce(array_agg(n.node_id), '{}') INTO ids, of_nodes
     FROM (
         SELECT i.record_id, i.node_id FROM neurigraph.record_index AS i
         WHERE i.user_id = graph AND i.user_id = (asking ->> 'user_id')::uuid AND NOT i.quarantined
@@ -89,27 +89,19 @@ BEGIN
                 SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth)
                 FROM neurigraph.graph_index AS a WHERE a.node_id = ANY(g.path)
             ) AS path
-        FROM unnest(ids, homes) AS k (id, home)
-        INNER JOIN neurigraph.graph_index AS g ON k.home = g.node_id
+        FROM unnest(ids, of_nodes) AS k (id, of_node)
+        INNER JOIN neurigraph.graph_index AS g ON k.of_node = g.node_id
         GROUP BY g.node_id
     LOOP
         EXECUTE format(
             $shown$
             SELECT array_agg(jsonb_build_object(
-                'record_id', r.record_id, 'title', r.title, 'summary', r.summary, 'content_type', r.content_type,
-                'trigger_type', r.trigger_type, 'embedding_pending', r.embedding_pending,
-                'kw_entities', coalesce(r.kw_entities, '{}'), 'kw_topics', coalesce(r.kw_topics, '{}'),
-                'kw_dates', coalesce(r.kw_dates, '{}'), 'kw_relationships', coalesce(r.kw_relationships, '{}'),
-                'occurred_at', r.occurred_at, 'created_at', r.created_at,
-                'source_kind', r.source_kind, 'source_id', r.source_id,
-                'superseded_by', r.superseded_by,
-                'node_id', $2, 'node_path', $3, 'file_id', f.file_id, 'file_name', f.file_name,
-                'compression_state', f.compression_state, 'size_bytes', f.size_bytes, 'stored_bytes', f.stored_bytes
+                %2$s, 'node_id', $2, 'node_path', $3
             ))
             FROM %1$I.metadata_records AS r
             LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
             WHERE r.record_id = ANY($1)
-            $shown$, node.schema_name
+            $shown$, node.schema_name, neurigraph.record_fields()
         ) INTO shown USING node.wanted, node.node_id, node.path;
         found := found || coalesce(shown, '{}');
     END LOOP;
@@ -128,6 +120,35 @@ BEGIN
             )
         )
     ORDER BY array_position(ids, (s.shown ->> 'record_id')::uuid);
+END
+$$;
+
+-- A page of the records of a node, the latest first, of those before a position. Runs with the caller's rights.
+CREATE OR REPLACE FUNCTION neurigraph.records_of_node(
+    schema_name name, at timestamptz, last_id uuid, most integer
+) RETURNS SETOF jsonb
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY EXECUTE format(
+        $page$
+        WITH page AS MATERIALIZED (
+            SELECT r.* FROM %1$I.metadata_records AS r
+            WHERE (r.occurred_at, r.record_id) < ($1, $2)
+            ORDER BY r.occurred_at DESC, r.record_id DESC
+            LIMIT $3
+        )
+
+        SELECT jsonb_build_object(
+            %2$s, 'tier', coalesce(t.tier, 'long'), 'expires_at', t.expires_at, 'expiry_reason', t.expiry_reason
+        )
+        FROM page AS r
+        LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
+        LEFT JOIN neurigraph.retention_of(ARRAY(SELECT p.record_id FROM page AS p)) AS t ON r.record_id = t.record_id
+        ORDER BY r.occurred_at DESC, r.record_id DESC
+        $page$,
+        schema_name,
+        neurigraph.record_fields()
+    ) USING at, last_id, most;
 END
 $$;
 
@@ -152,8 +173,8 @@ $$;
 
 REVOKE ALL ON FUNCTION neurigraph.progress_of(neurigraph.sources),
 neurigraph.list_records(uuid, uuid [], text, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer),
-neurigraph.titles_of(uuid []) FROM PUBLIC;
+neurigraph.records_of_node(name, timestamptz, uuid, integer), neurigraph.titles_of(uuid []) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.progress_of(neurigraph.sources) TO neurigraph_agent, neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION
 neurigraph.list_records(uuid, uuid [], text, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer),
-neurigraph.titles_of(uuid []) TO neurigraph_agent;
+neurigraph.records_of_node(name, timestamptz, uuid, integer), neurigraph.titles_of(uuid []) TO neurigraph_agent;

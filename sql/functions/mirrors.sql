@@ -1,7 +1,7 @@
 -- Mirrors are read-only: only the pull whose peer the parameter neurigraph.mirroring names writes below a mount node,
 -- and a restore, for which it is all.
 
--- Refuse what changes a mirror from here.
+-- Refuse changes of a mirror that do not come from a pull.
 CREATE OR REPLACE FUNCTION neurigraph_private.refuse_in_mirror(nodes uuid []) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -13,12 +13,12 @@ BEGIN
     ) THEN
         RAISE EXCEPTION USING
             ERRCODE = 'NG004',
-            MESSAGE = 'this node mirrors another installation and is read-only here: change it at its home';
+            MESSAGE = 'this node mirrors another installation and is read-only here: change it at its publisher';
     END IF;
 END
 $$;
 
--- Refuse other words for a mirrored memory than those of its home.
+-- Refuse other words for a mirrored memory than those of its publisher.
 CREATE OR REPLACE FUNCTION neurigraph_private.refuse_words(record uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

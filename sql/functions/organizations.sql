@@ -1,6 +1,6 @@
--- Organizations: what callers see of them, and every change of members and invitations. Callers change these tables by
--- functions alone, which read who asks from the signed claims. An organization that the caller is no member of does not
--- exist for the caller: functions return null or no row.
+-- Organizations: the parts that callers see, and every change of members and invitations. Callers change these tables
+-- by functions alone, which read who asks from the signed claims. An organization that the caller is no member of does
+-- not exist for the caller: functions return null or no row.
 
 -- The user who asks: the owner of a graph with a key of that graph, or a member with a key of the organization's.
 CREATE OR REPLACE FUNCTION neurigraph_private.person_of(asking jsonb) RETURNS uuid
@@ -142,7 +142,7 @@ BEGIN
 END
 $$;
 
--- The change itself. A member who comes back later is the author of what stayed.
+-- The change itself. A member who comes back later is the author of the remaining messages.
 CREATE OR REPLACE FUNCTION neurigraph_private.close_membership(organization uuid, member uuid, forget_all boolean)
 RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$

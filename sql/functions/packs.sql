@@ -1,6 +1,6 @@
 -- Packed layers, which processes read instead of a node's tables as long as the node does not change.
 
--- The packed layers of some nodes that hold what the nodes' tables hold now. Pass only the result of claims(), of a
+-- The packed layers of some nodes that equal the present tables of the nodes. Pass only the result of claims(), of a
 -- caller from whom no source is hidden.
 CREATE OR REPLACE FUNCTION neurigraph_private.packs_in_force(asking jsonb, nodes uuid [], wanted_format integer)
 RETURNS SETOF neurigraph.layer_packs

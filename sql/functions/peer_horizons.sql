@@ -1,4 +1,4 @@
--- Peers at home: the horizons of listings. Each function works for the third party in the claims and for nobody else.
+-- The horizons of listings that peers got here. Each function works only for the third party in the claims.
 
 -- Begin a listing: note up to where changes are seen for certain, and return its id. The newest twenty of a third party
 -- are kept.

@@ -33,7 +33,7 @@ DECLARE
     node record;
 BEGIN
     FOR node IN
-        SELECT DISTINCT g.node_id AS id, g.schema_name AS home
+        SELECT DISTINCT g.node_id AS id, g.schema_name
         FROM neurigraph.record_index AS i
         INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
         WHERE i.user_id = rule.user_id AND split_part(i.source, ':', 2)::uuid = ANY(sources)
@@ -46,7 +46,7 @@ BEGIN
             INNER JOIN neurigraph.messages AS m
                 ON s.source_id = m.source_id AND m.seq BETWEEN r.first_message AND r.last_message
             WHERE r.source_id = ANY($2) AND neurigraph_private.is_met($1, m, s.persona_id)
-            GROUP BY r.record_id$met$, node.home
+            GROUP BY r.record_id$met$, node.schema_name
         ) USING rule, sources, node.id;
     END LOOP;
 END
@@ -62,7 +62,7 @@ DECLARE
     found record;
 BEGIN
     FOR node IN
-        SELECT g.node_id AS id, g.user_id AS owner, g.schema_name AS home, array_agg(i.record_id) AS changing
+        SELECT g.node_id AS id, g.user_id AS owner, g.schema_name, array_agg(i.record_id) AS changing
         FROM neurigraph.record_index AS i
         INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
         WHERE i.record_id = ANY(records) AND i.quarantined <> hidden
@@ -82,23 +82,25 @@ BEGIN
                 SELECT l.lexeme, count(*)::integer AS passages FROM chosen AS c
                 CROSS JOIN LATERAL unnest(c.lexemes || neurigraph_private.speaker_lexeme(c.author)) AS l (lexeme)
                 GROUP BY l.lexeme
-            ) AS n$counted$, node.home
+            ) AS n$counted$, node.schema_name
         ) INTO found USING node.changing, sign;
         IF found.passages > 0 THEN
             PERFORM neurigraph_private.add_to_statistics(
                 node.id, node.owner, sign * found.passages, sign * found.lexemes, found.words, found.counts
             );
         END IF;
-        EXECUTE format('UPDATE %I.metadata_records AS r SET quarantined = $2 WHERE r.record_id = ANY($1)', node.home)
+        EXECUTE format(
+            'UPDATE %I.metadata_records AS r SET quarantined = $2 WHERE r.record_id = ANY($1)', node.schema_name
+        )
         USING node.changing, hidden;
         UPDATE neurigraph.record_index AS i SET quarantined = hidden WHERE i.record_id = ANY(node.changing);
         DELETE FROM neurigraph.warm_nodes AS w WHERE w.node_id = node.id;
-        -- A packed layer holds what is hidden now.
+        -- A packed layer still holds the records that are hidden now.
         DELETE FROM neurigraph.layer_packs AS p WHERE p.node_id = node.id;
     END LOOP;
     -- A record that one of these superseded is current again, or no more: caches read it again.
     FOR node IN
-        SELECT g.schema_name AS home, array_agg(DISTINCT d.record_id) AS replaced
+        SELECT g.schema_name, array_agg(DISTINCT d.record_id) AS replaced
         FROM neurigraph.delta_log AS d
         INNER JOIN neurigraph.record_index AS i ON d.record_id = i.record_id
         INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
@@ -108,7 +110,8 @@ BEGIN
         ORDER BY g.schema_name
     LOOP
         EXECUTE format(
-            'UPDATE %I.metadata_records AS r SET quarantined = r.quarantined WHERE r.record_id = ANY($1)', node.home
+            'UPDATE %I.metadata_records AS r SET quarantined = r.quarantined WHERE r.record_id = ANY($1)',
+            node.schema_name
         ) USING node.replaced;
     END LOOP;
 END
@@ -223,8 +226,8 @@ BEGIN
 END
 $$;
 
--- What a quarantine may change in a node. Edges, candidates and aliases follow from evidence, so that nothing of them
--- needs to be remembered.
+-- The changes that a quarantine makes in a node. Edges, candidates and aliases follow from evidence, so their changes
+-- need not be remembered.
 CREATE OR REPLACE FUNCTION neurigraph_private.changeable(node neurigraph.graph_index) RETURNS jsonb
 LANGUAGE sql IMMUTABLE AS $$
     SELECT jsonb_object_agg(c.key, c.value) FROM jsonb_each(to_jsonb(node)) AS c

@@ -1,4 +1,4 @@
--- Retention: what callers see of it, and accesses.
+-- Retention: the parts that callers see, and accesses.
 
 -- The retention of records that the caller sees. Pass only the result of claims().
 CREATE OR REPLACE FUNCTION neurigraph_private.seen_retention(asking jsonb, records uuid [])

@@ -1,9 +1,9 @@
 -- Whether a caller may see something by its id. An interface asks this before it looks anything up: an id that is
 -- hidden takes the same path and the same time as an id that does not exist.
 
--- What a caller may see is computed before the id is looked up. Policies compute it only for a row that exists, which
--- takes long enough to be measured from outside. They decide nonetheless: this function may let through what they hide,
--- such as an upload to somebody who sees none of its records, and hides nothing that they show.
+-- The rights of a caller are computed before the id is looked up. Policies compute them only for a row that exists,
+-- which takes long enough to be measured from outside. Policies decide nonetheless: this function may let through rows
+-- that they hide, such as an upload to a caller who sees none of its records, and hides no row that they show.
 CREATE OR REPLACE FUNCTION neurigraph.sees(payload text, signature text, of_kind text, wanted uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
@@ -29,7 +29,7 @@ BEGIN
             SELECT r.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL, r.quarantined
             FROM neurigraph.record_index AS r WHERE of_kind = 'record' AND r.record_id = wanted
             UNION ALL
-            -- What is in the archive may be put there again.
+            -- A record of the archive may be put there again.
             SELECT
                 r.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL,
                 r.quarantined AND NOT EXISTS (
@@ -121,7 +121,7 @@ BEGIN
             WHERE of_kind = 'digest' AND d.digest_id = wanted
             GROUP BY d.digest_id
             UNION ALL
-            -- What was forgotten has a receipt, which its owner gets again.
+            -- A forgotten memory has a receipt, which its owner gets again.
             SELECT e.user_id, NULL, NULL, NULL, false
             FROM neurigraph.erasures AS e WHERE of_kind IN ('node', 'record', 'fact') AND e.subject_id = wanted
         ) AS found

@@ -1,8 +1,8 @@
 -- Where sources come from, as records and search results show it.
 
--- What is known of a source besides its text; null if nothing is. A message of a note is a version of it. Runs with the
--- caller's rights: an earlier version that the caller does not see is not named. It has no search path of its own so
--- that it becomes a part of the query that calls it.
+-- The fields of a source besides its text; null if it has none. A message of a note is a version of the note. Runs with
+-- the caller's rights: an earlier version that the caller does not see is not named. It has no search path of its own
+-- so that it becomes a part of the query that calls it.
 CREATE OR REPLACE FUNCTION neurigraph.source_details(source neurigraph.sources, message integer) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
     SELECT CASE

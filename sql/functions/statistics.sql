@@ -166,7 +166,7 @@ BEGIN
 END
 $$;
 
--- What is marked so in the nodes that the caller may read: after '@' speakers in lower case, after '#' languages.
+-- The marks of one kind in the nodes that the caller may read: '@' for speakers in lower case, '#' for languages.
 CREATE OR REPLACE FUNCTION neurigraph_private.marked(asking jsonb, mark text) RETURNS text []
 LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -4,7 +4,7 @@
 -- are parsed now, so no search_path matters later; they are simple enough to be inlined, so that indexes are used.
 DO $$
 DECLARE
-    home text := (
+    extension_schema text := (
         SELECT n.nspname FROM pg_catalog.pg_extension AS e
         INNER JOIN pg_catalog.pg_namespace AS n ON e.extnamespace = n.oid WHERE e.extname = 'vector'
     );
@@ -15,13 +15,13 @@ BEGIN
             -- The negative inner product, which the vector indexes order by.
             'CREATE OR REPLACE FUNCTION neurigraph_private.distance(a %1$I.%2$I, b %1$I.%2$I) '
             'RETURNS double precision '
-            'LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN a OPERATOR(%1$I.<#>) b', home, kind
+            'LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN a OPERATOR(%1$I.<#>) b', extension_schema, kind
         );
         EXECUTE format(
             -- The first `width` numbers in binary form: a header of four bytes, then the numbers in network order.
             'CREATE OR REPLACE FUNCTION neurigraph_private.bytes_of(a %1$I.%2$I, width integer) '
             'RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN %1$I.%3$I(%1$I.subvector(a, 1, width))',
-            home, kind, kind || '_send'
+            extension_schema, kind, kind || '_send'
         );
     END LOOP;
 END

@@ -1,7 +1,7 @@
--- Verdicts on facts: which records wait for them, and what they say of a fact for the caller.
+-- Verdicts on facts: records that wait for verdicts, and the verdicts on a fact that the caller sees.
 
--- What people linked with a fact, or confirmed, that moves the belief in it: what it depends on or is required by, what
--- contradicts it and what says the same. What a revoked key signed counts no more.
+-- Links of a fact that people made or confirmed and that move the belief in it: facts that it depends on or that
+-- require it, contradictions and repetitions. Links that a revoked key signed do not count.
 CREATE OR REPLACE FUNCTION neurigraph.stated_links(wanted uuid)
 RETURNS TABLE (fact_id uuid, relation text, strength real, is_start boolean)
 LANGUAGE sql STABLE AS $$
@@ -25,8 +25,8 @@ LANGUAGE sql STABLE AS $$
         )
 $$;
 
--- What replaces a fact, and what disputes it: the next version that stands, or else a fact that a verdict says
--- supersedes it; over what the caller sees. Confirming a fact ends its part of the disputes before. It has no settings
+-- The facts that replace or dispute a fact: the next version that stands, or else a fact that a verdict says supersedes
+-- it, among the facts that the caller sees. Confirming a fact ends its part of the disputes before. It has no settings
 -- of its own, so that Postgres puts its text into the statement that calls it: a call a row takes longer than the row.
 CREATE OR REPLACE FUNCTION neurigraph.replacing(wanted uuid)
 RETURNS TABLE (superseded_by uuid, superseded_at timestamptz, disputed_by uuid [])

@@ -189,7 +189,7 @@ BEGIN
                                 LIMIT 50
                             )
                         ) AS g
-                        -- The version before, and the one after, of those that the caller sees.
+                        -- The version before and the version after, among the facts that the caller sees.
                         UNION ALL
                         SELECT NULL, c.fact_id, 'fact', c.at, c.record_id, 'supersedes', c.is_forward, 1::real
                         FROM (
@@ -253,7 +253,7 @@ BEGIN
                             ORDER BY w.confidence DESC, x.fact_id
                             LIMIT 50
                         ) AS v
-                        -- What a memory states, once a link has led to it.
+                        -- The facts of a memory that a link has led to.
                         UNION ALL
                         SELECT NULL, y.fact_id, 'fact', y.at, y.record_id, 'derived_from', false, y.confidence
                         FROM (

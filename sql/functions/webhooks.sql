@@ -11,7 +11,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Whether a record or a node may not be named to a receiver, who is a third party to the graph: it is private or in
--- quarantine. What does not exist is not withheld.
+-- quarantine. A row that does not exist is not withheld.
 CREATE OR REPLACE FUNCTION neurigraph.is_withheld(record uuid, node uuid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (
@@ -48,7 +48,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     CROSS JOIN (VALUES (array_to_string(names, '/')), (array_to_string(names[2:], '/'))) AS t (path)
 $$;
 
--- Who did something, without the words that may follow, such as the name of a model.
+-- The author of a change, without the words that may follow, such as the name of a model.
 CREATE OR REPLACE FUNCTION neurigraph_private.plain_author(author text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
@@ -99,7 +99,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT nullif(current_setting('neurigraph.author', true), '')
 $$;
 
--- Who sent the source of a record.
+-- The sender of a record's source.
 CREATE OR REPLACE FUNCTION neurigraph_private.sender_of(record uuid) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce('persona:' || s.persona_id, 'user:' || s.user_id)

@@ -1,4 +1,4 @@
--- Accounts: what users state about themselves, and their passwords. Queries run as the caller or without claims.
+-- Accounts: the profiles that users state, and their passwords. Queries run as the caller or without claims.
 
 -- name: account
 -- One row for the owner of a graph, and none for other callers.
@@ -14,7 +14,7 @@ LEFT JOIN neurigraph.user_accounts AS a ON u.user_id = a.user_id
 WHERE u.user_id = %(user_id)s;
 
 -- name: change_account
--- Changes what the flags name.
+-- Changes the fields that the flags name.
 INSERT INTO neurigraph.user_accounts AS a (user_id, display_name, email, metadata)
 VALUES (%(user_id)s, %(display_name)s, %(email)s, coalesce(%(metadata)s, jsonb_build_object()))
 ON CONFLICT (user_id) DO UPDATE SET

@@ -1,4 +1,4 @@
--- Actions: what waits for a decision.
+-- Actions: changes that wait for a decision.
 
 -- name: propose
 SELECT

@@ -14,7 +14,7 @@ ORDER BY c.confidence DESC, c.candidate_id
 LIMIT %(limit)s;
 
 -- name: remember_candidates
--- Locks the candidates. What they are worth follows from their mentions.
+-- Locks the candidates. Their weights follow from their mentions.
 INSERT INTO neurigraph.node_candidates AS c (
     candidate_id, user_id, concept_kind, name_key, node_name, parent_path, confidence
 )

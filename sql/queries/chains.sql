@@ -1,4 +1,4 @@
--- What may be wrong with chains of versions of facts.
+-- Faults of chains of versions of facts.
 
 -- name: broken_chains
 -- Versions of facts of a node's records whose chain has a gap, two of one number, or another root.
@@ -24,7 +24,7 @@ WHERE i.node_id = %(node_id)s
 
 -- name: forked_chains
 -- Facts of a node's records that stand beside another one that replaced the same fact, although nothing says that both
--- may hold, and nobody decides or has decided between them. What waits to be compared is left out.
+-- may hold, and nobody decides or has decided between them. Facts that wait to be compared are left out.
 WITH standing AS (
     SELECT
         f.fact_id,

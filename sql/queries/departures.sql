@@ -1,4 +1,4 @@
--- What goes with members who left an organization. Runs as the owner of the tables.
+-- Rows that are erased with members who left an organization. Runs as the owner of the tables.
 
 -- name: unsettled
 SELECT

@@ -1,4 +1,4 @@
--- What the doctor asks the database and Dagster's tables in it.
+-- Queries of the doctor, to the database and to Dagster's tables in it.
 
 -- name: server
 -- `ahead` is by how many seconds the newest sign of life lies in the future.
@@ -34,6 +34,34 @@ WHERE p.node_type = 'persona' AND s.persona_id IS NULL
     AND NOT EXISTS (SELECT FROM neurigraph.peers AS m WHERE m.user_id = g.user_id AND g.path @> ARRAY[m.mount_node_id])
 GROUP BY p.node_id, u.slug
 ORDER BY u.slug, p.node_id;
+
+-- name: nodes_at_personas
+-- The schemas of personas and of the nodes below them.
+SELECT
+    p.node_id,
+    u.slug,
+    g.schema_name
+FROM neurigraph.graph_index AS p
+INNER JOIN neurigraph.users AS u ON p.user_id = u.user_id
+INNER JOIN neurigraph.graph_index AS g ON p.user_id = g.user_id AND g.path @> ARRAY[p.node_id]
+WHERE p.node_type = 'persona'
+ORDER BY u.slug, p.node_id;
+
+-- name: mixed_records
+-- Records of a persona's conversations with a message that somebody else sent, unless somebody moved them here.
+SELECT count(*) AS records
+FROM {schema}.metadata_records AS r
+INNER JOIN neurigraph.sources AS s ON r.source_id = s.source_id
+WHERE s.persona_id IS NOT NULL
+    AND EXISTS (
+        SELECT FROM neurigraph.messages AS m
+        WHERE m.source_id = r.source_id AND m.seq BETWEEN r.first_message AND r.last_message
+            AND m.received_through IS NOT NULL AND m.persona_id IS DISTINCT FROM s.persona_id
+    )
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.delta_log AS d
+        WHERE d.record_id = r.record_id AND d.delta_payload ->> 'operation' = 'move'
+    );
 
 -- name: has_dagster
 SELECT

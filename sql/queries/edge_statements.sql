@@ -1,4 +1,4 @@
--- What the owner of a graph states about edges by hand.
+-- Statements about edges that the owner of a graph makes by hand.
 
 -- name: edge_exists
 SELECT e.edge_id

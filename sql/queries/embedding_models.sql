@@ -1,4 +1,4 @@
--- The registry of embedding models, and what they are compared on.
+-- The registry of embedding models, and the questions on which they are compared.
 
 -- name: describe
 INSERT INTO neurigraph.embedding_models AS k (model, provider, dimensions)

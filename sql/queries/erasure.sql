@@ -240,7 +240,7 @@ WHERE f.fact_id = %(fact_id)s AND f.user_id = %(user_id)s;
 
 -- name: erase_fact
 -- Erase a fact. Its digest stays, so that reading the record again does not bring the statement back.
-WITH gone AS (
+WITH erased AS (
     DELETE FROM neurigraph.facts AS f
     WHERE f.fact_id = %(fact_id)s AND f.user_id = %(user_id)s
     RETURNING f.record_id, f.user_id, f.statement
@@ -252,17 +252,17 @@ remembered AS (
         g.record_id,
         encode(sha256(convert_to(g.statement, 'UTF8')), 'hex'),
         g.user_id
-    FROM gone AS g
+    FROM erased AS g
     ON CONFLICT DO NOTHING
 ),
 
 -- The record may just be read again: its answers so far may have the statement.
 answers AS (
     DELETE FROM neurigraph.read_windows AS w
-    WHERE w.record_id IN (SELECT g.record_id FROM gone AS g)
+    WHERE w.record_id IN (SELECT g.record_id FROM erased AS g)
 )
 
-SELECT count(*) AS facts FROM gone;
+SELECT count(*) AS facts FROM erased;
 
 -- name: count_of_records
 SELECT
@@ -379,7 +379,7 @@ USING unnest(%(source_ids)s::uuid [], %(first_messages)s::integer [], %(last_mes
 WHERE m.source_id = r.source_id AND m.seq BETWEEN r.first_message AND r.last_message AND m.user_id = %(user_id)s;
 
 -- name: finished_sources
--- Those sources of which nothing is left: no record, nothing that waits, and nothing more to come.
+-- Sources without anything left: no record, no waiting segment, and no message to come.
 SELECT
     s.source_id,
     u.staging_key,

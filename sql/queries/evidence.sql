@@ -366,7 +366,7 @@ FROM erased AS x
 WHERE v.evidence_id = x.evidence_id AND v.statements > x.records;
 
 -- name: sum_graph
--- Computes again what follows from the evidence of a restored graph.
+-- Computes the sums over the evidence of a restored graph again.
 SELECT neurigraph_private.sum_graph(%(user_id)s);
 
 -- name: project_aliases

@@ -8,7 +8,7 @@ WHERE r.record_id = ANY(%(record_ids)s)
 ON CONFLICT (record_id) DO UPDATE SET next_attempt_at = now(), attempts = 0;
 
 -- name: to_read
--- Those of some records that this model has found no facts in and that state none themselves, or all of them.
+-- The records among some in which this model has found no facts and that state none themselves, or all records.
 SELECT r.record_id
 FROM neurigraph.record_index AS r
 WHERE r.record_id = ANY(%(record_ids)s) AND (
@@ -118,7 +118,7 @@ ON CONFLICT (fact_id) DO UPDATE SET
     );
 
 -- name: stated_fact
--- Return what a note says of the fact that it states, by the record that it became; no row for other records.
+-- Return the fields that a note gives to its fact, by the record that the note became; no row for other records.
 SELECT
     n.source_id,
     n.message,
@@ -140,8 +140,8 @@ ORDER BY c.version DESC
 FOR UPDATE;
 
 -- name: state_fact
--- Store what people decided about a fact when they stated it, and its version. This is a part of its creation, so it
--- has no delta.
+-- Store the decisions that people made about a fact when they stated it, and its version. This is a part of its
+-- creation, so it has no delta.
 INSERT INTO neurigraph.facts (
     fact_id, record_id, user_id, root_id, version, seq, first_message, last_message, author, statement, kind,
     stated_as, who, where_context, why, how, subject, predicate, object, occurred, expires_at, confidence, importance,
@@ -395,7 +395,7 @@ WHERE f.fact_id = %(fact_id)s AND (o.status = 'archived') = %(archived)s AND neu
 ORDER BY o.fact_id;
 
 -- name: words_of
--- Return what the next version of a fact takes from it.
+-- Return the fields that the next version of a fact takes over.
 SELECT
     jsonb_build_object(
         'statement', f.statement, 'kind', f.kind, 'stated_as', f.stated_as, 'who', f.who, 'where_context',

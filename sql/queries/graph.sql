@@ -157,7 +157,7 @@ SELECT w.node_id
 FROM walk AS w
 WHERE w.depth = cardinality(%(name_keys)s::text []);
 
--- name: node_by_shown_path
+-- name: node_by_path_view
 -- One node by its lower-case names in one text, with or without the name of the root.
 SELECT g.node_id
 FROM neurigraph.graph_index AS g
@@ -283,39 +283,8 @@ WHERE g.parent_node_id = %(node_id)s
 ORDER BY g.node_name;
 
 -- name: records_of_node
-WITH page AS MATERIALIZED (
-    SELECT r.*
-    FROM {schema}.metadata_records AS r
-    WHERE (r.occurred_at, r.record_id) < (%(at)s::timestamptz, %(id)s::uuid)
-    ORDER BY r.occurred_at DESC, r.record_id DESC
-    LIMIT %(limit)s
-)
-
-SELECT
-    r.record_id,
-    r.title,
-    r.summary,
-    r.content_type,
-    r.trigger_type,
-    r.embedding_pending,
-    coalesce(r.kw_entities, ARRAY[]::text []) AS entities,
-    coalesce(r.kw_topics, ARRAY[]::text []) AS topics,
-    coalesce(r.kw_dates, ARRAY[]::text []) AS dates,
-    coalesce(r.kw_relationships, ARRAY[]::text []) AS relationships,
-    r.occurred_at,
-    r.created_at,
-    f.file_id,
-    f.file_name,
-    f.compression_state AS file_state,
-    f.size_bytes,
-    f.stored_bytes,
-    coalesce(t.tier, 'long') AS tier,
-    t.expires_at,
-    t.expiry_reason
-FROM page AS r
-LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
-LEFT JOIN neurigraph.retention_of(ARRAY(SELECT p.record_id FROM page AS p)) AS t ON r.record_id = t.record_id
-ORDER BY r.occurred_at DESC, r.record_id DESC;
+SELECT r.found
+FROM neurigraph.records_of_node(%(schema_name)s, %(at)s::timestamptz, %(id)s::uuid, %(limit)s) AS r (found);
 
 -- name: lock_shell
 -- Serialises commits to one node, from here to their end: a few milliseconds.

@@ -75,7 +75,7 @@ WHERE d.record_id = ANY(%(record_ids)s) AND d.delta_payload ->> 'operation' IN (
 ORDER BY d.record_id ASC, d.w_coordinate DESC;
 
 -- name: count_unfinished
--- Count the memories whose newest words lack what a defect kept from being made.
+-- Count the memories whose newest words lack a value that a defect prevented.
 SELECT count(DISTINCT d.record_id) AS records
 FROM neurigraph.delta_log AS d
 WHERE d.authored_by = %(author)s AND (%(user_id)s::uuid IS NULL OR d.user_id = %(user_id)s::uuid)

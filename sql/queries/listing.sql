@@ -61,7 +61,7 @@ WHERE s.user_id = %(user_id)s AND s.kind = {kind}
         OR s.persona_id = (SELECT neurigraph.writing_persona())
         OR s.member_id = (SELECT neurigraph.asking_member())
     )
-    -- Those of mirrored memories are at home.
+    -- The messages of mirrored memories are at the publisher.
     AND s.received_through IS DISTINCT FROM 'peer'
     AND (%(source_id)s::uuid IS NULL OR s.source_id = %(source_id)s)
     AND (s.created_at, s.source_id) < (%(at)s::timestamptz, %(id)s::uuid)
@@ -74,7 +74,7 @@ WHERE s.user_id = %(user_id)s AND s.kind = {kind}
     AND s.started_at < coalesce(%(started_before)s::timestamptz, 'infinity')
     AND ({state}::text IS NULL OR p.state = {state})
     -- What a state needs, so that not every source is looked at more closely. State and kind are literals: the planner
-    -- drops what does not concern them.
+    -- drops the parts that do not concern them.
     AND ({state}::text IS DISTINCT FROM 'open' OR s.ended_at IS NULL)
     AND (
         {state}::text IS DISTINCT FROM 'stored'
@@ -103,7 +103,7 @@ WHERE i.user_id = %(user_id)s AND i.source = %(source)s
 ORDER BY i.created_at, i.record_id;
 
 -- name: settled
--- Those of some sources that are stored or have failed, of all users.
+-- The sources among some that are stored or have failed, of all users.
 SELECT s.source_id
 FROM neurigraph.sources AS s
 CROSS JOIN LATERAL neurigraph.progress_of(s) AS p (state)

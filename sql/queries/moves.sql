@@ -42,7 +42,7 @@ FROM (
 ) AS k;
 
 -- name: write_kept
--- Write what was kept for one table.
+-- Write the kept rows of one table.
 INSERT INTO {table}
 SELECT r.* FROM neurigraph.arrivals AS a
 CROSS JOIN LATERAL jsonb_populate_recordset(NULL::{table}, a.kept -> %(name)s) AS r

@@ -1,4 +1,4 @@
--- What a peer reads at home, as the third party whose key it has: row-level security decides what it gets.
+-- Queries of peers at the publisher, as the third party whose key they have: row-level security chooses the rows.
 
 -- name: open_horizon
 SELECT neurigraph.open_horizon() AS horizon;

@@ -1,8 +1,8 @@
--- Peers: the homes that a user pulls, and what is mirrored of them.
+-- Peers: the publishers that a user pulls, and their mirrored nodes and records.
 
 -- name: add
-INSERT INTO neurigraph.peers (peer_id, user_id, peer_name, url, home_key, mount_node_id)
-VALUES (%(peer_id)s, %(user_id)s, %(peer_name)s, %(url)s, %(home_key)s, %(mount_node_id)s)
+INSERT INTO neurigraph.peers (peer_id, user_id, peer_name, url, publisher_key, mount_node_id)
+VALUES (%(peer_id)s, %(user_id)s, %(peer_name)s, %(url)s, %(publisher_key)s, %(mount_node_id)s)
 ON CONFLICT DO NOTHING
 RETURNING peer_id;
 
@@ -24,7 +24,7 @@ SELECT
     u.slug,
     p.peer_name AS name,
     p.url,
-    p.home_key,
+    p.publisher_key,
     p.mount_node_id,
     p.horizon,
     p.tried_at,
@@ -71,10 +71,10 @@ FROM neurigraph.users AS u
 WHERE u.user_id = %(user_id)s;
 
 -- name: mirrored_nodes
--- Return mirrored nodes, each with a digest of its records as homes compute it.
+-- Return mirrored nodes, each with a digest of its records as publishers compute it.
 SELECT
     m.node_id,
-    m.home_node_id,
+    m.publisher_node_id,
     g.node_name,
     g.schema_name,
     d.digest
@@ -82,33 +82,35 @@ FROM neurigraph.mirrored_nodes AS m
 INNER JOIN neurigraph.graph_index AS g ON m.node_id = g.node_id
 CROSS JOIN LATERAL (
     SELECT
-        md5(coalesce(string_agg(r.home_record_id || ':' || r.version, ',' ORDER BY r.home_record_id), '')) AS digest
+        md5(
+            coalesce(string_agg(r.publisher_record_id || ':' || r.version, ',' ORDER BY r.publisher_record_id), '')
+        ) AS digest
     FROM neurigraph.mirrored_records AS r
     WHERE r.node_id = m.node_id
 ) AS d
 WHERE m.peer_id = %(peer_id)s
-ORDER BY m.home_node_id;
+ORDER BY m.publisher_node_id;
 
 -- name: versions
 SELECT
-    r.home_record_id,
+    r.publisher_record_id,
     r.record_id,
     r.version
 FROM neurigraph.mirrored_records AS r
-WHERE r.node_id = %(node_id)s AND r.home_record_id::text LIKE %(prefix)s || '%%'
-ORDER BY r.home_record_id;
+WHERE r.node_id = %(node_id)s AND r.publisher_record_id::text LIKE %(prefix)s || '%%'
+ORDER BY r.publisher_record_id;
 
 -- name: digests
 SELECT
-    left(r.home_record_id::text, %(digits)s) AS prefix,
-    md5(string_agg(r.home_record_id || ':' || r.version, ',' ORDER BY r.home_record_id)) AS digest
+    left(r.publisher_record_id::text, %(digits)s) AS prefix,
+    md5(string_agg(r.publisher_record_id || ':' || r.version, ',' ORDER BY r.publisher_record_id)) AS digest
 FROM neurigraph.mirrored_records AS r
-WHERE r.node_id = %(node_id)s AND r.home_record_id::text LIKE %(prefix)s || '%%'
-GROUP BY left(r.home_record_id::text, %(digits)s);
+WHERE r.node_id = %(node_id)s AND r.publisher_record_id::text LIKE %(prefix)s || '%%'
+GROUP BY left(r.publisher_record_id::text, %(digits)s);
 
 -- name: add_node
-INSERT INTO neurigraph.mirrored_nodes (node_id, user_id, peer_id, home_node_id)
-VALUES (%(node_id)s, %(user_id)s, %(peer_id)s, %(home_node_id)s);
+INSERT INTO neurigraph.mirrored_nodes (node_id, user_id, peer_id, publisher_node_id)
+VALUES (%(node_id)s, %(user_id)s, %(peer_id)s, %(publisher_node_id)s);
 
 -- name: rename_node
 UPDATE neurigraph.graph_index SET
@@ -124,7 +126,7 @@ SELECT EXISTS (
 ) AS taken;
 
 -- name: add_source
--- The source of mirrored records. Its messages stay at home, so nothing of it waits to be stored.
+-- The source of mirrored records. Its messages stay at the publisher, so nothing of it waits to be stored.
 INSERT INTO neurigraph.sources (
     source_id, user_id, kind, event_kind, external_id, title, started_at, ended_at, origin, document_type, url, channel,
     author, received_through, key_id, persona_id
@@ -143,8 +145,8 @@ ON CONFLICT (source_id) DO UPDATE SET
     ended_at = excluded.ended_at;
 
 -- name: add_record
-INSERT INTO neurigraph.mirrored_records (record_id, user_id, peer_id, node_id, home_record_id, version)
-VALUES (%(record_id)s, %(user_id)s, %(peer_id)s, %(node_id)s, %(home_record_id)s, %(version)s);
+INSERT INTO neurigraph.mirrored_records (record_id, user_id, peer_id, node_id, publisher_record_id, version)
+VALUES (%(record_id)s, %(user_id)s, %(peer_id)s, %(node_id)s, %(publisher_record_id)s, %(version)s);
 
 -- name: keyed
 SELECT k.peer_id

@@ -151,7 +151,7 @@ COPY pg_temp.incoming (part, line) FROM STDIN;
 CREATE INDEX ON pg_temp.incoming (part, number);
 
 -- name: taken_ids
--- Those ids of a part that rows of a table have.
+-- The ids of a part of an export that a table already has.
 SELECT t.{key} AS id
 FROM pg_temp.incoming AS i
 INNER JOIN {table} AS t ON t.{key} = (i.line ->> %(key)s)::uuid

@@ -21,7 +21,7 @@ WHERE q.user_id = %(user_id)s AND q.released_at IS NULL
     );
 
 -- name: records_met
--- The records that a rule meets, with what is needed to put them away.
+-- The records that a rule meets, with the values that quarantining needs.
 SELECT
     r.record_id,
     r.node_id,
@@ -52,7 +52,7 @@ FROM neurigraph_private.revisions_met(jsonb_populate_record(NULL::neurigraph.qua
 ORDER BY r.record_id, r.delta_id;
 
 -- name: hide_deltas
--- Those that a rule meets, and what earlier quarantines appended to the same records.
+-- Messages that a rule meets, and changes that earlier quarantines appended to the same records.
 WITH met AS MATERIALIZED (
     SELECT
         r.delta_id,

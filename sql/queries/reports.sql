@@ -1,7 +1,7 @@
 -- Counts for reports of the pipeline: numbers, and no text of users.
 
 -- name: backlog
--- Count what waits to be stored. Partial indexes make this cheap enough for every run.
+-- Count the messages that wait to be stored. Partial indexes make this cheap enough for every run.
 SELECT
     (SELECT count(*) FROM neurigraph.storage_triggers AS t WHERE t.state = 'pending') AS waiting,
     (SELECT count(*) FROM neurigraph.storage_triggers AS t WHERE t.state = 'claimed') AS leased,
@@ -56,7 +56,7 @@ FROM neurigraph.pipeline_totals AS t
 WHERE t.name = 'object_bytes';
 
 -- name: records_of_days
--- Those of the given days (UTC) on which records were stored.
+-- The given days (UTC) on which records were stored.
 SELECT
     d.day,
     c.records

@@ -13,7 +13,7 @@ WHERE s.user_id = %(user_id)s AND s.member_id IS NOT DISTINCT FROM %(member_id)s
     AND NOT EXISTS (SELECT FROM neurigraph.sources AS n WHERE n.replaces = s.source_id);
 
 -- name: repository
--- Return what the owner stated of a repository, which holds for its files, too.
+-- Return the fields that the owner stated of a repository, which hold for its files, too.
 SELECT
     s.user_id,
     s.member_id,

@@ -73,7 +73,7 @@ WHERE i.record_id = ANY(%(record_ids)s) AND num_nonnulls(s.tier, s.ttl_seconds) 
     );
 
 -- name: due
--- Records whose time is over, those that have waited longest first. What is in quarantine waits until it is released.
+-- Records whose time is over, those that have waited longest first. A record in quarantine waits until it is released.
 SELECT
     t.record_id,
     t.user_id
@@ -150,8 +150,8 @@ CROSS JOIN LATERAL neurigraph.append_delta(
 ) AS d;
 
 -- name: lock_for_archive
--- Records of a user that can be archived, with their nodes. A sweep archives only what is still due: an access may have
--- come in between, and waits for this row from now on.
+-- Records of a user that can be archived, with their nodes. A sweep archives only records that are still due: an access
+-- may have come in between, and waits for this row from now on.
 SELECT
     i.record_id,
     i.node_id,

@@ -55,7 +55,7 @@ DELETE FROM neurigraph.source_spaces
 WHERE space_id = %(space_id)s AND source_id = ANY(%(source_ids)s);
 
 -- name: sources
--- Those added last first.
+-- The sources of a space, the newest first.
 SELECT
     m.source_id,
     s.kind,

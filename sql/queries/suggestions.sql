@@ -1,4 +1,4 @@
--- What may belong into quarantine. Runs as neurigraph_owner, for one user or for all, and changes nothing.
+-- Suspicious memories, for quarantine. Runs as neurigraph_owner, for one user or for all, and changes nothing.
 
 -- name: newest
 -- The newest records that are in no quarantine.

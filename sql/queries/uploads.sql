@@ -100,6 +100,12 @@ SELECT
     g.attempts
 FROM given_up AS g;
 
+-- name: is_there
+-- No row once the upload is erased.
+SELECT u.source_id
+FROM neurigraph.uploads AS u
+WHERE u.source_id = %(source_id)s;
+
 -- name: renew_upload
 -- No row if another process has leased it since.
 UPDATE neurigraph.uploads SET next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
@@ -107,7 +113,7 @@ WHERE source_id = %(source_id)s AND state = 'received' AND attempts = %(attempts
 RETURNING source_id;
 
 -- name: stated_of_upload
--- Return what the sender of an upload stated, for the conversations in it.
+-- Return the fields that the sender of an upload stated, for the conversations in it.
 SELECT
     s.started_at,
     s.member_id,
@@ -270,13 +276,13 @@ UPDATE neurigraph.uploads SET staging_key = NULL
 WHERE source_id = %(source_id)s;
 
 -- name: staged
--- Those keys that belong to an upload.
+-- The object keys that belong to an upload.
 SELECT u.staging_key
 FROM neurigraph.uploads AS u
 WHERE u.staging_key = ANY(%(keys)s);
 
 -- name: new_dropped
--- Those files of a drop folder that belong to an existing user and were not read in this version before.
+-- The files of a drop folder that belong to an existing user and were not read in this version before.
 SELECT
     u.user_id,
     d.place

@@ -75,7 +75,7 @@ SELECT
         CASE
             WHEN m.persona_id IS NOT NULL OR m.received_through IN ('web', 'peer') THEN 3
             WHEN f.confirmed_at IS NOT NULL THEN 5
-            -- What an agent states by its tools is an assistant's.
+            -- A statement by an agent's tools is an assistant's.
             WHEN f.extractor = 'stated' AND i.source LIKE 'note:%%' AND coalesce(m.role = 'user', true) THEN 5
             WHEN i.source LIKE 'upload:%%' OR m.role = 'tool' THEN 3
             WHEN m.role IN ('assistant', 'system') THEN 2
@@ -157,7 +157,8 @@ ORDER BY f.version
 FOR UPDATE;
 
 -- name: anchors
--- Beside which other one the facts of a chain entered it: with a verdict, or as the next version that somebody stated.
+-- For each fact of a chain, the fact beside which it entered the chain: with a verdict, or as the next version that
+-- somebody stated.
 SELECT
     CASE v.entered WHEN 'later' THEN v.later_id ELSE v.earlier_id END AS fact_id,
     CASE v.entered WHEN 'later' THEN v.earlier_id ELSE v.later_id END AS anchor_id,

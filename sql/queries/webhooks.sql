@@ -1,4 +1,4 @@
--- Webhooks: subscriptions of a user, and what became of their deliveries.
+-- Webhooks: subscriptions of a user, and the outcome of their deliveries.
 
 -- name: add
 INSERT INTO neurigraph.webhooks (webhook_id, user_id, url, events, path_glob, author, secret_hash)

@@ -1,5 +1,5 @@
--- What somebody has to decide: because a standard says so, or because the pipeline is in doubt. A row has ids, figures
--- and words of closed vocabularies, never remembered text; it goes with what it is about.
+-- Actions: changes that wait for a decision, because a standard says so or because the pipeline is in doubt. A row has
+-- ids, figures and words of closed vocabularies, never remembered text; it is deleted with its subject.
 CREATE TABLE neurigraph.actions (
     action_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
@@ -25,7 +25,7 @@ CREATE TABLE neurigraph.actions (
     requested_by text NOT NULL CHECK (requested_by ~ '^(persona:[0-9a-f-]{36}|job:[a-z][a-z_]{0,59})$'),
     requested_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     expires_at timestamptz NOT NULL,
-    -- A digest of what it is about, as it was when it was proposed.
+    -- A digest of its subject at the time of the proposal.
     expected text NOT NULL,
     state text NOT NULL DEFAULT 'open' CHECK (
         state IN ('open', 'approved', 'rejected', 'executed', 'failed', 'expired')
@@ -36,7 +36,7 @@ CREATE TABLE neurigraph.actions (
     failure text CHECK (failure ~ '^[a-z][a-z_]{0,59}$'),
     -- When somebody was told that it waits.
     told_at timestamptz,
-    -- By what the same proposal is known, whichever way round.
+    -- The key by which the same proposal is known, in either direction.
     digest text NOT NULL,
     UNIQUE (action_id, user_id),
     CHECK (expires_at > requested_at),
@@ -80,7 +80,7 @@ GRANT SELECT, INSERT, UPDATE ON neurigraph.actions TO neurigraph_pipeline;
 
 -- A write sets off webhooks of a new or decided action.
 
--- Trigger on actions: one is opened, or decided, carried out, failed or expired. What it is about must not be withheld.
+-- Trigger on actions: one is opened, or decided, carried out, failed or expired. Its subject must not be withheld.
 CREATE OR REPLACE FUNCTION neurigraph_private.raise_action(
     operation text, old_row neurigraph.actions, new_row neurigraph.actions
 ) RETURNS void
@@ -121,7 +121,7 @@ USING (
     AND (other_node_id IS NULL OR other_node_id IN (SELECT neurigraph.readable_nodes()))
 );
 
--- What is about a hidden record or fact is hidden with it, in quarantine from the owner, too.
+-- An action about a hidden record or fact is hidden with it; in quarantine, from the owner, too.
 CREATE POLICY not_hidden ON neurigraph.actions AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (record_id IS NULL OR EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = actions.record_id))
@@ -133,8 +133,8 @@ USING (
     AND (other_fact_id IS NULL OR EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = actions.other_fact_id))
 );
 
--- What is known of a node as a whole was made of records of all spaces: nothing of it within some. The same holds for
--- edges that nobody can trace to a record, for names that were given by hand, and for standards.
+-- Values of a node as a whole come from records of all spaces, so callers limited to some spaces see none. The same
+-- holds for edges that nobody can trace to a record, for names that were given by hand, and for standards.
 CREATE POLICY traceable ON neurigraph.actions AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (SELECT neurigraph.asking_tags() IS NULL)

@@ -1,4 +1,4 @@
--- The text of a digest, and what it was made of.
+-- The text of a digest, and the records that it was made of.
 CREATE TABLE neurigraph.digests (
     -- Follows from what it covers, so the same is there once.
     digest_id uuid PRIMARY KEY,

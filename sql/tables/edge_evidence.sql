@@ -1,5 +1,5 @@
--- What asserts, ends or denies an edge: a record, one of its facts, or a person. Strength, count and validity of an
--- edge follow from it, and an edge goes with its last evidence.
+-- Evidence asserts, ends or denies an edge; it comes from a record, one of its facts, or a person. Strength, count and
+-- validity of an edge follow from it, and an edge is deleted with its last evidence.
 CREATE TABLE neurigraph.edge_evidence (
     evidence_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL,
@@ -51,13 +51,15 @@ GRANT SELECT ON neurigraph.edge_evidence TO neurigraph_agent;
 -- A write sets off strength, count and validity of its edges, computed again.
 
 CREATE OR REPLACE TRIGGER summed_new AFTER INSERT ON neurigraph.edge_evidence
-REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+REFERENCING NEW TABLE AS added_rows
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE OR REPLACE TRIGGER summed_changed AFTER UPDATE ON neurigraph.edge_evidence
-REFERENCING OLD TABLE AS gone NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+REFERENCING OLD TABLE AS removed_rows NEW TABLE AS added_rows
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE OR REPLACE TRIGGER summed_gone AFTER DELETE ON neurigraph.edge_evidence
-REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+REFERENCING OLD TABLE AS removed_rows FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE POLICY pipeline_all ON neurigraph.edge_evidence TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.edge_evidence TO neurigraph_agent
@@ -79,8 +81,8 @@ USING (
     OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
 );
 
--- What is known of a node as a whole was made of records of all spaces: nothing of it within some. The same holds for
--- edges that nobody can trace to a record, for names that were given by hand, and for standards.
+-- Values of a node as a whole come from records of all spaces, so callers limited to some spaces see none. The same
+-- holds for edges that nobody can trace to a record, for names that were given by hand, and for standards.
 CREATE POLICY traceable ON neurigraph.edge_evidence AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (SELECT neurigraph.asking_tags() IS NULL)

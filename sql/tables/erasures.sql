@@ -10,7 +10,7 @@ CREATE TABLE neurigraph.erasures (
     w_coordinate timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- Numbers of erased rows by kind, summed over all transactions.
     erased jsonb NOT NULL DEFAULT '{}',
-    -- Ids, by kind, of what stays because something else needs it.
+    -- Ids, by kind, of rows that stay because others need them.
     kept jsonb NOT NULL DEFAULT '{}',
     rows_erased_at timestamptz,
     finished_at timestamptz,

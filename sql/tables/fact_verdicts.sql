@@ -1,4 +1,4 @@
--- What a later fact means for an earlier one, with the reason, and what followed from it.
+-- Verdicts: the relation of a later fact to an earlier one, its reason, and its effect.
 CREATE TABLE neurigraph.fact_verdicts (
     -- In the world's order, whichever of them arrived first.
     later_id uuid NOT NULL REFERENCES neurigraph.facts ON DELETE CASCADE,

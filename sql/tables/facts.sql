@@ -35,7 +35,7 @@ CREATE TABLE neurigraph.facts (
     -- again.
     root_id uuid NOT NULL,
     version integer NOT NULL DEFAULT 1 CHECK (version > 0),
-    -- What people, or later verdicts, say of it. A retracted fact is archived.
+    -- The decisions of people and of later verdicts about it. A retracted fact is archived.
     status neurigraph.fact_status NOT NULL DEFAULT 'active',
     confirmed_at timestamptz,
     -- When it stopped being true, if somebody said so.
@@ -205,7 +205,7 @@ CREATE OR REPLACE FUNCTION neurigraph.follow_fact() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
-        PERFORM neurigraph_private.wait_for_verdicts(ARRAY(SELECT n.record_id FROM come AS n));
+        PERFORM neurigraph_private.wait_for_verdicts(ARRAY(SELECT n.record_id FROM added_rows AS n));
     ELSIF TG_OP = 'DELETE' THEN
         UPDATE neurigraph.facts AS f SET root_id = n.first_id, version = n.number
         FROM (
@@ -214,7 +214,7 @@ BEGIN
                 first_value(r.fact_id) OVER chain AS first_id,
                 row_number() OVER chain AS number
             FROM neurigraph.facts AS r
-            WHERE r.root_id IN (SELECT g.root_id FROM gone AS g)
+            WHERE r.root_id IN (SELECT g.root_id FROM removed_rows AS g)
             WINDOW chain AS (PARTITION BY r.root_id ORDER BY r.version)
         ) AS n
         WHERE f.fact_id = n.fact_id AND (f.root_id, f.version) IS DISTINCT FROM (n.first_id, n.number);
@@ -234,13 +234,13 @@ END
 $$;
 
 CREATE OR REPLACE TRIGGER followed_new AFTER INSERT ON neurigraph.facts
-REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.follow_fact();
+REFERENCING NEW TABLE AS added_rows FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.follow_fact();
 
 CREATE OR REPLACE TRIGGER followed_changed AFTER UPDATE OF occurred, status, forgotten_at ON neurigraph.facts
 FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_fact();
 
 CREATE OR REPLACE TRIGGER followed_gone AFTER DELETE ON neurigraph.facts
-REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.follow_fact();
+REFERENCING OLD TABLE AS removed_rows FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.follow_fact();
 
 -- Raise the events of a fact that is stated, or gone.
 CREATE OR REPLACE FUNCTION neurigraph_private.raise_fact(

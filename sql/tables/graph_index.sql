@@ -45,7 +45,7 @@ CREATE TABLE neurigraph.graph_index (
     routing_centroid halfvec(512) GENERATED ALWAYS AS (
         subvector(centroid, 1, 512)::halfvec(512)
     ) STORED,
-    -- A node of which nothing is left but what records in quarantine made.
+    -- A node that only records in quarantine still support.
     quarantined boolean NOT NULL DEFAULT false,
     -- The record that a node was made for, which its definition and its first keywords come from. No foreign key: the
     -- record names its node. Null for nodes that people made.
@@ -122,8 +122,8 @@ CREATE OR REPLACE TRIGGER place_node
 BEFORE INSERT OR UPDATE OF parent_node_id, layer_depth, path ON neurigraph.graph_index
 FOR EACH ROW EXECUTE FUNCTION neurigraph.place_node();
 
--- Trigger on graph_index: nodes below a mount node appear, move and change their names only as at home, and nodes below
--- a node that moved follow it, layer by layer. A constraint of the table refuses layers below 5.
+-- Trigger on graph_index: nodes below a mount node appear, move and change their names only as at the publisher, and
+-- nodes below a node that moved follow it, layer by layer. A constraint of the table refuses layers below 5.
 CREATE OR REPLACE FUNCTION neurigraph.follow_node() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -136,7 +136,7 @@ USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
 -- A link is visible with both its ends: facts that are not forgotten, records, nodes and sources. A key is visible with
--- what it signed. The owner sees links to what is about to be forgotten, as the facts.
+-- the links that it signed. The owner sees links to what is about to be forgotten, as the facts.
 CREATE POLICY granted ON neurigraph.links FOR SELECT TO neurigraph_agent
 USING (
     EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = links.from_record_id)

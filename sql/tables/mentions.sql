@@ -32,13 +32,15 @@ GRANT SELECT ON neurigraph.mentions TO neurigraph_agent;
 -- A write sets off candidates and aliases that it speaks for, computed again.
 
 CREATE OR REPLACE TRIGGER summed_new AFTER INSERT ON neurigraph.mentions
-REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+REFERENCING NEW TABLE AS added_rows
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE OR REPLACE TRIGGER summed_changed AFTER UPDATE ON neurigraph.mentions
-REFERENCING OLD TABLE AS gone NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+REFERENCING OLD TABLE AS removed_rows NEW TABLE AS added_rows
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE OR REPLACE TRIGGER summed_gone AFTER DELETE ON neurigraph.mentions
-REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+REFERENCING OLD TABLE AS removed_rows FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE POLICY pipeline_all ON neurigraph.mentions TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.mentions TO neurigraph_agent
@@ -52,7 +54,7 @@ USING (
     AND EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = mentions.record_id)
 );
 
--- What follows from records in quarantine is hidden from the owner, too.
+-- Mentions from records in quarantine are hidden from the owner, too.
 CREATE POLICY not_hidden ON neurigraph.mentions AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (SELECT neurigraph.sees_all_records())

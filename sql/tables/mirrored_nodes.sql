@@ -1,10 +1,10 @@
--- The nodes below mount nodes, with their ids at home.
+-- Mirrored nodes, which lie below mount nodes, with their ids at the publisher.
 CREATE TABLE neurigraph.mirrored_nodes (
     node_id uuid PRIMARY KEY,
     user_id uuid NOT NULL,
     peer_id uuid NOT NULL,
-    home_node_id uuid NOT NULL,
-    UNIQUE (peer_id, home_node_id),
+    publisher_node_id uuid NOT NULL,
+    UNIQUE (peer_id, publisher_node_id),
     FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE,
     FOREIGN KEY (peer_id, user_id) REFERENCES neurigraph.peers (peer_id, user_id) ON DELETE CASCADE
 );

@@ -32,13 +32,15 @@ GRANT SELECT ON neurigraph.node_aliases TO neurigraph_agent;
 -- A write sets off the aliases of its node, computed again.
 
 CREATE OR REPLACE TRIGGER summed_new AFTER INSERT ON neurigraph.node_aliases
-REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+REFERENCING NEW TABLE AS added_rows
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE OR REPLACE TRIGGER summed_changed AFTER UPDATE ON neurigraph.node_aliases
-REFERENCING OLD TABLE AS gone NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+REFERENCING OLD TABLE AS removed_rows NEW TABLE AS added_rows
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE OR REPLACE TRIGGER summed_gone AFTER DELETE ON neurigraph.node_aliases
-REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
+REFERENCING OLD TABLE AS removed_rows FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_evidence();
 
 CREATE POLICY pipeline_all ON neurigraph.node_aliases TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.node_aliases TO neurigraph_agent
@@ -55,8 +57,8 @@ USING (
     OR EXISTS (SELECT FROM neurigraph.mentions AS m WHERE m.alias_id = node_aliases.alias_id)
 );
 
--- What is known of a node as a whole was made of records of all spaces: nothing of it within some. The same holds for
--- edges that nobody can trace to a record, for names that were given by hand, and for standards.
+-- Values of a node as a whole come from records of all spaces, so callers limited to some spaces see none. The same
+-- holds for edges that nobody can trace to a record, for names that were given by hand, and for standards.
 CREATE POLICY traceable ON neurigraph.node_aliases AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (SELECT neurigraph.asking_tags() IS NULL)

@@ -1,5 +1,5 @@
--- What people and programs may do at a node and below it; a null field is inherited from the nodes above. It binds
--- personas and jobs, never the owner of the graph.
+-- The rights of people and programs at a node and below it; a null field is inherited from the nodes above. A standard
+-- binds personas and jobs, never the owner of the graph.
 CREATE TABLE neurigraph.node_standards (
     node_id uuid PRIMARY KEY,
     user_id uuid NOT NULL,
@@ -44,8 +44,8 @@ WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 CREATE POLICY granted ON neurigraph.node_standards FOR SELECT TO neurigraph_agent
 USING (node_id IN (SELECT neurigraph.readable_nodes()));
 
--- What is known of a node as a whole was made of records of all spaces: nothing of it within some. The same holds for
--- edges that nobody can trace to a record, for names that were given by hand, and for standards.
+-- Values of a node as a whole come from records of all spaces, so callers limited to some spaces see none. The same
+-- holds for edges that nobody can trace to a record, for names that were given by hand, and for standards.
 CREATE POLICY traceable ON neurigraph.node_standards AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (SELECT neurigraph.asking_tags() IS NULL)

@@ -1,4 +1,4 @@
--- What a message of a note has besides its text: one row for each version of the note.
+-- The fields of a note's message besides its text: one row for each version of the note.
 CREATE TABLE neurigraph.notes (
     source_id uuid NOT NULL,
     message integer NOT NULL,

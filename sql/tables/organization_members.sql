@@ -8,7 +8,7 @@ CREATE TABLE neurigraph.organization_members (
     ended_at timestamptz,
     -- Whether shared sources of a member who has left go, too; private ones always do.
     forgets_all boolean NOT NULL DEFAULT false,
-    -- When what goes with the member was forgotten.
+    -- The time at which the member's rows were forgotten.
     settled_at timestamptz,
     PRIMARY KEY (user_id, member_id),
     CHECK (member_id <> user_id),

@@ -21,6 +21,6 @@ CREATE POLICY own_rows ON neurigraph.organizations TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
--- What members see of organizations.
+-- The policies by which members see organizations.
 CREATE POLICY by_members ON neurigraph.organizations FOR SELECT TO neurigraph_agent
 USING (user_id IN (SELECT neurigraph.organizations_of_caller('member')));

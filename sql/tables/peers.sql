@@ -1,16 +1,16 @@
--- A home that is pulled. What is mirrored of it goes with its mount node.
+-- Publishers that users pull. Mirrored rows are deleted with the mount node.
 CREATE TABLE neurigraph.peers (
     peer_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
     peer_name text NOT NULL CHECK (char_length(peer_name) BETWEEN 1 AND 100),
     url text NOT NULL CHECK (char_length(url) BETWEEN 1 AND 2000),
-    -- The Ed25519 key that signs the home's answers.
-    home_key bytea NOT NULL CHECK (octet_length(home_key) = 32),
+    -- The Ed25519 key that signs the publisher's answers.
+    publisher_key bytea NOT NULL CHECK (octet_length(publisher_key) = 32),
     mount_node_id uuid NOT NULL,
-    -- Of the home, from the last pull that was complete.
+    -- The horizon of the publisher, from the last complete pull.
     horizon uuid,
     tried_at timestamptz,
-    -- When the last complete pull began: what the home had then is here.
+    -- The start of the last complete pull: the mirror equals the publisher at that time.
     pulled_at timestamptz,
     last_error text CHECK (last_error ~ '^[a-z_]{1,40}$'),
     created_at timestamptz NOT NULL DEFAULT now(),

@@ -1,8 +1,8 @@
--- What the pipeline has done since the installation began, and what its last storage report found: counts for metrics,
--- about no user. Records, failures and files themselves say what there is; these say what happened, and never shrink
--- when a user is forgotten.
+-- Totals of the pipeline since the installation began, and figures of its last storage report: counts for metrics,
+-- about no user. The tables of records, failures and files have the present state; totals count events, and never
+-- shrink when a user is forgotten.
 CREATE TABLE neurigraph.pipeline_totals (
-    -- What is counted, such as stored_passages.
+    -- The name of the total, such as stored_passages.
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 100),
     -- One of a closed set: a kind of source, a step or a state.
     label text NOT NULL CHECK (char_length(label) BETWEEN 1 AND 100),

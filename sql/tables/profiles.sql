@@ -57,8 +57,8 @@ WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 CREATE POLICY granted ON neurigraph.profiles FOR SELECT TO neurigraph_agent
 USING (covers = 'shared' AND node_id IN (SELECT neurigraph.readable_nodes()));
 
--- What is known of a node as a whole was made of records of all spaces: nothing of it within some. The same holds for
--- edges that nobody can trace to a record, for names that were given by hand, and for standards.
+-- Values of a node as a whole come from records of all spaces, so callers limited to some spaces see none. The same
+-- holds for edges that nobody can trace to a record, for names that were given by hand, and for standards.
 CREATE POLICY traceable ON neurigraph.profiles AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (SELECT neurigraph.asking_tags() IS NULL)

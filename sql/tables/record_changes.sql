@@ -1,5 +1,5 @@
--- Which records of a node changed in which transaction, so that a process that has the node in memory reads these and
--- no others. Triggers of the nodes' tables write it. Like node_changes, a writer inserts rows of its own and waits for
+-- Changed records of nodes, each with its transaction, so that a process that has the node in memory reads only these.
+-- Triggers of the nodes' tables write the rows. As in node_changes, a writer inserts rows of its own and waits for
 -- nobody.
 CREATE TABLE neurigraph.record_changes (
     node_id uuid NOT NULL,

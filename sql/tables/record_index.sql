@@ -11,8 +11,8 @@ CREATE TABLE neurigraph.record_index (
     created_at timestamptz NOT NULL DEFAULT now(),
     -- Hidden from every caller. Set with the same column of the node's records.
     quarantined boolean NOT NULL DEFAULT false,
-    -- What lists of records filter by, as in the node's own tables, so that a list reads no node schema. The trigger
-    -- register_record writes it.
+    -- The columns that lists of records filter by, as in the node's own tables, so that a list reads no node schema.
+    -- The trigger register_record writes it.
     content_type neurigraph.content_type,
     occurred_at timestamptz,
     superseded boolean,
@@ -36,7 +36,7 @@ GRANT SELECT ON neurigraph.record_index TO neurigraph_pipeline, neurigraph_agent
 -- A write sets off what follows from the record: counts of records, evidence, digests, profiles, waiting verdicts and
 -- the nodes of its actions; the refusal of changes in a mirror; webhooks of a record that is gone.
 
--- Trigger on record_index: records enter and leave mirrors only as at home. Digests and profiles of a record follow it.
+-- Trigger on record_index: records enter and leave mirrors only as at the publisher. Digests and profiles follow.
 -- Its actions follow it to another node, whose standard applies from then on. The facts of a record that is released,
 -- or that nothing supersedes now, wait for verdicts again.
 CREATE OR REPLACE FUNCTION neurigraph.follow_record() RETURNS trigger
@@ -85,17 +85,17 @@ DECLARE
 BEGIN
     IF TG_OP = 'INSERT' THEN
         INSERT INTO neurigraph.user_statistics AS s (user_id, records, passages, lexemes)
-        SELECT c.user_id, count(*), 0, 0 FROM come AS c
+        SELECT c.user_id, count(*), 0, 0 FROM added_rows AS c
         INNER JOIN neurigraph.users AS u ON c.user_id = u.user_id
         GROUP BY c.user_id
         ON CONFLICT (user_id) DO UPDATE SET records = s.records + excluded.records;
     ELSIF TG_OP = 'DELETE' THEN
         UPDATE neurigraph.user_statistics AS s SET records = s.records - g.records
-        FROM (SELECT o.user_id, count(*) AS records FROM gone AS o GROUP BY o.user_id) AS g
+        FROM (SELECT o.user_id, count(*) AS records FROM removed_rows AS o GROUP BY o.user_id) AS g
         WHERE s.user_id = g.user_id;
     ELSE
         changed := ARRAY(
-            SELECT c.record_id FROM come AS c INNER JOIN gone AS g ON c.record_id = g.record_id
+            SELECT c.record_id FROM added_rows AS c INNER JOIN removed_rows AS g ON c.record_id = g.record_id
             WHERE c.quarantined <> g.quarantined OR c.superseded IS DISTINCT FROM g.superseded
                 OR c.occurred_at IS DISTINCT FROM g.occurred_at
         );
@@ -108,13 +108,15 @@ END
 $$;
 
 CREATE OR REPLACE TRIGGER count_added AFTER INSERT ON neurigraph.record_index
-REFERENCING NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
+REFERENCING NEW TABLE AS added_rows
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
 
 CREATE OR REPLACE TRIGGER count_removed AFTER DELETE ON neurigraph.record_index
-REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
+REFERENCING OLD TABLE AS removed_rows FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
 
 CREATE OR REPLACE TRIGGER summed AFTER UPDATE ON neurigraph.record_index
-REFERENCING OLD TABLE AS gone NEW TABLE AS come FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
+REFERENCING OLD TABLE AS removed_rows NEW TABLE AS added_rows
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
 
 -- Raise the event of a record that is gone. The records of a node that goes are named with the node, because
 -- its path is not known any more here.

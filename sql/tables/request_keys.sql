@@ -1,4 +1,4 @@
--- Requests that may be repeated: what a caller's `Idempotency-Key` was used for, and the answer.
+-- Requests that may be repeated: the request for which a caller used an `Idempotency-Key`, and the answer.
 CREATE TABLE neurigraph.request_keys (
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
     -- Who asked: the id of the API key, or role and subject of a token.

@@ -34,7 +34,7 @@ CREATE TABLE neurigraph.sources (
     last_received_at timestamptz NOT NULL DEFAULT now(),
     -- The program or site, such as slack.
     origin text CHECK (char_length(origin) BETWEEN 1 AND 100),
-    -- Null is what the kind of the source says.
+    -- Null: the kind of the source decides.
     document_type neurigraph.document_type,
     -- A page to read it at; without a password, because everybody who sees its memories sees it.
     url text CHECK (
@@ -228,8 +228,8 @@ $$;
 CREATE OR REPLACE TRIGGER followed AFTER INSERT OR UPDATE OF last_message, privacy, replaces ON neurigraph.sources
 FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_source();
 
--- Who acts for the owner within spaces reads and writes their sources, except files. What is handed in is in these
--- spaces at once, by the trigger.
+-- Callers limited to spaces read and write the sources of these spaces, except files. A trigger puts sources that they
+-- hand in into these spaces at once.
 ALTER TABLE neurigraph.sources ALTER COLUMN binding SET DEFAULT neurigraph.asking_binding();
 
 REVOKE ALL ON FUNCTION neurigraph.follow_source() FROM PUBLIC;

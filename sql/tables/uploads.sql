@@ -1,4 +1,4 @@
--- What a source of kind upload has besides its messages.
+-- The fields of a source of kind upload besides its messages.
 CREATE TABLE neurigraph.uploads (
     source_id uuid PRIMARY KEY,
     user_id uuid NOT NULL,

@@ -1,4 +1,4 @@
--- What a user states about themselves. Only that user sees it.
+-- The profiles that users state about themselves. Only its user sees a profile.
 CREATE TABLE neurigraph.user_accounts (
     user_id uuid PRIMARY KEY REFERENCES neurigraph.users ON DELETE CASCADE,
     display_name text CHECK (char_length(display_name) BETWEEN 1 AND 300),

@@ -1,4 +1,4 @@
--- Passwords, as SHA-256 of what scrypt derives from them. Functions alone read and write them.
+-- Passwords, as SHA-256 of their scrypt keys. Functions alone read and write them.
 CREATE TABLE neurigraph.user_passwords (
     user_id uuid PRIMARY KEY REFERENCES neurigraph.users ON DELETE CASCADE,
     salt bytea NOT NULL CHECK (octet_length(salt) = 16),

@@ -1,4 +1,4 @@
--- What happened, for users with webhooks that want it. Triggers write it in the transaction of the change. Ids have no
+-- Events, for users with webhooks that want them. Triggers write them in the transaction of the change. Ids have no
 -- foreign keys, because a receiver also has to hear that something is gone.
 CREATE TABLE neurigraph.webhook_events (
     event_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -28,7 +28,7 @@ CREATE POLICY own_rows ON neurigraph.webhook_events TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
--- Events about what is in quarantine are hidden from the owner, too, and their deliveries with them.
+-- Events about rows in quarantine are hidden from the owner, too, and so are their deliveries.
 CREATE POLICY not_hidden ON neurigraph.webhook_events AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     coalesce(record_id <> ALL((SELECT neurigraph.quarantined_ids())::uuid []), true)

@@ -7,7 +7,7 @@ CREATE TABLE neurigraph.webhooks (
     events text [] NOT NULL CHECK (cardinality(events) BETWEEN 1 AND 50),
     -- Only events at the nodes whose path matches, and below them.
     path_glob text CHECK (char_length(path_glob) BETWEEN 1 AND 500),
-    -- Only what this author did: user:ID, persona:ID or pipeline.
+    -- Only changes by this author: user:ID, persona:ID or pipeline.
     author text CHECK (author ~ '^((user|persona):[0-9a-f-]{36}|pipeline)$'),
     -- Counts rotations. Until rotated_until, deliveries are signed with the secret before, too.
     secret_version integer NOT NULL DEFAULT 1 CHECK (secret_version > 0),

@@ -17,7 +17,7 @@ from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.model import Privacy, SubjectType
 from neurigraph_pipelines.model.errors import ProviderError, TransientError
 from neurigraph_pipelines.wiring.installation import Installation
-from tests.support.lying_home import LyingHome, lying_home
+from tests.support.lying_publisher import LyingPublisher, lying_publisher
 from tests.support.memories import converse, ingest, plain_context
 from tests.support.peers import GRANTED, THIRD_PARTY, Pair, mirrored, new_pair, offered
 
@@ -35,32 +35,32 @@ def calling(pair: Pair, key: str) -> httpx.Client:
 
 
 @pytest.fixture
-def line(pair: Pair) -> Iterator[LyingHome]:
-    """The line to the home, over which all pulls go."""
-    with lying_home(pair.address) as server:
-        pair.move_home(server.address)
+def line(pair: Pair) -> Iterator[LyingPublisher]:
+    """The line to the publisher, over which all pulls go."""
+    with lying_publisher(pair.address) as server:
+        pair.move_publisher(server.address)
         yield server
 
 
 def remember(pair: Pair, text: str) -> UUID:
-    source_id = converse(pair.home.installation, pair.home.owners, text)
-    ingest(plain_context(pair.home.installation), pair.home.owner)
+    source_id = converse(pair.publisher.installation, pair.publisher.owners, text)
+    ingest(plain_context(pair.publisher.installation), pair.publisher.owner)
     return source_id
 
 
-def test_repeated_answers_change_nothing(pair: Pair, line: LyingHome) -> None:
+def test_repeated_answers_change_nothing(pair: Pair, line: LyingPublisher) -> None:
     pair.pull()
     old = {answer.path: answer for answer in line.answers}
     remember(pair, f"#{GRANTED} Dave bought a canoe.")
     pair.pull()
     pair.check_equal()
-    line.alter = lambda answer: old.get(answer.path, answer)  # each was signed by the home, for another request
+    line.alter = lambda answer: old.get(answer.path, answer)  # each was signed by the publisher, for another request
     with pytest.raises(ProviderError):
         pair.pull()
     pair.check_equal()
 
 
-def test_changed_files_are_not_kept(pair: Pair, line: LyingHome, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_files_are_not_kept(pair: Pair, line: LyingPublisher, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offering, "INLINE_BYTES", 10)
     line.alter = lambda answer: replace(answer, body=answer.body[::-1]) if "/files/" in answer.path else answer
     with pytest.raises(ProviderError):
@@ -73,7 +73,7 @@ def test_changed_files_are_not_kept(pair: Pair, line: LyingHome, monkeypatch: py
     pair.check_whole()
 
 
-def test_lines_are_cut_everywhere(pair: Pair, line: LyingHome) -> None:
+def test_lines_are_cut_everywhere(pair: Pair, line: LyingPublisher) -> None:
     for number in range(3):
         remember(pair, f"#{GRANTED} Dave sails tour {number}.")
     for request in range(20):
@@ -114,15 +114,15 @@ def write(client: httpx.Client, name: str, ids: dict[str, UUID]) -> int:
 
 def test_stolen_key_reads_what_is_granted_and_no_more(pair: Pair) -> None:
     hidden = remember(pair, f"#{GRANTED} Dave hides the quagga.")
-    set_privacy(pair.home.installation.database, pair.home.owners, hidden, Privacy.PRIVATE)
+    set_privacy(pair.publisher.installation.database, pair.publisher.owners, hidden, Privacy.PRIVATE)
     before, nonce = offered(pair), {"nonce": "0" * 32}
     ids = {
-        "NODE": pair.home.node(GRANTED),
-        "ELSEWHERE": pair.home.node("Work/Marketing"),
-        "RECORD": pair.home.record_of(GRANTED)[0],
+        "NODE": pair.publisher.node(GRANTED),
+        "ELSEWHERE": pair.publisher.node("Work/Marketing"),
+        "RECORD": pair.publisher.record_of(GRANTED)[0],
         "SOURCE": hidden,
     }
-    with calling(pair, pair.key) as thief, calling(pair, pair.home.key()) as owner:
+    with calling(pair, pair.key) as thief, calling(pair, pair.publisher.key()) as owner:
         (node,) = thief.get("/v1/mirror", params=nonce).json()["nodes"]
         assert node["node_id"] == str(ids["NODE"])
         asked = {"query": "quagga campaign"}
@@ -143,11 +143,11 @@ def test_stolen_key_ends_with_the_next_request(pair: Pair) -> None:
         bodies = [None, None, {"query": "Dave"}]
         ask = [thief.build_request(*call, json=body) for call, body in zip(calls, bodies, strict=True)]
         assert {thief.send(request).status_code for request in ask} == {200}
-        with pair.home.installation.database.agent(pair.home.owners) as tx:
+        with pair.publisher.installation.database.agent(pair.publisher.owners) as tx:
             tx.execute("UPDATE neurigraph.api_keys SET revoked_at = now() WHERE subject_id = %s", [THIRD_PARTY])
         assert {thief.send(request).status_code for request in ask} == {401}
     # The peer goes on with another key of the same grants.
-    another = pair.home.key(Subject(SubjectType.THIRD_PARTY, THIRD_PARTY))
+    another = pair.publisher.key(Subject(SubjectType.THIRD_PARTY, THIRD_PARTY))
     subscriptions.give_key(pair.acting, "Laptop", another)
     pair.pull()
     pair.check_equal()

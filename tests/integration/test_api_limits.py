@@ -19,7 +19,7 @@ from psycopg import sql
 from neurigraph_pipelines.faces.api.admission import RequestRate
 from neurigraph_pipelines.faces.api.body_limit import BODIES_TOGETHER, MAX_BODY_BYTES
 from neurigraph_pipelines.faces.api.server import MAX_HEAD_BYTES
-from neurigraph_pipelines.wiring.homes import CACHE_SECONDS
+from neurigraph_pipelines.wiring.databases import CACHE_SECONDS
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem, new_user
 from tests.support.api_server import serving

@@ -74,10 +74,10 @@ def front(shared_installation: Installation, east: Path, local_embedder: MiniLmE
     """The first installation, whose directory knows the other one."""
     here = shared_installation
     here.settings = here.settings.changed(**{**JWT, "jwt_secret": SecretStr(JWT["jwt_secret"])})
-    assert here.homes.add("east", east, dry_run=True) == 0
-    assert [one.name for one in here.homes.directory.databases()] == [MAIN]
-    assert here.homes.add("east", east) == 0
-    here.homes.open("east").embedder = local_embedder
+    assert here.databases.add("east", east, dry_run=True) == 0
+    assert [one.name for one in here.databases.directory.databases()] == [MAIN]
+    assert here.databases.add("east", east) == 0
+    here.databases.open("east").embedder = local_embedder
     return here
 
 
@@ -94,9 +94,9 @@ def bearer(key: str) -> dict[str, str]:
 
 def made(front: Installation, slug: str, database: str) -> tuple[UUID, str]:
     """Create a user with one memory, and return the id and a key."""
-    name, user, key = front.homes.create_user(slug, database)
+    name, user, key = front.databases.create_user(slug, database)
     assert name == database
-    here = front.homes.open(database)
+    here = front.databases.open(database)
     converse(here, Claims.of_user(user.user_id), f"#Family/{slug.title()} {slug.title()} repairs the lighthouse lamp.")
     ingest(plain_context(here), user)
     return user.user_id, key
@@ -108,17 +108,17 @@ def found(base: str, key: str) -> httpx.Response:
 
 
 def test_new_users_are_placed(front: Installation) -> None:
-    placed = [front.homes.create_user(f"placed-{number}")[0] for number in range(4)]
+    placed = [front.databases.create_user(f"placed-{number}")[0] for number in range(4)]
     assert sorted(placed) == ["east", "east", MAIN, MAIN]
-    assert front.homes.create_user("named", "east")[0] == "east"
+    assert front.databases.create_user("named", "east")[0] == "east"
     with pytest.raises(InvalidInputError, match="west"):
-        front.homes.create_user("lost", "west")
+        front.databases.create_user("lost", "west")
     with pytest.raises(InvalidInputError, match="slug"):
-        front.homes.create_user("No Slug", "east")
+        front.databases.create_user("No Slug", "east")
     for slug in ("named", "placed-0", "placed-1"):
         for database in (None, MAIN, "east"):
             with pytest.raises(ConflictError, match="exists already"):
-                front.homes.create_user(slug, database)
+                front.databases.create_user(slug, database)
 
 
 def test_each_key_reaches_its_own_data(front: Installation, address: str) -> None:
@@ -139,7 +139,7 @@ def test_tokens_and_passwords_reach_their_database(front: Installation, address:
     assert httpx.get(f"{address}/v1/account", headers=bearer(token)).json()["slug"] == "tove"
     assert httpx.get(f"{address}/v1/account", headers=bearer(forged)).status_code == 401
     password = "correct horse battery staple"
-    set_password(front.homes.open("east").database, Claims.of_user(user_id), password)
+    set_password(front.databases.open("east").database, Claims.of_user(user_id), password)
     signed_in = httpx.post(f"{address}/v1/sign-in", json={"user": "tove", "password": password})
     assert signed_in.status_code == 201, signed_in.text
     assert found(address, signed_in.json()["api_key"]).status_code == 200
@@ -160,7 +160,7 @@ def test_unknown_keys_are_refused_alike(front: Installation, address: str) -> No
     assert len(heads) == 1
 
 
-def test_nobody_reaches_another_home(front: Installation, address: str) -> None:
+def test_nobody_reaches_another_database(front: Installation, address: str) -> None:
     """Whatever a request names beside its key, it is answered where the key is known, or not at all."""
     (first_id, first), (other_id, other) = made(front, "vera", MAIN), made(front, "egon", "east")
     swapped = (key_of(first[:46], other_id), key_of(other[:46], first_id))
@@ -188,7 +188,7 @@ def test_administrator_creates_users_anywhere(front: Installation, address: str)
     admin = bearer(front.secrets.admin_key())
     made_there = httpx.post(f"{address}/v1/users", json={"slug": "adam", "database": "east"}, headers=admin)
     assert made_there.status_code == 201
-    assert lives_in(front.homes.open("east").database, UUID(made_there.json()["user_id"]))
+    assert lives_in(front.databases.open("east").database, UUID(made_there.json()["user_id"]))
     assert found(address, made_there.json()["api_key"]).status_code == 200
     for body, status in (({"slug": "adam"}, 409), ({"slug": "eve", "database": "west"}, 422)):
         assert httpx.post(f"{address}/v1/users", json=body, headers=admin).status_code == status
@@ -198,13 +198,13 @@ def test_administrator_creates_users_anywhere(front: Installation, address: str)
 
 def test_forgetting_empties_the_directory(front: Installation, address: str) -> None:
     user_id, key = made(front, "gone", "east")
-    assert front.homes.directory.by_id(user_id) is not None
+    assert front.databases.directory.by_id(user_id) is not None
     assert httpx.delete(f"{address}/v1/users/{user_id}", headers=bearer(key)).status_code == 200
-    assert front.homes.directory.by_id(user_id) is None
-    with front.homes.directory.reserved("never-made", "east"):
+    assert front.databases.directory.by_id(user_id) is None
+    with front.databases.directory.reserved("never-made", "east"):
         pass
-    assert front.homes.of_user("never-made") is front  # a name without a user goes
-    assert front.homes.directory.by_slug("never-made") is None
+    assert front.databases.of_user("never-made") is front  # a name without a user goes
+    assert front.databases.directory.by_slug("never-made") is None
 
 
 def test_agents_reach_their_database(front: Installation, address: str) -> None:
@@ -240,18 +240,18 @@ def test_searches_go_on_during_moves(front: Installation, address: str) -> None:
     try:
         for target in ("east", MAIN, "east"):
             done = seen[0]
-            front.homes.move("wanda", target, on_bytes=lambda _: None)
+            front.databases.move("wanda", target, on_bytes=lambda _: None)
             wait_until(lambda done=done: seen[0] > done + 2 or bool(failed))  # type: ignore[misc]
     finally:
         stop.set()
         for thread in threads:
             thread.join()
     assert failed == []
-    assert front.homes.directory.by_id(user_id) == Place(user_id, "wanda", "east", None)
+    assert front.databases.directory.by_id(user_id) == Place(user_id, "wanda", "east", None)
     assert not lives_in(front.database, user_id)
 
 
-def test_kills_leave_one_home(front: Installation, address: str, east: Path) -> None:
+def test_kills_leave_one_database(front: Installation, address: str, east: Path) -> None:
     """Killed at each step of the directory, the user is answered from one database, and the next run goes on."""
     user_id, key = made(front, "mona", MAIN)
     targets = ["east", MAIN] * len(dying_placing.STEPS)
@@ -272,18 +272,18 @@ def test_kills_leave_one_home(front: Installation, address: str, east: Path) -> 
         else:
             assert answer.status_code == 200, (step, answer.text)
             assert "Mona" in answer.text, step
-        place = front.homes.directory.by_id(user_id)
+        place = front.databases.directory.by_id(user_id)
         if place is not None and place.moving_to is not None:
             with pytest.raises(ConflictError, match="has begun"):
-                front.homes.move("mona", place.database, on_bytes=lambda _: None)
-        front.homes.move("mona", target, on_bytes=lambda _: None)
+                front.databases.move("mona", place.database, on_bytes=lambda _: None)
+        front.databases.move("mona", target, on_bytes=lambda _: None)
         wait_until(lambda: found(address, key).status_code == 200)
         assert "Mona" in found(address, key).text
-        others = [name for name in (MAIN, "east") if lives_in(front.homes.open(name).database, user_id)]
+        others = [name for name in (MAIN, "east") if lives_in(front.databases.open(name).database, user_id)]
         assert others == [target], step
-        place = front.homes.directory.by_id(user_id)
+        place = front.databases.directory.by_id(user_id)
         assert place == (None if target == MAIN else Place(user_id, "mona", target, None)), step
-    assert front.homes.directory.by_hint(hint_of(key[:46])) == front.homes.directory.by_id(user_id)
+    assert front.databases.directory.by_hint(hint_of(key[:46])) == front.databases.directory.by_id(user_id)
 
 
 def test_a_database_that_is_down(front: Installation, address: str, east: Path) -> None:
@@ -303,27 +303,27 @@ def test_a_database_that_is_down(front: Installation, address: str, east: Path) 
             unknown = httpx.get(f"{address}/v1/account", headers=bearer(key_of(new_api_key(), uuid4())))
             assert unknown.status_code == 401
         assert httpx.get(f"{address}/healthz").status_code == 200
-        assert front.homes.create_user("placed-elsewhere")[0] == MAIN
+        assert front.databases.create_user("placed-elsewhere")[0] == MAIN
         with pytest.raises(TransientError):
-            front.homes.create_user("placed-nowhere", "east")
+            front.databases.create_user("placed-nowhere", "east")
     finally:
         EmbeddedPostgres(east).revive()
     wait_until(lambda: found(address, there).status_code == 200)
-    assert front.homes.create_user("placed-nowhere", "east")[0] == "east"
+    assert front.databases.create_user("placed-nowhere", "east")[0] == "east"
 
 
 def test_databases_are_added_and_removed(front: Installation, east: Path, tmp_path: Path) -> None:
-    homes = front.homes
+    databases = front.databases
     with pytest.raises(ConflictError, match="users live in east"):
-        homes.remove("east")
+        databases.remove("east")
     with pytest.raises(ConflictError, match="first database"):
-        homes.remove(MAIN)
+        databases.remove(MAIN)
     with pytest.raises(NotFoundError, match="west"):
-        homes.remove("west")
+        databases.remove("west")
     with pytest.raises(ConfigurationError, match="one installation"):
-        homes.add("again", east)
+        databases.add("again", east)
     with pytest.raises(ConfigurationError, match="one installation"):
-        homes.add("again", front.home)
+        databases.add("again", front.home)
 
 
 class MovingMeanwhile:
@@ -355,7 +355,9 @@ def test_an_answer_of_a_user_who_left_is_not_sent(front: Installation, monkeypat
     def app_of(one: Installation, endpoints: Any) -> FastAPI:
         app = create_app(one, endpoints)
         if one is front:
-            app.add_middleware(MovingMeanwhile, move=lambda: front.homes.move("leyla", "east", on_bytes=lambda _: None))
+            app.add_middleware(
+                MovingMeanwhile, move=lambda: front.databases.move("leyla", "east", on_bytes=lambda _: None)
+            )
         return app
 
     monkeypatch.setattr(serving_module, "create_app", app_of)
@@ -367,8 +369,8 @@ def test_an_answer_of_a_user_who_left_is_not_sent(front: Installation, monkeypat
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
         wait_until(lambda: found(base, key).status_code == 200)
         assert "Leyla" in found(base, key).text
-        front.homes.move("leyla", MAIN, on_bytes=lambda _: None)
+        front.databases.move("leyla", MAIN, on_bytes=lambda _: None)
         note = httpx.post(f"{base}/v1/notes", json={"text": "Leyla keeps bees."}, headers=head, timeout=60)
         assert note.status_code in (200, 201, 202), note.text
-        notes = rows(front.homes.open("east"), "SELECT FROM neurigraph.sources WHERE kind = 'note'")
+        notes = rows(front.databases.open("east"), "SELECT FROM neurigraph.sources WHERE kind = 'note'")
         assert len(notes) == 1

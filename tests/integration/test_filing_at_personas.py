@@ -222,3 +222,22 @@ def test_doctor_lists_what_was_filed_at_a_persona(
     assert findings(here, user) == []
     move_records(here.database, claims, [record.record_id], agent)  # the owner says so
     assert findings(here, user) == []
+
+
+def test_doctor_lists_mixed_records_of_a_persona(
+    here: Installation, context: Context, bob: tuple[User, Claims], lawyer: UUID
+) -> None:
+    user, claims = bob
+    sharing.grant(
+        here.database, claims, sharing.Subject(SubjectType.PERSONA, str(lawyer)), lawyer, GrantType.READ_WRITE
+    )
+    persona = Claims(str(lawyer), "persona", user.user_id)
+    source_id = converse(here, persona, "#Lawyer The court sits on Monday.", "#Lawyer My account is in Vaduz.")
+    (record,) = stored(ingest(context, user))
+    assert findings(here, user) == []
+    with here.database.owner() as tx:  # as the first versions stored a message of the owner
+        tx.execute("UPDATE neurigraph.messages SET persona_id = NULL WHERE source_id = %s AND seq = 2", [source_id])
+    (finding,) = findings(here, user)
+    assert (finding.level, str(lawyer) in finding.found) == (Level.WARNING, True)
+    move_records(here.database, claims, [record.record_id], user.root_node_id)
+    assert findings(here, user) == []

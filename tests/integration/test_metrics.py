@@ -122,7 +122,8 @@ def test_load_is_counted(loaded: tuple[str, str]) -> None:
     )
     assert more("neurigraph_retrieval_seconds_count", operation="ask") == 1
     assert more("neurigraph_retrieval_seconds_count", operation="open") == 1
-    assert more("neurigraph_search_step_seconds_count", step="present") >= 4
+    assert more("neurigraph_search_step_seconds_count", step="view") >= 4
+    assert more("neurigraph_search_step_seconds_count", step="gather") >= 1
     assert more("neurigraph_search_results_count", kind="records") == 5
     assert more("neurigraph_search_results_sum", kind="records") >= 4
     assert more("neurigraph_reranks_total") == 5

@@ -1,4 +1,4 @@
-"""Mirrors: what a pull brings here, keeps equal to its home, and takes away again."""
+"""Mirrors: what a pull brings here, keeps equal to its publisher, and takes away again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from neurigraph_pipelines.exchange.peers import offering, pulling, subscriptions
-from neurigraph_pipelines.exchange.peers.signatures import HomeKey
+from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
 from neurigraph_pipelines.graph.navigation import outline
 from neurigraph_pipelines.graph.provisioning import provision_node
 from neurigraph_pipelines.inbox.privacy import set_privacy
@@ -39,8 +39,8 @@ def pair(shared_installation: Installation, installation: Installation) -> Itera
 
 
 def remember(pair: Pair, *texts: str) -> list[UUID]:
-    sources = [converse(pair.home.installation, pair.home.owners, text) for text in texts]
-    ingest(plain_context(pair.home.installation), pair.home.owner)
+    sources = [converse(pair.publisher.installation, pair.publisher.owners, text) for text in texts]
+    ingest(plain_context(pair.publisher.installation), pair.publisher.owner)
     return sources
 
 
@@ -50,14 +50,14 @@ def hits(pair: Pair, words: str) -> list[Hit]:
 
 def node_of(pair: Pair) -> dict[str, Any]:
     (node,) = rows(
-        pair.home.installation,
+        pair.publisher.installation,
         "SELECT * FROM neurigraph.graph_index WHERE node_id = %s",
-        pair.home.node(GRANTED),
+        pair.publisher.node(GRANTED),
     )
     return node
 
 
-def test_mirror_equals_its_home(pair: Pair) -> None:
+def test_mirror_equals_its_publisher(pair: Pair) -> None:
     remember(pair, f"#{GRANTED} Dave bought a canoe.", "#Work Nobody here may know of the Quagga.")
     done = pair.pull()
     assert (done.nodes, done.mirrored, done.forgotten) == (1, 2, 0)
@@ -80,43 +80,43 @@ def test_origin_is_shown(pair: Pair) -> None:
     assert voices == [{"voice": "fetched"}]
 
 
-def test_what_is_forgotten_at_home_leaves_no_word(pair: Pair) -> None:
+def test_record_forgotten_at_the_publisher_leaves_no_word(pair: Pair) -> None:
     (source,) = remember(pair, f"#{GRANTED} Dave saw the Thylacine.")
     pair.pull()
     assert "Thylacine" in pair.words()
     (record,) = rows(
-        pair.home.installation,
+        pair.publisher.installation,
         "SELECT record_id FROM neurigraph.record_index WHERE source = %s",
         f"conversation:{source}",
     )
     forget(
-        plain_context(pair.home.installation).acting_for(pair.home.owners),
+        plain_context(pair.publisher.installation).acting_for(pair.publisher.owners),
         Subject(SubjectKind.RECORD, record["record_id"]),
         through="tests",
     )
     done = pair.pull()
     assert (done.forgotten, done.mirrored) == (1, 0)
     pair.check_equal()
-    for side in (pair.words(), stored_words(pair.home.installation)):
+    for side in (pair.words(), stored_words(pair.publisher.installation)):
         assert "thylacin" not in side.lower()
 
 
 def test_source_that_becomes_private_leaves(pair: Pair) -> None:
     (source,) = remember(pair, f"#{GRANTED} Dave saw the Thylacine.")
     pair.pull()
-    database = pair.home.installation.database
-    set_privacy(database, pair.home.owners, source, Privacy.PRIVATE, SourceKind.CONVERSATION)
+    database = pair.publisher.installation.database
+    set_privacy(database, pair.publisher.owners, source, Privacy.PRIVATE, SourceKind.CONVERSATION)
     assert pair.pull().forgotten == 1
     pair.check_equal()
     assert "thylacin" not in pair.words().lower()
 
 
 def test_ended_grant_takes_its_node_away(pair: Pair) -> None:
-    grant = pair.home.grant("Work/Marketing", THIRD_PARTY)
+    grant = pair.publisher.grant("Work/Marketing", THIRD_PARTY)
     pair.pull()
     pair.check_equal()
     assert "campaign" in pair.words()
-    pair.home.revoke(grant)
+    pair.publisher.revoke(grant)
     assert pair.pull().forgotten == 1
     pair.check_equal()
     assert "campaign" not in pair.words()
@@ -126,11 +126,11 @@ def test_removals_come_before_new_rows(pair: Pair, monkeypatch: pytest.MonkeyPat
     remember(pair, f"#{GRANTED} Dave bought a canoe.")
     pair.pull()
     (old,) = rows(
-        pair.home.installation,
+        pair.publisher.installation,
         "SELECT record_id FROM neurigraph.record_index WHERE node_id = %s ORDER BY created_at LIMIT 1",
-        pair.home.node(GRANTED),
+        pair.publisher.node(GRANTED),
     )
-    context = plain_context(pair.home.installation).acting_for(pair.home.owners)
+    context = plain_context(pair.publisher.installation).acting_for(pair.publisher.owners)
     forget(context, Subject(SubjectKind.RECORD, old["record_id"]), through="tests")
     remember(pair, f"#{GRANTED} Dave sold the canoe.")
     steps: list[str] = []
@@ -142,11 +142,11 @@ def test_removals_come_before_new_rows(pair: Pair, monkeypatch: pytest.MonkeyPat
 def test_changed_record_is_replaced(pair: Pair) -> None:
     pair.pull()
     schema = rows(
-        pair.home.installation,
+        pair.publisher.installation,
         "SELECT schema_name FROM neurigraph.graph_index WHERE node_id = %s",
-        pair.home.node(GRANTED),
+        pair.publisher.node(GRANTED),
     )[0]["schema_name"]
-    with pair.home.installation.database.pipeline() as tx:
+    with pair.publisher.installation.database.pipeline() as tx:
         tx.execute("SELECT set_config('neurigraph.author', 'pipeline:test', true)")
         tx.execute(f"UPDATE \"{schema}\".metadata_records SET summary = 'Dave went to sea.'")
     done = pair.pull()
@@ -260,7 +260,7 @@ def test_removed_peer_leaves_nothing(pair: Pair) -> None:
 
 def test_revoked_key_stops_the_pull(pair: Pair) -> None:
     pair.pull()
-    with pair.home.installation.database.agent(pair.home.owners) as tx:
+    with pair.publisher.installation.database.agent(pair.publisher.owners) as tx:
         tx.execute("UPDATE neurigraph.api_keys SET revoked_at = now() WHERE subject_id = %s", [THIRD_PARTY])
     with pytest.raises(UnauthenticatedError):
         pair.pull()
@@ -269,7 +269,7 @@ def test_revoked_key_stops_the_pull(pair: Pair) -> None:
 
 
 def test_addresses_are_those_that_the_operator_allows(pair: Pair) -> None:
-    home_key = HomeKey(pair.here.secret).public
+    publisher_key = PublisherKey(pair.here.secret).public
     for url in (
         "http://169.254.169.254/",
         "http://10.0.0.1",
@@ -278,5 +278,5 @@ def test_addresses_are_those_that_the_operator_allows(pair: Pair) -> None:
         "no address",
     ):
         with pytest.raises((ConflictError, Exception)) as refused:
-            subscriptions.add(pair.acting, uuid4().hex, url, home_key, "ng_key")
+            subscriptions.add(pair.acting, uuid4().hex, url, publisher_key, "ng_key")
         assert type(refused.value).__name__ == "InvalidInputError"

@@ -47,10 +47,10 @@ def pair(shared_installation: Installation, installation: Installation) -> Itera
 
 
 def remember(pair: Pair, *texts: str) -> list[UUID]:
-    """Store conversations at home; return their records, oldest first."""
-    here = pair.home.installation
-    made = [converse(here, pair.home.owners, text) for text in texts]
-    ingest(plain_context(here), pair.home.owner)
+    """Store conversations at the publisher; return their records, oldest first."""
+    here = pair.publisher.installation
+    made = [converse(here, pair.publisher.owners, text) for text in texts]
+    ingest(plain_context(here), pair.publisher.owner)
     return [
         row["record_id"]
         for source in made
@@ -60,17 +60,17 @@ def remember(pair: Pair, *texts: str) -> list[UUID]:
     ]
 
 
-def forget_at_home(pair: Pair, record: UUID) -> None:
-    """Forget a record at home."""
-    context = plain_context(pair.home.installation).acting_for(pair.home.owners)
+def forget_at_publisher(pair: Pair, record: UUID) -> None:
+    """Forget a record at the publisher."""
+    context = plain_context(pair.publisher.installation).acting_for(pair.publisher.owners)
     forget(context, Subject(SubjectKind.RECORD, record), through="tests")
 
 
 def change_everything(pair: Pair, gone: UUID, changed: UUID, replaced: UUID) -> None:
-    """Forget, revise, supersede and add at home."""
-    database, owner = pair.home.installation.database, pair.home.owners
-    forget_at_home(pair, gone)
-    context = plain_context(pair.home.installation).acting_for(owner)
+    """Forget, revise, supersede and add at the publisher."""
+    database, owner = pair.publisher.installation.database, pair.publisher.owners
+    forget_at_publisher(pair, gone)
+    context = plain_context(pair.publisher.installation).acting_for(owner)
     revise(context, changed, Revision(title="Rigging", summary="Dave learned to rig."))
     (newest, *_) = remember(pair, f"#{GRANTED} Dave sold the canoe.", f"#{GRANTED} Dave rows now.")
     supersede(database, owner, replaced, newest)
@@ -94,11 +94,11 @@ def test_puller_is_killed_at_every_moment(pair: Pair, first: int) -> None:
     gone, changed, replaced = remember(
         pair, f"#{GRANTED} Dave saw the {MARK}.", f"#{GRANTED} Dave rigs.", f"#{GRANTED} Dave has a canoe."
     )
-    grant = pair.home.grant("Work/Marketing", THIRD_PARTY)
+    grant = pair.publisher.grant("Work/Marketing", THIRD_PARTY)
     pair.pull()
     assert MARK in pair.words()
     change_everything(pair, gone, changed, replaced)
-    pair.home.revoke(grant)
+    pair.publisher.revoke(grant)
     moment, kills = first, 0
     while die(pair, moment):
         pair.check_whole()
@@ -106,16 +106,16 @@ def test_puller_is_killed_at_every_moment(pair: Pair, first: int) -> None:
     assert kills > 5
     pair.check_equal()
     finish_erasures(pair.here.context)  # as the hourly sweep does
-    for side in (pair.words(), stored_words(pair.home.installation)):
+    for side in (pair.words(), stored_words(pair.publisher.installation)):
         assert MARK not in side.lower()
     assert "campaign" not in pair.words()
 
 
 @dataclass
 class Killing:
-    """A client that kills the home's process just before its request of a number, or while that is under way."""
+    """A client that kills the publisher's process just before its request of a number, or while that is under way."""
 
-    home: subprocess.Popen[bytes]
+    publisher: subprocess.Popen[bytes]
     at: int
     seconds: float
     is_on = True
@@ -131,25 +131,25 @@ class Killing:
     def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes, max_bytes: int) -> PeerAnswer:
         self.asked += 1
         if self.asked == self.at and not self.seconds:
-            self.home.kill()
-            self.home.wait()
+            self.publisher.kill()
+            self.publisher.wait()
         elif self.asked == self.at:
-            Timer(self.seconds, self.home.kill).start()
+            Timer(self.seconds, self.publisher.kill).start()
         return self._client.ask(method, url, headers, body, max_bytes)
 
 
 @contextmanager
-def home_process(pair: Pair) -> Iterator[subprocess.Popen[bytes]]:
-    """Serve the home in a process of its own, and let the peer know the address."""
+def publisher_process(pair: Pair) -> Iterator[subprocess.Popen[bytes]]:
+    """Serve the publisher in a process of its own, and let the peer know the address."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.support.dying_server"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        process.stdin.write(pickle.dumps(pair.home.installation.settings))
+        process.stdin.write(pickle.dumps(pair.publisher.installation.settings))
         process.stdin.close()
-        pair.move_home(f"http://127.0.0.1:{int(process.stdout.readline())}")
+        pair.move_publisher(f"http://127.0.0.1:{int(process.stdout.readline())}")
         yield process
     finally:
         process.kill()
@@ -157,11 +157,11 @@ def home_process(pair: Pair) -> Iterator[subprocess.Popen[bytes]]:
         process.stdout.close()
 
 
-def test_home_is_killed_at_every_request(pair: Pair) -> None:
+def test_publisher_is_killed_at_every_request(pair: Pair) -> None:
     remember(pair, *(f"#{GRANTED} Dave sails tour {number}." for number in range(3)))
     failed = 0
     for request in range(1, 12):
-        with home_process(pair) as process:
+        with publisher_process(pair) as process:
             client = Killing(process, request, seconds=0.004 * (request % 2))
             try:
                 pull(Peering(plain_context(pair.here), client, pair.here.secret), pair.peer.peer_id)
@@ -171,7 +171,7 @@ def test_home_is_killed_at_every_request(pair: Pair) -> None:
             if client.asked < request:
                 break
     assert failed >= 2
-    pair.move_home(pair.address)
+    pair.move_publisher(pair.address)
     pair.pull()
     pair.check_equal()
 
@@ -196,7 +196,7 @@ def test_peer_restored_from_an_older_backup_becomes_equal(pair: Pair, tmp_path: 
     assert MARK not in pair.words().lower()
 
 
-def test_home_restored_from_an_older_backup_is_followed(
+def test_publisher_restored_from_an_older_backup_is_followed(
     installation: Installation, shared_installation: Installation, tmp_path: Path
 ) -> None:
     with new_pair(installation, shared_installation) as pair:
@@ -205,14 +205,14 @@ def test_home_restored_from_an_older_backup_is_followed(
         folder = BackupFolder(tmp_path / "backups", None)
         back_up(installation, folder, None, SILENT)
         remember(pair, f"#{GRANTED} Dave saw the {MARK}.")
-        forget_at_home(pair, kept)
+        forget_at_publisher(pair, kept)
         pair.pull()
         pair.check_equal()
         assert MARK in str(mirrored(pair))
     installation.close()
     restore(installation, folder, None, True, SILENT)
     with serving(installation) as address:
-        pair.move_home(address)
+        pair.move_publisher(address)
         done = pair.pull()
         assert (done.is_known, done.forgotten, done.mirrored) == (False, 1, 1)
         pair.check_equal()
@@ -226,8 +226,8 @@ def test_peer_that_was_away_for_months_becomes_equal(pair: Pair) -> None:
     pair.pull()
     change_everything(pair, gone, changed, replaced)
     remember(pair, *(f"#{GRANTED} Dave sails tour {number}." for number in range(20)))
-    for _ in range(21):  # another device of the third party: the home keeps the newest twenty horizons
-        listing(pair.home)
+    for _ in range(21):  # another device of the third party: the publisher keeps the newest twenty horizons
+        listing(pair.publisher)
     done = pair.pull()
     assert (done.is_known, done.mirrored >= 20) == (False, True)
     pair.check_equal()

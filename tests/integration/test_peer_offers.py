@@ -1,4 +1,4 @@
-"""What a peer reads at home: granted nodes and records in pages, signed, and nothing else."""
+"""What a peer reads at the publisher: granted nodes and records in pages, signed, and nothing else."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_record_comes_with_its_passages_and_files(graph: SharedGraph) -> None:
 
 def test_answers_are_signed_for_their_request(graph: SharedGraph, address: str) -> None:
     key = graph.key(Subject(SubjectType.THIRD_PARTY, PEER))
-    home = signatures.checked_key(signatures.HomeKey(graph.installation.secret).public)
+    publisher = signatures.checked_key(signatures.PublisherKey(graph.installation.secret).public)
 
     def ask(nonce: str) -> httpx.Response:
         return httpx.get(f"{address}/v1/mirror?nonce={nonce}", headers={"Authorization": f"Bearer {key}"}, timeout=60)
@@ -195,8 +195,8 @@ def test_answers_are_signed_for_their_request(graph: SharedGraph, address: str) 
     nonce = signatures.new_nonce()
     answer = ask(nonce)
     signature = answer.headers[signatures.HEADER]
-    signatures.require_signed(home, nonce, answer.content, signature)
-    forger = signatures.HomeKey(Secret(SECRET + "another"))
+    signatures.require_signed(publisher, nonce, answer.content, signature)
+    forger = signatures.PublisherKey(Secret(SECRET + "another"))
     forged: list[tuple[str, bytes, Any]] = [
         (signatures.new_nonce(), answer.content, signature),
         (nonce, answer.content.replace(b"Dave", b"Date"), signature),
@@ -206,7 +206,7 @@ def test_answers_are_signed_for_their_request(graph: SharedGraph, address: str) 
     ]
     for case in forged:
         with pytest.raises(ProviderError):
-            signatures.require_signed(home, *case)
+            signatures.require_signed(publisher, *case)
     assert json.loads(answer.content)["nodes"][0]["name"] == "Dave"
     assert answer.headers["Content-Encoding"] == "gzip"
 

@@ -19,7 +19,7 @@ from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.views.kinds import DocumentType
-from neurigraph_pipelines.views.sources import ShownDetails
+from neurigraph_pipelines.views.sources import Provenance
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.git_server import commit, git_server, many_files
@@ -54,7 +54,7 @@ def _files(installation: Installation) -> dict[str, int]:
         return {row["title"]: row["version"] for row in tx.execute(query)}
 
 
-def _best(installation: Installation, claims: Claims, question: str) -> ShownDetails:
+def _best(installation: Installation, claims: Claims, question: str) -> Provenance:
     """Return what is stated of the source of the best hit."""
     return found(installation, claims, question).hits[0].origin.source
 

@@ -67,7 +67,7 @@ def test_served_requests_are_traced_and_logged(here: Installation) -> None:
     assert collector.parents_of(rank) == ["search", "POST /v1/search"]
     assert collector.named("GET /v1/nodes/{node_id}")
     assert collector.named("model.embed")
-    assert {"search.parse", "search.gather", "search.select", "search.load", "search.present"} <= {
+    assert {"search.parse", "search.gather", "search.select", "search.load", "search.view"} <= {
         span.name for span in collector.spans
     }
     assert collector.named("postgres search.search_gate")

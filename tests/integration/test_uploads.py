@@ -24,6 +24,7 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import PROGRAM, environment, run_cli
 from tests.support.documents import docx_of, pdf_of, png_of
+from tests.support.erasures import USER, erase
 from tests.support.uploads import FERRY, found, opened, read_upload, staged, store, upload, user
 from tests.support.waiting import wait_for_process, wait_until
 
@@ -280,6 +281,19 @@ def test_lost_bytes_fail_one_upload(installation: Installation, bob: Claims) -> 
     assert "There is no object" in read.error
     status = read_upload(installation, bob, upload_id)
     assert (status["state"], status["error"]) == ("waiting", read.error)  # tried again later
+
+
+def test_upload_that_is_erased_while_it_is_read_is_no_failure(installation: Installation, bob: Claims) -> None:
+    upload(installation, bob, "ferry.pdf", FERRY)
+
+    class Erasing:
+        """The extractor, of whose file the owner is forgotten as it begins."""
+
+        def extract(self, *arguments: Any) -> Any:
+            erase(installation, bob, USER, bob.user_id)
+            return installation.text_extractor.extract(*arguments)
+
+    assert installation.uploads.read_due(Erasing()) == []  # type: ignore[arg-type]
 
 
 def test_changed_bytes_are_not_stored(installation: Installation, bob: Claims) -> None:

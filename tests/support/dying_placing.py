@@ -44,7 +44,7 @@ def main() -> None:
     settings, slug, target, step = sys.argv[1:]
     with Installation(Settings.model_validate(json.loads(settings))) as here:
         kill_at(step)
-        here.homes.move(slug, target, on_bytes=lambda _: None)
+        here.databases.move(slug, target, on_bytes=lambda _: None)
     raise SystemExit(f"{step} was never reached")
 
 

@@ -1,4 +1,4 @@
-"""A pull from a peer's home that dies as by ``kill -9`` at a chosen moment.
+"""A pull from a publisher that dies as by ``kill -9`` at a chosen moment.
 
 Run as ``python -m tests.support.dying_pull PEER_ID MOMENT`` with pickled settings on standard input. Moments are
 counted from one: each request before it is sent and after its answer came, each transaction before and after its

@@ -212,15 +212,15 @@ def _mirror(here: Installation, user: User) -> None:
                 SELECT node_id FROM neurigraph.graph_index WHERE user_id = %(user)s AND node_name = 'Lab'
             ),
             peer AS (
-                INSERT INTO neurigraph.peers (user_id, peer_name, url, home_key, mount_node_id)
+                INSERT INTO neurigraph.peers (user_id, peer_name, url, publisher_key, mount_node_id)
                 SELECT %(user)s, 'lab', 'https://lab.example.com', sha256('a'), m.node_id FROM mount AS m RETURNING *
             ),
             node AS (
-                INSERT INTO neurigraph.mirrored_nodes (node_id, user_id, peer_id, home_node_id)
+                INSERT INTO neurigraph.mirrored_nodes (node_id, user_id, peer_id, publisher_node_id)
                 SELECT g.node_id, g.user_id, p.peer_id, gen_random_uuid() FROM peer AS p
                 INNER JOIN neurigraph.graph_index AS g ON g.parent_node_id = p.mount_node_id RETURNING *
             )
-            INSERT INTO neurigraph.mirrored_records (record_id, user_id, peer_id, node_id, home_record_id, version)
+            INSERT INTO neurigraph.mirrored_records (record_id, user_id, peer_id, node_id, publisher_record_id, version)
             SELECT i.record_id, n.user_id, n.peer_id, n.node_id, gen_random_uuid(), gen_random_uuid()
             FROM node AS n INNER JOIN neurigraph.record_index AS i ON n.node_id = i.node_id""",
             {"user": user.user_id},

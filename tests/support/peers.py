@@ -1,4 +1,4 @@
-"""Two installations with databases, objects and secrets of their own: a home with a real server, and one that pulls."""
+"""Two installations with databases, objects and secrets of their own: a publisher with a real server, and a peer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.peers import subscriptions
 from neurigraph_pipelines.exchange.peers.peering import Peering
 from neurigraph_pipelines.exchange.peers.pulling import Pulled, pull
-from neurigraph_pipelines.exchange.peers.signatures import HomeKey
+from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
 from neurigraph_pipelines.exchange.peers.subscriptions import Peer
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.lifecycle.verification import verify
@@ -32,9 +32,9 @@ GRANTED = "Family/Dave"
 
 @dataclass(slots=True)
 class Pair:
-    """A graph at home of which a node is granted, and the user elsewhere who mirrors it."""
+    """A graph at the publisher of which a node is granted, and the user elsewhere who mirrors it."""
 
-    home: SharedGraph
+    publisher: SharedGraph
     address: str
     here: Installation
     user: User
@@ -44,9 +44,9 @@ class Pair:
 
     def __post_init__(self) -> None:
         """Add the peer."""
-        self.home.grant(GRANTED, THIRD_PARTY)
-        home_key = HomeKey(self.home.installation.secret).public
-        self.peer = subscriptions.add(self.acting, "Laptop", self.address, home_key, self.key)
+        self.publisher.grant(GRANTED, THIRD_PARTY)
+        publisher_key = PublisherKey(self.publisher.installation.secret).public
+        self.peer = subscriptions.add(self.acting, "Laptop", self.address, publisher_key, self.key)
 
     @property
     def peering(self) -> Peering:
@@ -62,19 +62,19 @@ class Pair:
         """Pull once."""
         return pull(self.peering, self.peer.peer_id)
 
-    def move_home(self, address: str) -> None:
-        """State where the home answers now."""
+    def move_publisher(self, address: str) -> None:
+        """State where the publisher answers now."""
         with self.here.database.owner() as tx:
             tx.execute("UPDATE neurigraph.peers SET url = %s WHERE peer_id = %s", [address, self.peer.peer_id])
 
     def check_whole(self) -> None:
-        """Check that nothing is half there: each mirrored record once was at home, and has its files."""
+        """Check that nothing is half there: each mirrored record once was at the publisher, and has its files."""
         assert verify(self.here.context).findings == []
         for records in mirrored(self).values():
             assert all(record["objects"] and record["passages"] for record in records)
 
     def check_equal(self) -> None:
-        """Check that rows and objects here are those that the peer may read at home."""
+        """Check that rows and objects here are those that the peer may read at the publisher."""
         assert mirrored(self) == offered(self)
 
     def words(self) -> str:
@@ -83,18 +83,18 @@ class Pair:
 
 
 @contextmanager
-def new_pair(home: Installation, here: Installation) -> Iterator[Pair]:
+def new_pair(publisher: Installation, here: Installation) -> Iterator[Pair]:
     """Serve a new graph of one installation, and add it as a peer of a new user of another."""
-    graph = new_shared_graph(home)
+    graph = new_shared_graph(publisher)
     key = graph.key(sharing.Subject(SubjectType.THIRD_PARTY, THIRD_PARTY))
     user, claims = new_user(here, f"reader-{uuid4().hex[:12]}")
-    with serving(home) as address:
+    with serving(publisher) as address:
         yield Pair(graph, address, here, user, claims, key)
 
 
 def offered(pair: Pair) -> dict[str, list[Any]]:
-    """Return the content of the granted nodes at home, by their names."""
-    installation, owner = pair.home.installation, pair.home.owner
+    """Return the content of the granted nodes at the publisher, by their names."""
+    installation, owner = pair.publisher.installation, pair.publisher.owner
     found = rows(
         installation,
         "SELECT target_node_id FROM neurigraph.permission_grants WHERE user_id = %s AND subject_id = %s "

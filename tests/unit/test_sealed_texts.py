@@ -21,7 +21,7 @@ def test_derived_keys_are_those_of_every_release() -> None:
         "webhook": SECRET.webhook_secret(webhook, 1).hex(),
         "rotated": SECRET.webhook_secret(webhook, 2).hex(),
         "peers": SECRET.peer_key_key().hex(),
-        "home": SECRET.home_key_seed().hex(),
+        "publisher": SECRET.publisher_key_seed().hex(),
     }
     assert derived == {
         "role": "suFmLBc_3crQLMLokIXFz9AxkR0mFCq1kmZZl1fK5RI",
@@ -30,7 +30,7 @@ def test_derived_keys_are_those_of_every_release() -> None:
         "webhook": "08777c09518179f62135576aa2b8a288a6be327f2c5037d927a5ddd2926fd3cd",
         "rotated": "23e9e5fe13cecf422ab44f7890076aea241b8d6b18327e48f20ff6d42084e1ce",
         "peers": "2069da56f2562c88ee10801ce7380932505afe8592fd38298e532f6ddf843dbb",
-        "home": "c68eebd7425cc3c2098587323879fb91d8276bfd57567dd1d67d36ca4bc07c2e",
+        "publisher": "c68eebd7425cc3c2098587323879fb91d8276bfd57567dd1d67d36ca4bc07c2e",
     }
 
 

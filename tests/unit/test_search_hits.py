@@ -13,7 +13,7 @@ from neurigraph_pipelines.lifecycle.retention import KEPT
 from neurigraph_pipelines.model import Period, Tier, Voice
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
-from neurigraph_pipelines.retrieval.query.hits import ANCHORS_SHOWN, show
+from neurigraph_pipelines.retrieval.query.hits import ANCHORS_SHOWN, view
 from neurigraph_pipelines.retrieval.query.select import Anchor
 
 MAY = datetime(2023, 5, 8, 9, tzinfo=UTC)
@@ -95,29 +95,29 @@ SHOWN: dict[str, Any] = {
 
 
 def test_shape() -> None:
-    shown = show(FOUND, [Period(MAY, None, "since 8 May", certain=True)])
+    shown = view(FOUND, [Period(MAY, None, "since 8 May", certain=True)])
     assert shown.model_dump(mode="json", exclude_unset=True) == SHOWN
 
 
 def test_explanation_and_superseded_are_shown_if_asked_for() -> None:
     one = FOUND.records[0]._replace(parts={"passage": 0.5, "summary_dense": None}, superseded=True)
-    (hit,) = show(replace(FOUND, records=(one,))).hits
+    (hit,) = view(replace(FOUND, records=(one,))).hits
     assert (hit.explain, hit.superseded) == ({"passage": 0.5, "summary_dense": None}, True)
 
 
 def test_what_expires_says_when_and_why() -> None:
     kept = KEPT.model_copy(update={"tier": Tier.SHORT, "expires_at": MAY, "expiry_reason": "for a day"})
-    (hit,) = show(FOUND, expiry={RECORD_ID: kept}).hits
+    (hit,) = view(FOUND, expiry={RECORD_ID: kept}).hits
     assert (hit.tier, hit.expires_at, hit.expiry_reason) == (Tier.SHORT, MAY, "for a day")
 
 
 def test_ten_anchors_are_shown() -> None:
-    assert len(show(replace(FOUND, anchors=(NODE,) * 50)).anchors) == ANCHORS_SHOWN
+    assert len(view(replace(FOUND, anchors=(NODE,) * 50)).anchors) == ANCHORS_SHOWN
 
 
 @pytest.mark.parametrize("microsecond", [0, 500_000, 123_450, 1, 999_999])
 def test_fractions_of_seconds_are_kept(microsecond: int) -> None:
     moment = MAY.replace(microsecond=microsecond)
     one = FOUND.records[0]._replace(record=RECORD._replace(occurred_at=moment))
-    (hit,) = show(replace(FOUND, records=(one,))).hits
+    (hit,) = view(replace(FOUND, records=(one,))).hits
     assert hit.occurred_at == moment

@@ -85,3 +85,23 @@ def test_end_beside_the_limit() -> None:
             failed += 1
         compute(0.002)
     assert failed < 60
+
+
+def test_thread_may_end_with_its_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The watch of a thread that has ended ends, too, and reads no clock."""
+    failed: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+
+    def work() -> None:
+        with time_limit(settings(0.02), "summarize", 0):
+            time.sleep(0.02)
+
+    for _ in range(20):
+        threads = [threading.Thread(target=work) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    while any(thread.name == "time limit" for thread in threading.enumerate()):
+        time.sleep(0.01)
+    assert failed == []

@@ -1,4 +1,4 @@
-"""What homes answer, checked: sizes, forms and checksums. A home is a stranger, and so are its numbers.
+"""The answers of publishers, with checks of sizes, forms and checksums, because a publisher is a stranger.
 
 Texts are data and are never followed. ``mirroring`` gives everything ids of its own.
 """
@@ -55,7 +55,7 @@ Form = TypeVar("Form", bound=_Answer)
 
 
 class Node(_Answer):
-    """A node of a home."""
+    """A node of a publisher."""
 
     node_id: UUID
     name: Annotated[Text, Field(min_length=1, max_length=120)]
@@ -224,7 +224,7 @@ def read(form: type[Form], answer: bytes) -> Form:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join("*" if isinstance(part, int) else str(part) for part in first["loc"])[:100]
-        raise ProviderError(f"the home's answer has another form ({place}): nothing of it is used") from error
+        raise ProviderError(f"the publisher's answer has another form ({place}): nothing of it is used") from error
 
 
 def vector(packed: str, dimensions: int) -> NDArray[np.float32]:
@@ -237,13 +237,13 @@ def vector(packed: str, dimensions: int) -> NDArray[np.float32]:
     try:
         raw = base64.b64decode(packed, validate=True)
     except ValueError as error:
-        raise ProviderError("the home sent a vector in an unknown form") from error
+        raise ProviderError("the publisher sent a vector in an unknown form") from error
     if len(raw) != _HEADER + dimensions * width or int.from_bytes(raw[:2]) != dimensions:
-        raise ProviderError("the home sent a vector of another size")
+        raise ProviderError("the publisher sent a vector of another size")
     found = np.frombuffer(raw, f">f{width}", offset=_HEADER).astype(np.float32)
     length = float(np.linalg.norm(found)) if np.isfinite(found).all() else np.inf
     if length and not abs(length - 1) <= _LENGTH_SLACK:
-        raise ProviderError("the home sent a vector that is not of unit length")
+        raise ProviderError("the publisher sent a vector that is not of unit length")
     return found
 
 
@@ -260,7 +260,7 @@ def vectors_of(record: Record) -> dict[str, Any] | None:
 
 
 def require_content(file: File, stored: bytes) -> bytes:
-    """Return the SHA-256 of a file's content, after comparing its stored bytes with what the home stated.
+    """Return the SHA-256 of a file's content, after comparing its stored bytes with what the publisher stated.
 
     Raises:
         ProviderError: They differ, or unpack to another size.
@@ -277,7 +277,7 @@ def require_content(file: File, stored: bytes) -> bytes:
             if size > file.size_bytes:
                 break
     except zlib.error as error:
-        raise ProviderError("a file of the home cannot be unpacked") from error
+        raise ProviderError("a file of the publisher cannot be unpacked") from error
     if size != file.size_bytes:
-        raise ProviderError("a file of the home unpacks to another size than it states")
+        raise ProviderError("a file of the publisher unpacks to another size than it states")
     return digest.digest()

@@ -1,4 +1,4 @@
-"""The conversation of a pull with one home: requests with the peer's key, and answers that the pinned home signed."""
+"""The requests of a pull to one publisher, with the peer's key, and the answers that the pinned publisher signed."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Conversation:
     """The requests of one pull.
 
     Attributes:
-        url: Where the home is.
+        url: The address of the publisher.
         key: Of a third party there.
-        home_key: Its public key, 32 bytes.
+        publisher_key: Its public key, 32 bytes.
         requests: Number of requests so far.
         sent_bytes: Size of all answers, compressed as they were sent.
     """
@@ -42,17 +42,17 @@ class Conversation:
     client: PeerClient
     url: str
     key: str = field(repr=False)
-    home_key: bytes
+    publisher_key: bytes
     requests: int = 0
     sent_bytes: int = 0
 
     def nodes(self, since: UUID | None) -> tuple[UUID, bool, list[answers.Node]]:
-        """Return the home's horizon, whether it knew the one before, and all nodes that were granted.
+        """Return the publisher's horizon, whether it knew the one before, and all nodes that were granted.
 
         Raises:
             UnauthenticatedError: The key is not valid (any more).
-            ProviderError: The answer is not one of this home; also below.
-            TransientError: The home did not answer; also below.
+            ProviderError: The answer is not signed by this publisher; also below.
+            TransientError: The publisher did not answer; also below.
         """
         found: list[answers.Node] = []
         first: answers.Nodes | None = None
@@ -64,12 +64,12 @@ class Conversation:
             if page.next_node is None:
                 break
             if page.next_node.int <= max((node.node_id.int for node in found[: -len(page.nodes)]), default=0):
-                raise ProviderError("the home lists its nodes in circles")
+                raise ProviderError("the publisher lists its nodes in circles")
             if len(found) > MAX_NODES:
-                raise ProviderError(f"the home lists more than {MAX_NODES:,} nodes")
+                raise ProviderError(f"the publisher lists more than {MAX_NODES:,} nodes")
             parameters |= {"horizon": str(first.horizon), "after": str(page.next_node)}
         if len({node.node_id for node in found}) != len(found):
-            raise ProviderError("the home lists a node twice")
+            raise ProviderError("the publisher lists a node twice")
         return first.horizon, first.is_known, found
 
     def records(self, node_id: UUID, prefix: str) -> answers.Records:
@@ -81,7 +81,7 @@ class Conversation:
         return answers.read(answers.Records, self._signed("GET", f"/nodes/{node_id}", {"prefix": prefix}))
 
     def pull(self, node_id: UUID, record_ids: Sequence[UUID], model: str | None) -> list[answers.Record]:
-        """Return the first of some records; what the home does not name is not granted any more.
+        """Return the first of some records; a record that the publisher leaves out is not granted any more.
 
         Raises:
             NotFoundError: The node is not granted any more.
@@ -89,7 +89,7 @@ class Conversation:
         body = json.dumps({"record_ids": [str(one) for one in record_ids], "model": model}).encode()
         page = answers.read(answers.Pulled, self._signed("POST", f"/nodes/{node_id}/records", {}, body)).records
         if not {record.record_id for record in page} <= set(record_ids):
-            raise ProviderError("the home sent records that were not asked for")
+            raise ProviderError("the publisher sent records that were not asked for")
         return page
 
     def content(self, file: answers.File) -> bytes:
@@ -105,14 +105,14 @@ class Conversation:
         while offset < file.stored_bytes:
             piece = self._ask("GET", f"/files/{file.file_id}", {"offset": str(offset)}, b"", PIECE_BYTES)[0]
             if not piece:
-                raise ProviderError("a file of the home is shorter than it states")
+                raise ProviderError("a file of the publisher is shorter than it states")
             yield piece
             offset += len(piece)
 
     def _signed(self, method: str, path: str, parameters: dict[str, str], body: bytes = b"") -> bytes:
         nonce = new_nonce()
         answer, signature = self._ask(method, path, {**parameters, "nonce": nonce}, body, MAX_ANSWER_BYTES)
-        require_signed(self.home_key, nonce, answer, signature)
+        require_signed(self.publisher_key, nonce, answer, signature)
         return answer
 
     def _ask(
@@ -126,9 +126,9 @@ class Conversation:
         if answer.status == _OK:
             return answer.body, answer.signature
         if answer.status in _REFUSED:
-            raise UnauthenticatedError("the home refuses the key of this peer: ask for another one there")
+            raise UnauthenticatedError("the publisher refuses the key of this peer: ask for another one there")
         if answer.status == _ABSENT:
-            raise NotFoundError("the home has no such thing for this peer (any more)")
+            raise NotFoundError("the publisher has no such thing for this peer (any more)")
         if answer.status >= _SERVER or answer.status == _SLOW_DOWN:
-            raise TransientError(f"the home answered with status {answer.status}: it is asked again later")
-        raise ProviderError(f"the home answered with status {answer.status}")
+            raise TransientError(f"the publisher answered with status {answer.status}: it is asked again later")
+        raise ProviderError(f"the publisher answered with status {answer.status}")

@@ -1,8 +1,8 @@
 """Writing of a mirror: nodes below the mount node, and records with their passages and files.
 
-Everything gets ids of this installation, so a home can name nothing of it. Objects are written first, then the rows of
+Everything gets ids of this installation, so a publisher can name nothing here. Objects are written first, then rows of
 a page of records in one transaction: what a crash leaves are objects without rows, which an audit removes. What is gone
-at home is forgotten here as if its owner had asked.
+at the publisher is forgotten here as if its owner had asked.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from neurigraph_pipelines.graph.provisioning import NodeRef, add_child, resolve_
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.graph.witnesses import Said, Witness, write_mentions
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
+from neurigraph_pipelines.ingestion.record_rows import insert_record
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key, original_key
@@ -58,7 +59,7 @@ from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.stored_text import decompress
 
 THROUGH = "peer"
-"""What receipts of erasures say that follow a home."""
+"""The reason in receipts of erasures that follow a publisher."""
 
 _NAME_ROOM = 100
 _QUERIES = statements("peers")
@@ -68,7 +69,7 @@ _EMBEDDINGS = statements("embeddings")
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """A mirror of one home.
+    """A mirror of one publisher.
 
     Attributes:
         context: Of the jobs.
@@ -83,7 +84,7 @@ class Mirror:
     def add_node(self, node: Node) -> UUID:
         """Create the mirror of a node directly below the mount node, and return its id.
 
-        A mirror is flat, because grants name single nodes. Its nodes are concepts: a persona of a home has no rights.
+        A mirror is flat, because grants name single nodes. Its nodes are concepts: a publisher's persona has no rights.
 
         Raises:
             NotFoundError: The mount node is gone.
@@ -100,11 +101,11 @@ class Mirror:
             name = self._free_name(tx, node, None)
             made = add_child(tx, self.user_id, self.user_slug, mount, name, kind)
             values = {"node_id": made.node_id, "user_id": self.user_id, "peer_id": self.peer_id}
-            tx.execute(_QUERIES["add_node"], {**values, "home_node_id": node.node_id})
+            tx.execute(_QUERIES["add_node"], {**values, "publisher_node_id": node.node_id})
         return made.node_id
 
     def rename_node(self, node_id: UUID, node: Node) -> None:
-        """Give the mirror of a node the name that it has at home."""
+        """Give the mirror of a node the name that it has at the publisher."""
         with self._writing() as tx:
             lock_graph_exclusive(tx, self.user_id)
             name = self._free_name(tx, node, node_id)
@@ -124,10 +125,10 @@ class Mirror:
         Args:
             node_id: The mirror of the node.
             records: Of which none is mirrored yet.
-            contents: The stored bytes of their files, by the ids at home.
+            contents: The stored bytes of their files, by the ids at the publisher.
 
         Raises:
-            ProviderError: A file or a vector is not what the home states; nothing was stored.
+            ProviderError: A file or a vector is not what the publisher states; nothing was stored.
             NotFoundError: The node is gone.
             StorageError: An object could not be written; nothing was stored.
         """
@@ -146,7 +147,7 @@ class Mirror:
                         self._insert(tx, node, draft, found)
                     rebuild_shell(tx, node.node_id, self.user_slug)
         except (DataError, IntegrityError, UndefinedObject) as error:
-            raise ProviderError("the home sent a record that cannot be stored: nothing of it is used") from error
+            raise ProviderError("the publisher sent a record that cannot be stored: nothing of it is used") from error
 
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
@@ -160,7 +161,7 @@ class Mirror:
         return receipt.erased.get("records", 0)
 
     def _free_name(self, tx: Transaction, node: Node, node_id: UUID | None) -> str:
-        """Return a name that no other child of the mount node has; with a part of the id if the home's is taken."""
+        """Return a name that no other child of the mount node has: the publisher's, or with a part of the id."""
         shown = display_name(node.name)
         for name in (shown, f"{shown[:_NAME_ROOM]} {str(node.node_id)[:8]}", str(node.node_id)):
             values = {"parent_node_id": self.mount_node_id, "name_key": name_key(name), "node_id": node_id}
@@ -177,8 +178,9 @@ class Mirror:
         if models is not None and model is not None and not models.adopt(model):
             vectors = model = None
         source_id = self._insert_source(tx, record)
-        tx.execute(
-            _COMMIT["insert_record"].format(schema=schema),
+        insert_record(
+            tx,
+            schema,
             {
                 **_of_record(draft, source_id),
                 "embedding": Vector(vectors["summary"] if vectors else np.zeros(RECORD_DIMENSIONS, np.float32)),
@@ -197,11 +199,11 @@ class Mirror:
         append_delta(tx, draft.record_id, {}, after, f"peer:{self.peer_id}", operation="create")
         witness = Witness(draft.record_id, Detector.RULE, lambda _: "{}")
         write_mentions(tx, self.user_id, [Said(witness, node_id=node.node_id, role=MentionRole.SUBJECT)])
-        mirrored = {"peer_id": self.peer_id, "home_record_id": record.record_id, "version": record.version}
+        mirrored = {"peer_id": self.peer_id, "publisher_record_id": record.record_id, "version": record.version}
         tx.execute(_QUERIES["add_record"], {**ids, **mirrored})
 
     def _insert_source(self, tx: Transaction, record: Record) -> UUID:
-        """Write the source of a record, under an id that follows from the peer and the id at home."""
+        """Write the source of a record, under an id that follows from the peer and the id at the publisher."""
         source = record.source
         source_id = uuid5(self.peer_id, f"source {source.source_id}")
         values = source.model_dump(exclude={"source_id", "kind"})
@@ -255,7 +257,7 @@ def _put(objects: NewObjects, user_slug: str, node: NodeRef, record: Record, con
 
 
 def _of_record(draft: _Draft, source_id: UUID) -> dict[str, Any]:
-    """Return the columns of ``metadata_records`` that do not depend on vectors. Key and persona are the home's."""
+    """Return the columns of ``metadata_records`` that do not depend on vectors. Key and persona are the publisher's."""
     record = draft.record
     keywords = {"entities", "topics", "dates", "relationships"}
     others = {"record_id", "version", "embedding", "source", "files", "passages"}
@@ -275,7 +277,7 @@ def _of_record(draft: _Draft, source_id: UUID) -> dict[str, Any]:
 
 
 def _of_passages(record: Record, record_id: UUID, vectors: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the passages as arrays. Whatever the home says, the voice is one that was fetched."""
+    """Return the passages as arrays. Whatever the publisher says, the voice is one that was fetched."""
     rows = record.passages
     same = PassageRow.model_fields.keys() - {"first_message", "last_message", "embedding", "window_embedding"}
     arrays: dict[str, list[Any]] = {name: [getattr(one, name) for one in rows] for name in same}

@@ -1,4 +1,4 @@
-"""What a peer reads at home: the nodes that were granted to it, and their records in pages.
+"""The nodes that a publisher grants to a peer, and their records in pages.
 
 A peer is a third party. Every query runs with its claims, so row-level security decides what it gets, and what it may
 not see is absent, also from counts and digests. ``pulling`` is the other side.

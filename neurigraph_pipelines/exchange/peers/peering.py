@@ -1,4 +1,4 @@
-"""What pulls of peers work with: the installation's parts, the client, and the keys that homes issued, encrypted."""
+"""The parts of the installation that pulls work with, the client, and the encrypted keys that publishers issued."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Peering:
 
     Attributes:
         context: Of a caller for adding and removing peers, of the jobs for pulls.
-        secret: Encrypts the keys that homes issued.
+        secret: Encrypts the keys that publishers issued.
     """
 
     context: Context
@@ -36,12 +36,12 @@ class Peering:
         return replace(self, context=self.context.acting_for(claims))
 
     def sealed(self, peer_id: UUID, key: str) -> bytes:
-        """Return the key that a home issued, encrypted for one peer."""
+        """Return the key that a publisher issued, encrypted for one peer."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         return nonce + AESGCM(self.secret.peer_key_key()).encrypt(nonce, key.encode(), peer_id.bytes)
 
     def unsealed(self, peer_id: UUID, sealed: bytes) -> str:
-        """Return the key that a home issued.
+        """Return the key that a publisher issued.
 
         Raises:
             ConfigurationError: The secret of the installation is another one since.

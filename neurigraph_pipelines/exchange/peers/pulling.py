@@ -1,7 +1,7 @@
-"""The pull of one peer: compare what is mirrored with what its home shows, forget what is gone, and fetch what is new.
+"""The pull of one peer: compare the mirror with the publisher, forget records that are gone there, and fetch new ones.
 
 Nothing depends on the pulls before. A pull that is cut off anywhere leaves whole records and nodes, and the next one
-compares again. Only what the home has signed removes or adds anything.
+compares again. Only signed answers of the publisher remove or add anything.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Pulled:
     """What one pull did.
 
     Attributes:
-        is_known: Whether the home knew the horizon of the pull before; if not, it was restored from a backup, or has
+        is_known: Whether the publisher knew the horizon of the last pull; if not, it was restored from a backup, or has
             never been pulled, and computed every digest again.
         forgotten: Records that were forgotten or replaced.
         mirrored: Records that were stored.
@@ -64,15 +64,15 @@ class Pulled:
 
 
 def pull(peering: Peering, peer_id: UUID, on_done: Progress = lambda _, __: None) -> Pulled:
-    """Make the mirror of one home equal to what the home shows, and return what was done.
+    """Make the mirror equal to the nodes that its publisher shows, and return the changes.
 
     Raises:
         NotFoundError: There is no such peer.
         RunningError: Another process pulls it.
-        UnauthenticatedError: The home refuses the key.
+        UnauthenticatedError: The publisher refuses the key.
         ConfigurationError: The key cannot be decrypted, or is missing.
-        ProviderError: The home may not be called, or its answers are not those of the pinned home.
-        TransientError: The home did not answer; what was mirrored before is there.
+        ProviderError: The publisher may not be called, or its answers are not signed by the pinned key.
+        TransientError: The publisher did not answer; the mirror is as before.
     """
     database = peering.context.database
     with _alone(peering, peer_id) as peer:
@@ -115,8 +115,8 @@ class _Difference:
 
     Attributes:
         node_id: Its mirror here.
-        wanted: Ids at home of records that are new or have another version.
-        outdated: Records here that these replace, by their ids at home.
+        wanted: Ids at the publisher of records that are new or have another version.
+        outdated: Records here that these replace, by their ids at the publisher.
     """
 
     node_id: UUID
@@ -127,7 +127,9 @@ class _Difference:
 class _Pull:
     def __init__(self, peering: Peering, peer: dict[str, Any], on_done: Progress) -> None:
         self._database = peering.context.database
-        self._home = Conversation(peering.client, peer["url"], _key_of(peering, peer["peer_id"]), peer["home_key"])
+        self._publisher = Conversation(
+            peering.client, peer["url"], _key_of(peering, peer["peer_id"]), peer["publisher_key"]
+        )
         self._mirror = Mirror(peering.context, peer["peer_id"], peer["user_id"], peer["slug"], peer["mount_node_id"])
         self._peer = peer
         self._on_done = on_done
@@ -135,11 +137,11 @@ class _Pull:
         self.done = Pulled()
 
     def run(self) -> UUID:
-        """Pull, and return the home's horizon."""
+        """Pull, and return the publisher's horizon."""
         try:
-            horizon, self.done.is_known, nodes = self._home.nodes(self._peer["horizon"])
+            horizon, self.done.is_known, nodes = self._publisher.nodes(self._peer["horizon"])
             self.done.nodes = len(nodes)
-            # Records that are gone at home are removed first, in all nodes, before anything new is fetched.
+            # Records that are gone at the publisher are removed first, in all nodes, before anything new is fetched.
             mirrored = self._forget_nodes(nodes)
             changed = [node for node in nodes if mirrored.get(node.node_id, {}).get("digest") != node.digest]
             differences = [self._compare(node, mirrored.get(node.node_id)) for node in changed]
@@ -149,7 +151,7 @@ class _Pull:
                     self._fetch(node.node_id, difference)
             return horizon
         finally:
-            self.done.requests, self.done.sent_bytes = self._home.requests, self._home.sent_bytes
+            self.done.requests, self.done.sent_bytes = self._publisher.requests, self._publisher.sent_bytes
 
     def _model_of_user(self) -> str | None:
         with self._database.pipeline() as tx:
@@ -159,14 +161,14 @@ class _Pull:
         return own if used in (None, own) else None
 
     def _forget_nodes(self, nodes: Sequence[answers.Node]) -> dict[UUID, dict[str, Any]]:
-        """Forget the nodes that the home does not list; return the others by their ids at home."""
+        """Forget the nodes that the publisher does not list; return the others by their ids at the publisher."""
         with self._database.pipeline() as tx:
             rows = tx.execute(_QUERIES["mirrored_nodes"], {"peer_id": self._peer["peer_id"]}).fetchall()
         listed = {node.node_id for node in nodes}
         for row in rows:
-            if row["home_node_id"] not in listed:
+            if row["publisher_node_id"] not in listed:
                 self._count_forgotten(self._mirror.forget_node(row["node_id"]))
-        return {row["home_node_id"]: row for row in rows if row["home_node_id"] in listed}
+        return {row["publisher_node_id"]: row for row in rows if row["publisher_node_id"] in listed}
 
     def _name_nodes(self, nodes: Sequence[answers.Node], mirrored: dict[UUID, dict[str, Any]]) -> None:
         for node in nodes:
@@ -175,7 +177,7 @@ class _Pull:
                 self._mirror.rename_node(row["node_id"], node)
 
     def _compare(self, node: answers.Node, row: dict[str, Any] | None) -> _Difference:
-        """Forget the records of a node that are gone at home, and return what is missing."""
+        """Forget the records of a node that are gone at the publisher, and return what is missing."""
         node_id = self._mirror.add_node(node) if row is None else row["node_id"]
         difference = _Difference(node_id, [], {})
         try:
@@ -184,50 +186,50 @@ class _Pull:
             return _Difference(node_id, [], {})
         return difference
 
-    def _compare_part(self, home_node_id: UUID, prefix: str, difference: _Difference) -> None:
-        found = self._home.records(home_node_id, prefix)
+    def _compare_part(self, publisher_node_id: UUID, prefix: str, difference: _Difference) -> None:
+        found = self._publisher.records(publisher_node_id, prefix)
         values = {"node_id": difference.node_id, "prefix": prefix}
         if found.parts is not None:
-            self._compare_parts(home_node_id, prefix, found.parts, difference)
+            self._compare_parts(publisher_node_id, prefix, found.parts, difference)
             return
-        at_home = {one.record_id: one.version for one in found.records or () if str(one.record_id).startswith(prefix)}
+        published = {one.record_id: one.version for one in found.records or () if str(one.record_id).startswith(prefix)}
         with self._database.pipeline() as tx:
-            here = {row["home_record_id"]: row for row in tx.execute(_QUERIES["versions"], values)}
-        for home_id, row in here.items():
-            if home_id not in at_home:
+            here = {row["publisher_record_id"]: row for row in tx.execute(_QUERIES["versions"], values)}
+        for record_id, row in here.items():
+            if record_id not in published:
                 self._forget(row["record_id"])
-            elif row["version"] != at_home[home_id]:
-                difference.outdated[home_id] = row["record_id"]
-        known = {home_id: row["version"] for home_id, row in here.items()}
-        difference.wanted += [home_id for home_id, version in at_home.items() if known.get(home_id) != version]
+            elif row["version"] != published[record_id]:
+                difference.outdated[record_id] = row["record_id"]
+        known = {record_id: row["version"] for record_id, row in here.items()}
+        difference.wanted += [record_id for record_id, version in published.items() if known.get(record_id) != version]
 
     def _compare_parts(
-        self, home_node_id: UUID, prefix: str, parts: Sequence[answers.Part], difference: _Difference
+        self, publisher_node_id: UUID, prefix: str, parts: Sequence[answers.Part], difference: _Difference
     ) -> None:
         digits = len(parts[0].prefix) if parts else 0
         if any(len(p.prefix) != digits or not p.prefix.startswith(prefix) for p in parts) or digits <= len(prefix):
-            raise ProviderError("the home lists the parts of a node in an unknown way")
+            raise ProviderError("the publisher lists the parts of a node in an unknown way")
         if digits > MAX_PREFIX:
-            raise ProviderError("the home splits a node into too many parts")
+            raise ProviderError("the publisher splits a node into too many parts")
         values = {"node_id": difference.node_id, "prefix": prefix, "digits": digits}
         with self._database.pipeline() as tx:
             here = {row["prefix"]: row["digest"] for row in tx.execute(_QUERIES["digests"], values)}
-        at_home = {part.prefix: part.digest for part in parts}
-        for gone in here.keys() - at_home.keys():
+        published = {part.prefix: part.digest for part in parts}
+        for gone in here.keys() - published.keys():
             with self._database.pipeline() as tx:
                 rows = tx.execute(_QUERIES["versions"], {**values, "prefix": gone}).fetchall()
             for row in rows:
                 self._forget(row["record_id"])
-        for part, digest in at_home.items():
+        for part, digest in published.items():
             if here.get(part) != digest:
-                self._compare_part(home_node_id, part, difference)
+                self._compare_part(publisher_node_id, part, difference)
 
-    def _fetch(self, home_node_id: UUID, difference: _Difference) -> None:
+    def _fetch(self, publisher_node_id: UUID, difference: _Difference) -> None:
         """Mirror the missing records of a node in pages."""
         wanted = sorted(difference.wanted)
         while wanted:
             asked = wanted[:RECORDS_AT_ONCE]
-            page = self._home.pull(home_node_id, asked, self._model)
+            page = self._publisher.pull(publisher_node_id, asked, self._model)
             contents = {file.file_id: self._content(file) for record in page for file in record.files}
             for record in page:
                 if record.record_id in difference.outdated:
@@ -244,11 +246,11 @@ class _Pull:
 
     def _content(self, file: answers.File) -> bytes:
         if file.content is None:
-            return self._home.content(file)
+            return self._publisher.content(file)
         try:
             return base64.b64decode(file.content, validate=True)
         except binascii.Error as error:
-            raise ProviderError("the home sent a file in an unknown form") from error
+            raise ProviderError("the publisher sent a file in an unknown form") from error
 
     def _forget(self, record_id: UUID) -> None:
         self._count_forgotten(self._mirror.forget_record(record_id))

@@ -1,4 +1,4 @@
-"""Signatures of what a home answers to its peers: Ed25519 (RFC 8032) over the peer's nonce and the answer.
+"""Signatures of what a publisher answers to its peers: Ed25519 (RFC 8032) over the peer's nonce and the answer.
 
 The nonce is different for each request, so an answer can be neither changed nor given to another request.
 """
@@ -21,11 +21,11 @@ KEY_BYTES = 32
 _CONTEXT = b"neurigraph peer answer 1"
 
 
-class HomeKey:
-    """The key of this installation as a home; it follows from the installation's secret."""
+class PublisherKey:
+    """The key of this installation as a publisher; it follows from the installation's secret."""
 
     def __init__(self, secret: Secret) -> None:
-        self._key = Ed25519PrivateKey.from_private_bytes(secret.home_key_seed())
+        self._key = Ed25519PrivateKey.from_private_bytes(secret.publisher_key_seed())
 
     @property
     def public(self) -> str:
@@ -43,7 +43,7 @@ def new_nonce() -> str:
 
 
 def checked_key(text: str) -> bytes:
-    """Return the bytes of a home's public key.
+    """Return the bytes of a publisher's public key.
 
     Raises:
         InvalidInputError: It is none.
@@ -54,22 +54,24 @@ def checked_key(text: str) -> bytes:
             raise ValueError
     except ValueError as error:
         raise InvalidInputError(
-            "this is not the key of a home: give what `neurigraph peers key` prints there"
+            "this is not the key of a publisher: give the key that `neurigraph peers publisher-key` prints there"
         ) from error
     return key
 
 
-def require_signed(home_key: bytes, nonce: str, answer: bytes, signature: str | None) -> None:
-    """Require that the pinned home signed an answer to this request.
+def require_signed(publisher_key: bytes, nonce: str, answer: bytes, signature: str | None) -> None:
+    """Require that the pinned publisher signed an answer to this request.
 
     Raises:
         ProviderError: Somebody else did, or nobody.
     """
     try:
         signed = base64.b64decode(signature or "", validate=True)
-        Ed25519PublicKey.from_public_bytes(home_key).verify(signed, _message(nonce, answer))
+        Ed25519PublicKey.from_public_bytes(publisher_key).verify(signed, _message(nonce, answer))
     except (ValueError, InvalidSignature) as error:
-        raise ProviderError("the answer is not signed by the home that was added: nothing of it is used") from error
+        raise ProviderError(
+            "the answer is not signed by the publisher that was added: nothing of it is used"
+        ) from error
 
 
 def _message(nonce: str, answer: bytes) -> bytes:

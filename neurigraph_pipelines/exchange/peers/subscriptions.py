@@ -1,4 +1,4 @@
-"""The peers of a user: adding, listing and removing the homes that are pulled. ``pulling`` pulls them."""
+"""The peers of a user: adding, listing and removing the publishers that are pulled. ``pulling`` pulls them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _QUERIES = statements("peers")
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A home that is pulled.
+    """A publisher that is pulled.
 
     Attributes:
         mount_node_id: What is mirrored lies below this node.
@@ -59,14 +59,14 @@ class Peer:
         return self.lag_seconds <= LAG_SECONDS
 
 
-def add(peering: Peering, name: str, url: str, home_key: str, key: str) -> Peer:
-    """Add a home, with a new mount node of that name below the root of the graph. Nothing is pulled yet.
+def add(peering: Peering, name: str, url: str, publisher_key: str, key: str) -> Peer:
+    """Add a publisher, with a new mount node of that name below the root of the graph. Nothing is pulled yet.
 
     Args:
         name: Of the peer and of its mount node.
-        url: Where the home's API is.
-        home_key: The public key that signs its answers, in base64.
-        key: Of a third party, which the home issued.
+        url: Where the publisher's API is.
+        publisher_key: The public key that signs its answers, in base64.
+        key: Of a third party, which the publisher issued.
 
     Raises:
         ForbiddenError: The caller does not own the graph.
@@ -76,9 +76,9 @@ def add(peering: Peering, name: str, url: str, home_key: str, key: str) -> Peer:
     claims = peering.context.claims
     require_owner(claims)
     peering.client.check(url)
-    pinned = checked_key(home_key)
+    pinned = checked_key(publisher_key)
     if "?" in url or "#" in url:
-        raise InvalidInputError("the address of a home has neither a query nor a fragment")
+        raise InvalidInputError("the address of a publisher has neither a query nor a fragment")
     if not 1 <= len(key) <= _MAX_KEY or not key.isascii() or not key.isprintable() or " " in key:
         raise InvalidInputError("this is not an API key: give what `neurigraph keys add --third-party` printed there")
     database = peering.context.database
@@ -86,7 +86,9 @@ def add(peering: Peering, name: str, url: str, home_key: str, key: str) -> Peer:
     peer_id = uuid4()
     values = {"peer_id": peer_id, "user_id": claims.user_id, "peer_name": name[:MAX_NAME], "url": url}
     with database.owner() as tx:
-        made = tx.execute(_QUERIES["add"], {**values, "home_key": pinned, "mount_node_id": mount.node_id}).fetchone()
+        made = tx.execute(
+            _QUERIES["add"], {**values, "publisher_key": pinned, "mount_node_id": mount.node_id}
+        ).fetchone()
         if made is None:
             raise ConflictError(f"there is a peer {name!r} already: choose another name")
         _put_key(tx, peering, claims.user_id, peer_id, key)

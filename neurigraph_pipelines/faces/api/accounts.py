@@ -75,5 +75,5 @@ def sign_in(body: SignIn, installation: InstallationDep) -> views.SignedIn:
 
     Ten wrong passwords within a quarter of an hour close a name until it is over.
     """
-    here = installation.homes.of_sign_in(body.user)
+    here = installation.databases.of_sign_in(body.user)
     return accounts.sign_in(here.database, here.secret, body.user, body.password)

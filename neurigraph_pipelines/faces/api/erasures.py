@@ -110,5 +110,5 @@ def _forget(
     if receipt.finished_at is None:
         response.status_code = 202
     if subject.kind is SubjectKind.USER:
-        installation.homes.directory.forget(subject.subject_id)
+        installation.databases.directory.forget(subject.subject_id)
     return receipts.with_objects(installation.database, receipt)

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import Field
 
 from neurigraph_pipelines.exchange.peers import offering
-from neurigraph_pipelines.exchange.peers.signatures import HEADER, HomeKey
+from neurigraph_pipelines.exchange.peers.signatures import HEADER, PublisherKey
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.requests import Form
@@ -104,7 +104,7 @@ def pull_piece(
 def _signed(installation: Installation, nonce: str, accept_encoding: str, content: object) -> Response:
     """Return an answer with its signature, which is over the text before it is compressed."""
     answer = json.dumps(content, default=_plain, separators=(",", ":")).encode()
-    headers = {HEADER: HomeKey(installation.secret).sign(nonce, answer), "Vary": "Accept-Encoding"}
+    headers = {HEADER: PublisherKey(installation.secret).sign(nonce, answer), "Vary": "Accept-Encoding"}
     if "gzip" in accept_encoding:
         answer, headers["Content-Encoding"] = gzip.compress(answer, _COMPRESSION), "gzip"
     return Response(answer, media_type="application/json", headers=headers)

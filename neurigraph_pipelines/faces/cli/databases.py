@@ -22,7 +22,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the database.
 def list_databases(as_json: Json = False) -> None:
     """List the databases, with how many users live in each and how many are moving there."""
     with opened() as installation:
-        found = [asdict(one) for one in installation.homes.directory.databases()]
+        found = [asdict(one) for one in installation.databases.directory.databases()]
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
@@ -41,7 +41,7 @@ def add(
 ) -> None:
     """Add the database of another home folder, which is made if it does not exist, with the users that it has."""
     with opened() as installation:
-        users = installation.homes.add(argument(name), home, dry_run=dry_run)
+        users = installation.databases.add(argument(name), home, dry_run=dry_run)
     shown = counted(users, "user")
     text = f"{name} could be added with {shown}." if dry_run else f"Added {name} with {shown}."
     Output(as_json).result({"name": name, "home": str(home), "users": users, "dry_run": dry_run}, lambda: text)
@@ -51,5 +51,5 @@ def add(
 def remove(name: Name, as_json: Json = False) -> None:
     """Remove a database in which no user lives. Its home folder and its data stay as they are."""
     with opened() as installation:
-        installation.homes.remove(argument(name))
+        installation.databases.remove(argument(name))
     Output(as_json).result({"name": name}, lambda: f"Removed {name}. Its home folder is as it was.")

@@ -97,7 +97,7 @@ def erase(
                 on_done=lambda what, count: progress.advance(tasks[what], count),
             )
         if subject.kind is SubjectKind.USER:
-            installation.homes.directory.forget(subject.subject_id)
+            installation.databases.directory.forget(subject.subject_id)
         data = with_objects(installation.database, receipt)
     output.result(data, lambda: _receipt_view(receipt))
     if receipt.finished_at is None:

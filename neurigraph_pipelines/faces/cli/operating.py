@@ -125,7 +125,7 @@ def keeper(installation: Installation) -> AbstractContextManager[object]:
     from neurigraph_pipelines.runtime.stack.keeper import Keeper
     from neurigraph_pipelines.runtime.stack.marks import VARIABLE
 
-    home, *others = installation.homes.folders()
+    home, *others = installation.databases.folders()
     if installation.server is not None and VARIABLE not in os.environ:
         others.append(home)
     return Keeper(others, None) if others else nullcontext()

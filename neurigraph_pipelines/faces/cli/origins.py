@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from neurigraph_pipelines.views.facts import Fact
     from neurigraph_pipelines.views.search import Origin
-    from neurigraph_pipelines.views.sources import ShownDetails
+    from neurigraph_pipelines.views.sources import Provenance
 
 
 def described(origin: Origin, voice: str | None = None) -> str:
@@ -29,7 +29,7 @@ def described(origin: Origin, voice: str | None = None) -> str:
     return ", ".join(f"{name} {value}" for name, value in parts.items() if value) or "origin unknown"
 
 
-def provenance(source: ShownDetails) -> dict[str, str | int | None]:
+def provenance(source: Provenance) -> dict[str, str | int | None]:
     """Return the fields that the writer of a source stated, by label."""
     return {
         "from": source.origin,

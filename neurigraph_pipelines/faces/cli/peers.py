@@ -24,44 +24,47 @@ commands.add_typer(_peers, name="peers")
 
 PeerName = Annotated[str, typer.Argument(metavar="PEER", help="Name of a peer.", show_default=False)]
 KeyFile = Annotated[
-    Path, typer.Option("--key-file", help="File with the key that the home issued; - reads it from standard input.")
+    Path,
+    typer.Option("--key-file", help="File with the key that the publisher issued; - reads it from standard input."),
 ]
 _THROUGH = "command line"
 _NOT_ALL = 1
 
 
-@_peers.command("home-key")
-def home_key(as_json: Json = False) -> None:
+@_peers.command("publisher-key")
+def publisher_key(as_json: Json = False) -> None:
     """Print the public key that signs this installation's answers to its peers."""
-    from neurigraph_pipelines.exchange.peers.signatures import HomeKey
+    from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
 
     with opened() as installation:
-        shown = HomeKey(installation.secret).public
-    Output(as_json).result({"home_key": shown}, lambda: _lines(shown))
+        shown = PublisherKey(installation.secret).public
+    Output(as_json).result({"publisher_key": shown}, lambda: _lines(shown))
 
 
 @_peers.command("add")
 def add(
     name: Annotated[str, typer.Argument(help="A name for the peer, and for the node that its memories are below.")],
-    url: Annotated[str, typer.Argument(help="Address of the home's API.")],
+    url: Annotated[str, typer.Argument(help="Address of the publisher's API.")],
     user: UserSlug,
     key_file: KeyFile,
-    home_key: Annotated[str, typer.Option("--home-key", help="The key that `neurigraph peers home-key` prints there.")],
+    publisher_key: Annotated[
+        str, typer.Option("--publisher-key", help="The key that `neurigraph peers publisher-key` prints there.")
+    ],
     as_json: Json = False,
 ) -> None:
-    """Add a home whose granted nodes are mirrored from now on. The next pull fetches them."""
+    """Add a publisher whose granted nodes are mirrored from now on. The next pull fetches them."""
     from neurigraph_pipelines.exchange.peers import subscriptions
 
     key = _key(key_file)
     with opened() as installation:
         peering = installation.peers.acting_for(claims_of(installation, user))
-        made = subscriptions.add(peering, argument(name), url, home_key, key)
+        made = subscriptions.add(peering, argument(name), url, publisher_key, key)
     Output(as_json).result(_shown(made), lambda: _lines(_line(made)))
 
 
 @_peers.command("key")
 def key(peer: PeerName, user: UserSlug, key_file: KeyFile, as_json: Json = False) -> None:
-    """Give a peer another key of its home."""
+    """Give a peer another key of its publisher."""
     from neurigraph_pipelines.exchange.peers import subscriptions
 
     given = _key(key_file)
@@ -163,7 +166,7 @@ def _key(file: Path) -> str:
     try:
         return (sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{file} cannot be read: give a file with the key that the home issued") from error
+        raise InvalidInputError(f"{file} cannot be read: give a file with the key that the publisher issued") from error
 
 
 def _shown(peer: Peer) -> dict[str, Any]:

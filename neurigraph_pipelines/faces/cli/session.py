@@ -74,7 +74,7 @@ def installed(home: Path | None = None) -> Iterator[Installation]:
     Args:
         home: Another home folder, whose file of settings then counts.
     """
-    from neurigraph_pipelines.wiring.homes import settings_of
+    from neurigraph_pipelines.wiring.databases import settings_of
     from neurigraph_pipelines.wiring.installation import Installation
 
     with Installation(settings_of(home)) as installation:
@@ -93,18 +93,18 @@ def opened(home: Path | None = None) -> Iterator[Installation]:
     Raises:
         ConfigurationError: The settings are wrong, or the schema is missing or of another version.
     """
-    from neurigraph_pipelines.wiring.homes import made_ready
+    from neurigraph_pipelines.wiring.databases import made_ready
 
     with installed(home) as installation:
         made_ready(installation)
         user = _about.get() if home is None else None
-        yield installation if user is None else installation.homes.of_user(argument(user).partition("@")[0])
+        yield installation if user is None else installation.databases.of_user(argument(user).partition("@")[0])
 
 
 def next_step() -> str:
     """Return the name of what stores new sources: the stack that runs on the home folder, or a command."""
     from neurigraph_pipelines.runtime.stack.home_lock import running_stack
-    from neurigraph_pipelines.wiring.homes import settings_of
+    from neurigraph_pipelines.wiring.databases import settings_of
 
     running = running_stack(settings_of(None).home.expanduser().absolute())
     return "Next: neurigraph ingest" if running is None else "It is stored by `neurigraph up`, which runs."

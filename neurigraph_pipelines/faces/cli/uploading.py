@@ -172,7 +172,7 @@ def read_uploads(installation: Installation, user_id: UUID | None, output: Outpu
 
 def ensure_owner(installation: Installation, slug: str, output: Output) -> tuple[Installation, User, bool]:
     """Return the installation in whose database a user lives, the user, and whether the user was created now."""
-    place, owner, created = installation.homes.ensure_user(argument(slug))
+    place, owner, created = installation.databases.ensure_user(argument(slug))
     if created:
         output.note(f"created the user {owner.slug}")
     return place, owner, created

@@ -33,7 +33,7 @@ def add(
 ) -> None:
     """Create a user and print a first API key, which is not shown again."""
     with opened() as installation:
-        name, made, key = installation.homes.create_user(
+        name, made, key = installation.databases.create_user(
             argument(user), argument(database) if database is not None else None
         )
 
@@ -85,13 +85,13 @@ def _moved(source: Installation, slug: str, target: str, dry_run: bool, on_bytes
     """Move a user within the directory, or to an installation that is not in it, as long as there is no other."""
     from neurigraph_pipelines.exchange.portability.move_user import move_user
 
-    known = source.homes.directory.databases()
+    known = source.databases.directory.databases()
     home = Path(target)
     named = next(
         (one.name for one in known if one.name == target or one.home == str(home.expanduser().absolute())), None
     )
     if named is not None:
-        return source.homes.move(slug, named, dry_run=dry_run, on_bytes=on_bytes)
+        return source.databases.move(slug, named, dry_run=dry_run, on_bytes=on_bytes)
     if len(known) > 1:
         raise ConflictError(
             f"{target} is no database of this directory: add it by `neurigraph databases add NAME HOME`"

@@ -151,7 +151,7 @@ class Record(_Answer):
     file_id: UUID | None = None
     file_state: str | None = None
     superseded_by: UUID | None = None
-    source: sources.ShownDetails | None = None
+    source: sources.Provenance | None = None
     etag: str | None = None
 
 

@@ -46,7 +46,7 @@ def serve(installation: Installation, slug: str | None) -> None:
     """
     key = installation.settings.api.key
     if key is not None:
-        installation = installation.homes.of_credential(key.get_secret_value())
+        installation = installation.databases.of_credential(key.get_secret_value())
     caller = _caller(installation, slug)
     from neurigraph_pipelines.faces.mcp.server import MemoryServer  # slow, and not needed to find that nobody is named
 
@@ -118,7 +118,7 @@ def _caller(installation: Installation, slug: str | None) -> Callable[[], Claims
 
 def _only_user(installation: Installation) -> str:
     users = list_users(installation.database)
-    elsewhere = sum(one.users for one in installation.homes.directory.databases() if one.name != MAIN)
+    elsewhere = sum(one.users for one in installation.databases.directory.databases() if one.name != MAIN)
     if len(users) + elsewhere > 1:
         raise ConfigurationError("there are several users: name one with --user, or set NEURIGRAPH_API_KEY")
     if elsewhere:

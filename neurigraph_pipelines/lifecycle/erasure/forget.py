@@ -27,7 +27,7 @@ from neurigraph_pipelines.lifecycle.erasure.journal import (
 )
 from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureState, Subject, SubjectKind, erasure, receipt
 from neurigraph_pipelines.lifecycle.erasure.rows import RowsEraser, nodes_below
-from neurigraph_pipelines.lifecycle.erasure.subjects import record_of, require_home, require_subject, rows_of
+from neurigraph_pipelines.lifecycle.erasure.subjects import record_of, require_subject, require_unmirrored, rows_of
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
@@ -130,7 +130,7 @@ def forget(
         StorageError: The object store rejected a request; nothing was erased.
     """
     if through != "peer":
-        require_home(context.database, subject)
+        require_unmirrored(context.database, subject)
     on_done = on_done or _silent
     erasure_id, nodes = _begin(context, subject, through, guard)
     if nodes:

@@ -23,7 +23,7 @@ def rows_of(database: Database, claims: Claims) -> AbstractContextManager[Transa
     return database.owner() if claims.role == _OWNER else database.agent(claims)
 
 
-def require_home(database: Database, subject: Subject) -> None:
+def require_unmirrored(database: Database, subject: Subject) -> None:
     """Require that a subject is not part of a mirror, where it would come back with the next pull.
 
     Raises:

@@ -33,7 +33,7 @@ class WebhookAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PeerAnswer:
-    """What the home of a peer answered.
+    """The answer of a publisher.
 
     Attributes:
         body: Unpacked.
@@ -48,7 +48,7 @@ class PeerAnswer:
 
 
 class PeerClient(Protocol):
-    """Sends requests to the homes of peers."""
+    """Sends requests to publishers."""
 
     @property
     def is_on(self) -> bool:
@@ -69,7 +69,7 @@ class PeerClient(Protocol):
 
         Raises:
             ProviderError: The address may not be called, or the answer is too large.
-            TransientError: The home could not be reached in time, or its answer was cut off.
+            TransientError: The publisher could not be reached in time, or its answer was cut off.
         """
         ...
 

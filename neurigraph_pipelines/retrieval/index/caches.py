@@ -149,7 +149,7 @@ class SearchCaches:
         unstored: The messages that are not stored yet, by asker.
         facts: The facts of nodes, by asker and node; their version is the data version.
         fact_rows: The facts that an asker's last question was ranked with; their version is the data version.
-        shown_facts: Facts as lists show them, by asker and fact; their version is the data version.
+        fact_views: Facts as lists show them, by asker and fact; their version is the data version.
     """
 
     def __init__(self) -> None:
@@ -167,7 +167,7 @@ class SearchCaches:
         self.unstored: Cache[Unstored] = Cache()
         self.facts: Cache[NodeFacts] = Cache()
         self.fact_rows: Cache[FactRows] = Cache()
-        self.shown_facts: Cache[Fact] = Cache(ANSWER_SECONDS)
+        self.fact_views: Cache[Fact] = Cache(ANSWER_SECONDS)
 
 
 _CACHES: WeakKeyDictionary[Database, SearchCaches] = WeakKeyDictionary()

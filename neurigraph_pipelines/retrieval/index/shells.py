@@ -13,7 +13,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.graph.navigation import shown_path
+from neurigraph_pipelines.graph.navigation import path_view
 from neurigraph_pipelines.retrieval.index.names import Names
 from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes, estimates
@@ -114,7 +114,7 @@ class Shells:
             found = self._locations[number] = (
                 format_id(self._packed_ids[number * 16 : number * 16 + 16]),
                 self._versions[number],
-                shown_path(names[::-1]),
+                path_view(names[::-1]),
             )
         return found
 

@@ -66,7 +66,7 @@ class UnstoredSource:
     messages: tuple[IndexedMessage, ...]
 
     @property
-    def shown_title(self) -> str:
+    def title_view(self) -> str:
         """Its title, or else the first words of its first message."""
         return self.title or beginning(self.messages[0].message.content, TITLE_CHARACTERS)
 
@@ -188,7 +188,7 @@ def _row(unstored: Unstored, sources: Sequence[UnstoredSource]) -> dict[str, Any
         "model": None,
         "horizon": None,
         "records": b"".join(_record(source) for source in sources),
-        "titles": [source.shown_title for source in sources],
+        "titles": [source.title_view for source in sources],
         "summaries": [beginning(source.messages[-1].message.content, SUMMARY_CHARACTERS) for source in sources],
         "source_kinds": [source.kind.value for source in sources],
         "source_names": [source.external_id for source in sources],

@@ -9,7 +9,7 @@ from uuid import UUID
 from neurigraph_pipelines.database.paging import Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.graph.navigation import find_node, language_shown
+from neurigraph_pipelines.graph.navigation import find_node, language_view
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database
@@ -70,6 +70,6 @@ def list_nodes(
                 except NotFoundError:
                     return []
             rows = tx.execute(_QUERIES["nodes"], values).fetchall()
-        return [ListedNode.model_validate(row | {"language": language_shown(row)}) for row in rows]
+        return [ListedNode.model_validate(row | {"language": language_view(row)}) for row in rows]
 
     return cursors.page(claims, "nodes", asdict(wanted), limit, cursor, read, lambda one: (one.depth, one.node_id))

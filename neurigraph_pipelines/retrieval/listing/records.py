@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -12,7 +11,8 @@ from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims, ContentType
+from neurigraph_pipelines.graph.navigation import record_view
+from neurigraph_pipelines.model import Claims, ContentType
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 from neurigraph_pipelines.views.records import ListedRecord
@@ -78,15 +78,12 @@ def list_records(
             "id": last,
             "limit": most,
         }
-        return [_listed(row["found"]) for row in database.ask(claims, _QUERIES["records"], values)]
+        return [
+            ListedRecord.model_validate(record_view(row["found"]))
+            for row in database.ask(claims, _QUERIES["records"], values)
+        ]
 
     return cursors.page(claims, "records", asked, limit, cursor, read, lambda one: (one.created_at, one.record_id))
-
-
-def _listed(found: Mapping[str, Any]) -> ListedRecord:
-    """Return a record, which the database names by its columns, as lists show it."""
-    keywords = {name: found[column] for name, column in KEYWORD_COLUMNS.items()}
-    return ListedRecord.model_validate({**found, **keywords, "file_state": found["compression_state"]})
 
 
 def _places(database: Database, claims: Claims, wanted: RecordFilter) -> tuple[list[UUID] | None, str | None]:

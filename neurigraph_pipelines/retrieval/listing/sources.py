@@ -18,7 +18,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims, Progress, SourceKind
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database
-from neurigraph_pipelines.model.sources import shown_details
+from neurigraph_pipelines.model.sources import details_view
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 from neurigraph_pipelines.views.sources import (
     ConversationState,
@@ -146,7 +146,7 @@ def _escaped(word: str) -> str:
 def _view(view: type[_Source], row: dict[str, Any]) -> _Source:
     """Return a row of the query ``sources`` as a view, in which an event's kind is that of the event."""
     kind = row["kind"]
-    details = shown_details(kind, row["details"])
+    details = details_view(kind, row["details"])
     return view.model_validate({**row, **details, "kind": row["event_kind"], f"{kind}_id": row["source_id"]})
 
 

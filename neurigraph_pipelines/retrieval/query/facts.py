@@ -159,7 +159,7 @@ def show_facts(context: Context, ranked: Sequence[RankedFact], limit: int, versi
 
 def _shown(context: Context, fact_ids: Sequence[str], version: Hashable) -> dict[str, Fact]:
     """Return facts as lists show them, those that are kept without a question to the database."""
-    cache, key = search_caches(context).shown_facts, graph_key(context)
+    cache, key = search_caches(context).fact_views, graph_key(context)
     found: dict[str, Fact] = {}
     for fact_id in fact_ids if version is not None else ():
         fact = cache.get((key, fact_id), version)

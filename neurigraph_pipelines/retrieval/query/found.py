@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.graph.history import superseded_of, values_then
-from neurigraph_pipelines.model import Message, Voice, shown_author
+from neurigraph_pipelines.model import Message, Voice, author_view
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.retrieval.index.layers import VOICES, MetadataLayer
@@ -170,7 +170,7 @@ def found_messages(
                 int(layer.first_message[row]),
                 one.score,
                 one.parts,
-                shown_author(layer.author(row), voice, shells.name(number) if number is not None else None),
+                author_view(layer.author(row), voice, shells.name(number) if number is not None else None),
                 voice,
                 max(1, times),
                 layer.sections[row],

@@ -10,7 +10,7 @@ from neurigraph_pipelines.lifecycle.retention import KEPT
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.measuring import measured
-from neurigraph_pipelines.model.sources import shown_details
+from neurigraph_pipelines.model.sources import details_view
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.views import search as views
@@ -19,8 +19,8 @@ from neurigraph_pipelines.views.retention import Retention
 ANCHORS_SHOWN = 10
 
 
-@measured("search.present")
-def show(
+@measured("search.view")
+def view(
     found: Found, periods: Sequence[Period] = (), expiry: Mapping[str, Retention] = MappingProxyType({})
 ) -> views.Found:
     """Return a result as callers see it; what was not asked for stays unset.
@@ -79,7 +79,7 @@ def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> 
                 "key_id": origin.key_id,
                 "received_at": origin.received_at,
                 "restated": restated,
-                "source": shown_details(record.source_kind, origin.source),
+                "source": details_view(record.source_kind, origin.source),
             },
             "tier": kept.tier,
             "expires_at": kept.expires_at,

@@ -18,7 +18,7 @@ from neurigraph_pipelines.retrieval.log import expiring, note
 from neurigraph_pipelines.retrieval.query.expansion import fused, wordings
 from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.found import Found
-from neurigraph_pipelines.retrieval.query.hits import show
+from neurigraph_pipelines.retrieval.query.hits import view
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, moment_asked, named_times, parse
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
@@ -80,7 +80,7 @@ def search(
         note(context, "search", chain(*returned), question.query)
     report("searched", records=len(found.records), messages=len(found.messages))
     expiry = expiring(context, (one.record.record_id for one in found.records if one.is_stored))
-    return show(found, periods, expiry)
+    return view(found, periods, expiry)
 
 
 def _newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:

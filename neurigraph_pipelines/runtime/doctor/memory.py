@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
+from uuid import UUID
 
 from psycopg import Error
+from psycopg.sql import Identifier
 
 from neurigraph_pipelines.database.migrations import require_current, require_secret
 from neurigraph_pipelines.database.statements import statements
@@ -151,26 +153,31 @@ def backlog(installation: Installation) -> Iterator[Finding]:
 
 def personas(installation: Installation) -> Iterator[Finding]:
     """Look for memories of others at and below personas, whose keys read them, that nobody put there."""
+    counts: Counter[tuple[UUID, str]] = Counter()
     with installation.database.owner() as tx:
-        rows = tx.execute(_QUERIES["others_at_personas"]).fetchall()
-    for row in rows:
-        found = (
-            f"memories at or below the persona {row['node_id']} that others sent, and its keys read: {row['records']:,}"
-        )
-        listed = f"`neurigraph records --user {row['slug']} --node {row['node_id']} --below` lists them"
+        for row in tx.execute(_QUERIES["others_at_personas"]).fetchall():
+            counts[row["node_id"], row["slug"]] += row["records"]
+        for node in tx.execute(_QUERIES["nodes_at_personas"]).fetchall():
+            mixed = _QUERIES["mixed_records"].format(schema=Identifier(node["schema_name"]))
+            for row in tx.execute(mixed).fetchall():
+                counts[node["node_id"], node["slug"]] += row["records"]
+    counts = +counts
+    for (persona, slug), records in counts.items():
+        found = f"memories at or below the persona {persona} with words of others, which its keys read: {records:,}"
+        listed = f"`neurigraph records --user {slug} --node {persona} --below` lists them"
         yield warning("personas", found, f"{listed}; `neurigraph move` puts them elsewhere (docs/access.md)")
-    if not rows:
+    if not counts:
         yield well("personas", "no memory of others was filed at a persona")
 
 
 def databases(installation: Installation) -> Iterator[Finding]:
     """Look whether all databases of a directory answer, and for moves that were killed. Without others, say nothing."""
-    listed = installation.homes.directory.databases()
+    listed = installation.databases.directory.databases()
     if len(listed) == 1:
         return
     for one in listed:
         try:
-            require_answers(installation.homes.open(one.name).database)
+            require_answers(installation.databases.open(one.name).database)
         except (NeurigraphError, Error) as reason:
             found = f"{one.name} does not answer, and its users get 503 ({type(reason).__name__})"
             yield error("databases", found, f"run `neurigraph doctor` with NEURIGRAPH_HOME={one.home}")

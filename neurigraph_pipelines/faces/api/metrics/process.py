@@ -27,7 +27,7 @@ _FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0,
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
 
 RETRIEVALS = ("search", "ask", "open")
-STEPS = ("parse", "evidence", "select", "load", "rank", "present")
+STEPS = ("parse", "gather", "select", "load", "rank", "view")
 CALLS = ("embed", "expand", "rerank", "plan", "place", "summarize", "extract_keywords", "answer")
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 OTHER_METHOD = "_OTHER"

@@ -23,7 +23,7 @@ from neurigraph_pipelines.retrieval.documents import FoundDocument, Wanted, full
 from neurigraph_pipelines.retrieval.listing.documents import Status, get_document
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.hygiene import clean_text
-from neurigraph_pipelines.views.sources import ShownDetails
+from neurigraph_pipelines.views.sources import Provenance
 from neurigraph_pipelines.wiring.installation import Installation
 
 router = APIRouter(prefix="/v3", tags=["v3"], responses=documented(401, 404, 422, 503))
@@ -139,7 +139,7 @@ def _found(document: FoundDocument, *, with_summary: bool) -> dict[str, Any]:
     return shown
 
 
-def _stated(details: ShownDetails, created_at: datetime) -> dict[str, Any]:
+def _stated(details: Provenance, created_at: datetime) -> dict[str, Any]:
     """Return what the writer of a document stated, in the names of that API."""
     named = {"url": details.url, "source": details.origin, "author": details.author}
     return {

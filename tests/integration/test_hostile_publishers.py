@@ -1,4 +1,4 @@
-"""Homes that lie, servers between, and cut lines: nothing of it stays, and the next pull makes the mirror equal."""
+"""Publishers that lie, servers between, and cut lines: nothing stays, and the next pull makes the mirror equal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.exchange.peers.peering import Peering
 from neurigraph_pipelines.exchange.peers.pulling import pull
-from neurigraph_pipelines.exchange.peers.signatures import HomeKey
+from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
 from neurigraph_pipelines.model import PASSAGE_DIMENSIONS
 from neurigraph_pipelines.model.errors import NeurigraphError, ProviderError, TransientError
 from neurigraph_pipelines.model.ports import PeerAnswer
@@ -30,18 +30,18 @@ Change = Callable[[dict[str, Any]], object]
 
 @pytest.fixture(scope="module")
 def pair(shared_installation: Installation) -> Iterator[Pair]:
-    """Home and mirror are users of one installation here; every test ends with an equal mirror or without one."""
+    """Publisher and mirror are users of one installation here; every test ends with an equal mirror or without one."""
     with new_pair(shared_installation, shared_installation) as made:
         yield made
 
 
 @dataclass
 class Between:
-    """A server between a peer and its home, which changes answers; real requests go through it."""
+    """A server between a peer and its publisher, which changes answers; real requests go through it."""
 
     client: HttpPeerClient
     change: Change = lambda _: None
-    signs_as: HomeKey | None = None
+    signs_as: PublisherKey | None = None
     cuts_at: int | None = None
     seen: list[str] = field(default_factory=list)
 
@@ -96,11 +96,13 @@ def in_parts(name: str, **values: Any) -> Change:
 
 def test_forged_answers_change_nothing(pair: Pair) -> None:
     pair.pull()
-    converse(pair.home.installation, pair.home.owners, f"#{GRANTED} Dave met somebody new, whom the peer lacks.")
-    ingest(plain_context(pair.home.installation), pair.home.owner)
+    converse(
+        pair.publisher.installation, pair.publisher.owners, f"#{GRANTED} Dave met somebody new, whom the peer lacks."
+    )
+    ingest(plain_context(pair.publisher.installation), pair.publisher.owner)
     before = mirrored(pair)
     for change in (lambda content: content.update(nodes=[]), in_records(title="Mine.")):
-        for signs_as in (None, HomeKey(Secret(SECRET + " of a forger"))):
+        for signs_as in (None, PublisherKey(Secret(SECRET + " of a forger"))):
             with pytest.raises(ProviderError, match="not signed"):
                 pull(between(pair, change, signs_as=signs_as), pair.peer.peer_id)
     assert mirrored(pair) == before
@@ -139,13 +141,13 @@ HOSTILE: dict[str, Change] = {
 
 @pytest.mark.parametrize("lie", HOSTILE)
 def test_hostile_records_are_refused(pair: Pair, lie: str) -> None:
-    """Signed by the home itself."""
-    converse(pair.home.installation, pair.home.owners, f"#{GRANTED} Dave met {lie}.")
-    ingest(plain_context(pair.home.installation), pair.home.owner)
+    """Signed by the publisher itself."""
+    converse(pair.publisher.installation, pair.publisher.owners, f"#{GRANTED} Dave met {lie}.")
+    ingest(plain_context(pair.publisher.installation), pair.publisher.owner)
     before, objects = mirrored(pair), set(pair.here.objects.keys(""))
-    home = HomeKey(pair.home.installation.secret)
+    publisher = PublisherKey(pair.publisher.installation.secret)
     with pytest.raises(NeurigraphError) as refused:
-        pull(between(pair, HOSTILE[lie], signs_as=home), pair.peer.peer_id)
+        pull(between(pair, HOSTILE[lie], signs_as=publisher), pair.peer.peer_id)
     assert isinstance(refused.value, ProviderError), refused.value
     assert mirrored(pair) == before or before == {}
     assert set(pair.here.objects.keys("")) == objects
@@ -155,7 +157,7 @@ def test_hostile_records_are_refused(pair: Pair, lie: str) -> None:
 
 def test_hostile_listings_are_refused(pair: Pair) -> None:
     pair.pull()
-    home = HomeKey(pair.home.installation.secret)
+    publisher = PublisherKey(pair.publisher.installation.secret)
     lies: list[Change] = [
         lambda content: content.update(nodes=content["nodes"] * 2),
         lambda content: content.update(next_node="00000000-0000-4000-8000-000000000000"),
@@ -165,14 +167,14 @@ def test_hostile_listings_are_refused(pair: Pair) -> None:
     ]
     for change in lies:
         with pytest.raises(ProviderError):
-            pull(between(pair, change, signs_as=home), pair.peer.peer_id)
+            pull(between(pair, change, signs_as=publisher), pair.peer.peer_id)
     pair.check_equal()
 
 
 def test_line_is_cut_at_every_request(pair: Pair) -> None:
     for number in range(3):
-        converse(pair.home.installation, pair.home.owners, f"#{GRANTED} Dave sails tour {number}.")
-    ingest(plain_context(pair.home.installation), pair.home.owner)
+        converse(pair.publisher.installation, pair.publisher.owners, f"#{GRANTED} Dave sails tour {number}.")
+    ingest(plain_context(pair.publisher.installation), pair.publisher.owner)
     for request in range(1, 10):
         try:
             pull(between(pair, cuts_at=request), pair.peer.peer_id)

@@ -49,7 +49,7 @@ CACHE_SECONDS = 1.0
 _UNREACHABLE = (OperationalError, TransientError, ConfigurationError)
 
 
-class Homes:
+class Databases:
     """The databases of a directory, and the installations that they belong to.
 
     Args:
@@ -87,7 +87,7 @@ class Homes:
         from neurigraph_pipelines.wiring.installation import Installation
 
         other = Installation(settings_of(home))
-        other.homes = self
+        other.databases = self
         try:
             made_ready(other)
         except BaseException:

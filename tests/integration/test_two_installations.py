@@ -1,4 +1,4 @@
-"""Two homes with an embedded server each, as on one machine: local agents, killed commands, and the first one down."""
+"""Two installations with an embedded server each, on one machine: local agents, killed commands, the first one down."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from neurigraph_pipelines.runtime.doctor.findings import Level
 from neurigraph_pipelines.runtime.doctor.memory import databases
 from neurigraph_pipelines.runtime.stack.marks import VARIABLE, kill_marked
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import homes as homes_module
+from neurigraph_pipelines.wiring import databases as databases_module
+from neurigraph_pipelines.wiring.databases import CACHE_SECONDS
 from neurigraph_pipelines.wiring.directory import MAIN, Person, lives_in
-from neurigraph_pipelines.wiring.homes import CACHE_SECONDS
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.minilm.embedder import MiniLmEmbedder
 from resources.postgres.embedded import EmbeddedPostgres
@@ -44,9 +44,9 @@ from tests.support.warm_cli import warm_program
 
 KILLED = """
 import os, signal, sys
-from neurigraph_pipelines.wiring import homes
+from neurigraph_pipelines.wiring import databases
 from neurigraph_pipelines.faces.cli.entry import run
-homes.create_user_within = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+databases.create_user_within = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 sys.exit(run(sys.argv[1:]))
 """
 """A command that is killed after the name of a user is reserved, before the user is created."""
@@ -72,8 +72,8 @@ def front(tmp_path_factory: pytest.TempPathFactory, local_embedder: MiniLmEmbedd
         file.chmod(0o600)
         here.migrate()
         here.embedder = local_embedder
-        here.homes.add("east", east)
-        here.homes.open("east").embedder = local_embedder
+        here.databases.add("east", east)
+        here.databases.open("east").embedder = local_embedder
         yield here
 
 
@@ -102,8 +102,8 @@ def killed(front: Installation, *arguments: str) -> None:
 
 def made(front: Installation, slug: str, database: str) -> tuple[UUID, str]:
     """Create a user with one memory, and return the id and a key."""
-    _, user, key = front.homes.create_user(slug, database)
-    here = front.homes.open(database)
+    _, user, key = front.databases.create_user(slug, database)
+    here = front.databases.open(database)
     converse(here, Claims.of_user(user.user_id), f"#Family/{slug.title()} {slug.title()} repairs the lighthouse lamp.")
     ingest(plain_context(here), user)
     return user.user_id, key
@@ -124,25 +124,25 @@ def agent(front: Installation, *arguments: str, **more: str) -> Client:
 def test_killed_creation_is_healed_by_the_next_command(front: Installation) -> None:
     """A name without a user is nobody's: the next creation of the user and commands that name it remove it."""
     killed(front, "users", "add", "kim", "--database", "east")
-    reserved = front.homes.directory.by_slug("kim")
+    reserved = front.databases.directory.by_slug("kim")
     assert reserved is not None
-    assert not lives_in(front.homes.open("east").database, reserved.resident_id)
+    assert not lives_in(front.databases.open("east").database, reserved.resident_id)
     again = command(front, "users", "add", "kim")
     assert again.returncode == 0, again.stderr
-    assert front.homes.of_user("kim") is front
+    assert front.databases.of_user("kim") is front
     assert find_user(front.database, "kim").user_id != reserved.resident_id
-    assert front.homes.directory.by_slug("kim") is None
+    assert front.databases.directory.by_slug("kim") is None
 
     killed(front, "users", "add", "lee", "--database", "east")
-    assert front.homes.directory.by_slug("lee") is not None
+    assert front.databases.directory.by_slug("lee") is not None
     searched = command(front, "search", "lamp", "--user", "lee")
     assert (searched.returncode, "there is no user 'lee'" in searched.stderr) == (3, True)
-    assert front.homes.directory.by_slug("lee") is None
+    assert front.databases.directory.by_slug("lee") is None
     assert command(front, "users", "add", "lee", "--database", MAIN).returncode == 0
     assert find_user(front.database, "lee").slug == "lee"
 
     killed(front, "import", "samples/bob.jsonl", "--user", "max")  # `east` has fewer users
-    assert front.homes.directory.by_slug("max") is not None
+    assert front.databases.directory.by_slug("max") is not None
     imported = command(front, "import", "samples/bob.jsonl", "--user", "max")
     assert imported.returncode == 0, imported.stderr
     assert command(front, "search", "lamp", "--user", "max").returncode == 0
@@ -159,11 +159,11 @@ def test_a_user_is_made_once_by_two_programs(front: Installation, monkeypatch: p
         return create_user_within(*arguments, **named)
 
     def ensure() -> None:
-        found_users.append(front.homes.ensure_user("nora")[1].user_id)
+        found_users.append(front.databases.ensure_user("nora")[1].user_id)
 
-    front.homes.create_user("weight-of-main", MAIN)
-    front.homes.create_user("more-weight-of-main", MAIN)
-    monkeypatch.setattr(homes_module, "create_user_within", slowly)
+    front.databases.create_user("weight-of-main", MAIN)
+    front.databases.create_user("more-weight-of-main", MAIN)
+    monkeypatch.setattr(databases_module, "create_user_within", slowly)
     threads = [threading.Thread(target=ensure) for _ in range(2)]
     threads[0].start()
     assert creating.wait(30)
@@ -173,10 +173,11 @@ def test_a_user_is_made_once_by_two_programs(front: Installation, monkeypatch: p
     go_on.set()
     for thread in threads:
         thread.join()
-    place = front.homes.directory.by_slug("nora")
+    place = front.databases.directory.by_slug("nora")
     assert place is not None
     assert found_users == [place.resident_id] * 2
-    assert [lives_in(front.homes.open(name).database, place.resident_id) for name in (MAIN, "east")] == [False, True]
+    lives = [lives_in(front.databases.open(name).database, place.resident_id) for name in (MAIN, "east")]
+    assert lives == [False, True]
     with pytest.raises(NotFoundError):
         find_user(front.database, "nora")
 
@@ -196,7 +197,7 @@ def test_local_agent_serves_a_user_of_another_database(front: Installation) -> N
             await served(client)
         async with agent(front, "--user", "ulla") as client:
             await served(client)
-            await anyio.to_thread.run_sync(lambda: front.homes.move("ulla", MAIN, on_bytes=lambda _: None))
+            await anyio.to_thread.run_sync(lambda: front.databases.move("ulla", MAIN, on_bytes=lambda _: None))
             assert "start this server again" in failure(await client.call_tool("search_memory", QUESTION))
         async with agent(front, "--user", "ulla") as client:
             await served(client)
@@ -210,8 +211,8 @@ def test_local_agent_serves_a_user_of_another_database(front: Installation) -> N
 def test_readiness_and_metrics_are_of_the_database_that_is_named(front: Installation) -> None:
     """Each database answers for itself: its own sensors, which only the first waits for, and its own counts."""
     while len({users_of(front, name) for name in (MAIN, "east")}) == 1:
-        front.homes.create_user("counted", "east")
-    tokens = {name: front.homes.open(name).secrets.metrics_token() for name in (MAIN, "east")}
+        front.databases.create_user("counted", "east")
+    tokens = {name: front.databases.open(name).secrets.metrics_token() for name in (MAIN, "east")}
     with serving(front) as base:
         wait_until(lambda: httpx.get(f"{base}/readyz", params={"database": "east"}).status_code == 200)
         for query, name in (("", MAIN), ("?database=main", MAIN), ("?database=east", "east")):
@@ -227,14 +228,14 @@ def test_readiness_and_metrics_are_of_the_database_that_is_named(front: Installa
 
 
 @pytest.mark.parametrize("mark", [None, "keeper-of-the-stack"])
-def test_killed_server_leaves_no_database_of_another_home(tmp_path: Path, mark: str | None) -> None:
+def test_killed_server_leaves_no_database_of_another_installation(tmp_path: Path, mark: str | None) -> None:
     """Also within a stack, whose keeper ends the processes with its mark."""
     tmp_path.chmod(0o711)
     with new_home(tmp_path / "a") as first, new_home(tmp_path / "b") as east:
         with Installation(Settings.model_validate({"home": first, "language_model": "offline"})) as here:
             here.migrate()
-            here.homes.add("east", east)
-            _, _, key = here.homes.create_user("dina", "east")
+            here.databases.add("east", east)
+            _, _, key = here.databases.create_user("dina", "east")
             variables = environment(here) if mark is None else environment(here, **{VARIABLE: mark})
         assert not EmbeddedPostgres(east).status().running
         serve = [str(PROGRAM), "serve", "--port", "0", "--json"]
@@ -260,14 +261,14 @@ def _answers(base: str) -> bool:
 
 
 def users_of(front: Installation, name: str) -> int:
-    (row,) = rows(front.homes.open(name), "SELECT count(*) AS users FROM neurigraph.users")
+    (row,) = rows(front.databases.open(name), "SELECT count(*) AS users FROM neurigraph.users")
     return int(row["users"])
 
 
 def test_doctor_names_databases_that_do_not_answer(front: Installation, tmp_path: Path) -> None:
     assert [one.level for one in databases(front)] == [Level.OK]
-    _, user, _ = front.homes.create_user("midway", MAIN)
-    front.homes.directory.begin_move(Person(user.user_id, "midway", ()), MAIN, "east")
+    _, user, _ = front.databases.create_user("midway", MAIN)
+    front.databases.directory.begin_move(Person(user.user_id, "midway", ()), MAIN, "east")
     (tmp_path / "settings.env").write_text("NEURIGRAPH_DATABASE_URL=postgresql://nobody@127.0.0.1:1/nothing\n")
     (tmp_path / "settings.env").chmod(0o600)
     home = {"home": str(tmp_path)}
@@ -282,7 +283,7 @@ def test_doctor_names_databases_that_do_not_answer(front: Installation, tmp_path
         (Level.WARNING, "users who are moving to east: 1"),
         (Level.ERROR, "west does not answer, and its users get 503 (ConfigurationError)"),
     }
-    front.homes.move("midway", "east", on_bytes=lambda _: None)
+    front.databases.move("midway", "east", on_bytes=lambda _: None)
     assert [one.level for one in databases(front)] == [Level.OK]
 
 

@@ -1,4 +1,4 @@
-"""An HTTP server between a peer and its home, which alters, repeats or cuts off what the home answers."""
+"""An HTTP server between a peer and its publisher, which alters, repeats or cuts off what the publisher answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEADER = "neurigraph-signature"
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer of the home: the nonce and path of its request, the body without compression, and the signature."""
+    """An answer of the publisher: nonce and path of the request, the body without compression, and the signature."""
 
     nonce: str
     path: str
@@ -30,8 +30,8 @@ class Answered:
         return replace(self, cut_after=after)
 
 
-class LyingHome(ThreadingHTTPServer):
-    """The running server. ``alter`` changes what it sends, and ``answers`` are those that the home gave."""
+class LyingPublisher(ThreadingHTTPServer):
+    """The running server. ``alter`` changes what it sends, and ``answers`` are those that the publisher gave."""
 
     daemon_threads = True
 
@@ -48,9 +48,9 @@ class LyingHome(ThreadingHTTPServer):
 
 
 @contextmanager
-def lying_home(upstream: str) -> Iterator[LyingHome]:
-    """Serve between a peer and the home at an address."""
-    with LyingHome(upstream) as server:
+def lying_publisher(upstream: str) -> Iterator[LyingPublisher]:
+    """Serve between a peer and the publisher at an address."""
+    with LyingPublisher(upstream) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         try:
@@ -62,7 +62,7 @@ def lying_home(upstream: str) -> Iterator[LyingHome]:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: LyingHome
+    server: LyingPublisher
 
     def _relay(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
