@@ -35,6 +35,10 @@ class ErasurePreview(View):
     shared_sources: int = Field(
         description="Conversations, events and uploads of which other records or unstored parts remain."
     )
+    waiting_messages: int = Field(
+        default=0,
+        description="Messages in the inbox that are not stored yet and would be erased: of a user, or of personas.",
+    )
 
 
 class ErasedObject(View):

@@ -74,3 +74,25 @@ BEGIN
     END IF;
 END
 $$;
+
+-- The messages that personas handed in and that are not stored yet: with their keys ends the right to file them. The
+-- words of others in the same conversations are not among them. Without personas: all that waits in a user's inbox.
+CREATE OR REPLACE FUNCTION neurigraph.waiting_messages(owner uuid, personas uuid [])
+RETURNS TABLE (source_id uuid, seq integer)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT m.source_id, m.seq
+    FROM neurigraph.sources AS s
+    INNER JOIN neurigraph.messages AS m ON s.source_id = m.source_id
+    WHERE s.user_id = owner
+        AND (
+            personas IS NULL
+            OR s.persona_id = ANY(personas) AND (m.received_through IS NULL OR m.persona_id = s.persona_id)
+        )
+        AND m.seq > s.stored_through
+        AND NOT EXISTS (
+            SELECT FROM neurigraph.storage_triggers AS t
+            WHERE t.source_id = m.source_id AND t.state = 'stored' AND m.seq BETWEEN t.first_message AND t.last_message
+        )
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.waiting_messages(uuid, uuid []) FROM PUBLIC;

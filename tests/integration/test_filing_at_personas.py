@@ -19,6 +19,8 @@ from neurigraph_pipelines.inbox.triggers import lease_due
 from neurigraph_pipelines.inbox.vaults import import_vault
 from neurigraph_pipelines.ingestion.batch import assign_nodes, commit, embed, extract_keywords, summarize
 from neurigraph_pipelines.ingestion.detection import detect
+from neurigraph_pipelines.lifecycle.erasure.forget import forget, preview
+from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, Role, SourceKind, SubjectType
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
@@ -241,3 +243,44 @@ def test_doctor_lists_mixed_records_of_a_persona(
     assert (finding.level, str(lawyer) in finding.found) == (Level.WARNING, True)
     move_records(here.database, claims, [record.record_id], user.root_node_id)
     assert findings(here, user) == []
+
+
+@pytest.mark.parametrize("when", ["said", "detected", "failed"])
+def test_forgotten_persona_leaves_no_words_waiting(
+    here: Installation, context: Context, bob: tuple[User, Claims], lawyer: UUID, when: str
+) -> None:
+    """Nobody could file what it handed in: this goes with it, and the owner's words in its conversation are stored."""
+    user, claims = bob
+    sharing.grant(
+        here.database, claims, sharing.Subject(SubjectType.PERSONA, str(lawyer)), lawyer, GrantType.READ_WRITE
+    )
+    persona = Claims(str(lawyer), "persona", user.user_id)
+    converse(here, persona, "#Lawyer The bill is late.", external_id="alone", ended=False)
+    write_note(here.acting_for(persona), NewNote("The clerk is ill.", node_id=lawyer))
+    source_id = converse(here, persona, "#Lawyer The court sits on Monday.", external_id="both", ended=False)
+    inbox = Inbox(context)
+    for speaker, text in ((claims, "I pay on Friday."), (persona, "#Lawyer The judge is new.")):
+        with here.database.agent(speaker) as tx:
+            inbox.append(tx, SourceKind.CONVERSATION, source_id, [NewMessage(Role.USER, text)])
+    if when != "said":
+        with here.database.agent(claims) as tx:
+            inbox.end(tx, SourceKind.CONVERSATION, source_id)
+        detect(context)
+    if when == "failed":
+        with here.database.owner() as tx:
+            tx.execute("DELETE FROM neurigraph.permission_grants WHERE user_id = %s", [user.user_id])
+        assert len(stored(ingest(context, user))) == 1, "the owner's"
+        states = "SELECT state FROM neurigraph.storage_triggers WHERE user_id = %s AND state <> 'stored'"
+        assert rows(here, states, user.user_id) == 3 * [{"state": "failed"}]
+    subject = Subject(SubjectKind.NODE, lawyer)
+    expected = preview(here.database, claims, subject)
+    assert (expected.waiting_messages, expected.nodes) == (4, [f"{user.slug}/Lawyer", f"{user.slug}/Lawyer/Secretary"])
+    receipt = forget(here.acting_for(claims), subject, through="tests")
+    assert (receipt.erased["messages"], receipt.erased["sources"]) == (4, 2)
+    stored(ingest(context, user))
+    assert paths(here, user) == ["Notes"]
+    sources = "SELECT stored_through, last_message FROM neurigraph.sources WHERE user_id = %s AND ended_at IS NOT NULL"
+    assert rows(here, sources, user.user_id) == [{"stored_through": 3, "last_message": 3}]
+    waiting = "SELECT state FROM neurigraph.storage_triggers WHERE user_id = %s"
+    assert rows(here, waiting, user.user_id) == [{"state": "stored"}]
+    assert rows(here, "SELECT seq FROM neurigraph.messages WHERE user_id = %s", user.user_id) == [{"seq": 2}]

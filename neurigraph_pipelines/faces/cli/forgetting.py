@@ -209,6 +209,7 @@ def _preview_view(preview: ErasurePreview) -> Any:
         f"  records {preview.records:,}, changes in their history {preview.deltas:,}",
         f"  files {preview.files:,}, {preview.object_bytes:,} bytes",
         f"  complete sources {preview.sources:,}, sources of which parts remain {preview.shared_sources:,}",
+        f"  messages that wait to be stored {preview.waiting_messages:,}",
     )
 
 

@@ -42,6 +42,7 @@ Progress = Callable[[str, int], None]
 """Called with ``nodes`` or ``objects``, and how many more were erased."""
 
 _QUERIES = statements("erasure")
+_PREVIEW = statements("erasure_preview")
 _log = logging.getLogger(__name__)
 
 
@@ -331,11 +332,11 @@ def _preview(
     record_id: UUID | None = None,
     node_ids: list[UUID] | None = None,
 ) -> ErasurePreview:
-    row = tx.execute(
-        _QUERIES["preview"], {"user_id": claims.user_id, "record_id": record_id, "node_ids": node_ids}
-    ).fetchone()
+    is_user = subject.kind is SubjectKind.USER
+    values = {"user_id": claims.user_id, "record_id": record_id, "node_ids": node_ids, "is_user": is_user}
+    row = tx.execute(_PREVIEW["preview"], values).fetchone()
     assert row is not None
-    if subject.kind is SubjectKind.USER:
+    if is_user:
         inbox = tx.execute(_QUERIES["count_of_inbox"], {"user_id": claims.user_id}).fetchone()
         assert inbox is not None
         row["sources"] = inbox["sources"]

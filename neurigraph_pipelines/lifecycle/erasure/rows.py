@@ -32,6 +32,8 @@ from neurigraph_pipelines.model.ports import Transaction
 _QUERIES = statements("erasure")
 _EVIDENCE = statements("evidence")
 _NOTES = statements("notes")
+_PERSONAS = statements("erasure_of_personas")
+_TRIGGERS = statements("triggers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,7 @@ class RowsEraser:
         if not nodes:
             return 0
         node_ids = [node.node_id for node in nodes]
+        self._tx.execute(_PERSONAS["hold_inbox_of_personas"], {"node_ids": node_ids})
         self._lock_rows({}, [], to_drop={node.node_id: node.schema_name for node in nodes})
         rows = self._tx.execute(_QUERIES["records_of_nodes"], {"node_ids": node_ids})
         record_ids = [row["record_id"] for row in rows]
@@ -158,6 +161,7 @@ class RowsEraser:
             self._tx.execute(_QUERIES["erase_retrievals"], {"user_id": self._user_id, "record_ids": record_ids})
             self._erase_request_keys([*record_ids, *node_ids], cleanup.parts)
             self._erase_parts(cleanup.parts)
+            self._erase_waiting(node_ids)
             self._restore_superseded(record_ids, chains)
             self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
             self._erase_candidates_below([node.names[1:] for node in nodes])
@@ -317,6 +321,21 @@ class RowsEraser:
         ).rowcount
         self._tx.execute(_QUERIES["clear_titles"], values)
         self._kept["sources"] += [source_id for source_id in sources if source_id not in set(erased)]
+
+    def _erase_waiting(self, node_ids: Sequence[UUID]) -> None:
+        """Erase what personas among these nodes handed in and what is not stored, and end their conversations."""
+        values = {"user_id": self._user_id, "node_ids": node_ids}
+        sources = [row["source_id"] for row in self._tx.execute(_PERSONAS["lock_sources_of_personas"], values)]
+        if not sources:
+            return
+        self._erased["messages"] += self._tx.execute(_PERSONAS["erase_waiting_messages"], values).rowcount
+        of_sources = {"source_ids": sources}
+        self._erased["segments"] += self._tx.execute(_PERSONAS["erase_waiting_segments"], of_sources).rowcount
+        self._tx.execute(_PERSONAS["settle_sources_of_personas"], of_sources)
+        for source_id in sources:
+            self._tx.execute(_TRIGGERS["advance_stored"], {"source_id": source_id})
+        self._erased["sources"] += self._tx.execute(_PERSONAS["erase_empty_sources"], of_sources).rowcount
+        self._tx.execute(_QUERIES["erase_request_keys"], {"user_id": self._user_id, "object_ids": sources})
 
     def _chains_of(self, record_ids: Sequence[UUID]) -> list[UUID]:
         """Return a fact that stays of each chain of versions that loses one with these records."""
