@@ -1,35 +1,72 @@
-"""Names of the formats of conversations that are read, in one place, for messages, the command line and the pages.
+"""The formats of conversations that are read, each in one entry: for messages, the command line, pages and the reader.
 
-``imports.reader`` has the readers. Nothing is imported here, because the command line shows the names at once.
+No reader is imported here, because the command line shows the names at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """A format of conversations.
+
+    Attributes:
+        title: Its name for people.
+        reader: Module and function in ``inbox.imports`` that read it.
+        form: ``items`` is JSON of which the function takes one object at a time. The others are read as a whole: other
+            ``json``, plain ``text`` in any encoding, and any other ``file``.
+        keys: Keys by which the first object of a file in JSON tells its format; one of these sets suffices.
+    """
+
+    title: str
+    reader: str
+    form: Literal["items", "json", "text", "file"] = "items"
+    keys: tuple[AbstractSet[str], ...] = ()
+
+
 EXPORT_FORMATS = {
-    "chatgpt": "ChatGPT",
-    "claude": "Claude",
-    "locomo": "LoCoMo",
-    "telegram": "Telegram",
-    "deepseek": "DeepSeek",
-    "gemini": "Gemini (Google Takeout)",
-    "openai": "messages in OpenAI's form",
-    "librechat": "LibreChat",
-    "discord": "Discord (DiscordChatExporter)",
-    "google-chat": "Google Chat",
-    "messenger": "Messenger and Instagram",
-    "mem0": "mem0",
-    "supermemory": "Supermemory",
-    "qmsum": "QMSum",
-    "jsonl": "Neurigraph's JSON lines",
-    "slack": "Slack",
-    "whatsapp": "WhatsApp",
-    "mail": "e-mail (.eml, .mbox)",
-    "subtitles": "WebVTT and SubRip",
-    "text": "dialogues in plain text",
+    "chatgpt": ExportFormat("ChatGPT", "chatgpt.conversations", keys=({"mapping"},)),
+    "claude": ExportFormat(
+        "Claude",
+        "claude.conversations",
+        keys=({"chat_messages"}, {"conversations_memory"}, {"prompt_template", "docs"}),
+    ),
+    "locomo": ExportFormat("LoCoMo", "locomo.conversations", keys=({"sample_id"}, {"conversation"})),
+    "telegram": ExportFormat(
+        "Telegram", "telegram.conversations", keys=({"chats"}, {"left_chats"}, {"messages", "type", "id"})
+    ),
+    "deepseek": ExportFormat("DeepSeek", "deepseek.conversations", keys=({"mapping", "inserted_at"},)),
+    "gemini": ExportFormat(
+        "Gemini (Google Takeout)", "gemini.conversations", keys=({"header", "title", "time", "products"},)
+    ),
+    "openai": ExportFormat("messages in OpenAI's form", "message_lists.conversations", "json"),
+    "librechat": ExportFormat("LibreChat", "librechat.conversations", keys=({"conversationId", "messages"},)),
+    "discord": ExportFormat(
+        "Discord (DiscordChatExporter)", "discord.conversations", "file", keys=({"guild", "channel", "messages"},)
+    ),
+    "google-chat": ExportFormat("Google Chat", "google_chat.conversations"),
+    "messenger": ExportFormat(
+        "Messenger and Instagram", "messenger.conversations", keys=({"participants", "messages"},)
+    ),
+    "mem0": ExportFormat("mem0", "kept_memories.of_mem0", keys=({"memory", "id"}, {"results"})),
+    "supermemory": ExportFormat(
+        "Supermemory", "kept_memories.of_supermemory", keys=({"containerTags"}, {"memories", "pagination"})
+    ),
+    "qmsum": ExportFormat("QMSum", "qmsum.meetings", "json", keys=({"meeting_transcripts"},)),
+    "jsonl": ExportFormat("Neurigraph's JSON lines", "jsonl.of_file", "file"),
+    "slack": ExportFormat("Slack", "slack.conversations", "json"),
+    "whatsapp": ExportFormat("WhatsApp", "whatsapp.conversations", "text"),
+    "mail": ExportFormat("e-mail (.eml, .mbox)", "mail.conversations", "file"),
+    "subtitles": ExportFormat("WebVTT and SubRip", "subtitles.meetings", "text"),
+    "text": ExportFormat("dialogues in plain text", "text.conversations", "text"),
 }
-"""Formats by the names that ``--format`` takes, with names for people."""
+"""Formats by the names that ``--format`` takes."""
 
 NAMES = ", ".join(EXPORT_FORMATS)
 
-READ = f"Conversations are read of {', '.join(EXPORT_FORMATS.values())}"
+READ = f"Conversations are read of {', '.join(one.title for one in EXPORT_FORMATS.values())}"
 """A sentence without its end, for refusals."""

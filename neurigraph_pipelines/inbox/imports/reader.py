@@ -1,6 +1,6 @@
 """Entry point of the imports: detects the format of a file and reads its conversations.
 
-The modules of the formats read the contents.
+The modules that ``export_formats`` names read the contents; each is imported when it is needed.
 """
 
 from __future__ import annotations
@@ -8,32 +8,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
 
 from neurigraph_pipelines.inbox.export_formats import EXPORT_FORMATS, NAMES, READ
 from neurigraph_pipelines.inbox.imports import (
-    chatgpt,
-    claude,
-    deepseek,
     discord,
-    gemini,
     gemini_page,
-    google_chat,
     json_stream,
     jsonl,
-    kept_memories,
-    librechat,
-    locomo,
     mail,
     message_lists,
-    messenger,
-    openai,
-    qmsum,
     slack,
     subtitles,
-    telegram,
     text,
     whatsapp,
 )
@@ -50,42 +39,7 @@ _Items = Iterator[Item]
 _Read = NewConversation | RejectedItem
 
 
-class _ItemReader(Protocol):
-    """Reads the conversations of one item of a JSON export."""
-
-    def __call__(self, item: JsonObject, where: str, fallback_time: datetime | None) -> _Items: ...
-
-
-_EXPORTS: dict[str, _ItemReader] = {
-    "chatgpt": chatgpt.conversations,
-    "claude": claude.conversations,
-    "locomo": locomo.conversations,
-    "telegram": telegram.conversations,
-    "deepseek": deepseek.conversations,
-    "gemini": gemini.conversations,
-    "openai": openai.conversations,
-    "librechat": librechat.conversations,
-    "google-chat": google_chat.conversations,
-    "messenger": messenger.conversations,
-    "mem0": kept_memories.of_mem0,
-    "supermemory": kept_memories.of_supermemory,
-}
-"""Formats that are a list of objects in JSON, or one object."""
-
-_FILES: dict[str, Callable[[Reading], _Items]] = {
-    "qmsum": qmsum.meetings,
-    "jsonl": jsonl.of_file,
-    "discord": discord.conversations,
-    "slack": slack.conversations,
-    "whatsapp": whatsapp.conversations,
-    "mail": mail.conversations,
-    "subtitles": subtitles.meetings,
-    "text": text.conversations,
-}
 FORMATS: tuple[str, ...] = tuple(EXPORT_FORMATS)
-
-_OF_TEXT = ("whatsapp", "subtitles", "text")
-"""Formats of plain text in any encoding."""
 
 _SHOWN = 5
 """Names of what is not read that a note has."""
@@ -157,10 +111,11 @@ def read_conversations(
     """
     if format not in FORMATS:
         raise InvalidInputError(f"The format {format!r} is unknown: use one of {NAMES}.")
+    form = EXPORT_FORMATS[format].form
     parts = parts_of(path)
-    if parts[0].member is not None and _of_archive(parts[0]) is None and format not in _EXPORTS:
+    if parts[0].member is not None and _of_archive(parts[0]) is None and form not in ("items", "json"):
         raise InvalidInputError(f"{path} is a zip, which is not read for {format}: unpack it first.")
-    if format in _OF_TEXT and not text.looks_like_text(parts[0]):
+    if form == "text" and not text.looks_like_text(parts[0]):
         raise InvalidInputError(f"{path} is not plain text: it contains NUL bytes.")
     if format == "mail":
         parts = tuple(sorted(parts, key=mail.sent_at)) if len(parts) > 1 else parts
@@ -184,7 +139,7 @@ def _require_format(part: Part, wanted: str) -> None:
     if wanted == "mail" and found is None:
         raise InvalidInputError(f"{part.name} does not begin with the headers of an e-mail, nor as a mailbox does.")
     is_page = wanted == "gemini" and start == b"<"
-    if wanted in (*_EXPORTS, "qmsum", "slack") and start not in (b"[", b"{") and not is_page:
+    if EXPORT_FORMATS[wanted].form in ("items", "json") and start not in (b"[", b"{") and not is_page:
         raise InvalidInputError(f"{part.name} is not JSON in UTF-8, so it is not of the format {wanted}.")
 
 
@@ -208,19 +163,16 @@ def _noted(
 
 
 def _read(readings: Sequence[Reading], wanted: str) -> _Items:
+    is_text, reader = EXPORT_FORMATS[wanted].form == "text", reader_of(wanted)
     for reading in readings:
         part = reading.part
         try:
-            if wanted in _OF_TEXT and (said := text.assumed_encoding(part)) is not None:
+            if is_text and (said := text.assumed_encoding(part)) is not None:
                 yield ImportNote(f"{part.name}: the encoding was {said}")
-            if wanted in _FILES:
-                yield from _FILES[wanted](reading)
-            elif wanted == "openai":
-                yield from message_lists.conversations(reading)
-            elif wanted == "gemini" and _first_byte(part) == b"<":
+            if wanted == "gemini" and _first_byte(part) == b"<":
                 yield from gemini_page.conversations(reading)
             else:
-                yield from _read_export(reading, _EXPORTS[wanted])
+                yield from reader(reading)
         except READ_ERRORS as error:
             yield RejectedItem(part.name, f"it could not be read to the end ({error})")
         except InvalidInputError as error:
@@ -229,7 +181,14 @@ def _read(readings: Sequence[Reading], wanted: str) -> _Items:
             yield RejectedItem(part.name, str(error))
 
 
-def _read_export(reading: Reading, read_item: _ItemReader) -> _Items:
+def reader_of(wanted: str) -> Callable[[Reading], _Items]:
+    """Return the function that reads a file of a format."""
+    module, _, name = EXPORT_FORMATS[wanted].reader.partition(".")
+    found = getattr(import_module(f"{__package__}.{module}"), name)
+    return partial(_read_items, found) if EXPORT_FORMATS[wanted].form == "items" else found
+
+
+def _read_items(read_item: Callable[[JsonObject, str, datetime | None], _Items], reading: Reading) -> _Items:
     with reading.open() as stream:
         for item in json_stream.read_items(stream, reading.part.name):
             if isinstance(item, RejectedItem):

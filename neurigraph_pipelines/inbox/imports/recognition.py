@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
+from neurigraph_pipelines.inbox.export_formats import EXPORT_FORMATS
 from neurigraph_pipelines.inbox.imports.message_lists import MESSAGE_LISTS, is_of_lists
 from neurigraph_pipelines.text.json_fields import JsonObject, as_objects
 
 UNKNOWN_MESSAGES = "unknown messages"
 """Stands for an object with messages of a form that is not read."""
 
-_KEYS = (
-    ({"mapping", "inserted_at"}, "deepseek"),
-    ({"mapping"}, "chatgpt"),
-    ({"chat_messages"}, "claude"),
-    ({"conversations_memory"}, "claude"),
-    ({"prompt_template", "docs"}, "claude"),
-    ({"sample_id"}, "locomo"),
-    ({"conversation"}, "locomo"),
-    ({"meeting_transcripts"}, "qmsum"),
-    ({"chats"}, "telegram"),
-    ({"left_chats"}, "telegram"),
-    ({"guild", "channel", "messages"}, "discord"),
-    ({"conversationId", "messages"}, "librechat"),
-    ({"participants", "messages"}, "messenger"),
-    ({"messages", "type", "id"}, "telegram"),
-    ({"memory", "id"}, "mem0"),
-    ({"results"}, "mem0"),
-    ({"containerTags"}, "supermemory"),
-    ({"memories", "pagination"}, "supermemory"),
-    ({"header", "title", "time", "products"}, "gemini"),
-)
-"""Keys by which the first object of a file tells its format; the first entry that fits decides."""
-
 _OF_OPENAI = {"tool_call_id", "function_call", "refusal"}
 
 
 def format_of_object(item: JsonObject) -> str | None:
-    """Return the format of the first object of a file; None if it is of none.
+    """Return the format of the first object of a file, by the most keys that fit; None if it is of none.
 
     An object with messages of roles is ``openai`` if one of them has what only that form has, and else ``jsonl``.
     """
     if is_of_lists(item):
         return MESSAGE_LISTS
-    found = next((name for names, name in _KEYS if names <= item.keys()), None)
+    fits = [(len(keys), name) for name, one in EXPORT_FORMATS.items() for keys in one.keys if keys <= item.keys()]
+    found = max(fits, key=itemgetter(0))[1] if fits else None
     if found is not None or not isinstance(item.get("messages"), list):
         return found
     messages = as_objects(item["messages"])
