@@ -98,7 +98,7 @@ ORDER BY s.external_id;
 -- Give a note another id of its origin, and its newest version the digest that it has with that.
 WITH renamed AS (
     UPDATE neurigraph.sources
-    SET external_id = %(external_id)s, metadata = coalesce(metadata, '{}'::jsonb) || %(metadata)s
+    SET external_id = %(external_id)s, metadata = coalesce(metadata, jsonb_build_object()) || %(metadata)s
     WHERE source_id = %(source_id)s
     RETURNING source_id, last_message
 )
