@@ -34,6 +34,6 @@ SELECT
     (SELECT count(*) FROM sources AS s WHERE s.is_shared) AS shared_sources,
     (
         SELECT count(*) FROM neurigraph.waiting_messages(
-            %(user_id)s, CASE WHEN NOT %(is_user)s THEN coalesce(%(node_ids)s::uuid [], '{}') END
+            %(user_id)s, CASE WHEN NOT %(is_user)s THEN coalesce(%(node_ids)s, ARRAY[]::uuid []) END
         )
     ) AS waiting_messages;
