@@ -170,7 +170,7 @@ def remove_sources(database: Database, claims: Claims, space_id: UUID, source_id
 def page_of_sources(
     database: Database, cursors: Cursors, claims: Claims, space_id: UUID, *, limit: int = 50, cursor: str | None = None
 ) -> Page[SourceOfSpace]:
-    """Return a page of the sources of a space that the caller sees, those added last first.
+    """Return a page of the sources of a space that the caller sees, the last added first.
 
     Raises:
         NotFoundError: There is no such space.

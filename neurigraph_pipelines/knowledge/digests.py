@@ -32,7 +32,7 @@ def page_of_digests(
     limit: int = 50,
     cursor: str | None = None,
 ) -> Page[Digest]:
-    """Return a page of the digests that the caller sees, those made last first.
+    """Return a page of the digests that the caller sees, the last made first.
 
     Args:
         node_id: Only windows of this node.

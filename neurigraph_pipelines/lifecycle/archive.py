@@ -186,7 +186,7 @@ def wrongly_shown(context: Context, limit: int = 1_000) -> list[UUID]:
 def page_of_archive(
     database: Database, cursors: Cursors, claims: Claims, *, limit: int = 50, cursor: str | None = None
 ) -> Page[Archived]:
-    """Return a page of the archive of the caller's graph, those archived last first.
+    """Return a page of the archive of the caller's graph, the last archived first.
 
     Raises:
         ForbiddenError: The caller does not own the graph.

@@ -77,7 +77,7 @@ class FactQuery:
         occurred_before: Show only facts from before this time.
         who: Show only facts about one of these people.
         status: Show only facts of one of these; empty for all but ``archived``.
-        at: Only what was known at this moment.
+        at: Only knowledge of this moment.
         valid_at: Only what was true at this moment in the world.
         max_nodes: Most facts that are shown.
     """
@@ -213,7 +213,7 @@ def _walked(context: Context, asked: FactQuery, seeds: Sequence[tuple[UUID, floa
 
 
 def _about(context: Context, asked: FactQuery) -> list[tuple[UUID, float]]:
-    """Return the facts about the node that the query names, or under the name itself, those said last first."""
+    """Return the facts about the node that the query names, or under the name itself, the last said first."""
     name = clean_text(asked.query or "", "repair")[0].strip()
     nodes = _named(context, [name_key(name)]) or _named(context, _phrases(name))
     names = list(dict.fromkeys([name, *(one for node in nodes for one in node.names)]))

@@ -31,7 +31,7 @@ class Digest(View):
 
 
 class Digests(View):
-    """A page of digests, those made last first."""
+    """A page of digests, the last made first."""
 
     digests: list[Digest]
     next_cursor: str | None = NEXT_CURSOR

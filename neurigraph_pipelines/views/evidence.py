@@ -32,7 +32,7 @@ class Mention(View):
 
 
 class Mentions(View):
-    """A page of mentions, those stored last first."""
+    """A page of mentions, the last stored first."""
 
     mentions: list[Mention]
     next_cursor: str | None = NEXT_CURSOR

@@ -56,7 +56,7 @@ class ListedRecord(Record):
 
 
 class ListedRecords(View):
-    """A page of records, those stored last first."""
+    """A page of records, the last stored first."""
 
     records: list[ListedRecord]
     next_cursor: str | None = NEXT_CURSOR

@@ -47,7 +47,7 @@ class Archived(View):
 
 
 class Archive(View):
-    """A page of the archive, those archived last first."""
+    """A page of the archive, the last archived first."""
 
     records: list[Archived]
     next_cursor: str | None = NEXT_CURSOR

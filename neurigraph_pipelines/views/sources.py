@@ -159,28 +159,28 @@ class NoteState(ListedNote):
 
 
 class Notes(View):
-    """A page of notes, those received last first."""
+    """A page of notes, the last received first."""
 
     notes: list[ListedNote]
     next_cursor: str | None = NEXT_CURSOR
 
 
 class Conversations(View):
-    """A page of conversations, those received last first."""
+    """A page of conversations, the last received first."""
 
     conversations: list[ListedConversation]
     next_cursor: str | None = NEXT_CURSOR
 
 
 class Events(View):
-    """A page of events, those received last first."""
+    """A page of events, the last received first."""
 
     events: list[ListedEvent]
     next_cursor: str | None = NEXT_CURSOR
 
 
 class Uploads(View):
-    """A page of uploads, those received last first."""
+    """A page of uploads, the last received first."""
 
     uploads: list[ListedUpload]
     next_cursor: str | None = NEXT_CURSOR

@@ -43,7 +43,7 @@ class SourceOfSpace(View):
 
 
 class SourcesOfSpace(View):
-    """A page of the sources of a space, those added last first."""
+    """A page of the sources of a space, the last added first."""
 
     sources: list[SourceOfSpace]
     next_cursor: str | None = NEXT_CURSOR

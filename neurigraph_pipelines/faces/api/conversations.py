@@ -78,7 +78,7 @@ def end_conversation(
 
 @router.get("")
 def list_conversations(asked: sources.ListingDep) -> Conversations:
-    """List conversations with their states, those received last first. A persona sees those that it handed in."""
+    """List conversations with their states, the last received first. A persona sees its own."""
     return asked.of(SourceKind.CONVERSATION, Conversations)
 
 

@@ -87,5 +87,5 @@ def digests_of_node(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> views.Digests:
-    """List the digests of a node's windows, those made last first."""
+    """List the digests of a node's windows, the last made first."""
     return list_digests(caller, installation, node_id=node_id, days=days, limit=limit, cursor=cursor)

@@ -81,7 +81,7 @@ def end_event(
 
 @router.get("")
 def list_events(asked: sources.ListingDep) -> Events:
-    """List events with their states, those received last first. A persona sees those that it handed in."""
+    """List events with their states, the last received first. A persona sees its own."""
     return asked.of(SourceKind.EVENT, Events)
 
 

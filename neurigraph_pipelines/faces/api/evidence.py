@@ -53,7 +53,7 @@ def mentions(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> views.Mentions:
-    """List the memories that speak of a node, those stored last first."""
+    """List the memories that speak of a node, the last stored first."""
     found = listing.page_of_mentions(
         installation.database, installation.cursors, caller, node_id, role, limit=limit, cursor=cursor
     )

@@ -146,8 +146,8 @@ class QueryFacts(Form):
     status: list[FactStatus] = Field(
         default_factory=list, max_length=4, description="Show only these. Default: all but `archived`."
     )
-    at: datetime | None = Field(default=None, description="Only what was known at this moment.")
-    valid_at: datetime | None = Field(default=None, description="Only what was true at this moment.")
+    at: datetime | None = Field(default=None, description="Only knowledge of this moment.")
+    valid_at: datetime | None = Field(default=None, description="Only facts that were true at this moment.")
     container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=ONLY_SPACES)
     include_graph: bool = Field(default=False, description="Return all memories on the paths, and their links.")
     max_nodes: int = Field(default=50, ge=1, le=MAX_NODES, description="Maximum number of facts.")

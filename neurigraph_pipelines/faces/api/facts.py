@@ -33,8 +33,8 @@ def list_facts(
     below: Annotated[bool, Query(description="False leaves out the nodes below `node_id`.")] = True,
     kind: FactKind | None = None,
     who: Annotated[str | None, Query(description="About this person, as the fact names them.")] = None,
-    occurred_after: Annotated[datetime | None, Query(description="Of what happened then or later.")] = None,
-    occurred_before: Annotated[datetime | None, Query(description="Of what happened before this time.")] = None,
+    occurred_after: Annotated[datetime | None, Query(description="Of events then or later.")] = None,
+    occurred_before: Annotated[datetime | None, Query(description="Of events before this time.")] = None,
     superseded: Annotated[
         bool | None, Query(description="Whether a later version or a newer memory replaces it. Default: both.")
     ] = None,

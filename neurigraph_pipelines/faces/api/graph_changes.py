@@ -21,7 +21,7 @@ from neurigraph_pipelines.model import ConceptKind
 
 router = APIRouter(tags=["graph"], responses=documented(401, 403, 404, 409, 412, 422, 503))
 
-_DRY_RUN = Field(default=False, description="Return what would be done, and change nothing.")
+_DRY_RUN = Field(default=False, description="Return the planned changes, and change nothing.")
 _NAME_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": MAX_NAME_LENGTH}
 
 
@@ -61,8 +61,8 @@ class Split(Form):
     beside: bool = Field(default=False, description="Create the new node beside this one instead of below it.")
     record_ids: list[UUID] | None = Field(default=None, max_length=moving.MAX_RECORDS)
     keyword: str | None = Field(default=None, description="A keyword of the records; case is ignored.")
-    occurred_after: datetime | None = Field(default=None, description="Records of what happened at this time or later.")
-    occurred_before: datetime | None = Field(default=None, description="Records of what happened before this time.")
+    occurred_after: datetime | None = Field(default=None, description="Records of events at this time or later.")
+    occurred_before: datetime | None = Field(default=None, description="Records of events before this time.")
     dry_run: bool = _DRY_RUN
 
     @property

@@ -37,8 +37,8 @@ def list_records(
     source_id: Annotated[UUID | None, Query(description="From this conversation, event or upload.")] = None,
     created_after: Annotated[datetime | None, Query(description="Stored at this time or later.")] = None,
     created_before: Annotated[datetime | None, Query(description="Stored before this time.")] = None,
-    occurred_after: Annotated[datetime | None, Query(description="Of what happened then or later.")] = None,
-    occurred_before: Annotated[datetime | None, Query(description="Of what happened before this time.")] = None,
+    occurred_after: Annotated[datetime | None, Query(description="Of events then or later.")] = None,
+    occurred_before: Annotated[datetime | None, Query(description="Of events before this time.")] = None,
     content_type: ContentType | None = None,
     superseded: Annotated[bool | None, Query(description="Whether a newer memory replaces it. Default: both.")] = None,
     entity: Annotated[str | None, Query(description="With this entity; case is ignored.")] = None,
@@ -46,7 +46,7 @@ def list_records(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> ListedRecords:
-    """List memories of the whole graph, those stored last first."""
+    """List memories of the whole graph, the last stored first."""
     look(installation, caller, node_id=node_id, source_id=source_id)
     wanted = RecordFilter(
         node_id,

@@ -45,7 +45,7 @@ def remember(body: requests.NewNote, response: Response, caller: Writer, install
 
 @router.get("")
 def list_notes(asked: sources.ListingDep) -> Notes:
-    """List notes with their states, those received last first. A persona sees those that it wrote."""
+    """List notes with their states, the last received first. A persona sees its own."""
     return asked.of(SourceKind.NOTE, Notes)
 
 

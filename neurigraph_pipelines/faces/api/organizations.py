@@ -74,7 +74,7 @@ class NewMemberKey(Form):
 
 
 _Forget = Annotated[
-    bool, Query(description="Forget what the member shared, too. Only for the caller's own membership.")
+    bool, Query(description="Forget the shared memories of the member, too. Only for the caller's own membership.")
 ]
 
 

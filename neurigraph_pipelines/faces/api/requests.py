@@ -120,8 +120,8 @@ class NewMessage(Form):
         description="Joins the use of a tool with its result.",
         json_schema_extra={"maxLength": MAX_NAME_CHARACTERS},
     )
-    input: Any = Field(default=None, description="What a tool is called with.")
-    output: Any = Field(default=None, description="What a tool returned.")
+    input: Any = Field(default=None, description="Input of the tool.")
+    output: Any = Field(default=None, description="Output of the tool.")
     error: str | None = Field(default=None, description="Why a tool failed.")
     duration_ms: int | None = Field(default=None, ge=0, le=MAX_DURATION_MS, description="How long a tool took.")
     author: str | None = Field(
@@ -195,7 +195,9 @@ class NewNote(Form, SourceFields):
         json_schema_extra={"minimum": 1, "maximum": notes.MAX_PRIORITY},
     )
     tags: list[str] = Field(
-        default_factory=list, max_length=notes.MAX_TAGS, description="Topics of the memory, before those found in it."
+        default_factory=list,
+        max_length=notes.MAX_TAGS,
+        description="Topics of the memory, listed before the topics found in it.",
     )
     on_conflict: notes.OnConflict = Field(
         default=notes.OnConflict.ERROR,
@@ -245,12 +247,8 @@ class _Question(Form):
         default=None,
         description="Search only memories that were stored by this moment, and return them as they were then.",
     )
-    occurred_after: datetime | None = Field(
-        default=None, description="Only memories of what happened at this time or later."
-    )
-    occurred_before: datetime | None = Field(
-        default=None, description="Only memories of what happened before this time."
-    )
+    occurred_after: datetime | None = Field(default=None, description="Only memories of events at this time or later.")
+    occurred_before: datetime | None = Field(default=None, description="Only memories of events before this time.")
     source_kinds: list[SourceKind] = Field(
         default_factory=list,
         max_length=len(SourceKind),
@@ -310,7 +308,7 @@ class Search(_Question):
         default=False, description="Return the components of every score, and the names, edges and facts behind them."
     )
     include: list[Literal["facts"]] = Field(
-        default_factory=list, max_length=1, description="What to return beside memories and messages."
+        default_factory=list, max_length=1, description="Further results beside memories and messages."
     )
 
 

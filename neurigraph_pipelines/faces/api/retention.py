@@ -97,7 +97,7 @@ def promote(
 def list_archive(
     caller: Owner, installation: InstallationDep, limit: Limit = 50, cursor: Cursor = None
 ) -> views.Archive:
-    """List the archive, those archived last first."""
+    """List the archive, the last archived first."""
     found = archive.page_of_archive(installation.database, installation.cursors, caller, limit=limit, cursor=cursor)
     return found.into(views.Archive)
 

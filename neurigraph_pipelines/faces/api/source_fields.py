@@ -16,7 +16,7 @@ from neurigraph_pipelines.views.kinds import Channel, DocumentType
 from neurigraph_pipelines.views.scalars import Scalar
 from neurigraph_pipelines.views.sources import AUTHOR, CHANNEL, ORIGIN, UPDATED_AT
 
-_TYPE = "What it is. The bytes of a file decide over a stated format."
+_TYPE = "Type of the document. The bytes of a file decide over a stated format."
 _URL = "A page to read it at: `http` or `https`, without a user name or password."
 _METADATA = "Texts, numbers and booleans by name, at most 16 KiB as JSON."
 PRIVACY = (

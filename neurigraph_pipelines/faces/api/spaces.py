@@ -22,7 +22,7 @@ MAX_SOURCES = 1_000
 """Most sources that one request adds or removes."""
 
 _METADATA = "Texts, numbers and booleans by name, at most 16 KiB as JSON."
-_CONTEXT = "What language models are told about the sources of the space. It is data to them, never an instruction."
+_CONTEXT = "Notes for language models about the sources of the space. It is data to them, never an instruction."
 
 router = APIRouter(prefix="/spaces", tags=["spaces"], responses=documented(401, 403, 404, 422, 503))
 
@@ -100,7 +100,7 @@ def remove_space(space_id: UUID, caller: Owner, installation: InstallationDep) -
 def list_sources(
     space_id: UUID, caller: Caller, installation: InstallationDep, limit: Limit = 50, cursor: Cursor = None
 ) -> views.SourcesOfSpace:
-    """List the sources of a space, those added last first."""
+    """List the sources of a space, the last added first."""
     found = spaces.page_of_sources(
         installation.database, installation.cursors, caller, space_id, limit=limit, cursor=cursor
     )

@@ -145,7 +145,7 @@ async def upload(request: Request, response: Response, caller: Author, installat
 
 @router.get("/uploads")
 def list_uploads(asked: sources.ListingDep) -> Uploads:
-    """List uploads with their states, those received last first."""
+    """List uploads with their states, the last received first."""
     return asked.of(SourceKind.UPLOAD, Uploads)
 
 

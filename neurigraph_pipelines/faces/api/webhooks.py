@@ -20,7 +20,7 @@ from neurigraph_pipelines.views.kinds import DeliveryState
 
 _EVENTS = "Names of events, such as `record.stored`, `record.*` or `*`."
 _GLOB = Field(default=None, description="Only events at the nodes whose path matches, with `*`, and below them.")
-_AUTHOR = Field(default=None, description="Only what this author did: `user:ID`, `persona:ID` or `pipeline`.")
+_AUTHOR = Field(default=None, description="Only changes by this author: `user:ID`, `persona:ID` or `pipeline`.")
 
 router = APIRouter(tags=["webhooks"], responses=documented(401, 403, 404, 422, 503))
 

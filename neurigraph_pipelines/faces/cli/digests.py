@@ -47,7 +47,7 @@ def list_digests(
     cursor: Cursor = None,
     as_json: Json = False,
 ) -> None:
-    """List digests of windows and of named memories, those made last first."""
+    """List digests of windows and of named memories, the last made first."""
     from neurigraph_pipelines.knowledge import digests
 
     with opened() as installation:

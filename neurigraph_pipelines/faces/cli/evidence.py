@@ -46,7 +46,7 @@ def mentions(
     cursor: Cursor = None,
     as_json: Json = False,
 ) -> None:
-    """List the memories that speak of a node, those stored last first."""
+    """List the memories that speak of a node, the last stored first."""
     from neurigraph_pipelines.retrieval.listing.evidence import page_of_mentions
 
     with opened() as installation:

@@ -42,8 +42,8 @@ def facts(
     record: Annotated[str | None, filter_option("Only of this memory.", "RECORD_ID")] = None,
     who: Annotated[str | None, filter_option("Only about this person.")] = None,
     kind: Annotated[FactKind | None, filter_option("Only of this kind.")] = None,
-    occurred_after: Annotated[str | None, filter_option("Of what happened at this time or later.", "TIME")] = None,
-    occurred_before: Annotated[str | None, filter_option("Of what happened before this time.", "TIME")] = None,
+    occurred_after: Annotated[str | None, filter_option("Of events at this time or later.", "TIME")] = None,
+    occurred_before: Annotated[str | None, filter_option("Of events before this time.", "TIME")] = None,
     superseded: Annotated[
         bool | None,
         typer.Option("--superseded/--current", help="Whether later ones replace them. Default: both."),

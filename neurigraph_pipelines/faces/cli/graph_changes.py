@@ -115,11 +115,11 @@ def split(
     keyword: Annotated[str | None, typer.Option(help="Move records with this keyword.", show_default=False)] = None,
     after: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Move records of what happened at this time or later.", show_default=False),
+        typer.Option(metavar="TIME", help="Move records of events at this time or later.", show_default=False),
     ] = None,
     before: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Move records of what happened before this time.", show_default=False),
+        typer.Option(metavar="TIME", help="Move records of events before this time.", show_default=False),
     ] = None,
     beside: Annotated[
         bool, typer.Option("--beside", help="Create the new node beside this one instead of below it.")

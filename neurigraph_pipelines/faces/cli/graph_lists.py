@@ -66,8 +66,8 @@ def records(
     source: _Source = None,
     created_after: Annotated[str | None, filter_option("Stored at this time or later.", "TIME")] = None,
     created_before: Annotated[str | None, filter_option("Stored before this time.", "TIME")] = None,
-    occurred_after: Annotated[str | None, filter_option("Of what happened at this time or later.", "TIME")] = None,
-    occurred_before: Annotated[str | None, filter_option("Of what happened before this time.", "TIME")] = None,
+    occurred_after: Annotated[str | None, filter_option("Of events at this time or later.", "TIME")] = None,
+    occurred_before: Annotated[str | None, filter_option("Of events before this time.", "TIME")] = None,
     content_type: Annotated[ContentType | None, filter_option("Only of this kind of content.")] = None,
     superseded: _Superseded = None,
     entity: Annotated[str | None, filter_option("Only with this entity; case is ignored.")] = None,
@@ -76,7 +76,7 @@ def records(
     cursor: Cursor = None,
     as_json: Json = False,
 ) -> None:
-    """List memories of the whole graph, those stored last first."""
+    """List memories of the whole graph, the last stored first."""
     from neurigraph_pipelines.inbox.privacy import find_source
     from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 

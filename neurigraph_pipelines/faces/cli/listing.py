@@ -34,7 +34,7 @@ _PAUSE_SECONDS = 0.5
 def _lists(kind: SourceKind) -> None:
     """Add the command that lists one kind of source."""
 
-    @commands.command(f"{kind}s", help=f"List {kind}s with their states, those received last first.")
+    @commands.command(f"{kind}s", help=f"List {kind}s with their states, the last received first.")
     def listed(
         user: UserSlug,
         state: _State = None,

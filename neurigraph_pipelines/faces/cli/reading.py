@@ -44,11 +44,13 @@ Node = Annotated[
 After = Annotated[
     str | None,
     typer.Option(
-        metavar="TIME", help="Only what happened at this time or later, for example 2023-05-08.", show_default=False
+        metavar="TIME",
+        help="Only events at this time or later, for example 2023-05-08.",
+        show_default=False,
     ),
 ]
 Before = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Only what happened before this time.", show_default=False)
+    str | None, typer.Option(metavar="TIME", help="Only memories of events before this time.", show_default=False)
 ]
 Kind = Annotated[
     list[SourceKind] | None,
@@ -56,7 +58,8 @@ Kind = Annotated[
 ]
 Speaker = Annotated[str | None, typer.Option(help="Only messages of the speaker with this name.", show_default=False)]
 At = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Only what was stored by then, as it was then.", show_default=False)
+    str | None,
+    typer.Option(metavar="TIME", help="Only memories stored by then, as they were then.", show_default=False),
 ]
 Superseded = Annotated[
     bool, typer.Option("--include-superseded", help="Also return memories that newer ones have replaced.")
@@ -78,7 +81,7 @@ def search(
     space: SpaceTags = None,
     facts: Annotated[bool, typer.Option("--facts", help="Also return facts: single statements.")] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show the components of every score, and what moved the ranking.")
+        bool, typer.Option("--explain", help="Show the components of every score, and all changes of the ranking.")
     ] = False,
     as_json: Json = False,
 ) -> None:

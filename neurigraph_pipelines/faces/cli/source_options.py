@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Origin = Annotated[str | None, typer.Option(help="The program or site that it comes from, such as slack.")]
 Type = Annotated[
-    str | None, typer.Option("--type", help="What it is, such as webpage, google_doc, tweet or repository.")
+    str | None, typer.Option("--type", help="Type of the document, such as webpage, google_doc, tweet or repository.")
 ]
 Url = Annotated[str | None, typer.Option(help="A page to read it at.")]
 ChannelName = Annotated[str | None, typer.Option(help="Who could read it there: dm, private or public.")]

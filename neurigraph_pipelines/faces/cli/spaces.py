@@ -57,7 +57,7 @@ def list_spaces(user: UserSlug, limit: Limit = 50, cursor: Cursor = None, as_jso
 
 @_spaces.command("show")
 def show(tag: Tag, user: UserSlug, limit: Limit = 50, cursor: Cursor = None, as_json: Json = False) -> None:
-    """Show a space and its sources, those added last first."""
+    """Show a space and its sources, the last added first."""
     from neurigraph_pipelines.access.spaces import page_of_sources
 
     with _space(tag, user) as (installation, claims, space):

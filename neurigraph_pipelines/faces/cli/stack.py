@@ -21,7 +21,7 @@ commands = typer.Typer()
 
 @commands.command()
 def up(as_json: Json = False) -> None:
-    """Run everything until interrupted, and start again what dies: Postgres, Dagster, the HTTP API."""
+    """Run everything until interrupted, and restart processes that die: Postgres, Dagster, the HTTP API."""
     from neurigraph_pipelines.faces.cli import leaving
     from neurigraph_pipelines.faces.cli.signals import one_signal
     from neurigraph_pipelines.runtime.stack.processes import LocalStack
@@ -42,7 +42,7 @@ def up(as_json: Json = False) -> None:
                     f"Dagster's UI:  {urls['dagster_ui']}",
                     f"The HTTP API:  {urls['api']} (documentation at {urls['api']}/docs)",
                     f"Logs:          {urls['logs']}",
-                    "What dies is started again. Ctrl-C stops everything.",
+                    "Processes that die are restarted. Ctrl-C stops everything.",
                 )
                 return views.unbroken(*texts)
 

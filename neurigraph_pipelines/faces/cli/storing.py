@@ -76,7 +76,7 @@ _Dates = Annotated[
     typer.Option(help="The order of day, month and year in dates in numbers; else as the file shows."),
 ]
 _Watch = Annotated[
-    bool, typer.Option("--watch", help="Import the files of a folder, and what appears or changes, until Ctrl-C.")
+    bool, typer.Option("--watch", help="Import the files of a folder, and new and changed files, until Ctrl-C.")
 ]
 
 

@@ -23,8 +23,8 @@ MaxHops = Annotated[int | None, typer.Option(min=1, max=6, help="Most steps from
 MaxNodes = Annotated[int, typer.Option(min=1, max=200, help="Maximum number of facts.")]
 MinStrength = Annotated[float, typer.Option(min=0, max=1, help="Weaker links are not followed.")]
 Type = Annotated[list[str] | None, filter_option("Follow only this relation, such as `led_to`.", "RELATION")]
-At = Annotated[str | None, filter_option("Only what was known at this moment.", "TIME")]
-ValidAt = Annotated[str | None, filter_option("Only what was true at this moment.", "TIME")]
+At = Annotated[str | None, filter_option("Only knowledge of this moment.", "TIME")]
+ValidAt = Annotated[str | None, filter_option("Only facts that were true at this moment.", "TIME")]
 
 
 @commands.command()
@@ -61,7 +61,7 @@ def about(
     max_nodes: MaxNodes = 50,
     as_json: Json = False,
 ) -> None:
-    """Show the facts about a person or a thing, those said last first, and what is related to them."""
+    """Show the facts about a person or a thing, the last said first, and what is related to them."""
     steps: dict[str, Any] = {"max_hops": max_hops, "min_strength": min_strength, "max_nodes": max_nodes}
     _run("about", name, user, steps, at=at, valid_at=valid_at, as_json=as_json)
 

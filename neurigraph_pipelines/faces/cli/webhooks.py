@@ -24,7 +24,7 @@ Events = Annotated[
     list[str] | None, typer.Option("--event", help="An event, such as record.stored or record.*. Repeatable.")
 ]
 PathGlob = Annotated[str | None, typer.Option("--path", help="Only at nodes whose path matches, and below them.")]
-Author = Annotated[str | None, typer.Option(help="Only what this author did: user:ID, persona:ID or pipeline.")]
+Author = Annotated[str | None, typer.Option(help="Only changes by this author: user:ID, persona:ID or pipeline.")]
 
 
 @_webhooks.command("add")

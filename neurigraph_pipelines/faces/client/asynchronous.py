@@ -243,7 +243,7 @@ class AsyncMemory(AsyncDigests, AsyncEvidence, AsyncFacts, AsyncOrganizations, A
         return SearchResult.model_validate((await self._send(Call("POST", "/v1/search", body))).json())
 
     async def ask(self, query: str, **filters: Any) -> Reply:
-        """Answer a question in words, with citations. ``filters`` are those of ``search``."""
+        """Answer a question in words, with citations. ``filters`` are as in ``search``."""
         return Reply.model_validate((await self._send(Call("POST", "/v1/ask", given(query=query, **filters)))).json())
 
     async def records(self, **filters: Any) -> AsyncIterator[Record]:

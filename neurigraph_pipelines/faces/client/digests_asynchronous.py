@@ -29,7 +29,7 @@ class AsyncDigests(ABC):
     async def digests(
         self, *, node_id: UUID | None = None, record_id: UUID | None = None, days: Literal[7, 30, 90] | None = None
     ) -> AsyncIterator[Digest]:
-        """Yield digests, those made last first.
+        """Yield digests, the last made first.
 
         Args:
             node_id: Only windows of this node.

@@ -29,7 +29,7 @@ class Digests(ABC):
     def digests(
         self, *, node_id: UUID | None = None, record_id: UUID | None = None, days: Literal[7, 30, 90] | None = None
     ) -> Iterator[Digest]:
-        """Yield digests, those made last first.
+        """Yield digests, the last made first.
 
         Args:
             node_id: Only windows of this node.

@@ -29,7 +29,7 @@ class AsyncEvidence(ABC):
     def _pages(self, path: str, name: str, filters: dict[str, Any]) -> AsyncIterator[dict[str, Any]]: ...
 
     async def mentions(self, node_id: UUID, **filters: Any) -> AsyncIterator[Mention]:
-        """Yield the memories that speak of a node, those stored last first; ``role`` is a filter."""
+        """Yield the memories that speak of a node, the last stored first; ``role`` is a filter."""
         async for one in self._pages(f"/v1/nodes/{node_id}/mentions", "mentions", filters):
             yield Mention.model_validate(one)
 

@@ -29,7 +29,7 @@ class Evidence(ABC):
     def _pages(self, path: str, name: str, filters: dict[str, Any]) -> Iterator[dict[str, Any]]: ...
 
     def mentions(self, node_id: UUID, **filters: Any) -> Iterator[Mention]:
-        """Yield the memories that speak of a node, those stored last first; ``role`` is a filter."""
+        """Yield the memories that speak of a node, the last stored first; ``role`` is a filter."""
         for one in self._pages(f"/v1/nodes/{node_id}/mentions", "mentions", filters):
             yield Mention.model_validate(one)
 

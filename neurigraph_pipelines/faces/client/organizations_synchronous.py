@@ -19,7 +19,7 @@ from neurigraph_pipelines.views.organizations import Organizations as Organizati
 
 
 class Organizations(ABC):
-    """Creates organizations, and manages their members and invitations. Values are those of the API."""
+    """Creates organizations, and manages their members and invitations. Values are as in the API."""
 
     @abstractmethod
     def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:

@@ -56,7 +56,7 @@ class AsyncRetention(ABC):
         return [UUID(one) for one in (await self.call("POST", "/v1/archive", body))["record_ids"]]
 
     async def archived(self) -> AsyncIterator[Archived]:
-        """Yield the memories in the archive, those archived last first."""
+        """Yield the memories in the archive, the last archived first."""
         async for one in self._pages("/v1/archive", "records", {}):
             yield Archived.model_validate(one)
 

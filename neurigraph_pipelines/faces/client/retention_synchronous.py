@@ -56,7 +56,7 @@ class Retention(ABC):
         return [UUID(one) for one in (self.call("POST", "/v1/archive", body))["record_ids"]]
 
     def archived(self) -> Iterator[Archived]:
-        """Yield the memories in the archive, those archived last first."""
+        """Yield the memories in the archive, the last archived first."""
         for one in self._pages("/v1/archive", "records", {}):
             yield Archived.model_validate(one)
 

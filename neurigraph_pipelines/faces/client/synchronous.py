@@ -243,7 +243,7 @@ class Memory(Digests, Evidence, Facts, Organizations, Retention, Webhooks):
         return SearchResult.model_validate((self._send(Call("POST", "/v1/search", body))).json())
 
     def ask(self, query: str, **filters: Any) -> Reply:
-        """Answer a question in words, with citations. ``filters`` are those of ``search``."""
+        """Answer a question in words, with citations. ``filters`` are as in ``search``."""
         return Reply.model_validate((self._send(Call("POST", "/v1/ask", given(query=query, **filters)))).json())
 
     def records(self, **filters: Any) -> Iterator[Record]:

@@ -12,7 +12,7 @@ from neurigraph_pipelines.views.webhooks import Webhooks as WebhookList
 
 
 class Webhooks(ABC):
-    """Adds, changes, tests and removes webhooks. Values are those of the API."""
+    """Adds, changes, tests and removes webhooks. Values are as in the API."""
 
     @abstractmethod
     def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:

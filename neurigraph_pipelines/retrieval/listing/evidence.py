@@ -31,7 +31,7 @@ def page_of_mentions(
     limit: int = 50,
     cursor: str | None = None,
 ) -> Page[Mention]:
-    """Return a page of the mentions of a node, those stored last first.
+    """Return a page of the mentions of a node, the last stored first.
 
     Raises:
         NotFoundError: There is no such node, or the caller may not see it.

@@ -30,7 +30,7 @@ class FactFilter:
         node_id: Of records in this node, or below it.
         below: Whether records of the nodes below count, too.
         who: About this person, as the fact names them.
-        occurred_after: Of what happened at this time or later.
+        occurred_after: Of events at this time or later.
         superseded: True for facts that later versions or newer records replaced, False for the others.
         status: Only of this status. None leaves out what is archived.
         tags: With all of these tags.

@@ -1,4 +1,4 @@
-"""Records of the whole graph, page by page, those stored last first."""
+"""Records of the whole graph, page by page, the last stored first."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def list_sources(
     limit: int = 50,
     cursor: str | None = None,
 ) -> Page[Source]:
-    """Return a page of sources of one kind, those received last first.
+    """Return a page of sources of one kind, the last received first.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.

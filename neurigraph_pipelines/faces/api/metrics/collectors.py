@@ -74,7 +74,7 @@ class FigureCollector(Collector):
         self._figures = figures
 
     def collect(self) -> Iterator[Metric]:
-        """Yield what the database counts, and whether it could be asked."""
+        """Yield the counts of the database, and whether it could be asked."""
         found = self._figures.newest()
         up = GaugeMetricFamily("neurigraph_figures_up", "1 if the counts of the database are here, else 0.")
         up.add_metric([], float(any(figure.name == "queue_age_seconds" for figure in found)))

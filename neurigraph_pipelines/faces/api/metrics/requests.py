@@ -54,7 +54,7 @@ class RequestMeasures:
                 request.attributes = self._note(scope, status, seconds or time.perf_counter() - started)
 
     def _note(self, scope: Scope, status: int, seconds: float) -> dict[str, Attribute]:
-        """Count and log a request, and return what describes it."""
+        """Count and log a request, and return its labels."""
         method = scope["method"] if scope["method"] in METHODS else OTHER_METHOD
         route = self._route_of(scope)
         self._measures.answered(method, route, status, seconds)

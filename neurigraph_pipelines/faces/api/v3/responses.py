@@ -18,7 +18,7 @@ _STATUS = Field(
     description="`pending`: it waits to be read. `processing`: its text is being read. `chunking`: it waits for a run "
     "that cuts it into segments. `embedding`: the run embeds and stores it. `completed`: all of it can be found."
 )
-_METADATA = "What was stated of it, with `url`, `source` and `author`."
+_METADATA = "Stated metadata, with `url`, `source` and `author`."
 _CONTENT = f"Its text, the first {FULL_CHARACTERS:,} characters of it"
 
 
@@ -87,7 +87,7 @@ class FoundDocuments(Camel):
         description="`rpc_vector`: by words and vectors. `fallback_local`: by words alone, as vectors were missing. "
         "`broad_recent`: nothing was found, and these are the newest documents, with a score of 0."
     )
-    notes: list[str] = Field(description="What was missing for this answer.")
+    notes: list[str] = Field(description="Parts that were missing for this answer.")
 
 
 class ChatReply(Camel):
@@ -96,7 +96,7 @@ class ChatReply(Camel):
     conversation_id: UUID
     content: str = Field(description="Statements, one a line, each with its citations.")
     found: bool = Field(description="False if no memory answers the question.")
-    citations: list[Citation] = Field(description="As those of `POST /v1/ask`.")
+    citations: list[Citation] = Field(description="As in `POST /v1/ask`.")
     model: str = Field(description="The model that wrote the answer.")
-    notes: list[str] = Field(description="What was missing, and what is disputed, one sentence each.")
+    notes: list[str] = Field(description="Missing parts and disputed facts, one sentence each.")
     tool_calls: int

@@ -43,7 +43,7 @@ class SearchDatabaseArguments(Arguments):
     includeSummary: bool = True  # noqa: N815 - the name that agents know
     includeFullDocs: bool = False  # noqa: N815
     containerTags: ListOf[Name] | None = Field(  # noqa: N815
-        default=None, max_length=20, description="Paths or ids of nodes; what lies below counts."
+        default=None, max_length=20, description="Paths or ids of nodes; the nodes below count, too."
     )
     scopedDocumentIds: ListOf[Name] | None = Field(default=None, max_length=50)  # noqa: N815
 
