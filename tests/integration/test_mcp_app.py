@@ -104,16 +104,25 @@ def test_graph_is_drawn_and_a_click_asks_the_host(page: Page, address: str, worl
 
 def _click(page: Page, host: Host, node_id: str) -> None:
     """Click a node of the picture with the mouse."""
-    inside = host.run(
-        f"(() => {{ const at = document.querySelector('.canvas')._cyreg.cy.getElementById('{node_id}')"
-        ".renderedPosition(), box = document.querySelector('.canvas').getBoundingClientRect();"
-        " return [at.x + box.x, at.y + box.y] })()"
-    )
+    before = None
+    while (inside := _place(host, node_id)) != before:  # the picture may still move
+        before = inside
     frame = page.run("(() => { const box = document.querySelector('iframe').getBoundingClientRect();"
                      " return [box.x + 1, box.y + 1] })()")  # fmt: skip
     x, y = (at + offset for at, offset in zip(inside, frame, strict=True))
     for kind in ("mousePressed", "mouseReleased"):
         page.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+
+def _place(host: Host, node_id: str) -> list[float]:
+    """Where a node is in the frame, a tenth of a second later."""
+    host.run("new Promise((done) => setTimeout(done, 100))")
+    place: list[float] = host.run(
+        f"(() => {{ const at = document.querySelector('.canvas')._cyreg.cy.getElementById('{node_id}')"
+        ".renderedPosition(), box = document.querySelector('.canvas').getBoundingClientRect();"
+        " return [at.x + box.x, at.y + box.y] })()"
+    )
+    return place
 
 
 def test_graph_grows_by_keyboard(page: Page, address: str, world: World) -> None:
