@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import httpx
+import psycopg
 import pytest
 from psycopg import sql
 
@@ -267,3 +268,26 @@ def test_writer_who_was_let_in_before_is_told(
             method, base + path, headers={**headers, "Content-Type": "application/json"}, content=slowly(), timeout=60.0
         )
     assert_problem(answer, 410)
+
+
+STOP = """CREATE OR REPLACE FUNCTION public.stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+IF NEW.finished_at IS NOT NULL AND NEW.user_id = '{}' THEN RAISE 'too long' USING ERRCODE = 'query_canceled'; END IF;
+RETURN NEW; END $$"""
+
+
+@pytest.mark.parametrize("stopped", [0, 1])
+def test_error_of_the_database_stops_no_other_erasure(installation: Installation, stopped: int) -> None:
+    here, people = installation, [new_user(installation) for _ in range(2)]
+    with psycopg.connect(here.administrator_url, autocommit=True) as admin:
+        for user, claims in people:
+            admin.execute(sql.SQL(STOP.format(user.user_id)))
+            admin.execute(
+                "CREATE OR REPLACE TRIGGER stop BEFORE UPDATE ON neurigraph.erasures "
+                "FOR EACH ROW EXECUTE FUNCTION public.stop()"
+            )
+            assert not forgotten(here, claims, Subject(SubjectKind.USER, user.user_id))
+        admin.execute(sql.SQL(STOP.format(people[stopped][0].user_id)))
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            finish_erasures(here.context)
+    (left,) = rows(here, "SELECT user_id FROM neurigraph.erasures WHERE finished_at IS NULL")
+    assert left["user_id"] == people[stopped][0].user_id

@@ -148,22 +148,22 @@ def finish_erasures(context: Context) -> list[Erasure]:
     """Finish all erasures, and departures of members, that a crash or an error of the object store interrupted.
 
     Raises:
-        NeurigraphError: The first error, as for ``forget``; the other erasures were continued.
+        NeurigraphError, OperationalError: The first error, as for ``forget``; the other erasures were continued.
     """
     with context.database.pipeline() as tx:
         unfinished = [row["erasure_id"] for row in tx.execute(_QUERIES["unfinished"])]
         left = departures.unsettled(tx)
     finished: list[Erasure] = []
-    failures: list[NeurigraphError] = []
+    failures: list[NeurigraphError | OperationalError] = []
     for erasure_id in unfinished:
         try:
             finished.append(_carry_out(context, erasure_id, _silent))
-        except NeurigraphError as error:
+        except (NeurigraphError, OperationalError) as error:
             failures.append(error)
     for organization_id, member_id in left:
         try:
             finished += settle_departure(context, organization_id, member_id, through="sweep") or []
-        except NeurigraphError as error:
+        except (NeurigraphError, OperationalError) as error:
             failures.append(error)
     if failures:
         raise failures[0]
