@@ -150,9 +150,8 @@ class RowsEraser:
         )
         self._tx.execute(_QUERIES["erase_evidence"], {"record_ids": record_ids})
         self._erased["records"] += len(record_ids)
-        self._erased["nodes"] += self._tx.execute(
-            _QUERIES["erase_nodes"], {"node_ids": node_ids, "user_id": self._user_id}
-        ).rowcount
+        of_user = {"node_ids": node_ids, "user_id": self._user_id}
+        self._erased["nodes"] += self._tx.execute(_QUERIES["erase_nodes"], of_user).rowcount
         for node in nodes:
             self._tx.execute(_QUERIES["drop_schema"].format(schema=sql.Identifier(node.schema_name)))
         if cleanup is None:
