@@ -39,8 +39,8 @@ turns on warm tables. *Processor* is the time of the server's processes. *HTTP* 
 fact, with the fields of the facts, the words of the paths, and the time of the server."""
 
 _RECORDS = """
-INSERT INTO neurigraph.record_index (record_id, node_id, user_id, source, content_hash)
-SELECT n.record_id, %(node_id)s, %(user_id)s, 'note:' || n.record_id, sha256(n.record_id::text::bytea)
+INSERT INTO neurigraph.record_index (record_id, node_id, user_id, source_id, source_kind, content_hash)
+SELECT n.record_id, %(node_id)s, %(user_id)s, n.record_id, 'note', sha256(n.record_id::text::bytea)
 FROM (SELECT gen_random_uuid() AS record_id FROM generate_series(1, %(records)s)) AS n
 """
 _FACTS = """

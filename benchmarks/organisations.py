@@ -29,14 +29,10 @@ INSERT INTO neurigraph.organizations (user_id, name) VALUES (%(graph)s, 'Measure
 _MEMBER = """
 INSERT INTO neurigraph.organization_members (user_id, member_id, role) VALUES (%(graph)s, %(member)s, 'member')
 """
-# The made graph has records without rows of sources, which are shared.
 _PRIVATE = """
-INSERT INTO neurigraph.sources (source_id, user_id, kind, external_id, privacy)
-SELECT DISTINCT split_part(i.source, ':', 2)::uuid, i.user_id, 'conversation'::neurigraph.source_kind, i.source,
-    'private'::neurigraph.privacy
-FROM neurigraph.record_index AS i
-WHERE i.user_id = %(graph)s AND i.record_id IN (
-    SELECT r.record_id FROM neurigraph.record_index AS r WHERE r.user_id = %(graph)s
+UPDATE neurigraph.sources AS s SET privacy = 'private'
+WHERE s.source_id IN (
+    SELECT r.source_id FROM neurigraph.record_index AS r WHERE r.user_id = %(graph)s
     ORDER BY r.record_id LIMIT %(hidden)s
 )
 """

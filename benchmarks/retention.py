@@ -35,6 +35,12 @@ within the hour."""
 _RETRIEVALS, _RETENTION = statements("retrievals"), statements("retention")
 _PATH = ("Errands",)
 _RECORDS = """
+WITH n AS (
+    INSERT INTO neurigraph.sources (user_id, kind, external_id)
+    SELECT %(user_id)s, 'conversation', 'due ' || n FROM generate_series(1, %(due)s) AS g (n)
+    RETURNING source_id AS record_id
+)
+
 INSERT INTO {schema}.metadata_records (
     record_id, title, summary, embedding, embedding_model, content_type, trigger_type, source_kind, source_id,
     first_message, last_message, content_hash, occurred_at
@@ -43,7 +49,7 @@ SELECT
     n.record_id, 'Record ' || n.record_id, repeat('what was said of ' || n.record_id || ' ', 4),
     array_fill(0.025, ARRAY[1536])::vector, 'synthetic', 'conversation', 'conversation_end', 'conversation',
     n.record_id, 1, %(messages)s, sha256(n.record_id::text::bytea), now()
-FROM (SELECT gen_random_uuid() AS record_id FROM generate_series(1, %(due)s)) AS n
+FROM n
 """
 _PASSAGES = """
 INSERT INTO {schema}.passages (
@@ -55,9 +61,15 @@ SELECT
 FROM {schema}.metadata_records AS r CROSS JOIN generate_series(1, %(messages)s) AS m (seq)
 """
 _REGISTERED = """
-INSERT INTO neurigraph.record_index (record_id, node_id, user_id, source, content_hash)
-SELECT n.record_id, %(node_id)s, %(user_id)s, 'note:' || n.record_id, sha256(n.record_id::text::bytea)
-FROM (SELECT gen_random_uuid() AS record_id FROM generate_series(1, %(rows)s)) AS n
+WITH n AS (
+    INSERT INTO neurigraph.sources (user_id, kind, external_id)
+    SELECT %(user_id)s, 'note', 'kept ' || n FROM generate_series(1, %(rows)s) AS g (n)
+    RETURNING source_id AS record_id
+)
+
+INSERT INTO neurigraph.record_index (record_id, node_id, user_id, source_id, source_kind, content_hash)
+SELECT n.record_id, %(node_id)s, %(user_id)s, n.record_id, 'note', sha256(n.record_id::text::bytea)
+FROM n
 """
 _RETAINED = """
 INSERT INTO neurigraph.record_retention (record_id, user_id, tier, lifetime, granted_until, expires_at, reason)

@@ -29,15 +29,10 @@ A tenth of all sources is in a space. The owner asks without a limit, with a fil
 bound to the space asks, alternating, without cached answers: searches by `retrieval.search`, and the first page of the
 list of memories."""
 
-_MAKE_SOURCES = """
-INSERT INTO neurigraph.sources (source_id, user_id, kind, external_id)
-SELECT split_part(i.source, ':', 2)::uuid, i.user_id, 'conversation', i.source
-FROM neurigraph.record_index AS i WHERE i.user_id = %(user_id)s AND i.source LIKE 'conversation:%%'
-ON CONFLICT DO NOTHING
-"""
 _FILL_UP = """
 INSERT INTO neurigraph.sources (user_id, kind, external_id)
-SELECT %(user_id)s, 'conversation', 'empty ' || n FROM generate_series(1, %(sources)s) AS g (n)
+SELECT %(user_id)s, 'conversation', 'empty ' || n
+FROM generate_series(1, %(sources)s - (SELECT count(*) FROM neurigraph.sources WHERE user_id = %(user_id)s)) AS g (n)
 """
 _PUT_IN_SPACE = """
 INSERT INTO neurigraph.source_spaces (source_id, space_id, user_id)
@@ -80,8 +75,7 @@ def _bound_key(installation: Installation, owner: Claims, sources: int) -> Claim
     _, secret = sharing.issue_key(database, owner, container_tags=["garden"])
     values = {"user_id": owner.user_id, "share": SHARE}
     with database.owner() as tx:
-        made = tx.execute(_MAKE_SOURCES, values).rowcount
-        tx.execute(_FILL_UP, {**values, "sources": sources - made})
+        tx.execute(_FILL_UP, {**values, "sources": sources})
         tx.execute(_PUT_IN_SPACE, values)
     with database.owner() as tx:
         tx.execute("ANALYZE neurigraph.sources, neurigraph.source_spaces, neurigraph.record_index")

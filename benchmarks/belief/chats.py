@@ -67,7 +67,7 @@ GROUP BY v.later_id, v.earlier_id, v.verdict
 _PLACES = """
 SELECT i.record_id || ' ' || m.seq AS place, m.external_id AS name
 FROM neurigraph.record_index AS i
-INNER JOIN neurigraph.messages AS m ON i.source = 'conversation:' || m.source_id
+INNER JOIN neurigraph.messages AS m ON i.source_id = m.source_id
 WHERE i.user_id = %s
 """
 

@@ -156,7 +156,7 @@ class PoisonedMemory:
 
     def _records_of(self, sources: Collection[str]) -> list[UUID]:
         query = """SELECT r.record_id FROM neurigraph.record_index AS r
-        INNER JOIN neurigraph.sources AS s ON r.source = s.kind || ':' || s.source_id
+        INNER JOIN neurigraph.sources AS s ON r.source_id = s.source_id
         WHERE s.user_id = %(user)s AND s.external_id = ANY(%(sources)s)"""
         with self.installation.database.pipeline() as tx:
             found = tx.execute(sql.SQL(query), {"user": self.user.user_id, "sources": list(sources)}).fetchall()

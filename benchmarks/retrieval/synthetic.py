@@ -39,6 +39,7 @@ SPREAD = 1.2
 """Length of the noise that is added to a topic's unit vector for a message."""
 
 _START = datetime(2020, 1, 1, tzinfo=UTC)
+_SOURCE_COLUMNS = "source_id, user_id, kind, external_id"
 _RECORD_COLUMNS = (
     "record_id, title, summary, embedding, embedding_model, content_type, trigger_type, source_kind, source_id, "
     "first_message, last_message, content_hash, occurred_at"
@@ -114,7 +115,9 @@ def make_graph(installation: Installation, slug: str, memories: int, nodes: int,
                     planned = [PlannedNode(path[: depth + 1], ConceptKind.TOPIC, 1.0) for depth in range(len(path))]
                     node = resolve_path(tx, user.user_id, slug, path, planned)
                 share = max(1, round(questions * count / records.sum()))
-                vectors = _fill(connection, node.schema_name, _Topic(random, number), count, texts, asked, share)
+                vectors = _fill(
+                    connection, node.schema_name, user.user_id, _Topic(random, number), count, texts, asked, share
+                )
                 centroid = np.pad(vectors.mean(axis=0), (0, 1536 - DIMENSIONS))
                 connection.execute(
                     "UPDATE neurigraph.graph_index SET record_count = %s, embedded_count = %s, centroid = %s "
@@ -159,6 +162,7 @@ class _Topic:
 def _fill(
     connection: psycopg.Connection[Any],
     schema_name: str,
+    user_id: UUID,
     topic: _Topic,
     records: int,
     texts: list[str],
@@ -172,6 +176,7 @@ def _fill(
     around = _unit(vectors + np.roll(vectors, 1, axis=0) + np.roll(vectors, -1, axis=0))
     ids = [uuid4() for _ in range(records)]
     with connection.cursor() as cursor:
+        _copy(cursor, sql.Identifier("neurigraph"), "sources", _SOURCE_COLUMNS, _sources(ids, user_id))
         _copy(cursor, schema, "metadata_records", _RECORD_COLUMNS, _records(ids, vectors, words))
         _copy(cursor, schema, "passages", _PASSAGE_COLUMNS, _passages(ids, vectors, around, words))
     random = np.random.default_rng(count)
@@ -206,6 +211,11 @@ def _copy(
             copy.write_row(row)
 
 
+def _sources(ids: Sequence[UUID], user_id: UUID) -> Iterator[tuple[Any, ...]]:
+    for source_id in ids:
+        yield source_id, user_id, "conversation", str(source_id)
+
+
 def _records(
     ids: Sequence[UUID], vectors: NDArray[np.float32], words: Sequence[Sequence[str]]
 ) -> Iterator[tuple[Any, ...]]:
@@ -221,7 +231,7 @@ def _records(
             "conversation",
             "conversation_end",
             "conversation",
-            uuid4(),
+            record_id,
             1,
             MESSAGES_OF_RECORD,
             record_id.bytes * 2,

@@ -59,10 +59,10 @@ def set_privacy(
         if not rows:
             raise NotFoundError
         guard.note_result(tx)
-        changed = [row["source"] for row in rows if row["privacy"] != privacy]
+        changed = [row["source_id"] for row in rows if row["privacy"] != privacy]
         if not changed:
             return
-        changes = {"user_id": claims.user_id, "sources": changed}
+        changes = {"user_id": claims.user_id, "source_ids": changed}
         _rebuild(tx, slug, privacy, changes)
 
 

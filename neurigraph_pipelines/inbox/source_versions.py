@@ -88,7 +88,7 @@ def settle_source(tx: Transaction, ref: SegmentRef) -> None:
 
 def _records(tx: Transaction, ref: SegmentRef, source_ids: Sequence[UUID]) -> list[_Record]:
     """Return the current memories of some sources, in the order of their texts."""
-    values = {"user_id": ref.user_id, "sources": [f"{ref.source_kind.value}:{one}" for one in source_ids]}
+    values = {"user_id": ref.user_id, "source_ids": list(source_ids)}
     found: list[_Record] = []
     for node in tx.execute(_QUERIES["nodes_of_versions"], values).fetchall():
         schema = sql.Identifier(node["schema_name"])

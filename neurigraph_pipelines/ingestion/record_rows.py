@@ -174,8 +174,7 @@ class RecordRows:
         # Vectors of a model that the user neither uses nor moves to are dropped.
         usable = models is not None and models.adopt(self._embedded.model)
         vectors = self._embedded.vectors.get(plan.record_id) if usable else None
-        source = f"{ref.source_kind.value}:{ref.source_id}"
-        identity = {"user_id": ref.user_id, "source": source, "content_hash": record.content_hash}
+        identity = {"user_id": ref.user_id, "source_id": ref.source_id, "content_hash": record.content_hash}
         known = tx.execute(_QUERIES["already_stored"], identity).fetchone()
         node = pinned_node(tx, ref) or places.reach(plan.filing.path)
         if ref.persona_id is not None:

@@ -171,7 +171,7 @@ def _require_write(context: Context, fact_id: UUID) -> _Place:
         row["user_id"],
         row["record_id"],
         row["node_id"],
-        UUID(row["source"].partition(":")[2]),
+        row["source_id"],
         row["is_private"],
         row["is_by_hand"],
     )

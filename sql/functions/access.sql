@@ -196,7 +196,7 @@ BEGIN
     RETURN asking ->> 'role' = 'user' OR (
         NOT asking ? 'container_tags' AND NOT EXISTS (
             SELECT FROM neurigraph.sources AS s
-            INNER JOIN neurigraph.record_index AS r ON s.user_id = r.user_id AND r.source = s.kind || ':' || s.source_id
+            INNER JOIN neurigraph.record_index AS r ON s.user_id = r.user_id AND r.source_id = s.source_id
             WHERE s.source_id = ANY(neurigraph_private.hidden_sources(asking))
                 AND r.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
         )
@@ -358,7 +358,7 @@ LANGUAGE sql STABLE AS $$
                         (v.stated IS NOT NULL AND NOT (SELECT neurigraph.asking_tags() IS NOT NULL))
                         OR (
                             i.node_id = ANY(visible) AND NOT i.quarantined AND i.superseded IS NOT TRUE
-                            AND split_part(i.source, ':', 2)::uuid <> ALL((SELECT neurigraph.hidden_sources())::uuid [])
+                            AND i.source_id <> ALL((SELECT neurigraph.hidden_sources())::uuid [])
                         )
                     )
                 )

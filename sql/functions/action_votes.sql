@@ -102,7 +102,7 @@ DECLARE
 BEGIN
     SELECT i.node_id INTO place FROM neurigraph.record_index AS i
     WHERE i.record_id = wanted AND i.user_id = (asking ->> 'user_id')::uuid AND NOT i.quarantined
-        AND split_part(i.source, ':', 2)::uuid <> ALL(neurigraph_private.hidden_sources(asking))
+        AND i.source_id <> ALL(neurigraph_private.hidden_sources(asking))
         AND i.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(asking, 'read') AS r (node_id));
     IF persona IS NULL OR place IS NULL OR of_kind NOT IN ('delete', 'promote', 'archive', 'digest') THEN
         RETURN QUERY SELECT NULL::uuid, 'absent', false;

@@ -71,7 +71,7 @@ BEGIN
             GROUP BY o.record_id
         ) AS c ON i.record_id = c.changed
         WHERE i.user_id = (asking ->> 'user_id')::uuid AND i.node_id = ANY(nodes) AND NOT i.quarantined
-            AND split_part(i.source, ':', 2)::uuid NOT IN (SELECT unnest(hidden))
+            AND i.source_id NOT IN (SELECT unnest(hidden))
         GROUP BY i.node_id
     ) AS r ON n.node_id = r.of_node
     LEFT JOIN (

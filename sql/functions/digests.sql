@@ -14,7 +14,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
                 WHERE r.digest_id = wanted AND NOT (
                     NOT i.quarantined
                     AND i.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(c.asking) AS v)
-                    AND split_part(i.source, ':', 2)::uuid <> ALL(neurigraph_private.hidden_sources(c.asking))
+                    AND i.source_id <> ALL(neurigraph_private.hidden_sources(c.asking))
                 )
             )
     )

@@ -9,7 +9,7 @@ BEGIN
     RETURN (
         SELECT NOT i.quarantined AND s.privacy IS DISTINCT FROM 'private'
         FROM neurigraph.record_index AS i
-        LEFT JOIN neurigraph.sources AS s ON s.source_id = split_part(i.source, ':', 2)::uuid
+        LEFT JOIN neurigraph.sources AS s ON s.source_id = i.source_id
         WHERE i.record_id = record
     );
 END
@@ -32,7 +32,7 @@ BEGIN
     WITH known AS MATERIALIZED (
         SELECT
             v.*,
-            coalesce(i.source, v.observed_by, v.evidence_id::text) AS origin,
+            coalesce(i.source_id::text, v.observed_by, v.evidence_id::text) AS origin,
             coalesce(v.valid_from, i.occurred_at, v.created_at) AS since,
             v.record_id IS NULL OR coalesce(NOT i.quarantined AND i.superseded IS NOT TRUE, false) AS counts
         FROM neurigraph.edge_evidence AS v

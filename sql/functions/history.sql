@@ -36,7 +36,7 @@ BEGIN
         DELETE FROM neurigraph.digest_records AS r WHERE r.record_id = changed;
     END IF;
     IF operation IN ('revise', 'embed') THEN
-        PERFORM neurigraph_private.outdate_profiles(record.node_id, record.source, operation = 'revise');
+        PERFORM neurigraph_private.outdate_profiles(record.node_id, record.source_id, operation = 'revise');
     END IF;
 END
 $$;

@@ -37,7 +37,7 @@ $$;
 -- all of them; only the nodes of the records in the page are read. The rights of the caller are computed once, and not
 -- by the policies of each of these nodes.
 CREATE OR REPLACE FUNCTION neurigraph.list_records(
-    graph uuid, nodes uuid [], of_source text, created_from timestamptz, created_until timestamptz,
+    graph uuid, nodes uuid [], of_source uuid, created_from timestamptz, created_until timestamptz,
     inside jsonb, at timestamptz, last_id uuid, most integer
 ) RETURNS SETOF jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -64,13 +64,13 @@ BEGIN
         WHERE i.user_id = graph AND i.user_id = (asking ->> 'user_id')::uuid AND NOT i.quarantined
             AND (
                 visible IS NULL OR (
-                    i.node_id = ANY(visible) AND split_part(i.source, ':', 2)::uuid NOT IN (SELECT unnest(hidden))
+                    i.node_id = ANY(visible) AND i.source_id NOT IN (SELECT unnest(hidden))
                 )
             )
             AND (i.created_at, i.record_id) < (at, last_id)
             AND i.created_at >= created_from AND i.created_at < created_until
             AND (nodes IS NULL OR i.node_id = ANY(nodes))
-            AND (of_source IS NULL OR i.source = of_source)
+            AND (of_source IS NULL OR i.source_id = of_source)
             AND (of_type IS NULL OR i.content_type::text = of_type)
             AND (is_superseded IS NULL OR i.superseded = is_superseded)
             AND (occurred_from IS NULL OR i.occurred_at >= occurred_from)
@@ -116,7 +116,7 @@ BEGIN
         AND o.user_id = graph AND NOT o.quarantined
         AND (
             visible IS NULL OR (
-                o.node_id = ANY(visible) AND split_part(o.source, ':', 2)::uuid NOT IN (SELECT unnest(hidden))
+                o.node_id = ANY(visible) AND o.source_id NOT IN (SELECT unnest(hidden))
             )
         )
     ORDER BY array_position(ids, (s.shown ->> 'record_id')::uuid);
@@ -172,9 +172,9 @@ END
 $$;
 
 REVOKE ALL ON FUNCTION neurigraph.progress_of(neurigraph.sources),
-neurigraph.list_records(uuid, uuid [], text, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer),
+neurigraph.list_records(uuid, uuid [], uuid, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer),
 neurigraph.records_of_node(name, timestamptz, uuid, integer), neurigraph.titles_of(uuid []) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.progress_of(neurigraph.sources) TO neurigraph_agent, neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION
-neurigraph.list_records(uuid, uuid [], text, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer),
+neurigraph.list_records(uuid, uuid [], uuid, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer),
 neurigraph.records_of_node(name, timestamptz, uuid, integer), neurigraph.titles_of(uuid []) TO neurigraph_agent;

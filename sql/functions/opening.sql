@@ -100,7 +100,7 @@ BEGIN
         INNER JOIN neurigraph.record_index AS r ON i.record_id = r.record_id
         INNER JOIN neurigraph.visible_nodes(asking) AS g ON i.node_id = g.node_id
         WHERE NOT r.quarantined
-            AND split_part(r.source, ':', 2)::uuid <> ALL(neurigraph_private.hidden_sources(asking))
+            AND r.source_id <> ALL(neurigraph_private.hidden_sources(asking))
         GROUP BY g.node_id, g.schema_name
     LOOP
         idle := ARRAY[]::uuid [];

@@ -3,20 +3,20 @@
 
 -- Outdate the profiles that a record is part of: those of shared records change nothing when a private one changes, or
 -- their readers would learn of it. With `gone` they are removed.
-CREATE OR REPLACE FUNCTION neurigraph_private.outdate_profiles(node uuid, of_source text, gone boolean) RETURNS void
+CREATE OR REPLACE FUNCTION neurigraph_private.outdate_profiles(node uuid, of_source uuid, gone boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
 BEGIN
     IF gone THEN
         DELETE FROM neurigraph.profiles AS p
         WHERE p.node_id = node AND (p.covers = 'all' OR NOT EXISTS (
             SELECT FROM neurigraph.sources AS s
-            WHERE s.source_id = split_part(of_source, ':', 2)::uuid AND s.privacy = 'private'
+            WHERE s.source_id = of_source AND s.privacy = 'private'
         ));
     ELSE
         UPDATE neurigraph.profiles AS p SET is_stale = true
         WHERE p.node_id = node AND NOT p.is_stale AND (p.covers = 'all' OR NOT EXISTS (
             SELECT FROM neurigraph.sources AS s
-            WHERE s.source_id = split_part(of_source, ':', 2)::uuid AND s.privacy = 'private'
+            WHERE s.source_id = of_source AND s.privacy = 'private'
         ));
     END IF;
 END

@@ -36,7 +36,7 @@ BEGIN
         SELECT DISTINCT g.node_id AS id, g.schema_name
         FROM neurigraph.record_index AS i
         INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
-        WHERE i.user_id = rule.user_id AND split_part(i.source, ':', 2)::uuid = ANY(sources)
+        WHERE i.user_id = rule.user_id AND i.source_id = ANY(sources)
         ORDER BY g.node_id
     LOOP
         RETURN QUERY EXECUTE format(

@@ -40,7 +40,8 @@ $$;
 
 -- Register a new, changed or deleted row of metadata_records.
 CREATE OR REPLACE FUNCTION neurigraph_private.register_record(
-    operation text, node uuid, owner uuid, record uuid, title text, source text, content_hash bytea,
+    operation text, node uuid, owner uuid, record uuid, title text, source_id uuid, source_kind neurigraph.source_kind,
+    content_hash bytea,
     created_at timestamptz, content_type neurigraph.content_type, occurred_at timestamptz, superseded boolean,
     entities text [], topics text []
 ) RETURNS void
@@ -61,11 +62,11 @@ BEGIN
         WHERE r.record_id = record;
     ELSIF NOT neurigraph.is_moving() THEN
         INSERT INTO neurigraph.record_index (
-            record_id, node_id, user_id, source, content_hash, created_at,
+            record_id, node_id, user_id, source_id, source_kind, content_hash, created_at,
             content_type, occurred_at, superseded, entity_keys, topic_keys
         )
         VALUES (
-            record, node, owner, source, content_hash, created_at, content_type, occurred_at, superseded,
+            record, node, owner, source_id, source_kind, content_hash, created_at, content_type, occurred_at, superseded,
             neurigraph.keyword_keys(entities), neurigraph.keyword_keys(topics)
         );
         INSERT INTO neurigraph.record_titles (record_id, user_id, title_key)
@@ -85,7 +86,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM neurigraph_private.register_record(
         TG_OP, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, coalesce(NEW.record_id, OLD.record_id), NEW.title,
-        NEW.source_kind || ':' || NEW.source_id, NEW.content_hash, NEW.created_at, NEW.content_type, NEW.occurred_at,
+        NEW.source_id, NEW.source_kind, NEW.content_hash, NEW.created_at, NEW.content_type, NEW.occurred_at,
         NEW.superseded_by IS NOT NULL, NEW.kw_entities, NEW.kw_topics
     );
     RETURN NEW;

@@ -12,7 +12,7 @@ LANGUAGE sql STABLE AS $$
             asking ->> 'role' = 'user'
             OR (
                 i.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
-                AND split_part(i.source, ':', 2)::uuid NOT IN (
+                AND i.source_id NOT IN (
                     SELECT h.source_id FROM unnest((SELECT neurigraph_private.hidden_sources(asking))) AS h (source_id)
                 )
             )

@@ -36,7 +36,7 @@ BEGIN
             operation = noted_operation
         FROM neurigraph.record_index AS r
         WHERE c.user_id = owner AND c.retrieved_at IS NULL
-            AND r.record_id = ANY(returned) AND r.user_id = owner AND r.source = 'conversation:' || c.source_id
+            AND r.record_id = ANY(returned) AND r.user_id = owner AND r.source_id = c.source_id
         RETURNING true, c.source_id, note_retrieval.expires;
     END IF;
     IF NOT FOUND OR NOT is_watched THEN

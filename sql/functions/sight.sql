@@ -16,8 +16,7 @@ DECLARE
     author uuid := coalesce(neurigraph_private.persona_of(asking), neurigraph_private.member_of(asking));
     heard boolean := EXISTS (
         SELECT FROM neurigraph.record_index AS r
-        WHERE r.user_id = graph AND r.node_id = ANY(readable)
-            AND r.source IN ('conversation:' || wanted, 'event:' || wanted, 'upload:' || wanted, 'note:' || wanted)
+        WHERE r.user_id = graph AND r.node_id = ANY(readable) AND r.source_id = wanted
     );
 BEGIN
     RETURN EXISTS (
@@ -26,12 +25,12 @@ BEGIN
             SELECT g.user_id, g.node_id, NULL::uuid AS source_id, NULL::uuid AS persona_id, g.quarantined
             FROM neurigraph.graph_index AS g WHERE of_kind = 'node' AND g.node_id = wanted
             UNION ALL
-            SELECT r.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL, r.quarantined
+            SELECT r.user_id, r.node_id, r.source_id, NULL, r.quarantined
             FROM neurigraph.record_index AS r WHERE of_kind = 'record' AND r.record_id = wanted
             UNION ALL
             -- A record of the archive may be put there again.
             SELECT
-                r.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL,
+                r.user_id, r.node_id, r.source_id, NULL,
                 r.quarantined AND NOT EXISTS (
                     SELECT FROM neurigraph.record_retention AS t
                     WHERE t.record_id = r.record_id AND t.archived_at IS NOT NULL
@@ -39,12 +38,12 @@ BEGIN
             FROM neurigraph.record_index AS r WHERE of_kind = 'kept record' AND r.record_id = wanted
             UNION ALL
             SELECT
-                r.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL,
+                r.user_id, r.node_id, r.source_id, NULL,
                 r.quarantined OR f.forgotten_at IS NOT NULL OR coalesce(f.forget_after <= now(), false)
             FROM neurigraph.facts AS f INNER JOIN neurigraph.record_index AS r ON f.record_id = r.record_id
             WHERE of_kind = 'fact' AND f.fact_id = wanted
             UNION ALL
-            SELECT f.user_id, f.node_id, split_part(r.source, ':', 2)::uuid, NULL, r.quarantined
+            SELECT f.user_id, f.node_id, r.source_id, NULL, r.quarantined
             FROM neurigraph.file_index AS f INNER JOIN neurigraph.record_index AS r ON f.record_id = r.record_id
             WHERE of_kind = 'file' AND f.file_id = wanted
             UNION ALL
@@ -52,10 +51,10 @@ BEGIN
             FROM neurigraph.node_edges AS e WHERE of_kind = 'edge' AND e.edge_id = wanted
             UNION ALL
             SELECT
-                l.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL,
+                l.user_id, r.node_id, r.source_id, NULL,
                 r.quarantined OR coalesce(
                     t.quarantined
-                    OR NOT (is_owner OR (t.node_id = ANY(readable) AND split_part(t.source, ':', 2)::uuid <> ALL(hidden))),
+                    OR NOT (is_owner OR (t.node_id = ANY(readable) AND t.source_id <> ALL(hidden))),
                     false
                 )
             FROM neurigraph.links AS l
@@ -64,10 +63,10 @@ BEGIN
             WHERE of_kind = 'link' AND l.link_id = wanted
             UNION ALL
             SELECT
-                v.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL,
+                v.user_id, r.node_id, r.source_id, NULL,
                 r.quarantined OR t.quarantined OR f.forgotten_at IS NOT NULL OR e.forgotten_at IS NOT NULL
                 OR coalesce(least(f.forget_after, e.forget_after) <= now(), false)
-                OR NOT (is_owner OR (t.node_id = ANY(readable) AND split_part(t.source, ':', 2)::uuid <> ALL(hidden)))
+                OR NOT (is_owner OR (t.node_id = ANY(readable) AND t.source_id <> ALL(hidden)))
             FROM neurigraph.fact_verdicts AS v
             INNER JOIN neurigraph.facts AS f ON v.later_id = f.fact_id
             INNER JOIN neurigraph.facts AS e ON v.earlier_id = e.fact_id
@@ -80,7 +79,7 @@ BEGIN
             WHERE of_kind = 'signing_key' AND k.key_id = wanted AND k.holder NOT LIKE 'peer:%'
             UNION ALL
             -- A key is seen with what it signed, also by those whose it is not.
-            SELECT k.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL, r.quarantined
+            SELECT k.user_id, r.node_id, r.source_id, NULL, r.quarantined
             FROM neurigraph.signing_keys AS k
             LEFT JOIN neurigraph.links AS l ON k.key_id IN (l.key_id, l.end_key_id)
             LEFT JOIN neurigraph.record_index AS r ON l.from_record_id = r.record_id
@@ -113,7 +112,7 @@ BEGIN
             SELECT
                 d.user_id, (array_agg(i.node_id))[1], NULL, NULL,
                 bool_or(
-                    i.quarantined OR i.node_id <> ALL(readable) OR split_part(i.source, ':', 2)::uuid = ANY(hidden)
+                    i.quarantined OR i.node_id <> ALL(readable) OR i.source_id = ANY(hidden)
                 )
             FROM neurigraph.digests AS d
             INNER JOIN neurigraph.digest_records AS r ON d.digest_id = r.digest_id

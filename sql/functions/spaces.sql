@@ -24,7 +24,7 @@ LANGUAGE sql STABLE AS $$
         INNER JOIN neurigraph.sources AS s
             ON m.source_id = s.source_id AND (asking ->> 'role' = 'bound' OR s.privacy <> 'private')
         INNER JOIN neurigraph.record_index AS i
-            ON s.user_id = i.user_id AND i.source = s.kind || ':' || s.source_id AND NOT i.quarantined
+            ON s.user_id = i.user_id AND i.source_id = s.source_id AND NOT i.quarantined
     ) AS n
     INNER JOIN neurigraph.graph_index AS g ON n.node_id = g.node_id
     CROSS JOIN LATERAL unnest(g.path) AS a (node_id)
@@ -39,6 +39,6 @@ LANGUAGE sql STABLE AS $$
     INNER JOIN neurigraph.sources AS s
         ON m.source_id = s.source_id AND (asking ->> 'role' = 'bound' OR s.privacy <> 'private')
     INNER JOIN neurigraph.record_index AS i
-        ON s.user_id = i.user_id AND i.source = s.kind || ':' || s.source_id AND NOT i.quarantined
+        ON s.user_id = i.user_id AND i.source_id = s.source_id AND NOT i.quarantined
     GROUP BY i.node_id
 $$;

@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION neurigraph_private.may_enter_record(
 ) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT sees_all OR (
         NOT r.quarantined AND (
-            is_owner OR (r.node_id = ANY(readable) AND split_part(r.source, ':', 2)::uuid <> ALL(hidden))
+            is_owner OR (r.node_id = ANY(readable) AND r.source_id <> ALL(hidden))
         )
     )
 $$;
@@ -25,7 +25,7 @@ BEGIN
     END IF;
     RETURN is_owner OR EXISTS (
         SELECT FROM neurigraph.sources AS s
-        INNER JOIN neurigraph.record_index AS r ON s.user_id = r.user_id AND r.source = s.kind || ':' || s.source_id
+        INNER JOIN neurigraph.record_index AS r ON s.user_id = r.user_id AND r.source_id = s.source_id
         WHERE s.source_id = from_source AND neurigraph_private.may_enter_record(r, false, false, readable, hidden)
     );
 END

@@ -1,12 +1,12 @@
 -- Webhooks: the outbox. Triggers write an event and its deliveries in the transaction of the change, for webhooks that
 -- want it, and only about what is neither private nor in quarantine.
 
--- Whether a source (kind:uuid) is there and not private.
-CREATE OR REPLACE FUNCTION neurigraph_private.is_shared(source text) RETURNS boolean
+-- Whether a source is there and not private.
+CREATE OR REPLACE FUNCTION neurigraph_private.is_shared(source uuid) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (
         SELECT FROM neurigraph.sources AS s
-        WHERE s.source_id = split_part(source, ':', 2)::uuid AND s.privacy = 'shared'
+        WHERE s.source_id = source AND s.privacy = 'shared'
     )
 $$;
 
@@ -16,7 +16,7 @@ CREATE OR REPLACE FUNCTION neurigraph.is_withheld(record uuid, node uuid) RETURN
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (
         SELECT FROM neurigraph.record_index AS i
-        WHERE i.record_id = record AND (i.quarantined OR NOT neurigraph_private.is_shared(i.source))
+        WHERE i.record_id = record AND (i.quarantined OR NOT neurigraph_private.is_shared(i.source_id))
     ) OR EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.node_id = node AND g.quarantined)
 $$;
 
@@ -104,7 +104,7 @@ CREATE OR REPLACE FUNCTION neurigraph_private.sender_of(record uuid) RETURNS tex
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce('persona:' || s.persona_id, 'user:' || s.user_id)
     FROM neurigraph.record_index AS i
-    INNER JOIN neurigraph.sources AS s ON s.source_id = split_part(i.source, ':', 2)::uuid
+    INNER JOIN neurigraph.sources AS s ON s.source_id = i.source_id
     WHERE i.record_id = record
 $$;
 

@@ -12,7 +12,7 @@ SELECT
     r.record_id,
     r.created_at
 FROM neurigraph.record_index AS r
-WHERE r.user_id = %(user_id)s AND r.source = %(source)s AND r.content_hash = %(content_hash)s;
+WHERE r.user_id = %(user_id)s AND r.source_id = %(source_id)s AND r.content_hash = %(content_hash)s;
 
 -- name: source
 SELECT

@@ -22,7 +22,7 @@ SELECT
     s.title
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
-LEFT JOIN neurigraph.sources AS s ON s.source_id = split_part(i.source, ':', 2)::uuid
+LEFT JOIN neurigraph.sources AS s ON i.source_id = s.source_id
 WHERE f.fact_id = %(fact_id)s;
 
 -- name: around

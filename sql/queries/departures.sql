@@ -27,14 +27,14 @@ WHERE m.user_id = %(organization_id)s AND m.member_id = %(member_id)s
     AND s.user_id = m.user_id AND s.member_id = m.member_id AND (m.forgets_all OR s.privacy = 'private')
     AND NOT EXISTS (
         SELECT FROM neurigraph.record_index AS r
-        WHERE r.user_id = s.user_id AND r.source = s.kind || ':' || s.source_id
+        WHERE r.user_id = s.user_id AND r.source_id = s.source_id
     );
 
 -- name: records_left
 SELECT r.record_id
 FROM neurigraph.organization_members AS m
 INNER JOIN neurigraph.sources AS s ON m.user_id = s.user_id AND m.member_id = s.member_id
-INNER JOIN neurigraph.record_index AS r ON s.user_id = r.user_id AND r.source = s.kind || ':' || s.source_id
+INNER JOIN neurigraph.record_index AS r ON s.user_id = r.user_id AND s.source_id = r.source_id
 WHERE m.user_id = %(organization_id)s AND m.member_id = %(member_id)s AND (m.forgets_all OR s.privacy = 'private')
 ORDER BY r.record_id
 LIMIT 1000;

@@ -15,7 +15,7 @@ WITH current_records AS (
             WHERE f.record_id = i.record_id AND f.status <> 'archived' AND f.forgotten_at IS NULL
         ) AS facts
     FROM neurigraph.record_index AS i
-    LEFT JOIN neurigraph.sources AS s ON s.source_id = split_part(i.source, ':', 2)::uuid
+    LEFT JOIN neurigraph.sources AS s ON i.source_id = s.source_id
     WHERE NOT i.quarantined AND i.superseded IS NOT TRUE
         AND (%(user_id)s::uuid IS NULL OR i.user_id = %(user_id)s)
 ),
@@ -83,7 +83,7 @@ FROM (
         row_number() OVER (ORDER BY coalesce(r.importance, 0.5) DESC, r.record_id) AS number
     FROM neurigraph.record_index AS i
     INNER JOIN {schema}.metadata_records AS r ON i.record_id = r.record_id
-    LEFT JOIN neurigraph.sources AS s ON s.source_id = split_part(i.source, ':', 2)::uuid
+    LEFT JOIN neurigraph.sources AS s ON i.source_id = s.source_id
     CROSS JOIN LATERAL (
         SELECT count(*) AS facts FROM neurigraph.facts AS f
         WHERE f.record_id = i.record_id AND f.status <> 'archived' AND f.forgotten_at IS NULL
@@ -230,7 +230,7 @@ LEFT JOIN LATERAL (
         ) AS is_right
     FROM neurigraph.digest_records AS r
     INNER JOIN neurigraph.record_index AS i ON r.record_id = i.record_id
-    LEFT JOIN neurigraph.sources AS s ON s.source_id = split_part(i.source, ':', 2)::uuid
+    LEFT JOIN neurigraph.sources AS s ON i.source_id = s.source_id
     WHERE r.digest_id = d.digest_id
 ) AS c ON true
 WHERE (

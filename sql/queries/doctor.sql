@@ -20,7 +20,7 @@ FROM neurigraph.graph_index AS p
 INNER JOIN neurigraph.users AS u ON p.user_id = u.user_id
 INNER JOIN neurigraph.graph_index AS g ON p.user_id = g.user_id AND g.path @> ARRAY[p.node_id]
 INNER JOIN neurigraph.record_index AS i ON g.node_id = i.node_id
-INNER JOIN neurigraph.sources AS s ON split_part(i.source, ':', 2)::uuid = s.source_id
+INNER JOIN neurigraph.sources AS s ON i.source_id = s.source_id
 WHERE p.node_type = 'persona' AND s.persona_id IS NULL
     -- The folder of a note decides where an import of a vault pins it.
     AND NOT EXISTS (

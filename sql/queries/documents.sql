@@ -23,7 +23,7 @@ SELECT
     i.record_id,
     s.source_id
 FROM neurigraph.sources AS s
-INNER JOIN neurigraph.record_index AS i ON s.user_id = i.user_id AND i.source = s.kind || ':' || s.source_id
+INNER JOIN neurigraph.record_index AS i ON s.user_id = i.user_id AND s.source_id = i.source_id
 WHERE s.user_id = %(user_id)s AND s.source_id = ANY(%(source_ids)s)
 ORDER BY i.created_at, i.record_id;
 
@@ -40,7 +40,7 @@ WHERE s.user_id = %(user_id)s
     AND (%(source_ids)s::uuid [] IS NULL OR s.source_id = ANY(%(source_ids)s))
     AND EXISTS (
         SELECT FROM neurigraph.record_index AS i
-        WHERE i.user_id = s.user_id AND i.source = s.kind || ':' || s.source_id
+        WHERE i.user_id = s.user_id AND i.source_id = s.source_id
     )
 ORDER BY s.created_at DESC, s.source_id DESC
 LIMIT %(limit)s;

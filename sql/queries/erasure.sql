@@ -209,7 +209,7 @@ SELECT
     g.schema_name
 FROM neurigraph.record_index AS r
 INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
-WHERE r.user_id = %(user_id)s AND r.source = %(source)s AND r.record_id <> ALL(%(record_ids)s)
+WHERE r.user_id = %(user_id)s AND r.source_id = %(source_id)s AND r.record_id <> ALL(%(record_ids)s)
 ORDER BY r.created_at, r.record_id
 LIMIT 1;
 
@@ -233,7 +233,7 @@ WHERE (e.from_node_id = ANY(%(node_ids)s)) <> (e.to_node_id = ANY(%(node_ids)s))
 -- The record of a fact, and whether it is a note that states this fact and nothing else.
 SELECT
     f.record_id,
-    f.extractor = 'stated' AND i.source LIKE 'note:%%' AS is_by_hand
+    f.extractor = 'stated' AND i.source_kind = 'note' AS is_by_hand
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
 WHERE f.fact_id = %(fact_id)s AND f.user_id = %(user_id)s;
@@ -391,7 +391,7 @@ WHERE s.source_id = ANY(%(source_ids)s) AND s.user_id = %(user_id)s
     AND s.ended_at IS NOT NULL AND s.stored_through = s.last_message
     AND NOT EXISTS (
         SELECT FROM neurigraph.record_index AS r
-        WHERE r.user_id = s.user_id AND r.source = s.kind || ':' || s.source_id
+        WHERE r.user_id = s.user_id AND r.source_id = s.source_id
     )
 ORDER BY s.source_id
 FOR UPDATE OF s;
@@ -423,7 +423,7 @@ WHERE s.source_id = ANY(%(source_ids)s) AND s.user_id = %(user_id)s
     AND s.ended_at IS NULL AND s.stored_through = s.last_message
     AND NOT EXISTS (
         SELECT FROM neurigraph.record_index AS r
-        WHERE r.user_id = s.user_id AND r.source = s.kind || ':' || s.source_id
+        WHERE r.user_id = s.user_id AND r.source_id = s.source_id
     );
 
 -- name: candidates

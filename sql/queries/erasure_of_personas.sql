@@ -42,7 +42,7 @@ left_over AS (
         count(m.seq) AS messages,
         EXISTS (
             SELECT FROM neurigraph.record_index AS r
-            WHERE r.user_id = s.user_id AND r.source = s.kind || ':' || s.source_id
+            WHERE r.user_id = s.user_id AND r.source_id = s.source_id
         ) AS has_records
     FROM neurigraph.sources AS s
     LEFT JOIN neurigraph.messages AS m ON s.source_id = m.source_id AND s.triggered_through < m.seq

@@ -5,7 +5,7 @@
 WITH records AS MATERIALIZED (
     SELECT
         r.record_id,
-        r.source
+        r.source_id
     FROM neurigraph.record_index AS r
     WHERE CASE
         WHEN %(record_id)s::uuid IS NOT NULL THEN r.record_id = %(record_id)s
@@ -18,11 +18,11 @@ sources AS (
         s.source_id,
         s.ended_at IS NULL OR s.stored_through < s.last_message OR EXISTS (
             SELECT FROM neurigraph.record_index AS o
-            WHERE o.user_id = s.user_id AND o.source = s.kind || ':' || s.source_id
+            WHERE o.user_id = s.user_id AND o.source_id = s.source_id
                 AND o.record_id NOT IN (SELECT r.record_id FROM records AS r)
         ) AS is_shared
     FROM neurigraph.sources AS s
-    WHERE s.user_id = %(user_id)s AND s.kind || ':' || s.source_id IN (SELECT r.source FROM records AS r)
+    WHERE s.user_id = %(user_id)s AND s.source_id IN (SELECT r.source_id FROM records AS r)
 )
 
 SELECT

@@ -263,7 +263,7 @@ WITH stated AS MATERIALIZED (
     LEFT JOIN neurigraph.relation_types AS t ON lower(%(relation)s) = ANY(t.synonyms)
     WHERE i.record_id = %(record_id)s AND i.node_id <> n.node_id AND NOT EXISTS (
         SELECT FROM neurigraph.sources AS s
-        WHERE s.source_id = split_part(i.source, ':', 2)::uuid AND s.privacy = 'private'
+        WHERE s.source_id = i.source_id AND s.privacy = 'private'
     )
 ),
 

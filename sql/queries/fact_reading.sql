@@ -26,7 +26,7 @@ ON CONFLICT DO NOTHING;
 -- graph has taken back what is shared at that node. What the pipeline archives was not taken back.
 UPDATE neurigraph.facts AS f SET status = 'archived'
 FROM neurigraph.record_index AS i
-LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(i.source, ':', 2)::uuid
+LEFT JOIN neurigraph.sources AS p ON i.source_id = p.source_id
 WHERE f.record_id = %(record_id)s AND i.record_id = f.record_id AND f.status <> 'archived' AND f.confirmed_at IS NULL
     AND EXISTS (
         SELECT FROM neurigraph.facts AS o

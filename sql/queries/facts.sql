@@ -125,7 +125,7 @@ SELECT
     n.fact,
     n.follows
 FROM neurigraph.record_index AS r
-INNER JOIN neurigraph.notes AS n ON r.user_id = n.user_id AND r.source = 'note:' || n.source_id
+INNER JOIN neurigraph.notes AS n ON r.user_id = n.user_id AND r.source_id = n.source_id
 WHERE r.record_id = %(record_id)s AND n.message = %(message)s AND n.fact IS NOT NULL;
 
 -- name: lock_chain
@@ -179,8 +179,8 @@ SELECT
     f.record_id,
     i.node_id,
     n.node_path,
-    split_part(i.source, ':', 1) AS source_kind,
-    split_part(i.source, ':', 2)::uuid AS source_id,
+    i.source_kind,
+    i.source_id,
     f.seq,
     f.first_message,
     f.last_message,
@@ -229,7 +229,7 @@ SELECT
     f.forget_reason
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
-LEFT JOIN neurigraph.sources AS d ON d.source_id = split_part(i.source, ':', 2)::uuid
+LEFT JOIN neurigraph.sources AS d ON i.source_id = d.source_id
 CROSS JOIN LATERAL (
     SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth) AS node_path
     FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
@@ -260,12 +260,12 @@ CROSS JOIN LATERAL (
             o.fact_id
             ORDER BY coalesce(p.privacy = 'private', false), coalesce(r.occurred_at, r.created_at), o.fact_id
         ))[1] AS canonical_id,
-        count(DISTINCT r.source) AS source_count,
+        count(DISTINCT r.source_id) AS source_count,
         count(*) AS said_count,
         max(coalesce(r.occurred_at, r.created_at)) AS last_said_at
     FROM neurigraph.facts AS o
     INNER JOIN neurigraph.record_index AS r ON o.record_id = r.record_id
-    LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(r.source, ':', 2)::uuid
+    LEFT JOIN neurigraph.sources AS p ON r.source_id = p.source_id
     WHERE o.user_id = f.user_id
         AND o.restated = f.restated
         AND (
@@ -305,8 +305,8 @@ SELECT
     o.record_id,
     t.file_id,
     i.node_id,
-    split_part(i.source, ':', 1) AS source_kind,
-    split_part(i.source, ':', 2)::uuid AS source_id,
+    i.source_kind,
+    i.source_id,
     p.title AS source_title,
     coalesce(p.privacy = 'private', false) AS is_private,
     o.first_message,
@@ -319,7 +319,7 @@ FROM neurigraph.facts AS f
 INNER JOIN neurigraph.facts AS o
     ON f.user_id = o.user_id AND f.restated = o.restated
 INNER JOIN neurigraph.record_index AS i ON o.record_id = i.record_id
-LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(i.source, ':', 2)::uuid
+LEFT JOIN neurigraph.sources AS p ON i.source_id = p.source_id
 LEFT JOIN LATERAL (
     SELECT x.file_id FROM neurigraph.file_index AS x
     WHERE x.record_id = o.record_id
@@ -375,13 +375,13 @@ SELECT
     f.user_id,
     f.record_id,
     i.node_id,
-    i.source,
+    i.source_id,
     coalesce(p.privacy = 'private', false) AS is_private,
-    f.extractor = 'stated' AND i.source LIKE 'note:%%' AS is_by_hand,
+    f.extractor = 'stated' AND i.source_kind = 'note' AS is_by_hand,
     neurigraph.may_write_node(i.node_id) AS writable
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
-LEFT JOIN neurigraph.sources AS p ON p.source_id = split_part(i.source, ':', 2)::uuid
+LEFT JOIN neurigraph.sources AS p ON i.source_id = p.source_id
 WHERE f.fact_id = %(fact_id)s;
 
 -- name: restatements

@@ -139,12 +139,12 @@ FROM (
 WHERE s.source_id = before.source_id
 RETURNING
     before.privacy,
-    s.kind || ':' || s.source_id AS source;
+    s.source_id;
 
 -- name: records_of_sources
 SELECT i.record_id
 FROM neurigraph.record_index AS i
-WHERE i.user_id = %(user_id)s AND i.source = ANY(%(sources)s)
+WHERE i.user_id = %(user_id)s AND i.source_id = ANY(%(source_ids)s)
 ORDER BY i.record_id;
 
 -- name: sources_by_external_id

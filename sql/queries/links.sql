@@ -274,7 +274,7 @@ SELECT DISTINCT ON (s.url)
 FROM neurigraph.sources AS s
 WHERE s.user_id = %(user_id)s AND s.url = ANY(%(addresses)s) AND s.url <> ALL(
     SELECT coalesce(o.url, '') FROM neurigraph.sources AS o
-    INNER JOIN neurigraph.record_index AS r ON o.user_id = r.user_id AND r.source = o.kind || ':' || o.source_id
+    INNER JOIN neurigraph.record_index AS r ON o.user_id = r.user_id AND o.source_id = r.source_id
     WHERE r.record_id = %(record_id)s
 )
 ORDER BY s.url, s.version DESC, s.source_id;

@@ -99,7 +99,7 @@ LIMIT %(limit)s;
 -- The visible records that a source became, oldest first.
 SELECT i.record_id
 FROM neurigraph.record_index AS i
-WHERE i.user_id = %(user_id)s AND i.source = %(source)s
+WHERE i.user_id = %(user_id)s AND i.source_id = %(source_id)s
 ORDER BY i.created_at, i.record_id;
 
 -- name: settled
@@ -157,12 +157,7 @@ END;
 -- name: records
 SELECT r.found
 FROM neurigraph.list_records(
-    %(user_id)s, %(nodes)s::uuid [], %(source)s::text,
+    %(user_id)s, %(nodes)s::uuid [], %(source_id)s::uuid,
     coalesce(%(created_after)s::timestamptz, '-infinity'), coalesce(%(created_before)s::timestamptz, 'infinity'),
     %(inside)s::jsonb, %(at)s::timestamptz, %(id)s::uuid, %(limit)s
 ) AS r (found);
-
--- name: source_by_id
-SELECT s.kind
-FROM neurigraph.sources AS s
-WHERE s.source_id = %(source_id)s;

@@ -11,7 +11,7 @@ FROM unnest(%(kinds)s::text [], %(external_ids)s::text []) AS n (kind, external_
 INNER JOIN neurigraph.sources AS s
     ON n.kind::neurigraph.source_kind = s.kind AND n.external_id = s.external_id
 INNER JOIN neurigraph.record_index AS r
-    ON s.user_id = r.user_id AND s.kind || ':' || s.source_id = r.source
+    ON s.user_id = r.user_id AND s.source_id = r.source_id
 INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
 WHERE s.user_id = %(user_id)s;
 
@@ -25,7 +25,7 @@ SELECT
     g.schema_name
 FROM neurigraph.sources AS s
 INNER JOIN neurigraph.record_index AS r
-    ON s.user_id = r.user_id AND s.kind || ':' || s.source_id = r.source
+    ON s.user_id = r.user_id AND s.source_id = r.source_id
 INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
 WHERE s.source_id = %(source_id)s OR s.upload_id = %(source_id)s;
 

@@ -14,7 +14,7 @@ SELECT
     n.replaces,
     ARRAY(
         SELECT i.record_id FROM neurigraph.record_index AS i
-        WHERE i.user_id = n.user_id AND i.source = 'note:' || n.source_id AND s.stored_through >= n.message
+        WHERE i.user_id = n.user_id AND i.source_id = n.source_id AND s.stored_through >= n.message
     ) AS record_ids
 FROM neurigraph.notes AS n
 INNER JOIN neurigraph.sources AS s ON n.source_id = s.source_id
@@ -196,7 +196,7 @@ FROM (
     FROM neurigraph.notes AS n
     WHERE n.replaces = %(source_id)s
 ) AS v
-INNER JOIN neurigraph.record_index AS i ON i.user_id = %(user_id)s AND i.source = 'note:' || v.source_id
+INNER JOIN neurigraph.record_index AS i ON i.user_id = %(user_id)s AND v.source_id = i.source_id
 INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
 ORDER BY i.record_id = %(record_id)s DESC, i.node_id, i.record_id;
 
@@ -218,7 +218,7 @@ FROM neurigraph.facts AS f
 INNER JOIN neurigraph.facts AS o ON f.root_id = o.root_id
 INNER JOIN neurigraph.record_index AS i ON o.record_id = i.record_id
 INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
-WHERE f.fact_id = %(fact_id)s AND o.extractor = 'stated' AND i.source LIKE 'note:%%' AND NOT i.quarantined
+WHERE f.fact_id = %(fact_id)s AND o.extractor = 'stated' AND i.source_kind = 'note' AND NOT i.quarantined
 ORDER BY o.version;
 
 -- name: chains_of_records

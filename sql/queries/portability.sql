@@ -225,7 +225,7 @@ SELECT neurigraph_private.recount_node(%(node_id)s);
 SELECT EXISTS (
     SELECT FROM {schema}.metadata_records AS r
     FULL JOIN (SELECT * FROM neurigraph.record_index WHERE node_id = %(node_id)s) AS i
-        ON r.record_id = i.record_id AND r.source_kind || ':' || r.source_id = i.source
+        ON r.record_id = i.record_id AND r.source_id = i.source_id AND r.source_kind = i.source_kind
             AND r.content_hash = i.content_hash
     WHERE r.record_id IS NULL OR i.record_id IS NULL
     UNION ALL

@@ -6,7 +6,7 @@
 WITH private_nodes AS MATERIALIZED (
     SELECT DISTINCT i.node_id
     FROM neurigraph.sources AS s
-    INNER JOIN neurigraph.record_index AS i ON s.user_id = i.user_id AND i.source = s.kind || ':' || s.source_id
+    INNER JOIN neurigraph.record_index AS i ON s.user_id = i.user_id AND s.source_id = i.source_id
     WHERE s.privacy = 'private' AND NOT i.quarantined AND i.superseded IS NOT TRUE
 )
 
@@ -46,7 +46,7 @@ SELECT
     min(i.occurred_at) AS first_at,
     max(i.occurred_at) AS last_at
 FROM neurigraph.record_index AS i
-LEFT JOIN neurigraph.sources AS s ON s.source_id = split_part(i.source, ':', 2)::uuid
+LEFT JOIN neurigraph.sources AS s ON i.source_id = s.source_id
 WHERE i.node_id = %(node_id)s AND NOT i.quarantined AND i.superseded IS NOT TRUE
 GROUP BY coalesce(s.privacy = 'private', false);
 
@@ -60,7 +60,7 @@ WITH current_records AS (
         coalesce(s.privacy = 'private', false) AS is_private,
         hashtextextended(i.record_id::text, 0) AS place
     FROM neurigraph.record_index AS i
-    LEFT JOIN neurigraph.sources AS s ON s.source_id = split_part(i.source, ':', 2)::uuid
+    LEFT JOIN neurigraph.sources AS s ON i.source_id = s.source_id
     WHERE i.node_id = %(node_id)s AND NOT i.quarantined AND i.superseded IS NOT TRUE
 ),
 
@@ -155,7 +155,7 @@ SELECT
     p.is_stale OR (
         p.covers = 'shared' AND EXISTS (
             SELECT FROM neurigraph.sources AS s
-            INNER JOIN neurigraph.record_index AS i ON s.user_id = i.user_id AND i.source = s.kind || ':' || s.source_id
+            INNER JOIN neurigraph.record_index AS i ON s.user_id = i.user_id AND s.source_id = i.source_id
             WHERE s.user_id = p.user_id AND s.privacy = 'private' AND i.node_id = p.node_id
                 AND i.superseded IS NOT TRUE
         )

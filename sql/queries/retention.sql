@@ -281,8 +281,8 @@ SELECT
     p.*,
     n.title,
     i.node_id,
-    split_part(i.source, ':', 1) AS source_kind,
-    split_part(i.source, ':', 2)::uuid AS source_id,
+    i.source_kind,
+    i.source_id,
     (
         SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth)
         FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)

@@ -56,7 +56,7 @@ SELECT
     c.planted_at,
     ARRAY(
         SELECT r.record_id FROM neurigraph.record_index AS r
-        WHERE r.user_id = c.user_id AND r.source = 'conversation:' || c.source_id
+        WHERE r.user_id = c.user_id AND r.source_id = c.source_id
     ) AS record_ids,
     c.retrieved_at,
     c.operation,

@@ -86,7 +86,5 @@ SELECT neurigraph.unstored_messages(%(source_id)s, %(from_message)s, %(limit)s) 
 -- The visible records that a source of any kind became, oldest first.
 SELECT i.record_id
 FROM neurigraph.record_index AS i
-WHERE i.user_id = %(user_id)s AND i.source IN (
-    'conversation:' || %(source_id)s, 'event:' || %(source_id)s, 'upload:' || %(source_id)s, 'note:' || %(source_id)s
-)
+WHERE i.user_id = %(user_id)s AND i.source_id = %(source_id)s
 ORDER BY i.created_at, i.record_id;

@@ -48,7 +48,7 @@ SELECT
     array_agg(i.record_id) AS record_ids
 FROM neurigraph.record_index AS i
 INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
-WHERE i.user_id = %(user_id)s AND i.source = ANY(%(sources)s)
+WHERE i.user_id = %(user_id)s AND i.source_id = ANY(%(source_ids)s)
     AND i.superseded IS NOT TRUE AND NOT i.quarantined
 GROUP BY i.node_id, g.schema_name
 ORDER BY i.node_id;

@@ -5,7 +5,7 @@
 SELECT
     i.record_id,
     i.node_id,
-    split_part(i.source, ':', 2)::uuid AS source_id,
+    i.source_id,
     g.schema_name
 FROM neurigraph.record_index AS i
 INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id

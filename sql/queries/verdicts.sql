@@ -76,8 +76,8 @@ SELECT
             WHEN m.persona_id IS NOT NULL OR m.received_through IN ('web', 'peer') THEN 3
             WHEN f.confirmed_at IS NOT NULL THEN 5
             -- A statement by an agent's tools is an assistant's.
-            WHEN f.extractor = 'stated' AND i.source LIKE 'note:%%' AND coalesce(m.role = 'user', true) THEN 5
-            WHEN i.source LIKE 'upload:%%' OR m.role = 'tool' THEN 3
+            WHEN f.extractor = 'stated' AND i.source_kind = 'note' AND coalesce(m.role = 'user', true) THEN 5
+            WHEN i.source_kind = 'upload' OR m.role = 'tool' THEN 3
             WHEN m.role IN ('assistant', 'system') THEN 2
             ELSE 4
         END,
@@ -89,12 +89,12 @@ SELECT
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
 LEFT JOIN neurigraph.messages AS m
-    ON m.source_id = split_part(i.source, ':', 2)::uuid AND f.first_message = m.seq
+    ON i.source_id = m.source_id AND f.first_message = m.seq
 CROSS JOIN LATERAL (
     SELECT
         coalesce(
             f.author IS NULL AND f.statement ~* '^user: "|\mthe user\M' AND m.role = 'user' AND m.persona_id IS NULL
-            AND coalesce(m.received_through NOT IN ('web', 'peer'), true) AND i.source NOT LIKE 'upload:%%', false
+            AND coalesce(m.received_through NOT IN ('web', 'peer'), true) AND i.source_kind <> 'upload', false
         ) AS is_own
 ) AS o
 WHERE f.user_id = %(user_id)s
@@ -172,7 +172,7 @@ SELECT
     true AS is_stated
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
-INNER JOIN neurigraph.notes AS n ON i.source = 'note:' || n.source_id AND f.first_message = n.message
+INNER JOIN neurigraph.notes AS n ON i.source_id = n.source_id AND f.first_message = n.message
 WHERE f.fact_id = ANY(%(fact_ids)s) AND f.extractor = 'stated' AND n.follows = ANY(%(fact_ids)s)
 ORDER BY is_stated;
 
@@ -358,10 +358,10 @@ INNER JOIN neurigraph.facts AS f ON a.fact_id = f.fact_id
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
 CROSS JOIN LATERAL neurigraph.replacing(f.fact_id) AS u
 CROSS JOIN LATERAL (
-    SELECT array_agg(c.confidence ORDER BY c.source) AS confidences
+    SELECT array_agg(c.confidence ORDER BY c.source_id) AS confidences
     FROM (
         SELECT
-            r.source,
+            r.source_id,
             max(o.confidence) AS confidence
         FROM neurigraph.facts AS o
         INNER JOIN neurigraph.record_index AS r ON o.record_id = r.record_id
@@ -376,7 +376,7 @@ CROSS JOIN LATERAL (
             SELECT l.fact_id FROM neurigraph.stated_links(f.fact_id) AS l
             WHERE l.relation = 'duplicates'
         )
-        GROUP BY r.source
+        GROUP BY r.source_id
     ) AS c
 ) AS s
 CROSS JOIN LATERAL (

@@ -89,7 +89,7 @@ DECLARE
     happened neurigraph.webhook_events;
 BEGIN
     IF (operation = 'UPDATE' AND new_row.state = old_row.state) OR neurigraph.is_withheld(new_row.other_record_id, new_row.other_node_id)
-        OR (new_row.source_id IS NOT NULL AND NOT neurigraph_private.is_shared('note:' || new_row.source_id))
+        OR (new_row.source_id IS NOT NULL AND NOT neurigraph_private.is_shared(new_row.source_id))
     THEN
         RETURN;
     END IF;

@@ -35,7 +35,7 @@ BEGIN
     END IF;
     PERFORM FROM neurigraph.sources AS s
     WHERE s.source_id = (
-        SELECT split_part(i.source, ':', 2)::uuid FROM neurigraph.record_index AS i WHERE i.record_id = NEW.record_id
+        SELECT i.source_id FROM neurigraph.record_index AS i WHERE i.record_id = NEW.record_id
     ) AND s.privacy = 'private'
     AND EXISTS (SELECT FROM neurigraph.digests AS d WHERE d.digest_id = NEW.digest_id AND d.covers = 'shared')
     FOR SHARE;

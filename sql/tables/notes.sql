@@ -75,7 +75,7 @@ BEGIN
     FROM neurigraph.source_spaces AS b
     WHERE b.user_id = NEW.user_id AND (
         b.source_id = NEW.replaces OR b.source_id = (
-            SELECT split_part(i.source, ':', 2)::uuid
+            SELECT i.source_id
             FROM neurigraph.facts AS f
             INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
             WHERE f.fact_id = NEW.follows

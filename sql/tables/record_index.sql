@@ -4,8 +4,9 @@ CREATE TABLE neurigraph.record_index (
     record_id uuid PRIMARY KEY,
     node_id uuid NOT NULL,
     user_id uuid NOT NULL,
-    -- Kind and id of the source: kind:uuid.
-    source text NOT NULL,
+    source_id uuid NOT NULL,
+    -- The kind of the source, which never changes.
+    source_kind neurigraph.source_kind NOT NULL,
     -- SHA-256 of the segment's content.
     content_hash bytea NOT NULL CHECK (octet_length(content_hash) = 32),
     created_at timestamptz NOT NULL DEFAULT now(),
@@ -19,8 +20,11 @@ CREATE TABLE neurigraph.record_index (
     -- The entities and topics in lower case, each once.
     entity_keys text [] NOT NULL DEFAULT '{}',
     topic_keys text [] NOT NULL DEFAULT '{}',
-    UNIQUE (user_id, source, content_hash),
-    FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE
+    UNIQUE (user_id, source_id, content_hash),
+    FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE,
+    -- Checked at the end of a transaction, because an erasure removes both.
+    FOREIGN KEY (source_id, user_id) REFERENCES neurigraph.sources (source_id, user_id)
+        DEFERRABLE INITIALLY DEFERRED
 );
 CREATE INDEX record_index_node_id ON neurigraph.record_index (node_id);
 -- A backfill by days walks over this index.
@@ -58,10 +62,10 @@ BEGIN
         PERFORM neurigraph_private.refuse_in_mirror(ARRAY[NEW.node_id]);
     END IF;
     IF TG_OP = 'DELETE' OR (TG_OP = 'UPDATE' AND (OLD.node_id <> NEW.node_id OR NEW.quarantined)) THEN
-        PERFORM neurigraph_private.outdate_profiles(OLD.node_id, OLD.source, true);
+        PERFORM neurigraph_private.outdate_profiles(OLD.node_id, OLD.source_id, true);
     END IF;
     IF TG_OP <> 'DELETE' AND NOT NEW.quarantined THEN
-        PERFORM neurigraph_private.outdate_profiles(NEW.node_id, NEW.source, false);
+        PERFORM neurigraph_private.outdate_profiles(NEW.node_id, NEW.source_id, false);
     END IF;
     RETURN NULL;
 END
@@ -125,7 +129,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     happened neurigraph.webhook_events;
 BEGIN
-    IF old_row.quarantined OR NOT neurigraph_private.is_shared(old_row.source)
+    IF old_row.quarantined OR NOT neurigraph_private.is_shared(old_row.source_id)
         OR NOT EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.node_id = old_row.node_id)
     THEN
         RETURN;
@@ -157,6 +161,6 @@ USING (
     NOT quarantined
     AND (
         (SELECT neurigraph.sees_all_sources())
-        OR split_part(source, ':', 2)::uuid NOT IN (SELECT unnest((SELECT neurigraph.hidden_sources())))
+        OR source_id NOT IN (SELECT unnest((SELECT neurigraph.hidden_sources())))
     )
 );

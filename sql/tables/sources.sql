@@ -137,7 +137,7 @@ DECLARE
 BEGIN
     SELECT coalesce(array_agg(DISTINCT i.node_id), '{}'), coalesce(array_agg(i.record_id), '{}') INTO nodes, records
     FROM neurigraph.record_index AS i
-    WHERE i.user_id = changed.user_id AND i.source = changed.kind || ':' || changed.source_id;
+    WHERE i.user_id = changed.user_id AND i.source_id = changed.source_id;
     DELETE FROM neurigraph.digest_records AS r WHERE r.record_id = ANY(records);
     DELETE FROM neurigraph.profiles AS p
     WHERE p.node_id = ANY(nodes) AND p.covers = 'shared' AND changed.privacy = 'private';
@@ -156,7 +156,7 @@ BEGIN
     FOR node IN
         SELECT DISTINCT g.node_id, g.schema_name
         FROM neurigraph.record_index AS i INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
-        WHERE i.user_id = changed.user_id AND i.source = changed.kind || ':' || changed.source_id
+        WHERE i.user_id = changed.user_id AND i.source_id = changed.source_id
     LOOP
         EXECUTE format(
             'UPDATE %I.metadata_records SET source_id = source_id WHERE source_id = $1', node.schema_name
@@ -263,7 +263,7 @@ CREATE POLICY granted ON neurigraph.sources FOR SELECT TO neurigraph_agent
 USING (
     EXISTS (
         SELECT FROM neurigraph.record_index AS r
-        WHERE r.user_id = sources.user_id AND r.source = sources.kind || ':' || sources.source_id
+        WHERE r.user_id = sources.user_id AND r.source_id = sources.source_id
     )
 );
 

@@ -74,8 +74,8 @@ def test_persona_input_is_filed_where_it_may_write(graph: SharedGraph) -> None:
     }
     placed = rows(
         graph.installation,
-        "SELECT DISTINCT node_id FROM neurigraph.record_index WHERE source = %s",
-        f"conversation:{source}",
+        "SELECT DISTINCT node_id FROM neurigraph.record_index WHERE source_id = %s",
+        source,
     )
     assert [row["node_id"] for row in placed] == [graph.node("Work/Legal/Contracts")]
     assert {row["node_id"] for row in rows(graph.installation, "SELECT node_id FROM neurigraph.graph_index")} == nodes

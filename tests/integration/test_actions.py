@@ -69,7 +69,7 @@ def held_note(graph: SharedGraph, text: str) -> tuple[UUID, UUID]:
 def stored_notes(graph: SharedGraph) -> int:
     ingest(plain_context(graph.installation), graph.owner)
     return len(rows(
-        graph.installation, "SELECT FROM neurigraph.record_index WHERE user_id = %s AND source LIKE 'note:%%'",
+        graph.installation, "SELECT FROM neurigraph.record_index WHERE user_id = %s AND source_kind = 'note'",
         graph.owner.user_id,
     ))  # fmt: skip
 

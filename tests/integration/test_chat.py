@@ -317,7 +317,7 @@ def test_scopes_spaces_and_other_callers(client: httpx.Client, bob: Memory) -> N
         row["path"]: row["source_id"]
         for row in rows(
             here,
-            """SELECT g.node_name AS path, split_part(r.source, ':', 2) AS source_id
+            """SELECT g.node_name AS path, r.source_id::text
             FROM neurigraph.record_index AS r INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
             WHERE r.user_id = %s""",
             bob.owner.user_id,

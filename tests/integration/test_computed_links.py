@@ -121,7 +121,7 @@ def test_others_see_no_more_than_both_ends(told: tuple[Graph, dict[str, UUID], l
     ends = found(graph, facts["asked"], reader)
     assert set(ends["relates_to"]) == {"It rained all day.", "Ana built oak chairs."}
     assert ends["preceded_by"] == ["Ana built oak chairs."]
-    (source,) = rows(here, "SELECT split_part(source, ':', 2)::uuid AS id FROM neurigraph.record_index "
+    (source,) = rows(here, "SELECT source_id AS id FROM neurigraph.record_index "
                      "WHERE record_id = %s", records[1])  # fmt: skip
     set_privacy(here.database, graph.claims, source["id"], Privacy.PRIVATE)
     ends = found(graph, facts["asked"], reader)

@@ -36,13 +36,18 @@ def add_record(tx: psycopg.Connection[Any], schema: str, passages: list[tuple[st
     """A record with passages, each an author and distinct lexemes."""
     record_id = uuid4()
     tx.execute(
+        "INSERT INTO neurigraph.sources (source_id, user_id, kind, event_kind, external_id) "
+        "SELECT %s, g.user_id, 'event', 'milestone', %s FROM neurigraph.graph_index AS g WHERE g.schema_name = %s",
+        [record_id, str(record_id), schema],
+    )
+    tx.execute(
         sql.SQL(
             "INSERT INTO {}.metadata_records (record_id, title, summary, embedding, embedding_pending, content_type, "
             "trigger_type, source_kind, source_id, first_message, last_message, content_hash, occurred_at) VALUES "
             "(%s, 't', 's', array_fill(0, ARRAY[1536])::vector, true, 'other', 'event_boundary', 'event', %s, 1, 1, "
             "sha256(%s::bytea), now())"
         ).format(sql.Identifier(schema)),
-        [record_id, uuid4(), record_id.bytes],
+        [record_id, record_id, record_id.bytes],
     )
     if passages:
         tx.execute(

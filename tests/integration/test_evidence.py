@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -183,8 +182,8 @@ def test_others_see_evidence_that_is_open_to_them(graph: Graph) -> None:
     assert [(label, count) for label, (count, _) in boss().items()] == [("boss", 2)], "not what closed nodes say"
     edge_id = boss()["boss"][1]
     sources = {
-        row["record_id"]: UUID(row["source"].partition(":")[2])
-        for row in rows(here, "SELECT record_id, source FROM neurigraph.record_index")
+        row["record_id"]: row["source_id"]
+        for row in rows(here, "SELECT record_id, source_id FROM neurigraph.record_index")
     }
     with database.agent(guest) as tx:
         told = tx.execute("SELECT DISTINCT relation FROM neurigraph.edge_evidence").fetchall()

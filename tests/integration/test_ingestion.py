@@ -78,7 +78,7 @@ def test_ended_conversation_is_stored(here: Installation, context: Context, bob:
 
     file = assert_file(here, schema, record, contents)
     (index,) = rows(here, "SELECT * FROM neurigraph.record_index WHERE record_id = %s", committed.record_id)
-    assert (index["user_id"], index["source"]) == (user.user_id, f"conversation:{source_id}")
+    assert (index["user_id"], index["source_kind"], index["source_id"]) == (user.user_id, "conversation", source_id)
     assert index["content_hash"] == record["content_hash"] == file["sha256"]
     (delta,) = rows(here, "SELECT * FROM neurigraph.delta_log WHERE record_id = %s", committed.record_id)
     assert delta["previous_delta_id"] is None

@@ -102,8 +102,8 @@ def test_vectors_that_fit_are_kept(shared_installation: Installation, monkeypatc
 def set_private(graph: SharedGraph, record: UUID) -> None:
     with graph.installation.database.pipeline() as tx:
         tx.execute(
-            "UPDATE neurigraph.sources SET privacy = 'private' WHERE kind || ':' || source_id = "
-            "(SELECT source FROM neurigraph.record_index WHERE record_id = %s)",
+            "UPDATE neurigraph.sources SET privacy = 'private' WHERE source_id = "
+            "(SELECT source_id FROM neurigraph.record_index WHERE record_id = %s)",
             [record],
         )
 

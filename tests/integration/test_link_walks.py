@@ -60,7 +60,7 @@ class Links:
         return state_link(self.context, StatedLink(start, end, relation)).link_id
 
     def source(self, number: int) -> UUID:
-        query = "SELECT split_part(source, ':', 2)::uuid AS id FROM neurigraph.record_index WHERE record_id = %s"
+        query = "SELECT source_id AS id FROM neurigraph.record_index WHERE record_id = %s"
         (row,) = rows(self.here, query, self.records[number])
         source_id: UUID = row["id"]
         return source_id

@@ -172,8 +172,8 @@ def test_private_records_are_not_shared(shared_installation: Installation) -> No
     assert hidden in shown & {hit.record_id for hit in ask(here, graph.personas, "lawyers").hits}
     with here.database.pipeline() as tx:
         tx.execute(
-            "UPDATE neurigraph.sources SET privacy = 'private' WHERE kind || ':' || source_id = "
-            "(SELECT source FROM neurigraph.record_index WHERE record_id = %s)",
+            "UPDATE neurigraph.sources SET privacy = 'private' WHERE source_id = "
+            "(SELECT source_id FROM neurigraph.record_index WHERE record_id = %s)",
             [hidden],
         )
     for _ in range(2):

@@ -86,8 +86,8 @@ def test_record_forgotten_at_the_publisher_leaves_no_word(pair: Pair) -> None:
     assert "Thylacine" in pair.words()
     (record,) = rows(
         pair.publisher.installation,
-        "SELECT record_id FROM neurigraph.record_index WHERE source = %s",
-        f"conversation:{source}",
+        "SELECT record_id FROM neurigraph.record_index WHERE source_id = %s",
+        source,
     )
     forget(
         plain_context(pair.publisher.installation).acting_for(pair.publisher.owners),

@@ -18,6 +18,8 @@ NODES = 6
 MOST = 15
 """One for each trigger that runs, one more for that of states, and those of foreign keys."""
 
+SOURCE = """INSERT INTO neurigraph.sources (source_id, user_id, kind, event_kind, external_id)
+VALUES (%(id)s, %(user)s, 'event', 'milestone', %(id)s::text)"""
 RECORD = """INSERT INTO {}.metadata_records (record_id, title, summary, embedding, embedding_pending, content_type,
 trigger_type, source_kind, source_id, first_message, last_message, content_hash, occurred_at)
 VALUES (%(id)s, %(id)s::text, 's', array_fill(0, ARRAY[1536])::vector, true, 'other', 'event_boundary', 'event', %(id)s,
@@ -35,12 +37,12 @@ def node_of(tx: Transaction, user: User, name: str) -> NodeRef:
     return resolve_path(tx, user.user_id, user.slug, (name,), [PlannedNode((name,), ConceptKind.TOPIC, 1.0)])
 
 
-def plans_of_each_node(tx: Transaction, nodes: list[NodeRef]) -> list[int]:
+def plans_of_each_node(tx: Transaction, user: User, nodes: list[NodeRef]) -> list[int]:
     """Store a record in each node; return how many plans the connection keeps more after each."""
     kept = []
     for node in nodes:
-        values = {"id": uuid4()}
-        for statement in (RECORD, PASSAGE, FILE):
+        values = {"id": uuid4(), "user": user.user_id}
+        for statement in (SOURCE, RECORD, PASSAGE, FILE):
             tx.execute(sql.SQL(statement).format(sql.Identifier(node.schema_name)), values, prepare=False)
         row = tx.execute(PLANS, prepare=False).fetchone()
         assert row is not None
@@ -56,6 +58,6 @@ def test_nodes_share_the_plans_of_their_triggers(installation: Installation) -> 
     with installation.database.pipeline() as tx:
         nodes = [node_of(tx, user, f"Topic {number}") for number in range(NODES)]
     with installation.database.pipeline() as tx:
-        kept = plans_of_each_node(tx, nodes)
+        kept = plans_of_each_node(tx, user, nodes)
     assert max(kept) <= MOST
     assert min(kept) > 0  # the view shows them

@@ -99,7 +99,7 @@ def test_members_erase_nothing_by_other_ways(company: Company) -> None:
     (record,) = rows(
         company.installation,
         "SELECT r.record_id FROM neurigraph.record_index AS r INNER JOIN neurigraph.sources AS s "
-        "ON r.source = 'conversation:' || s.source_id WHERE s.member_id = %s AND s.privacy = 'shared'",
+        "ON r.source_id = s.source_id WHERE s.member_id = %s AND s.privacy = 'shared'",
         company.people["dan"].member_id,
     )
     for person in company.people.values():

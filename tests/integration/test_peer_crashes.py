@@ -54,9 +54,7 @@ def remember(pair: Pair, *texts: str) -> list[UUID]:
     return [
         row["record_id"]
         for source in made
-        for row in rows(
-            here, "SELECT record_id FROM neurigraph.record_index WHERE source = %s", f"conversation:{source}"
-        )
+        for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE source_id = %s", source)
     ]
 
 

@@ -58,8 +58,8 @@ class Node:
         return profile
 
     def source(self, record_id: UUID) -> UUID:
-        (row,) = rows(self.here, "SELECT source FROM neurigraph.record_index WHERE record_id = %s", record_id)
-        return UUID(row["source"].partition(":")[2])
+        (row,) = rows(self.here, "SELECT source_id FROM neurigraph.record_index WHERE record_id = %s", record_id)
+        return UUID(str(row["source_id"]))
 
     def remember_private(self, text: str) -> UUID:
         (record_id,) = self.graph.remember(text)

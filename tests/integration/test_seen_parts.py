@@ -132,7 +132,7 @@ def step(here: Installation, user: User, how: str, one: int, other: int) -> None
     owner = Claims.of_user(user.user_id)
     known = rows(
         here,
-        "SELECT i.record_id, split_part(i.source, ':', 2)::uuid AS source_id FROM neurigraph.record_index AS i "
+        "SELECT i.record_id, i.source_id FROM neurigraph.record_index AS i "
         "WHERE i.user_id = %s ORDER BY i.created_at, i.record_id",
         user.user_id,
     )

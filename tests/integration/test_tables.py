@@ -104,7 +104,8 @@ passages section text yes
 record_index record_id uuid no
 record_index node_id uuid no
 record_index user_id uuid no
-record_index source text no
+record_index source_id uuid no
+record_index source_kind source_kind no
 record_index content_hash bytea no
 record_index created_at timestamptz no
 record_index content_type content_type yes
@@ -138,7 +139,8 @@ permission_grants | FOREIGN KEY (target_node_id, user_id) REFERENCES neurigraph.
 permission_grants | FOREIGN KEY (grantor_user_id) REFERENCES neurigraph.users(user_id)
 permission_grants | CHECK ((grantor_user_id = user_id))
 record_index | PRIMARY KEY (record_id)
-record_index | UNIQUE (user_id, source, content_hash)
+record_index | UNIQUE (user_id, source_id, content_hash)
+record_index | FOREIGN KEY (source_id, user_id) REFERENCES neurigraph.sources(source_id, user_id)
 file_index | PRIMARY KEY (file_id)
 passages | PRIMARY KEY (record_id, seq)
 """.split("\n")[1:-1]

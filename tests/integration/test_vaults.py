@@ -120,9 +120,9 @@ def test_second_import_adds_what_changed(here: Installation, bob: tuple[User, Cl
     assert {("Garden", "Garden/Roses"), ("New", "House")} <= edges(here, user)
     (pond,) = rows(
         here,
-        "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s AND source = %s",
+        "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s AND source_id = %s",
         user.user_id,
-        f"note:{before['vault:Home/Garden/Pond.md']['source_id']}",
+        before["vault:Home/Garden/Pond.md"]["source_id"],
     )
     forget(context, Subject(SubjectKind.RECORD, pond["record_id"]), through="test")
     assert ("Garden/Pond", "Garden") not in edges(here, user), "an edge goes with the note that states it"

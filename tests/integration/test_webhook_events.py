@@ -49,8 +49,8 @@ def listen(graph: SharedGraph, *events: str, path_glob: str | None = None, autho
 
 
 def source_of(graph: SharedGraph, record_id: UUID) -> UUID:
-    (row,) = rows(graph.installation, "SELECT source FROM neurigraph.record_index WHERE record_id = %s", record_id)
-    return UUID(row["source"].partition(":")[2])
+    (row,) = rows(graph.installation, "SELECT source_id FROM neurigraph.record_index WHERE record_id = %s", record_id)
+    return UUID(str(row["source_id"]))
 
 
 def acting(graph: SharedGraph) -> Context:

@@ -240,7 +240,7 @@ def _link(installation: Installation, fact_id: UUID) -> dict[str, UUID]:
 def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, Ids]:
     found = rows(
         installation,
-        """SELECT g.node_id, r.record_id, f.file_id, split_part(r.source, ':', 2)::uuid AS source_id,
+        """SELECT g.node_id, r.record_id, f.file_id, r.source_id,
             (SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth) FROM neurigraph.graph_index AS a
             WHERE a.node_id = ANY(g.path) AND a.layer_depth > 0) AS path
         FROM neurigraph.graph_index AS g

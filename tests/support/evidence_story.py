@@ -78,9 +78,11 @@ class Story:
         text = f"#{path} They met." + (f" @{name}:{label.replace(' ', '_')}" if name else "")
         (record_id,) = self.graph.remember(text)
         say_at(self.here, record_id, START + timedelta(days=7 * len(self.memories) % 5))
-        (row,) = rows(self.here, "SELECT source, node_id FROM neurigraph.record_index WHERE record_id = %s", record_id)
+        (row,) = rows(
+            self.here, "SELECT source_id, node_id FROM neurigraph.record_index WHERE record_id = %s", record_id
+        )
         read_waiting(plain_context(self.here), user_id=self.graph.user.user_id)
-        memory = Memory(record_id, UUID(row["source"].partition(":")[2]))
+        memory = Memory(record_id, row["source_id"])
         if other is not None and self.people[other] != row["node_id"]:
             memory.stated.add((row["node_id"], self.people[other], label))
         self.memories.append(memory)

@@ -48,7 +48,7 @@ def sums_of_rows(here: Installation, user_id: UUID) -> dict[str, Any]:
         WHERE a.user_id = %s AND (a.given_by IS NOT NULL OR EXISTS (
             SELECT FROM neurigraph.mentions AS m
             INNER JOIN neurigraph.record_index AS i ON m.record_id = i.record_id
-            INNER JOIN neurigraph.sources AS s ON i.source = s.kind || ':' || s.source_id
+            INNER JOIN neurigraph.sources AS s ON i.source_id = s.source_id
             WHERE m.alias_id = a.alias_id AND NOT i.quarantined AND s.privacy = 'shared'))""",
         user_id,
     )

@@ -26,7 +26,7 @@ def computed(here: Installation, user_id: UUID, open_nodes: set[UUID] | None = N
         """SELECT f.*, i.source, i.node_id, i.quarantined, i.superseded, s.privacy,
             coalesce(i.occurred_at, i.created_at) AS said_at
         FROM neurigraph.facts AS f INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
-        INNER JOIN neurigraph.sources AS s ON i.source = s.kind || ':' || s.source_id WHERE f.user_id = %s""",
+        INNER JOIN neurigraph.sources AS s ON i.source_id = s.source_id WHERE f.user_id = %s""",
         user_id,
     )
     visible = [

@@ -46,11 +46,11 @@ class Graph:
         assert len(results) == len(memories), done
         found = rows(
             self.here,
-            "SELECT source, record_id FROM neurigraph.record_index WHERE source = ANY(%s)",
-            [f"conversation:{source}" for source in sources],
+            "SELECT source_id, record_id FROM neurigraph.record_index WHERE source_id = ANY(%s)",
+            sources,
         )
-        by_source = {row["source"]: row["record_id"] for row in found}
-        return [by_source[f"conversation:{source}"] for source in sources]
+        by_source = {row["source_id"]: row["record_id"] for row in found}
+        return [by_source[source] for source in sources]
 
     def node(self, path: str) -> UUID:
         """Return the node at a path below the root."""

@@ -27,7 +27,7 @@ _USERS = "users"
 _ID = re.compile(r"(?:[a-z_]+:)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 # Texts and JSON that hold ids. All others are remembered content, in which no id is ours to change.
 _TEXTS_WITH_IDS = {
-    *("source", "subject_id", "delta_payload", "edges", "before"),
+    *("subject_id", "delta_payload", "edges", "before"),
     *("authored_by", "archived_by", "holder", "observed_by", "registered_by", "ended_by", "verdict_by"),
     *("undone_by", "confirmed_by"),
 }

@@ -257,11 +257,7 @@ class RowsEraser:
     def _hand_over_originals(self, parts: Iterable[_Part], record_ids: Sequence[UUID]) -> None:
         """Hand the originals of uploads over to other records of the same uploads, if any remain."""
         for source_id in {part.source_id for part in parts if part.source_kind == SourceKind.UPLOAD}:
-            values = {
-                "user_id": self._user_id,
-                "source": f"{SourceKind.UPLOAD.value}:{source_id}",
-                "record_ids": record_ids,
-            }
+            values = {"user_id": self._user_id, "source_id": source_id, "record_ids": record_ids}
             successor = self._tx.execute(_QUERIES["successor_of_records"], values).fetchone()
             original = self._tx.execute(_QUERIES["original_of_upload"], {"source_id": source_id}).fetchone()
             if successor is None or original is None:

@@ -66,11 +66,10 @@ def list_records(
 
     def read(after: Position | None, most: int) -> list[ListedRecord]:
         at, last = after or NEWEST
-        nodes, source = _places(database, claims, wanted)
         values = {
             "user_id": claims.user_id,
-            "nodes": nodes,
-            "source": source,
+            "nodes": _nodes(database, claims, wanted),
+            "source_id": wanted.source_id,
             "created_after": asked.get("created_after"),
             "created_before": asked.get("created_before"),
             "inside": Jsonb({name: asked[name] for name in _INSIDE if name in asked}),
@@ -86,16 +85,12 @@ def list_records(
     return cursors.page(claims, "records", asked, limit, cursor, read, lambda one: (one.created_at, one.record_id))
 
 
-def _places(database: Database, claims: Claims, wanted: RecordFilter) -> tuple[list[UUID] | None, str | None]:
-    """Return the nodes to list, None for all, and the source as the registry names it."""
-    nodes, source = None, None
-    if wanted.node_id is not None:
-        values = {"user_id": claims.user_id, "node_id": wanted.node_id, "below": wanted.below}
-        nodes = [row["node_id"] for row in database.ask(claims, _QUERIES["node_and_below"], values)]
-    if wanted.source_id is not None:
-        kinds = database.ask(claims, _QUERIES["source_by_id"], {"source_id": wanted.source_id})
-        source = f"{kinds[0]['kind']}:{wanted.source_id}" if kinds else ""
-    return nodes, source
+def _nodes(database: Database, claims: Claims, wanted: RecordFilter) -> list[UUID] | None:
+    """Return the nodes to list; None for all."""
+    if wanted.node_id is None:
+        return None
+    values = {"user_id": claims.user_id, "node_id": wanted.node_id, "below": wanted.below}
+    return [row["node_id"] for row in database.ask(claims, _QUERIES["node_and_below"], values)]
 
 
 def _plain(value: Any) -> Any:

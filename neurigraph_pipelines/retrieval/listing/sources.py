@@ -101,7 +101,7 @@ def get_source(database: Database, claims: Claims, kind: SourceKind, source_id: 
     found = _read(database, claims, kind, SourceFilter(), NEWEST, 1, source_id)
     if not found:
         raise NotFoundError
-    values = {"user_id": claims.user_id, "source": f"{kind}:{source_id}"}
+    values = {"user_id": claims.user_id, "source_id": source_id}
     records = database.ask(claims, _QUERIES["records_of_source"], values)
     return _view(_STATES[kind], {**found[0], "record_ids": [row["record_id"] for row in records]})
 
