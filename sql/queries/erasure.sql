@@ -438,7 +438,6 @@ DELETE FROM neurigraph.node_candidates WHERE candidate_id = ANY(%(candidate_ids)
 
 -- name: count_of_inbox
 SELECT
-    (SELECT count(*) FROM neurigraph.sources AS s WHERE s.user_id = %(user_id)s) AS sources,
     (SELECT count(*) FROM neurigraph.messages AS m WHERE m.user_id = %(user_id)s) AS messages,
     (SELECT count(*) FROM neurigraph.storage_triggers AS t WHERE t.user_id = %(user_id)s) AS segments,
     (SELECT count(*) FROM neurigraph.uploads AS u WHERE u.user_id = %(user_id)s) AS uploads,
@@ -453,7 +452,7 @@ FROM neurigraph.uploads AS u
 WHERE u.user_id = %(user_id)s AND u.staging_key IS NOT NULL;
 
 -- name: erase_inbox
--- Messages, segments, uploads and failures are deleted with their sources.
+-- Sources that became records stay until the user is deleted: records reference them. Nothing that was said does.
 WITH keys AS (
     DELETE FROM neurigraph.api_keys WHERE user_id = %(user_id)s
     RETURNING key_id
@@ -469,9 +468,28 @@ dropped AS (
     RETURNING file_name
 ),
 
+messages AS (
+    DELETE FROM neurigraph.messages WHERE user_id = %(user_id)s
+),
+
+segments AS (
+    DELETE FROM neurigraph.storage_triggers WHERE user_id = %(user_id)s
+),
+
+uploads AS (
+    DELETE FROM neurigraph.uploads WHERE user_id = %(user_id)s
+),
+
+failures AS (
+    DELETE FROM neurigraph.pipeline_failures WHERE user_id = %(user_id)s
+),
+
 sources AS (
-    DELETE FROM neurigraph.sources WHERE user_id = %(user_id)s
-    RETURNING source_id
+    DELETE FROM neurigraph.sources AS s
+    WHERE s.user_id = %(user_id)s AND NOT EXISTS (
+        SELECT FROM neurigraph.record_index AS r WHERE r.user_id = s.user_id AND r.source_id = s.source_id
+    )
+    RETURNING s.source_id
 )
 
 SELECT
@@ -500,6 +518,11 @@ SELECT u.user_id
 FROM neurigraph.users AS u
 WHERE u.user_id = %(user_id)s
 FOR UPDATE;
+
+-- name: count_of_sources
+SELECT count(*) AS sources
+FROM neurigraph.sources AS s
+WHERE s.user_id = %(user_id)s;
 
 -- name: erase_user
 DELETE FROM neurigraph.users WHERE user_id = %(user_id)s;

@@ -30,7 +30,10 @@ SELECT
     (
         SELECT count(*) FROM neurigraph.delta_log AS d INNER JOIN records AS r ON d.record_id = r.record_id
     ) AS deltas,
-    (SELECT count(*) FROM sources AS s WHERE NOT s.is_shared) AS sources,
+    CASE
+        WHEN %(is_user)s THEN (SELECT count(*) FROM neurigraph.sources AS s WHERE s.user_id = %(user_id)s)
+        ELSE (SELECT count(*) FROM sources AS s WHERE NOT s.is_shared)
+    END AS sources,
     (SELECT count(*) FROM sources AS s WHERE s.is_shared) AS shared_sources,
     (
         SELECT count(*) FROM neurigraph.waiting_messages(

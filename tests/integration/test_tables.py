@@ -140,7 +140,7 @@ permission_grants | FOREIGN KEY (grantor_user_id) REFERENCES neurigraph.users(us
 permission_grants | CHECK ((grantor_user_id = user_id))
 record_index | PRIMARY KEY (record_id)
 record_index | UNIQUE (user_id, source_id, content_hash)
-record_index | FOREIGN KEY (source_id, user_id) REFERENCES neurigraph.sources(source_id, user_id)
+record_index | FOREIGN KEY (source_id, user_id) REFERENCES neurigraph.sources(source_id, user_id) DEFERRABLE INITIALLY DEFERRED
 file_index | PRIMARY KEY (file_id)
 passages | PRIMARY KEY (record_id, seq)
 """.split("\n")[1:-1]

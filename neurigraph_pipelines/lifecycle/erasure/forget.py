@@ -336,10 +336,6 @@ def _preview(
     values = {"user_id": claims.user_id, "record_id": record_id, "node_ids": node_ids, "is_user": is_user}
     row = tx.execute(_PREVIEW["preview"], values).fetchone()
     assert row is not None
-    if is_user:
-        inbox = tx.execute(_QUERIES["count_of_inbox"], {"user_id": claims.user_id}).fetchone()
-        assert inbox is not None
-        row["sources"] = inbox["sources"]
     stated = {"subject_kind": subject.kind, "subject_id": subject.subject_id, "files": files}
     return ErasurePreview.model_validate({**stated, **row, "nodes": nodes, "object_bytes": object_bytes})
 

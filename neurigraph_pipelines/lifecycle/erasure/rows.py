@@ -173,9 +173,7 @@ class RowsEraser:
         self._lock_graph()
         self._count(_QUERIES["count_of_inbox"], user_id=self._user_id)
         self._note_staged()
-        row = self._tx.execute(_QUERIES["erase_inbox"], {"user_id": self._user_id}).fetchone()
-        assert row is not None
-        self._erased.update({name: count for name, count in row.items() if name != "sources"})
+        self._count(_QUERIES["erase_inbox"], user_id=self._user_id)
         self._count(_QUERIES["erase_statistics"], user_id=self._user_id)
         self._write_receipt()
 
@@ -185,6 +183,7 @@ class RowsEraser:
         self._tx.execute(_QUERIES["lock_user"], {"user_id": self._user_id})
         self._note_staged()
         self._note(map(Entry, strays))
+        self._count(_QUERIES["count_of_sources"], user_id=self._user_id)
         self._erased["users"] += self._tx.execute(_QUERIES["erase_user"], {"user_id": self._user_id}).rowcount
         self._write_receipt()
 
