@@ -46,11 +46,12 @@ FROM (SELECT gen_random_uuid() AS record_id FROM generate_series(1, %(records)s)
 _FACTS = """
 INSERT INTO neurigraph.facts (
     fact_id, root_id, record_id, user_id, seq, first_message, last_message, statement, kind, stated_as, confidence,
-    importance, impact, extractor
+    importance, impact, extractor, statement_key
 )
 SELECT
     i.id, i.id, r.record_id, r.user_id, s.seq, 1, 1, 'Fact ' || s.seq || ' of ' || r.record_id, 'state',
-    'statement', 0.6, 0.5, 'medium', 'synthetic'
+    'statement', 0.6, 0.5, 'medium', 'synthetic',
+    hashtextextended(i.id::text, 0)
 FROM neurigraph.record_index AS r CROSS JOIN generate_series(1, %(facts)s) AS s (seq)
 CROSS JOIN LATERAL (SELECT gen_random_uuid() AS id WHERE r.record_id IS NOT NULL AND s.seq > 0) AS i
 """

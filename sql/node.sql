@@ -124,7 +124,7 @@ CREATE TABLE {schema}.passages (
     window_length real CHECK (window_length >= 0),
     -- Who speaks; null for passages from before, where the role says it.
     voice neurigraph.voice,
-    -- A digest of the words of the text, by which the same statement is known again; null if it has none.
+    -- Passages of one key say the same: text/statement_key.py computes it. Null if a defect kept it from that.
     statement_key bigint,
     -- The headings or the page of a document that the passage is under; null for passages of other texts.
     section text CHECK (char_length(section) BETWEEN 1 AND 300),

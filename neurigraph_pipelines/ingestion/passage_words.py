@@ -41,5 +41,5 @@ def languages_spoken(messages: Sequence[Message], usual: str, left_out: list[str
 
 
 def key_of_statement(passage: Passage, left_out: list[str]) -> int | None:
-    """Return the key of a passage's words; None if it has none, or if a defect ends that."""
+    """Return the key of a passage's words; None if a defect ends that."""
     return enriched("statements", lambda: statement_key(passage.text), lambda: None, left_out)

@@ -15,13 +15,13 @@ from pydantic import TypeAdapter
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.knowledge.grounding import Said, most_important
-from neurigraph_pipelines.knowledge.writing import digest_of
+from neurigraph_pipelines.knowledge.writing import forgotten_statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.facts import Fact, bounds
+from neurigraph_pipelines.text.statement_key import statement_key
 
 _FACTS = TypeAdapter(list[Fact])
 _QUERIES = statements("fact_reading")
-_WRITTEN = statements("facts")
 
 
 class KeptWindows:
@@ -52,8 +52,8 @@ class KeptWindows:
         self.dropped += len(facts) - len(kept)
         with self._context.database.pipeline() as tx:
             lock_graph_shared(tx, self._user_id)  # so that nobody forgets one of these statements meanwhile
-            forgotten = {row["digest"] for row in tx.execute(_WRITTEN["forgotten_digests"], self._of_record)}
-            left = [fact for fact in kept if digest_of(fact.statement) not in forgotten]
+            forgotten = forgotten_statements(tx, self._of_record["record_id"])
+            left = [fact for fact in kept if statement_key(fact.statement) not in forgotten]
             values = {"window_digest": digest, "facts": Jsonb(_FACTS.dump_python(left, mode="json"))}
             tx.execute(_QUERIES["keep_window"], self._of_record | values)
         return left

@@ -5,7 +5,6 @@ What people decided about a fact stays when its record is read again, and so doe
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.model import Message
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.text.statement_key import statement_key
 
 AUTHOR = "pipeline:facts"
 MAX_WHO = 20
@@ -48,20 +48,17 @@ def fact_id_of(note_id: UUID, message: int) -> UUID:
     return uuid5(note_id, f"fact {message}")
 
 
-def digest_of(statement: str) -> str:
-    """Return the digest by which a forgotten statement of a record is known, as the query ``erase_fact`` writes it."""
-    return hashlib.sha256(statement.encode()).hexdigest()
-
-
 def stated_by(tx: Transaction, record_id: UUID, message: Message) -> Stated | None:
     """Return the fact that a record's note states; None if the record is to be read."""
     row = tx.execute(_QUERIES["stated_fact"], {"record_id": record_id, "message": message.seq}).fetchone()
     if row is None:
         return None
+    statement = " ".join(message.content.split())[:MAX_STATEMENT]
     said = {
         "fact_id": str(fact_id_of(row["source_id"], row["message"])),
         "author": message.author,
-        "statement": " ".join(message.content.split())[:MAX_STATEMENT],
+        "statement": statement,
+        "statement_key": statement_key(statement),
     }
     return Stated(message.seq, {**row["fact"], **said}, row["follows"])
 
@@ -89,19 +86,24 @@ def write_stated(tx: Transaction, record_id: UUID, user_id: UUID, stated: Stated
     _retract_said_before(tx, record_id)
 
 
+def forgotten_statements(tx: Transaction, record_id: UUID) -> set[int]:
+    """Return the keys of the statements of a record that were forgotten alone."""
+    return {row["statement_key"] for row in tx.execute(_QUERIES["forgotten_statements"], {"record_id": record_id})}
+
+
 def write_read(tx: Transaction, record_id: UUID, user_id: UUID, extractor: str, facts: Sequence[Fact]) -> int:
     """Replace the facts of a record by those that a model read, and return how many these are.
 
     A statement that the record has already keeps its id. Statements that were forgotten stay so.
     """
     of_record = {"record_id": record_id}
-    forgotten = {row["digest"] for row in tx.execute(_QUERIES["forgotten_digests"], of_record)}
+    forgotten = forgotten_statements(tx, record_id)
     known = tx.execute(_QUERIES["known_facts"], of_record).fetchall()
     ids = {row["statement"]: row["fact_id"] for row in known}
     rows = [
         _row(ids.get(fact.statement) or uuid5(record_id, fact.statement), fact)
         for fact in facts
-        if digest_of(fact.statement) not in forgotten
+        if statement_key(fact.statement) not in forgotten
     ]
     found = {row["statement"] for row in rows}
     kept = [row["fact_id"] for row in known if row["is_kept"] and row["statement"] not in found]
@@ -132,6 +134,7 @@ def _row(fact_id: UUID, fact: Fact) -> dict[str, Any]:
         "last_message": fact.last_message,
         "author": fact.author,
         "statement": fact.statement,
+        "statement_key": statement_key(fact.statement),
         "kind": fact.kind,
         "stated_as": fact.stated_as,
         "who": fact.who[:MAX_WHO],

@@ -41,7 +41,8 @@ def find_duplicates(context: Context, text: str, limit: int = 10) -> Duplicates:
     text = clean_text(text, "repair")[0]
     question = Question(text, limit=limit, message_limit=limit, include_facts=True)
     found = find(context, parse(question, context.settings.language))
-    values = {"user_id": context.claims.user_id, "statement": text.strip(), "limit": limit}
+    key = statement_key(text)
+    values = {"user_id": context.claims.user_id, "statement_key": key, "limit": limit}
     same = context.database.ask(context.claims, _QUERIES["same_statements"], values)
     said = show_facts(context, [RankedFact(str(row["fact_id"]), 1.0, 0.0) for row in same], limit, None)
     exact = [FoundFact.of(one, 1.0) for one in said]  # whatever has faded
@@ -51,10 +52,9 @@ def find_duplicates(context: Context, text: str, limit: int = 10) -> Duplicates:
         for fact in found.facts or ()
         if fact.fact_id not in known and (share := likeness(text, fact.statement, context.settings.language)) >= SIMILAR
     ]
-    key = statement_key(text)
     return Duplicates(
         facts=[*exact, *sorted(near, key=lambda one: -one.score)][:limit],
-        messages=[message_hit(one) for one in found.messages if key is not None and one.statement == key],
+        messages=[message_hit(one) for one in found.messages if key and one.statement == key],
         threshold=SIMILAR,
     )
 

@@ -31,7 +31,7 @@ WITH standing AS (
         f.record_id,
         f.root_id,
         f.version,
-        f.restated,
+        f.statement_key,
         f.user_id,
         i.node_id
     FROM neurigraph.facts AS f
@@ -64,7 +64,7 @@ SELECT DISTINCT
     'another fact replaced the same one, and nobody decided which of both holds: take one of them back' AS fault
 FROM replaced AS r
 INNER JOIN replaced AS o ON r.earlier_id = o.earlier_id AND r.fact_id <> o.fact_id
-WHERE r.node_id = %(node_id)s AND r.restated IS DISTINCT FROM o.restated
+WHERE r.node_id = %(node_id)s AND r.statement_key IS DISTINCT FROM o.statement_key
     AND NOT EXISTS (
         SELECT FROM neurigraph.fact_verdicts AS v
         WHERE (v.later_id, v.earlier_id) IN ((r.fact_id, o.fact_id), (o.fact_id, r.fact_id))

@@ -239,18 +239,18 @@ INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
 WHERE f.fact_id = %(fact_id)s AND f.user_id = %(user_id)s;
 
 -- name: erase_fact
--- Erase a fact. Its digest stays, so that reading the record again does not bring the statement back.
+-- Erase a fact. Its key stays, so that reading the record again does not bring the statement back.
 WITH erased AS (
     DELETE FROM neurigraph.facts AS f
     WHERE f.fact_id = %(fact_id)s AND f.user_id = %(user_id)s
-    RETURNING f.record_id, f.user_id, f.statement
+    RETURNING f.record_id, f.user_id, f.statement_key
 ),
 
 remembered AS (
-    INSERT INTO neurigraph.forgotten_facts (record_id, digest, user_id)
+    INSERT INTO neurigraph.forgotten_facts (record_id, statement_key, user_id)
     SELECT
         g.record_id,
-        encode(sha256(convert_to(g.statement, 'UTF8')), 'hex'),
+        g.statement_key,
         g.user_id
     FROM erased AS g
     ON CONFLICT DO NOTHING

@@ -32,7 +32,11 @@ WHERE f.record_id = %(record_id)s AND i.record_id = f.record_id AND f.status <> 
         SELECT FROM neurigraph.facts AS o
         INNER JOIN neurigraph.record_index AS r ON o.record_id = r.record_id
         INNER JOIN neurigraph.fact_deltas AS d ON o.fact_id = d.fact_id
-        WHERE o.user_id = f.user_id AND o.restated = f.restated AND o.root_id <> f.root_id AND o.status = 'archived'
+        WHERE
+            o.user_id = f.user_id
+            AND o.statement_key = f.statement_key
+            AND o.root_id <> f.root_id
+            AND o.status = 'archived'
             AND d.operation = 'retract' AND d.authored_by NOT LIKE 'pipeline:%%'
             AND (
                 d.authored_by LIKE 'user:%%'

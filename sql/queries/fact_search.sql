@@ -65,11 +65,11 @@ LEFT JOIN LATERAL (
 ) AS p ON coalesce(v.known <> v.version, true);
 
 -- name: same_statements
--- The facts of the same words that the caller sees, without regard to case and the last stop; none that was taken back.
+-- The facts that say the same as a text and that the caller sees; none that was taken back.
 SELECT f.fact_id
 FROM neurigraph.facts AS f
 WHERE f.user_id = %(user_id)s
-    AND f.restated = md5(rtrim(lower(%(statement)s), '.! '))::uuid
+    AND f.statement_key = %(statement_key)s
     AND f.status <> 'archived' AND f.forgotten_at IS NULL AND (f.forget_after IS NULL OR f.forget_after > now())
 ORDER BY f.recorded_at, f.fact_id
 LIMIT %(limit)s;

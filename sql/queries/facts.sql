@@ -73,8 +73,8 @@ WHERE f.record_id = %(record_id)s
 ORDER BY f.seq
 FOR UPDATE;
 
--- name: forgotten_digests
-SELECT f.digest FROM neurigraph.forgotten_facts AS f
+-- name: forgotten_statements
+SELECT f.statement_key FROM neurigraph.forgotten_facts AS f
 WHERE f.record_id = %(record_id)s;
 
 -- name: delete_facts
@@ -91,7 +91,7 @@ WHERE f.fact_id = n.fact_id;
 INSERT INTO neurigraph.facts (
     fact_id, record_id, user_id, seq, first_message, last_message, author, statement, kind, stated_as, who,
     where_context, why, how, subject, predicate, object, occurred, expires_at, confidence, importance, impact,
-    extractor
+    extractor, statement_key
 )
 SELECT
     f.fact_id, %(record_id)s, %(user_id)s, f.seq, f.first_message, f.last_message, f.author, f.statement, f.kind,
@@ -99,12 +99,13 @@ SELECT
     CASE WHEN f.occurred_from IS NOT NULL OR f.occurred_until IS NOT NULL
         THEN tstzrange(f.occurred_from, f.occurred_until)
     END,
-    f.expires_at, f.confidence, f.importance, f.impact, %(extractor)s
+    f.expires_at, f.confidence, f.importance, f.impact, %(extractor)s, f.statement_key
 FROM jsonb_to_recordset(%(facts)s::jsonb) AS f (
     fact_id uuid, seq integer, first_message integer, last_message integer, author text, statement text,
     kind neurigraph.fact_kind, stated_as neurigraph.fact_stated_as, who text [], where_context text, why text,
     how text, subject text, predicate text, object text, occurred_from timestamptz, occurred_until timestamptz,
-    expires_at timestamptz, confidence real, importance real, impact neurigraph.fact_impact
+    expires_at timestamptz, confidence real, importance real, impact neurigraph.fact_impact,
+    statement_key bigint
 )
 ON CONFLICT (fact_id) DO UPDATE SET
     (
@@ -145,7 +146,7 @@ FOR UPDATE;
 INSERT INTO neurigraph.facts (
     fact_id, record_id, user_id, root_id, version, seq, first_message, last_message, author, statement, kind,
     stated_as, who, where_context, why, how, subject, predicate, object, occurred, expires_at, confidence, importance,
-    impact, extractor, valid_until, pinned, tags, metadata, forget_after
+    impact, extractor, valid_until, pinned, tags, metadata, forget_after, statement_key
 )
 SELECT
     f.fact_id, %(record_id)s, %(user_id)s, coalesce(%(root_id)s, f.fact_id), %(version)s, 1,
@@ -155,13 +156,14 @@ SELECT
     CASE WHEN f.occurred_from IS NOT NULL OR f.occurred_until IS NOT NULL
         THEN tstzrange(f.occurred_from, f.occurred_until)
     END,
-    f.expires_at, 1, f.importance, f.impact, 'stated', f.valid_until, f.pinned, f.tags, f.metadata, f.forget_after
+    f.expires_at, 1, f.importance, f.impact, 'stated', f.valid_until, f.pinned, f.tags, f.metadata, f.forget_after,
+    f.statement_key
 FROM jsonb_to_record(%(fact)s::jsonb) AS f (
     fact_id uuid, author text, statement text, kind neurigraph.fact_kind,
     stated_as neurigraph.fact_stated_as, who text [], where_context text, why text, how text, subject text,
     predicate text, object text, occurred_from timestamptz, occurred_until timestamptz, expires_at timestamptz,
     importance real, impact neurigraph.fact_impact, valid_until timestamptz, pinned boolean, tags text [],
-    metadata jsonb, forget_after timestamptz
+    metadata jsonb, forget_after timestamptz, statement_key bigint
 )
 ON CONFLICT (fact_id) DO NOTHING;
 
@@ -267,7 +269,7 @@ CROSS JOIN LATERAL (
     INNER JOIN neurigraph.record_index AS r ON o.record_id = r.record_id
     LEFT JOIN neurigraph.sources AS p ON r.source_id = p.source_id
     WHERE o.user_id = f.user_id
-        AND o.restated = f.restated
+        AND o.statement_key = f.statement_key
         AND (
             o.fact_id = f.fact_id OR (
                 o.status <> 'archived' AND o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())
@@ -317,7 +319,7 @@ SELECT
     coalesce(m.messages, jsonb_build_array()) AS messages
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.facts AS o
-    ON f.user_id = o.user_id AND f.restated = o.restated
+    ON f.user_id = o.user_id AND f.statement_key = o.statement_key
 INNER JOIN neurigraph.record_index AS i ON o.record_id = i.record_id
 LEFT JOIN neurigraph.sources AS p ON i.source_id = p.source_id
 LEFT JOIN LATERAL (
@@ -389,7 +391,9 @@ WHERE f.fact_id = %(fact_id)s;
 -- caller may change.
 SELECT o.fact_id
 FROM neurigraph.facts AS f
-INNER JOIN neurigraph.facts AS o ON f.user_id = o.user_id AND f.restated = o.restated AND f.root_id <> o.root_id
+INNER JOIN
+    neurigraph.facts AS o
+ON f.user_id = o.user_id AND f.statement_key = o.statement_key AND f.root_id <> o.root_id
 INNER JOIN neurigraph.record_index AS i ON o.record_id = i.record_id
 WHERE f.fact_id = %(fact_id)s AND (o.status = 'archived') = %(archived)s AND neurigraph.may_write_node(i.node_id)
 ORDER BY o.fact_id;

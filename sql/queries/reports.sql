@@ -42,7 +42,7 @@ CROSS JOIN (
         count(*) AS facts,
         count(*) FILTER (WHERE EXISTS (
             SELECT FROM neurigraph.facts AS e
-            WHERE e.user_id = n.user_id AND e.restated = n.restated AND e.recorded_at < n.recorded_at
+            WHERE e.user_id = n.user_id AND e.statement_key = n.statement_key AND e.recorded_at < n.recorded_at
         )) AS restated
     FROM neurigraph.facts AS n
     WHERE n.recorded_at >= %(since)s AND n.recorded_at < %(until)s

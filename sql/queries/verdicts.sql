@@ -367,7 +367,7 @@ CROSS JOIN LATERAL (
         INNER JOIN neurigraph.record_index AS r ON o.record_id = r.record_id
         WHERE o.user_id = f.user_id AND o.status <> 'archived' AND o.forgotten_at IS NULL AND o.fact_id IN (
             SELECT x.fact_id FROM neurigraph.facts AS x
-            WHERE x.user_id = f.user_id AND x.restated = f.restated
+            WHERE x.user_id = f.user_id AND x.statement_key = f.statement_key
             UNION ALL
             SELECT CASE v.later_id WHEN f.fact_id THEN v.earlier_id ELSE v.later_id END AS fact_id
             FROM neurigraph.fact_verdicts AS v

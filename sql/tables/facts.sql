@@ -48,9 +48,8 @@ CREATE TABLE neurigraph.facts (
     forget_after timestamptz,
     forgotten_at timestamptz,
     forget_reason text,
-    -- The digest of the statement without regard to case and the last stop. It is a column, because row-level security
-    -- keeps an index of an expression from being used: its functions could tell of hidden rows.
-    restated uuid GENERATED ALWAYS AS (md5(rtrim(lower(statement), '.! '))::uuid) STORED,
+    -- Facts of one key say the same: text/statement_key.py computes it, as it does for messages.
+    statement_key bigint NOT NULL,
     CHECK (last_message >= first_message),
     CHECK ((subject IS NULL) = (predicate IS NULL) AND (predicate IS NULL) = (object IS NULL)),
     CONSTRAINT facts_first_is_root CHECK ((version = 1) = (root_id = fact_id)),
@@ -74,7 +73,7 @@ CREATE INDEX facts_to_forget ON neurigraph.facts (forget_after) WHERE forget_aft
 -- Facts of a subject, by its first word: also of those who have a name in common.
 CREATE INDEX facts_subject ON neurigraph.facts (user_id, split_part(lower(subject), ' ', 1))
 WHERE subject IS NOT NULL;
-CREATE INDEX facts_by_restated ON neurigraph.facts (user_id, restated);
+CREATE INDEX facts_by_statement_key ON neurigraph.facts (user_id, statement_key);
 CREATE INDEX facts_with_versions ON neurigraph.facts (root_id) WHERE version > 1;
 
 ALTER TABLE neurigraph.facts ENABLE ROW LEVEL SECURITY;

@@ -1,9 +1,9 @@
--- Statements that were forgotten alone, as digests, so that reading their record again does not bring them back.
+-- Statements that were forgotten alone, by their keys, so that reading their record again does not bring them back.
 CREATE TABLE neurigraph.forgotten_facts (
     record_id uuid NOT NULL REFERENCES neurigraph.record_index ON DELETE CASCADE,
-    digest text NOT NULL,
+    statement_key bigint NOT NULL,
     user_id uuid NOT NULL,
-    PRIMARY KEY (record_id, digest)
+    PRIMARY KEY (record_id, statement_key)
 );
 CREATE INDEX forgotten_facts_user_id ON neurigraph.forgotten_facts (user_id);
 

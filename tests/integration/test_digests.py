@@ -92,9 +92,10 @@ def test_a_window_with_few_memories_or_facts_waits(graph: DigestedGraph) -> None
     with graph.here.database.pipeline() as tx:
         tx.execute(
             """INSERT INTO neurigraph.facts (fact_id, record_id, user_id, seq, first_message, last_message,
-            statement, kind, stated_as, confidence, importance, impact, extractor)
+            statement, kind, stated_as, confidence, importance, impact, extractor,
+            statement_key)
             SELECT gen_random_uuid(), %s, %s, 100 + n, 1, 1, 'Ana owns bicycle ' || n, 'state', 'statement', 0.7, 0.5,
-                'low', 'test'
+                'low', 'test', n
             FROM generate_series(1, 50) AS n""",
             [graph.records[0], graph.user.user_id],
         )

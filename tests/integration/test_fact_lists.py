@@ -15,11 +15,11 @@ from tests.support.memories import rows
 FEW, MANY = 300, 12_000
 _PLANT = """INSERT INTO neurigraph.facts (
     fact_id, record_id, user_id, seq, first_message, last_message, statement, kind, stated_as, confidence, importance,
-    impact, extractor
+    impact, extractor, statement_key
 )
 SELECT
     gen_random_uuid(), r.record_id, r.user_id, n, 1, 1, 'Ana has boat ' || n / 2 || '.', 'state', 'statement', 0.6, 0.5,
-    'medium', 'planted'
+    'medium', 'planted', n / 2
 FROM generate_series(%(first)s::integer, %(last)s::integer) AS n CROSS JOIN neurigraph.record_index AS r
 WHERE r.record_id = %(record_id)s"""
 

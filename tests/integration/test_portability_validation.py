@@ -6,6 +6,7 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -101,9 +102,22 @@ def test_damaged_or_hostile_export_is_refused(
     assert list(installation.objects.keys()) == []
 
 
+def _named_in_one_text(row: dict[str, Any]) -> dict[str, Any]:
+    source = f"{row.pop('source_kind')}:{row.pop('source_id')}"
+    return {**row, "source": source}
+
+
+def _by_digest(row: dict[str, Any]) -> dict[str, Any]:
+    digest = sha256(str(row.pop("statement_key")).encode()).hexdigest()
+    return {**row, "digest": digest}
+
+
 def test_export_of_an_earlier_version_is_restored(source: Source, installation: Installation, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(source.folder, tmp_path / "copy"))
-    change_manifest(version=0, shared_ddl=50)(copy)
+    change_manifest(version=1, shared_ddl=50)(copy)
+    rewrite("tables/record_index.jsonl", _named_in_one_text)(copy)
+    rewrite("tables/facts.jsonl", lambda row: {name: row[name] for name in row if name != "statement_key"})(copy)
+    rewrite("tables/forgotten_facts.jsonl", _by_digest)(copy)
     rewrite("tables/graph_index.jsonl", lambda row: {**row, "node_ddl_version": 12})(copy)
     assert restore(installation, copy, "exporter").records == source.report.rows["record_index"]
 

@@ -182,10 +182,10 @@ def plant_fact(installation: Installation, record_id: UUID) -> UUID:
         made = tx.execute(
             """INSERT INTO neurigraph.facts (
                 fact_id, record_id, user_id, seq, first_message, last_message, statement, kind, stated_as, confidence,
-                importance, impact, extractor
+                importance, impact, extractor, statement_key
             )
             SELECT gen_random_uuid(), r.record_id, r.user_id, 1, 1, 1, 'Somebody met somebody.', 'other', 'statement',
-                1, 0.5, 'low', 'a test'
+                1, 0.5, 'low', 'a test', 1
             FROM neurigraph.record_index AS r WHERE r.record_id = %s RETURNING fact_id""",
             [record_id],
         ).fetchone()

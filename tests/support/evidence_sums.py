@@ -19,7 +19,7 @@ def sums_of_rows(here: Installation, user_id: UUID) -> dict[str, Any]:
     """Compute strengths, counts, validity and aliases from the rows of evidence, in Python."""
     evidence = rows(
         here,
-        """SELECT v.*, coalesce(i.source, v.observed_by) AS source,
+        """SELECT v.*, coalesce(i.source_id::text, v.observed_by) AS source,
             coalesce(NOT i.quarantined AND NOT i.superseded, true) AS counts,
             coalesce(v.valid_from, i.occurred_at, v.created_at) AS since
         FROM neurigraph.edge_evidence AS v LEFT JOIN neurigraph.record_index AS i ON v.record_id = i.record_id

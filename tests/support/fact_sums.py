@@ -23,7 +23,7 @@ def computed(here: Installation, user_id: UUID, open_nodes: set[UUID] | None = N
     """
     found = rows(
         here,
-        """SELECT f.*, i.source, i.node_id, i.quarantined, i.superseded, s.privacy,
+        """SELECT f.*, i.source_id, i.node_id, i.quarantined, i.superseded, s.privacy,
             coalesce(i.occurred_at, i.created_at) AS said_at
         FROM neurigraph.facts AS f INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
         INNER JOIN neurigraph.sources AS s ON i.source_id = s.source_id WHERE f.user_id = %s""",
@@ -36,14 +36,14 @@ def computed(here: Installation, user_id: UUID, open_nodes: set[UUID] | None = N
         and (open_nodes is None or (row["privacy"] == "shared" and row["node_id"] in open_nodes))
     ]
     chains: dict[UUID, list[dict[str, Any]]] = defaultdict(list)
-    said: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    said: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in sorted(visible, key=lambda one: one["version"]):
         chains[row["root_id"]].append(row)
-        said[row["statement"].lower().rstrip(".! ")].append(row)
+        said[row["statement_key"]].append(row)
     seen: Seen = {}
     for row in visible:
         chain = chains[row["root_id"]]
-        same = said[row["statement"].lower().rstrip(".! ")]
+        same = said[row["statement_key"]]
         same = [one for one in same if one is row or one["status"] != "archived"]
         place = chain.index(row)
         after = next((one["fact_id"] for one in chain[place + 1 :] if one["status"] != "archived"), None)
@@ -54,7 +54,7 @@ def computed(here: Installation, user_id: UUID, open_nodes: set[UUID] | None = N
             place + 1,
             after,
             first["fact_id"],
-            len({one["source"] for one in same}),
+            len({one["source_id"] for one in same}),
         )
     return seen
 

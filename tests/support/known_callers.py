@@ -23,9 +23,9 @@ def share_with_knowledge(world: World) -> CallerGraph:
             )
             tx.execute(
                 "INSERT INTO neurigraph.facts (fact_id, record_id, user_id, seq, first_message, last_message, "
-                "statement, kind, stated_as, confidence, importance, impact, extractor) "
+                "statement, kind, stated_as, confidence, importance, impact, extractor, statement_key) "
                 "SELECT gen_random_uuid(), r.record_id, r.user_id, 99, 1, 1, 'Planted.', "
-                "'other', 'statement', 0.5, 0.5, 'low', 'tests' "
+                "'other', 'statement', 0.5, 0.5, 'low', 'tests', 1 "
                 "FROM neurigraph.record_index AS r WHERE r.record_id = %s",
                 [ids.record],
             )

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 from neurigraph_pipelines.knowledge.links import record_links
 from neurigraph_pipelines.model import Detector
 from neurigraph_pipelines.model.links import End, NewLink
+from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import rows
 
@@ -29,17 +30,20 @@ def plant_fact(
         tx.execute(
             """INSERT INTO neurigraph.facts (
                 fact_id, record_id, user_id, seq, first_message, last_message, statement, kind, stated_as, who,
-                occurred, confidence, importance, impact, extractor
+                occurred, confidence, importance, impact, extractor,
+                statement_key
             )
             SELECT %(fact)s, r.record_id, r.user_id,
                 (SELECT coalesce(max(f.seq), 0) + 1 FROM neurigraph.facts AS f WHERE f.record_id = r.record_id),
                 1, 1, %(statement)s, 'state', 'statement', %(who)s,
-                CASE WHEN %(dated)s THEN tstzrange(%(since)s, %(until)s) END, 0.6, 0.5, %(impact)s, 'planted'
+                CASE WHEN %(dated)s THEN tstzrange(%(since)s, %(until)s) END, 0.6, 0.5, %(impact)s, 'planted',
+                %(key)s
             FROM neurigraph.record_index AS r WHERE r.record_id = %(record)s""",
             {
                 "fact": fact_id,
                 "record": record_id,
                 "statement": statement,
+                "key": statement_key(statement),
                 "who": list(who),
                 "dated": occurred is not None,
                 "since": occurred[0] if occurred else None,

@@ -10,6 +10,7 @@ from neurigraph_pipelines.knowledge.reconciling import Reconciled, reconcile_wai
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.listing import facts as listing
+from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.fact_forms import read_fact
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
@@ -42,14 +43,15 @@ class People:
             tx.execute(
                 """INSERT INTO neurigraph.facts (fact_id, record_id, user_id, seq, first_message, last_message,
                 statement, kind, stated_as, who, why, subject, predicate, object, occurred, confidence, importance,
-                impact, extractor)
+                impact, extractor, statement_key)
                 SELECT %s, %s, %s, count(*) + 1, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, tstzrange(%s, %s), %s, 0.5,
-                    'medium', 'test'
+                    'medium', 'test', %s
                 FROM neurigraph.facts WHERE record_id = %s""",
                 [
                     fact_id, record_id, self.user.user_id, message, message, statement, read.kind, read.stated_as,
                     [slot.subject] if slot else ["Ana"], read.why, *((slot.subject, slot.predicate, slot.object) if
-                    slot else (None, None, None)), moment, moment + timedelta(hours=1), confidence, record_id,
+                    slot else (None, None, None)), moment, moment + timedelta(hours=1), confidence,
+                    statement_key(statement), record_id,
                 ],
             )  # fmt: skip
         return fact_id

@@ -19,6 +19,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.database.schema import SHIPPED
 from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.exchange.portability.former import line_now
 from neurigraph_pipelines.exchange.portability.identifiers import Identifiers, id_of, row_of, tables_with_ids
 from neurigraph_pipelines.exchange.portability.restored_objects import RestoredObjects
 from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Part, Stream, rows_name
@@ -136,6 +137,7 @@ class _Restore:
         self._user = {"user_id": restored.user_id, "slug": restored.slug}
         self._ids = Identifiers()
         self._staged: dict[str, list[str]] = {}  # columns by part
+        self._is_former = False
         self._rows: Counter[str] = Counter()
 
     def run(self, stream: Stream) -> None:
@@ -144,6 +146,7 @@ class _Restore:
         self._tx.execute(_QUERIES["create_staging_table"])
         self._tx.execute(_QUERIES["create_keys_table"])
         self._tx.execute(_QUERIES["begin_restoring"])
+        self._is_former = stream.header()["version"] < VERSION
         parts = stream.parts()
         first = next((part for part in parts if not self._stages(part)), None)
         self._tx.execute(_QUERIES["index_staging_table"])
@@ -198,6 +201,8 @@ class _Restore:
             return False
         with self._tx.cursor().copy(_QUERIES["copy_rows"]) as copy:
             for line in part.lines():
+                if self._is_former:
+                    line = line_now(part.name, line)
                 if part.name not in self._staged:
                     self._staged[part.name] = list(row_of(line))
                 copy.write_row((part.name, line))

@@ -16,7 +16,7 @@ from typing import Any
 from neurigraph_pipelines.exchange.portability.tables import Table
 from neurigraph_pipelines.model.errors import InvalidInputError
 
-VERSION = 1
+VERSION = 2
 """Version of the stream; it changes when older readers would misread it."""
 
 OBJECTS = "objects/"

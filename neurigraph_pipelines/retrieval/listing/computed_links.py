@@ -79,7 +79,7 @@ def computed_links(context: Context, fact_id: UUID, relation: str | None = None)
 
 def _said_once(asked: _Row, rows: Sequence[_Row]) -> list[_Row]:
     """Return the first of the facts that say the same, without facts that say the same as the asked fact."""
-    first: dict[int | None, _Row] = {}
+    first: dict[int, _Row] = {}
     for row in rows:
         first.setdefault(statement_key(row["statement"]), row)
     first.pop(statement_key(asked["statement"]), None)

@@ -198,8 +198,8 @@ def _part(
     counts = enriched(
         "stems", lambda: _counts(usual, language, message.author, text), lambda: count_plainly(text), left_out
     )
-    key = enriched("statements", lambda: statement_key(text), lambda: None, left_out)
-    return Part(text, *counts, key or 0, vector)
+    key = enriched("statements", lambda: statement_key(text), lambda: 0, left_out)
+    return Part(text, *counts, key, vector)
 
 
 def _counts(usual: str, language: str, author: str | None, text: str) -> tuple[list[str], list[int], int]:
