@@ -13,7 +13,7 @@ _DASHES = {"-", "--", "---", "–", "—", "•", "·"}
 def statement_key(text: str) -> int:
     """Return 64 bits of a hash of the words of a text without case, width, dashes, stops and quotes.
 
-    Their order counts. Signs within a word do, too, and so do a sign before a number and a question mark: -5 is not 5, and C++ not C.
+    Their order counts, and so do question marks and the signs of words and numbers: -5 is not 5, and C++ is not C.
 
     Returns:
         A signed number, as Postgres stores it; 0 for a text without words.
