@@ -35,6 +35,10 @@ CREATE TYPE neurigraph.received_through AS ENUM ('api', 'cli', 'import', 'drop',
 CREATE TYPE neurigraph.voice AS ENUM (
     'owner', 'assistant', 'system', 'tool', 'persona', 'other_person', 'document', 'fetched'
 );
+-- How far the way in which a fact came about speaks for it, the least first.
+CREATE TYPE neurigraph.authority AS ENUM (
+    'observation', 'inference', 'assistant', 'document', 'statement', 'by_hand'
+);
 CREATE TYPE neurigraph.mention_role AS ENUM (
     'mention', 'subject', 'author', 'owner', 'assignee', 'component'
 );

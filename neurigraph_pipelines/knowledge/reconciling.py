@@ -78,7 +78,7 @@ class _Fact(NamedTuple):
     is_kept: bool
     is_own: bool
     said_at: datetime
-    authority: int
+    authority: str
 
 
 @dataclass(slots=True)
@@ -282,7 +282,7 @@ def _known(row: _Fact, shared: frozenset[str]) -> KnownFact:
         statement=row.statement,
         kind=FactKind(row.kind),
         confidence=row.confidence,
-        authority=Authority(row.authority),
+        authority=Authority[row.authority.upper()],
         said_at=row.said_at,
         slot=Slot(subject, row.predicate, row.object) if subject else None,
         who=tuple(row.who),

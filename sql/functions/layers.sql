@@ -226,7 +226,7 @@ BEGIN
                                 WHEN 'tool' THEN 'tool' END::neurigraph.voice)),
                             0
                         )
-                        + CASE p.role WHEN 'user' THEN 1 WHEN 'assistant' THEN 2 ELSE 0 END
+                        + coalesce(array_position($14, p.role), 0)
                     )
                     || int8send(coalesce(p.statement_key, 0))
                     || int4send(cardinality(p.lexemes)) || int4send(%3$s), ''
@@ -260,7 +260,8 @@ BEGIN
             found.ids, found.sources, node.model, found.models, found.next_models,
             candidates.records, candidates.seqs,
             least(node.width, 512), decode(repeat('00', 4 + 2 * least(node.width, 512)), 'hex'),
-            candidates.are_eligible, window_length, found.voices, enum_range(NULL::neurigraph.voice);
+            candidates.are_eligible, window_length, found.voices, enum_range(NULL::neurigraph.voice),
+            enum_range(NULL::neurigraph.message_role);
         RETURN NEXT;
     END LOOP;
 END

@@ -73,18 +73,18 @@ SELECT
     coalesce(lower(f.occurred), m.occurred_at, i.occurred_at, i.created_at) AS said_at,
     least(
         CASE
-            WHEN m.persona_id IS NOT NULL OR m.received_through IN ('web', 'peer') THEN 3
-            WHEN f.confirmed_at IS NOT NULL THEN 5
+            WHEN m.persona_id IS NOT NULL OR m.received_through IN ('web', 'peer') THEN 'document'
+            WHEN f.confirmed_at IS NOT NULL THEN 'by_hand'
             -- A statement by an agent's tools is an assistant's.
-            WHEN f.extractor = 'stated' AND i.source_kind = 'note' AND coalesce(m.role = 'user', true) THEN 5
-            WHEN i.source_kind = 'upload' OR m.role = 'tool' THEN 3
-            WHEN m.role IN ('assistant', 'system') THEN 2
-            ELSE 4
-        END,
-        CASE WHEN f.confirmed_at IS NOT NULL THEN 5
-            WHEN f.stated_as = 'inference' THEN 1 WHEN f.stated_as = 'observation' THEN 0
-            ELSE 5
-        END
+            WHEN f.extractor = 'stated' AND i.source_kind = 'note' AND coalesce(m.role = 'user', true) THEN 'by_hand'
+            WHEN i.source_kind = 'upload' OR m.role = 'tool' THEN 'document'
+            WHEN m.role IN ('assistant', 'system') THEN 'assistant'
+            ELSE 'statement'
+        END::neurigraph.authority,
+        CASE
+            WHEN f.confirmed_at IS NULL AND f.stated_as IN ('inference', 'observation') THEN f.stated_as::text
+            ELSE 'by_hand'
+        END::neurigraph.authority
     ) AS authority
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id

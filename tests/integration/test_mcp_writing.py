@@ -16,7 +16,6 @@ from neurigraph_pipelines.knowledge.fact_values import FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import NewFact, confirm, state_fact
 from neurigraph_pipelines.model import Claims, SubjectType
-from neurigraph_pipelines.model.verdicts import Authority
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import call_over_http, failure, found, over_http, owner_of
 from tests.support.api_server import serving
@@ -132,7 +131,7 @@ def test_stated_fact_weighs_as_an_assistants(address: str, here: Installation) -
         with here.database.pipeline() as tx:
             (row,) = tx.execute(query, asked | {"subjects": None, "firsts": None, "who": []}).fetchall()
         weights[one["fact_id"]] = row["authority"]
-    assert weights == {by_hand.fact_id: Authority.BY_HAND, fact_id: Authority.ASSISTANT}
+    assert weights == {by_hand.fact_id: "by_hand", fact_id: "assistant"}
 
     async def take_back(client: Client) -> None:
         shown = found(await client.call_tool("memory_facts", {"fact_id": str(fact_id)}))

@@ -10,6 +10,9 @@ import pytest
 from psycopg import sql
 
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.model import Role
+from neurigraph_pipelines.model.verdicts import Authority
+from neurigraph_pipelines.views.kinds import Voice
 from neurigraph_pipelines.wiring.installation import Installation
 
 NODE = "bob"
@@ -238,6 +241,15 @@ def test_index(catalog: psycopg.Connection, line: str) -> None:
 def test_enum(catalog: psycopg.Connection, name: str) -> None:
     query = sql.SQL("SELECT enum_range(NULL::neurigraph.{})::text[]").format(sql.Identifier(name))
     assert catalog.execute(query).fetchone() == (ENUMS[name],)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("voice", list(Voice)), ("message_role", list(Role)), ("authority", [a.name.lower() for a in Authority])],
+)
+def test_numbers_of_an_enum_follow_its_order(catalog: psycopg.Connection, name: str, values: list[str]) -> None:
+    query = sql.SQL("SELECT enum_range(NULL::neurigraph.{})::text[]").format(sql.Identifier(name))
+    assert catalog.execute(query).fetchone() == (values,)
 
 
 @pytest.mark.parametrize("column", ["metadata_records.embedding", "passages.embedding", "passages.window_embedding"])

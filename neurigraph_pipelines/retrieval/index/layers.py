@@ -28,8 +28,8 @@ from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.index.texts import RecordTexts, characters_of, texts_of
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
 
-ROLES = {Role.USER: 1, Role.ASSISTANT: 2}
-"""Numbers of the roles that a question may be about; 0 is any other."""
+ROLES = (None, *Role)
+"""The roles by their numbers in a layer; None is unknown."""
 
 VOICES = (None, *Voice)
 """The voices by their numbers in a layer; None is unknown."""

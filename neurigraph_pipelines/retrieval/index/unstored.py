@@ -239,7 +239,7 @@ def _passages(slug: str, sources: Sequence[UnstoredSource]) -> dict[str, Any]:
             message = one.message
             seq += 1 if message.seq == before + 1 else APART
             before = message.seq
-            numbers = (VOICES.index(voices[message.seq]), ROLES.get(message.role, 0))
+            numbers = (VOICES.index(voices[message.seq]), ROLES.index(message.role))
             for part in one.parts:
                 place = (UUID(source.source_id).bytes, seq, message.seq)
                 rows.append((*place, next(lengths), 0, *numbers, part.statement, len(part.lexemes), 1))

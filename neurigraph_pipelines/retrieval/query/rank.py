@@ -242,11 +242,11 @@ class _Ranking:
 
     def _boosts(self) -> dict[str, NDArray[Any]]:
         role, voice = self.rows.role, self.rows.voice
-        boosts = {"user": WEIGHTS["user"] * ((role == ROLES[Role.USER]) & are_in_person(voice))}
+        boosts = {"user": WEIGHTS["user"] * ((role == ROLES.index(Role.USER)) & are_in_person(voice))}
         if self.query.speakers or self.query.role is not None:
             said = self.rows.is_said_by(self.query.speakers)
             if self.query.role is not None:
-                said |= role == ROLES[self.query.role]
+                said |= role == ROLES.index(self.query.role)
             boosts["speaker"] = WEIGHTS["speaker"] * said
         if self.period is not None:
             boosts["period"] = self.period[self.rows.record]
