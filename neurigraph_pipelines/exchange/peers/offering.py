@@ -172,8 +172,8 @@ def require_peer(claims: Claims) -> Claims:
 def _bytes_of(context: Context, file_id: UUID, offset: int, most: int) -> bytes:
     with context.database.agent(context.claims) as tx:
         manifest = manifest_of(tx, locate(tx, file_id))
-    length = min(most, manifest["stored_bytes"] - offset)
-    return context.objects.get_range(manifest["storage_path"], offset, length) if length > 0 else b""
+    length = min(most, manifest.stored_bytes - offset)
+    return context.objects.get_range(manifest.storage_path, offset, length) if length > 0 else b""
 
 
 def _schema_of(tx: Transaction, node_id: UUID) -> sql.Identifier:

@@ -22,8 +22,14 @@ from neurigraph_pipelines.database.schema import SHIPPED
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.portability.archive import ArchiveWriter, zip_writer
 from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Hashed, Part, Stream, rows_name
-from neurigraph_pipelines.exchange.portability.tables import Table, named_objects, shared_tables, tables_of
-from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
+from neurigraph_pipelines.exchange.portability.tables import (
+    StagedObject,
+    Table,
+    named_objects,
+    shared_tables,
+    tables_of,
+)
+from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, durable_content
 from neurigraph_pipelines.lifecycle.transitions import locate, manifest_of
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError
@@ -186,8 +192,8 @@ class _Written(Stream):
         if piece:
             yield bytes(piece)
 
-    def _object(self, row: dict[str, Any]) -> Iterator[Part]:
-        key = row["storage_path"]
+    def _object(self, row: Manifest | StagedObject) -> Iterator[Part]:
+        key = row.storage_path
         try:
             chunks = _begun(self._objects.get(key))
         except LostObjectError:
@@ -200,7 +206,7 @@ class _Written(Stream):
                 self._report.lost.append(key)
                 return
             chunks = found
-        yield Part(OBJECTS + key, self._hashed(key, row["stored_sha256"], chunks))
+        yield Part(OBJECTS + key, self._hashed(key, row.stored_sha256, chunks))
         self._report.objects += 1
 
     def _hashed(self, key: str, sha256: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -209,7 +215,7 @@ class _Written(Stream):
         if hashed.sha256 != sha256.hex():
             self._report.lost.append(key)
 
-    def _content_by_now(self, row: dict[str, Any]) -> Iterator[bytes] | None:
+    def _content_by_now(self, row: Manifest | StagedObject) -> Iterator[bytes] | None:
         """Look beyond the snapshot for the content of an absent object; None means that it is lost.
 
         The object of a file has one key for good. An upload may be stored by a record since the snapshot.
@@ -218,10 +224,10 @@ class _Written(Stream):
             NotFoundError: The file or upload is forgotten.
         """
         with self._database.pipeline() as tx:
-            if row["file_id"] is not None:
-                locate(tx, row["file_id"])
+            if isinstance(row, Manifest):
+                locate(tx, row.file_id)
                 return None
-            upload = tx.execute(_QUERIES["file_of_upload"], row).fetchone()
+            upload = tx.execute(_QUERIES["file_of_upload"], {"source_id": row.source_id}).fetchone()
             if upload is None:
                 raise NotFoundError
             if upload["file_id"] is None:

@@ -27,6 +27,7 @@ from neurigraph_pipelines.exchange.portability.tables import (
     SECRETS,
     SHARED,
     Reference,
+    StagedObject,
     Table,
     named_objects,
     references_in,
@@ -37,6 +38,7 @@ from neurigraph_pipelines.graph.provisioning import free_schema_name, make_table
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.object_keys import durable_key, original_key
+from neurigraph_pipelines.lifecycle.stored_bytes import Manifest
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
@@ -169,9 +171,9 @@ class _Restore:
         self._objects.require_all(lost | forgotten)
         self._restored.lost = tuple(sorted(lost))
         gone = [row for key, row in self._objects.expected.items() if key in forgotten]
-        sources = [row["source_id"] for row in gone if row["file_id"] is None]
+        sources = [row.source_id for row in gone if isinstance(row, StagedObject)]
         self._tx.execute(_ERASURE["erase_sources"], {"source_ids": sources, "user_id": self._restored.user_id})
-        return {row["record_id"] for row in gone if row["file_id"] is not None}
+        return {row.record_id for row in gone if isinstance(row, Manifest)}
 
     def arrive(self) -> None:
         """Keep secrets in the row that keeps callers from the copy."""

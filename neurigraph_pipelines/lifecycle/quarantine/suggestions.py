@@ -20,6 +20,7 @@ from psycopg import sql
 from neurigraph_pipelines.access.authentication import require_owner
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
+from neurigraph_pipelines.lifecycle.transitions import transcript_of
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import StorageError
 from neurigraph_pipelines.views.quarantines import Conditions, Suggestion, Suspicion
@@ -101,8 +102,7 @@ def _in_texts(context: Context, user_id: UUID | None, most: int) -> Iterator[Sug
 def _text_of(context: Context, row: dict[str, Any]) -> str:
     """Return the beginning of a transcript; nothing if it cannot be read, which `verify` reports."""
     with context.database.owner() as tx:
-        schema = sql.Identifier(row["schema_name"])
-        manifest = tx.execute(_QUERIES["transcript"].format(schema=schema), row).fetchone()
+        manifest = transcript_of(tx, sql.Identifier(row["schema_name"]), row["record_id"])
     if manifest is None:
         return ""
     read = bytearray()
