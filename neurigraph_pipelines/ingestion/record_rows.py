@@ -125,7 +125,7 @@ class Inserted:
     witness: Witness | None = None
 
 
-def insert_record(tx: Transaction, schema: sql.Identifier, values: Mapping[str, Any]) -> datetime:
+def insert_record(tx: Transaction, schema: sql.Identifier, values: Mapping[str, object]) -> datetime:
     """Insert the row of a record, with values by column, and return the time of its storing."""
     columns = sql.SQL(", ").join(map(sql.Identifier, values))
     placeholders = sql.SQL(", ").join(map(sql.Placeholder, values))

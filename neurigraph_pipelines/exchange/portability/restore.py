@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
@@ -21,7 +20,7 @@ from neurigraph_pipelines.database.schema import SHIPPED
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.portability.identifiers import Identifiers, id_of, row_of, tables_with_ids
 from neurigraph_pipelines.exchange.portability.restored_objects import RestoredObjects
-from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Part, Stream, rows_name
+from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Ending, Header, Part, Stream, rows_name
 from neurigraph_pipelines.exchange.portability.tables import (
     IMPLIED_REFERENCES,
     SECRETS,
@@ -155,17 +154,14 @@ class _Restore:
             for part in (first, *parts):
                 self._objects.write(part)
 
-    def finish(self, ending: Mapping[str, Any]) -> set[UUID]:
+    def finish(self, ending: Ending) -> set[UUID]:
         """Check that everything came, and erase uploads that were forgotten while the stream was written.
 
         Returns:
             The records that were forgotten meanwhile, to erase after this transaction.
         """
-        try:
-            lost, forgotten = (frozenset(ending.get(name, ())) for name in ("lost_objects", "forgotten_objects"))
-            missing = {name for name, came in self._rows.items() if came != ending["rows"].get(name, 0)}
-        except (KeyError, TypeError, AttributeError) as error:
-            raise _damaged(error) from error
+        lost, forgotten = frozenset(ending.lost_objects), frozenset(ending.forgotten_objects)
+        missing = {name for name, came in self._rows.items() if came != ending.rows.get(name, 0)}
         if missing:
             raise InvalidInputError(f"the export has other numbers of rows than it says of {missing}: export it again")
         self._objects.require_all(lost | forgotten)
@@ -307,30 +303,20 @@ def _condition(reference: Reference) -> sql.Composable:
     )
 
 
-def _checked(header: Mapping[str, Any], slug: str) -> UUID:
+def _checked(header: Header, slug: str) -> UUID:
     """Return the id of a stream's user, if the stream can be restored here."""
-    try:
-        newer = header["version"] > VERSION or header["shared_ddl"] > SHIPPED.newest
-        is_too_old = header["shared_ddl"] < _OLDEST
-        known, user_id = header["user"]["slug"], UUID(str(header["user"]["user_id"]))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _damaged(error) from error
-    if newer:
+    if header.version > VERSION or header.shared_ddl > SHIPPED.newest:
         raise InvalidInputError(
-            f"the export was made by Neurigraph {header.get('neurigraph')}, which is newer: restore it with that"
+            f"the export was made by Neurigraph {header.neurigraph}, which is newer: restore it with that"
         )
-    if is_too_old:
+    if header.shared_ddl < _OLDEST:
         raise InvalidInputError(
-            f"the export has schema {header['shared_ddl']}, and {_OLDEST} is the oldest that this version reads: "
+            f"the export has schema {header.shared_ddl}, and {_OLDEST} is the oldest that this version reads: "
             "restore it with the version that made it, upgrade that, and export it again"
         )
-    if known != slug:
-        raise InvalidInputError(f"the export is of the user {known!r}: give that user")
-    return user_id
-
-
-def _damaged(error: Exception) -> InvalidInputError:
-    return InvalidInputError(f"the manifest of the export is damaged ({error!r}): export it again")
+    if header.user.slug != slug:
+        raise InvalidInputError(f"the export is of the user {header.user.slug!r}: give that user")
+    return header.user.user_id
 
 
 def _explained(error: Exception) -> NeurigraphError | None:
