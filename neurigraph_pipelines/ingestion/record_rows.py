@@ -212,7 +212,7 @@ class RecordRows:
         marks = (plan.filing.left_out, *(marks.get(plan.record_id) for marks in self._left_out))
         return [mark for mark in marks if mark is not None]
 
-    def words(self, inserted: Inserted) -> dict[str, Any]:
+    def words(self, inserted: Inserted) -> dict[str, object]:
         """Return the title and the keywords of a new record, by column."""
         record_id = inserted.committed.record_id
         keywords = asdict(self._keywords[record_id])
