@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from typing import Any
 
 from neurigraph_pipelines.model.errors import ConfigurationError, ProviderError, TransientError
 from resources.outgoing_guard import refuse_link_local, split_url
@@ -44,7 +43,7 @@ class Webhook:
         self._url = url
         self._timeout = timeout
 
-    def post(self, body: Mapping[str, Any]) -> None:
+    def post(self, body: Mapping[str, object]) -> None:
         """Report ``body`` as JSON, and retry after an error that may pass.
 
         Raises:

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from psycopg.rows import DictRow
+
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.claims import BOUND
@@ -117,7 +119,7 @@ def require_remembered(database: Database, user_id: UUID) -> None:
         _refuse_ended(tx.execute(_ENDINGS["erasure_of_user"], {"user_id": user_id}).fetchone())
 
 
-def _refuse_ended(erasure: Mapping[str, Any] | None) -> None:
+def _refuse_ended(erasure: DictRow | None) -> None:
     if erasure is None:
         return
     if erasure["is_running"]:

@@ -81,7 +81,7 @@ def add_space(
     values = {
         "user_id": context.claims.user_id,
         "container_tag": tag,
-        **_checked(context, {"name": name or tag, "metadata": metadata or {}, "entity_context": entity_context}),
+        **_checked(context, name or tag, metadata, entity_context),
     }
     with context.database.agent(context.claims) as tx:
         row = tx.execute(_QUERIES["insert"], values).fetchone()
@@ -133,7 +133,7 @@ def change_space(context: Context, space_id: UUID, changes: Mapping[str, Any]) -
     with context.database.agent(context.claims) as tx:
         before = _get(tx, space_id)
         kept = {"name": before.name, "metadata": before.metadata, "entity_context": before.entity_context}
-        tx.execute(_QUERIES["change"], {"space_id": space_id, **_checked(context, {**kept, **changes})})
+        tx.execute(_QUERIES["change"], {"space_id": space_id, **_checked(context, **{**kept, **changes})})
         return _get(tx, space_id)
 
 
@@ -203,22 +203,24 @@ def remove_space(database: Database, claims: Claims, space_id: UUID) -> Space:
     return removed
 
 
-def _checked(context: Context, given: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(
+    context: Context, name: str | None, metadata: Mapping[str, Scalar] | None, entity_context: str | None
+) -> dict[str, object]:
     """Return name, metadata and entity context as columns, cleaned and redacted."""
 
     def clean(text: str) -> str:
         cleaned = clean_text(text, context.settings.ingestion.unstorable_text)[0]
         return cleaned if context.redactor is None else context.redactor.redact(cleaned)[0]
 
-    name = clean(" ".join((given["name"] or "").split()))
+    name = clean(" ".join((name or "").split()))
     if not 1 <= len(name) <= MAX_NAME_LENGTH:
         raise InvalidInputError(f"the name of a space has 1 to {MAX_NAME_LENGTH} characters")
-    about = clean((given["entity_context"] or "").strip())
+    about = clean((entity_context or "").strip())
     if len(about) > MAX_ENTITY_CONTEXT_LENGTH:
         raise InvalidInputError(
             f"the entity context has {len(about):,} characters and the limit is {MAX_ENTITY_CONTEXT_LENGTH:,}"
         )
-    metadata = flat_metadata(given["metadata"] or {}, clean)
+    metadata = flat_metadata(metadata or {}, clean)
     return {
         "name": name,
         "entity_context": about or None,
@@ -233,6 +235,6 @@ def _get(tx: Transaction, space_id: UUID) -> Space:
     return found[0]
 
 
-def _spaces(tx: Transaction, wanted: Mapping[str, Any]) -> list[Space]:
+def _spaces(tx: Transaction, wanted: Mapping[str, object]) -> list[Space]:
     everything = {"space_id": None, "container_tag": None, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
     return views_of(tx, _QUERIES["spaces"], Space, {**everything, **wanted})

@@ -32,7 +32,7 @@ def array_literal(values: Sequence[Any]) -> str:
     return f'{{"{escaped}"}}'.replace(f'"{_NULL}"', "NULL")
 
 
-def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def columns(rows: Sequence[Mapping[str, object]]) -> dict[str, str]:
     """Return rows with the same names as one array a name, as a statement with ``unnest`` takes them."""
     return {name: array_literal([row[name] for row in rows]) for name in rows[0]}
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
+from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed
 
 from neurigraph_pipelines.model import Claims
@@ -61,6 +62,6 @@ def row_of(
     return None if row is None else typed([row], row_type)[0]
 
 
-def typed(rows: Iterable[Mapping[str, Any]], row_type: type[_Row]) -> list[_Row]:
+def typed(rows: Iterable[DictRow], row_type: type[_Row]) -> list[_Row]:
     """Return rows as tuples of a type. Other columns are left out."""
     return [row_type._make(row[name] for name in row_type._fields) for row in rows]

@@ -12,10 +12,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import psycopg
-from psycopg import Connection, sql
+from psycopg import sql
 from psycopg.rows import dict_row
 
 from neurigraph_pipelines.database.schema import SHIPPED, Migration, Schema, Script, node_statement
@@ -100,7 +99,7 @@ def migrate(
     return MigrationReport(applied=tuple(applied), routines=tuple(replaced), version=schema.newest)
 
 
-def _bring_up_to_date(connection: Connection[dict[str, Any]], schema: Schema) -> Iterator[str]:
+def _bring_up_to_date(connection: Transaction, schema: Schema) -> Iterator[str]:
     """Make the schema of an empty database, or apply the migrations that it lacks; yield a name after each commit."""
     known = _known(connection)
     if not known:
@@ -148,14 +147,14 @@ def require_secret(database: Database, secret: Secret) -> None:
         _require_claims_key(tx, secret)
 
 
-def _connect(url: str) -> Connection[dict[str, Any]]:
+def _connect(url: str) -> Transaction:
     try:
         return psycopg.connect(url, autocommit=True, row_factory=dict_row)
     except psycopg.OperationalError as error:
         raise ConfigurationError(f"cannot connect to Postgres: {str(error).strip()}") from error
 
 
-def _require_passwords(connection: Connection[dict[str, Any]], secret: Secret) -> None:
+def _require_passwords(connection: Transaction, secret: Secret) -> None:
     """Check that the passwords of the server's roles follow from no other secret."""
     row = connection.execute(_QUERIES["roles_fingerprint"]).fetchone()
     known = (row["description"] or "").removeprefix(_FINGERPRINT) if row else ""
@@ -166,7 +165,7 @@ def _require_passwords(connection: Connection[dict[str, Any]], secret: Secret) -
         )
 
 
-def _require_same_secret(connection: Connection[dict[str, Any]], secret: Secret) -> None:
+def _require_same_secret(connection: Transaction, secret: Secret) -> None:
     """Check that the database, which may be new, knows no other secret of the claims."""
     with connection.transaction():
         present = connection.execute(_QUERIES["has_claims_key"]).fetchone()
@@ -184,7 +183,7 @@ def _require_claims_key(tx: Transaction, secret: Secret) -> None:
         )
 
 
-def _check_server(connection: Connection[dict[str, Any]]) -> None:
+def _check_server(connection: Transaction) -> None:
     server = connection.execute(_QUERIES["server"]).fetchone()
     assert server is not None
     if server["version"] < MINIMUM_POSTGRES:
@@ -236,7 +235,7 @@ def _require_ours(known: Mapping[int, str], schema: Schema) -> None:
             )
 
 
-def _make(connection: Connection[dict[str, Any]], schema: Schema) -> None:
+def _make(connection: Transaction, schema: Schema) -> None:
     """Make the schema in an empty database."""
 
     def make_roles() -> None:
@@ -254,7 +253,7 @@ def _make(connection: Connection[dict[str, Any]], schema: Schema) -> None:
         _note_applied(connection, schema.newest, _MADE, schema.digest)
 
 
-def _apply(connection: Connection[dict[str, Any]], migration: Migration) -> None:
+def _apply(connection: Transaction, migration: Migration) -> None:
     """Apply a migration: one of nodes to each node in a transaction of its own, so that none waits for all."""
     while migration.is_of_nodes:
         with connection.transaction():
@@ -296,7 +295,7 @@ def _replace_routines(connection: Transaction, schema: Schema) -> list[str]:
     return [routine.name for routine in outdated]
 
 
-def _set_logins(connection: Connection[dict[str, Any]], secret: Secret) -> None:
+def _set_logins(connection: Transaction, secret: Secret) -> None:
     def set_passwords() -> None:
         with connection.transaction():
             for role in LOGIN_ROLES:

@@ -67,7 +67,7 @@ class Page(Generic[_Item]):
         """Return the page as a view whose first field is the list of the items."""
         return view.model_validate({next(iter(view.model_fields)): self.items, "next_cursor": self.next_cursor})
 
-    def shown(self, name: str, show: Callable[[_Item], Any] | None = None) -> dict[str, Any]:
+    def shown(self, name: str, show: Callable[[_Item], Any] | None = None) -> dict[str, object]:
         """Return the page as faces show it, with the items under ``name``."""
         return {name: list(map(show, self.items)) if show else self.items, "next_cursor": self.next_cursor}
 
@@ -90,7 +90,7 @@ class Cursors:
         self,
         claims: Claims,
         name: str,
-        filters: Mapping[str, Any],
+        filters: Mapping[str, object],
         limit: int,
         cursor: str | None,
         read: Callable[[Position | None, int], list[_Item]],
@@ -144,7 +144,7 @@ class Cursors:
         return self._mac(owner + payload)[:_MAC_BYTES]
 
 
-def _owner(claims: Claims, name: str, filters: Mapping[str, Any]) -> bytes:
+def _owner(claims: Claims, name: str, filters: Mapping[str, object]) -> bytes:
     """Return a digest of whose list it is, and of which filters."""
     asked = {key: _text(value) for key, value in filters.items() if value is not None}
     stated = json.dumps(

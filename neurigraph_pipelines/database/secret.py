@@ -60,7 +60,7 @@ class Secret:
         key = _derived(self._value, "claims").ljust(_BLOCK, b"\0")
         return bytes(b ^ 0x36 for b in key), bytes(b ^ 0x5C for b in key)
 
-    def seal(self, purpose: str, content: Mapping[str, Any]) -> str:
+    def seal(self, purpose: str, content: Mapping[str, object]) -> str:
         """Return content as a text that only this installation can make; everybody can read it.
 
         Args:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
@@ -98,7 +97,7 @@ def add_candidates(tx: Transaction, places: Places, candidates: Sequence[tuple[W
         _promote(tx, [row["candidate_id"]], row["node_id"])
 
 
-def _waiting(places: Places, witness: Witness, candidate: NodeCandidate) -> list[dict[str, Any]]:
+def _waiting(places: Places, witness: Witness, candidate: NodeCandidate) -> list[dict[str, object]]:
     """Return the relations that wait until the candidate is a node."""
     waiting = {
         (node_id, display_name(edge.relation) or DEFAULT_RELATION): edge.strength

@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import NamedTuple
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_owner
 from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.candidates import move_candidates
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.navigation import path_view
-from neurigraph_pipelines.model import Claims, NodeType
+from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
 
@@ -47,39 +48,23 @@ class GraphChange:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class GraphNode:
+class GraphNode(NamedTuple):
     """The properties of a node that changes use. ``names`` run from the root down."""
 
     node_id: UUID
     parent_node_id: UUID | None
     name: str
     name_key: str
-    node_type: NodeType
+    node_type: str
     layer_depth: int
     schema_name: str
     summary: str
-    names: tuple[str, ...]
-
-    @classmethod
-    def of_row(cls, row: dict[str, Any]) -> Self:
-        """Build from a row of the graph index with its names."""
-        return cls(
-            row["node_id"],
-            row["parent_node_id"],
-            row["node_name"],
-            row["name_key"],
-            NodeType(row["node_type"]),
-            row["layer_depth"],
-            row["schema_name"],
-            row["node_summary"] or "",
-            tuple(row["names"]),
-        )
+    names: list[str]
 
     @property
     def path(self) -> str:
         """The path as shown to people."""
-        return path_view(list(self.names))
+        return path_view(self.names)
 
 
 @contextmanager
@@ -119,10 +104,10 @@ def node_and_below(tx: Transaction, user_id: UUID, node_id: UUID) -> list[GraphN
     Raises:
         NotFoundError: The user has no such node.
     """
-    rows = tx.execute(_QUERIES["node_and_below"], {"user_id": user_id, "node_id": node_id}).fetchall()
-    if not rows:
+    nodes = rows_of(tx, _QUERIES["node_and_below"], GraphNode, {"user_id": user_id, "node_id": node_id})
+    if not nodes:
         raise NotFoundError
-    return [GraphNode.of_row(row) for row in rows]
+    return nodes
 
 
 def require_free_name(below: Sequence[GraphNode], parent: GraphNode, name: str) -> None:
@@ -152,6 +137,6 @@ def update_candidates(
         now: The same nodes after the change, without removed ones.
         successors: The nodes that removed nodes were merged into.
     """
-    new_paths = {node.node_id: node.names[1:] for node in now}
-    paths = {node.names[1:]: new_paths[successors.get(node.node_id, node.node_id)] for node in before}
+    new_paths = {node.node_id: tuple(node.names[1:]) for node in now}
+    paths = {tuple(node.names[1:]): new_paths[successors.get(node.node_id, node.node_id)] for node in before}
     move_candidates(tx, user_id, {old: new for old, new in paths.items() if old != new})

@@ -82,19 +82,20 @@ def move_records(
         found = {source["node_id"]: source["record_ids"] for source in sources}
         if sum(map(len, found.values())) != len(wanted):
             raise NotFoundError
-        leaving = {
-            node_and_below(tx, claims.user_id, node_id)[0]: ids
+        leaving = [
+            (node_and_below(tx, claims.user_id, node_id)[0], ids)
             for node_id, ids in sorted(found.items())
             if node_id != to_node_id
-        }
+        ]
         if leaving:
-            records = {node.schema_name: ids for node, ids in leaving.items()}
-            lock_rows(tx, records, [node.node_id for node in (*leaving, target)])
-            for source, ids in leaving.items():
+            records = {node.schema_name: ids for node, ids in leaving}
+            touched = [*(node.node_id for node, _ in leaving), target.node_id]
+            lock_rows(tx, records, touched)
+            for source, ids in leaving:
                 transfer_records(tx, ids, source, target, author_of(claims), claims)
-            for node in (*leaving, target):
-                rebuild_shell(tx, node.node_id, slug)
-        change = GraphChange(to_node_id, target.path, records=sum(map(len, leaving.values())), dry_run=dry_run)
+            for node_id in touched:
+                rebuild_shell(tx, node_id, slug)
+        change = GraphChange(to_node_id, target.path, records=sum(len(ids) for _, ids in leaving), dry_run=dry_run)
         guard.note_result(tx, change)
     return change
 

@@ -6,9 +6,11 @@ visible.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection
+from typing import NamedTuple, TypeVar
 from uuid import UUID
+
+from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
@@ -19,12 +21,15 @@ from neurigraph_pipelines.graph.profiles import find_profile
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims, ConceptKind, Outline, OutlineNode
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.languages import code_of
+from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.graph import Child, Edge, Shell, Tree, TreeEdge, TreeNode, TreePage
 from neurigraph_pipelines.views.records import Record
 
 PATH_SEPARATOR = "/"
 
+_View = TypeVar("_View", bound=View)
 _QUERIES = statements("graph")
 
 
@@ -150,7 +155,7 @@ def page_of_tree(database: Database, cursors: Cursors, claims: Claims, limit: in
         return TreePage(**dict(found), next_cursor=page.next_cursor)
 
 
-def _is_whole(row: dict[str, Any]) -> bool:
+def _is_whole(row: DictRow) -> bool:
     """Return whether all nodes above a node are visible, by the number of visible names."""
     return len(row["names"]) == int(row["layer_depth"]) + 1
 
@@ -182,7 +187,7 @@ def shell(tx: Transaction, node_id: UUID) -> Shell:
         aliases=row["aliases"],
         summary=row["node_summary"],
         record_count=row["record_count"],
-        language=language_view(row),
+        language=language_view(row["language"], row["record_count"]),
         last_accessed_at=row["last_accessed_at"],
         created_at=row["created_at"],
         profile=find_profile(tx, node_id),
@@ -191,9 +196,9 @@ def shell(tx: Transaction, node_id: UUID) -> Shell:
     )
 
 
-def language_view(row: Mapping[str, Any]) -> str | None:
+def language_view(language: str, record_count: int) -> str | None:
     """Return the language of most memories at a node, such as ``de``; None if the caller sees none there."""
-    return code_of(row["language"]) if row["record_count"] else None
+    return code_of(language) if record_count else None
 
 
 def records(tx: Transaction, node_id: UUID, *, limit: int = 50, after: Position | None = None) -> list[Record]:
@@ -207,13 +212,13 @@ def records(tx: Transaction, node_id: UUID, *, limit: int = 50, after: Position 
         raise NotFoundError
     at, last = after or NEWEST
     values = {"schema_name": row["schema_name"], "limit": limit, "at": at, "id": last}
-    return [Record.model_validate(record_view(one["found"])) for one in tx.execute(_QUERIES["records_of_node"], values)]
+    return [record_view(Record, one["found"]) for one in tx.execute(_QUERIES["records_of_node"], values)]
 
 
-def record_view(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record, which the database names by its columns, by the fields of its view."""
+def record_view(view: type[_View], found: JsonObject) -> _View:
+    """Return the view of a record that the database names by its columns."""
     keywords = {name: found[column] for name, column in KEYWORD_COLUMNS.items()}
-    return {**found, **keywords, "file_state": found["compression_state"]}
+    return view.model_validate({**found, **keywords, "file_state": found["compression_state"]})
 
 
 def page_of_records(

@@ -12,12 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
 from pgvector import HalfVector
 from psycopg import sql
+from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.database.asking import rows_of
@@ -73,6 +74,15 @@ class _Due(NamedTuple):
     node_id: UUID
     user_id: UUID
     schema_name: str
+
+
+class _Extent(NamedTuple):
+    """The count and span of records."""
+
+    is_private: bool
+    records: int
+    first_at: datetime
+    last_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,21 +162,18 @@ def _rebuild(tx: Transaction, node: _Due, done: Rebuilt) -> None:
             assert model is not None
             made = _made(_covered(sample, covers))
             values = {name: getattr(made, name) for name in _Made.__slots__}
-            values |= {"centroid_records": Jsonb(made.centroid_records), "covers": covers, **extent, **model}
+            values |= {"centroid_records": Jsonb(made.centroid_records), "covers": covers, **extent._asdict(), **model}
             tx.execute(_QUERIES["write"], {**values, **key, "user_id": node.user_id})
             done.profiles += 1
 
 
-def _extents(tx: Transaction, node_id: UUID) -> dict[str, dict[str, Any]]:
+def _extents(tx: Transaction, node_id: UUID) -> dict[str, _Extent]:
     """Return the count and span of the records that each profile of a node covers, of those that it needs."""
-    found = {row.pop("is_private"): row for row in tx.execute(_QUERIES["extents"], {"node_id": node_id}).fetchall()}
-    extents = {} if False not in found else {"shared": found[False]}
-    if True in found:
-        extents["all"] = {
-            "records": sum(row["records"] for row in found.values()),
-            "first_at": min(row["first_at"] for row in found.values()),
-            "last_at": max(row["last_at"] for row in found.values()),
-        }
+    found = rows_of(tx, _QUERIES["extents"], _Extent, {"node_id": node_id})
+    extents = {"all" if one.is_private else "shared": one for one in found}
+    if "all" in extents:
+        times = [(one.first_at, one.last_at) for one in found]
+        extents["all"] = _Extent(True, sum(one.records for one in found), min(times)[0], max(last for _, last in times))
     return extents
 
 
@@ -271,9 +278,11 @@ def find_wrong_profiles(tx: Transaction, node_id: UUID, schema_name: str) -> lis
     return found
 
 
-def _differs(row: Mapping[str, Any], made: _Made, extent: Mapping[str, Any]) -> bool:
+def _differs(row: DictRow, made: _Made, extent: _Extent) -> bool:
     exact = ("sampled", "embedded", "centroid_records", "descriptors", "recent_records", "baseline_records")
-    if any(row[name] != getattr(made, name) for name in exact) or any(row[name] != extent[name] for name in extent):
+    if any(row[name] != getattr(made, name) for name in exact) or any(
+        row[name] != getattr(extent, name) for name in ("records", "first_at", "last_at")
+    ):
         return True
     stored = (*row["centroids"], row["recent"], row["baseline"])
     expected = (*made.centroids, made.recent, made.baseline)

@@ -6,8 +6,6 @@ sees the one of all records, everybody else the one of shared records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
@@ -60,7 +58,7 @@ def find_profile(tx: Transaction, node_id: UUID) -> Profile | None:
         sampled=row["sampled"],
         embedded=row["embedded"],
         descriptors=words[:DESCRIPTORS_SHOWN],
-        centroids=[_shown(centroid, own) for centroid in row["centroid_records"]],
+        centroids=[_shown(Centroid(**centroid), own) for centroid in row["centroid_records"]],
         drift=drift,
         first_at=row["first_at"],
         last_at=row["last_at"],
@@ -69,8 +67,7 @@ def find_profile(tx: Transaction, node_id: UUID) -> Profile | None:
     )
 
 
-def _shown(centroid: Mapping[str, Any], own: frozenset[str]) -> Centroid:
+def _shown(centroid: Centroid, own: frozenset[str]) -> Centroid:
     """Return a centroid with the first words that are no names of the node."""
-    words: Iterable[str] = centroid["descriptors"]
-    described = [word for word in words if name_key(word) not in own][:CENTROID_DESCRIPTORS_SHOWN]
-    return Centroid.model_validate({**centroid, "descriptors": described})
+    described = [word for word in centroid.descriptors if name_key(word) not in own][:CENTROID_DESCRIPTORS_SHOWN]
+    return centroid.model_copy(update={"descriptors": described})

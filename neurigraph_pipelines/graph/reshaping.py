@@ -204,7 +204,7 @@ class _MergePlan:
 
     def merge(self, node: GraphNode, into: GraphNode) -> None:
         """Plan the merge of a node and of all nodes below it."""
-        if node.node_type is NodeType.PERSONA:
+        if node.node_type == NodeType.PERSONA:
             raise ConflictError(f"{node.path} is a persona with its own keys and cannot be merged: move its records")
         self.merged.append((node, into))
         removed = {each.node_id for each, _ in self.merged}

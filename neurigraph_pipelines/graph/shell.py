@@ -13,11 +13,12 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from itertools import chain, repeat
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.asking import row_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.aliases import LearnedName, learn_aliases
 from neurigraph_pipelines.graph.edges import Places, show_nodes
@@ -69,6 +70,43 @@ class Addition:
     vector: NDArray[np.float32] | None
 
 
+class _Shell(NamedTuple):
+    """The shell of a node that is locked."""
+
+    node_id: UUID
+    node_name: str
+    concept_kind: str
+    schema_name: str
+    record_count: int
+    centroid: Vector | None
+    embedded_count: int
+    node_keywords: list[str] | None
+    keyword_weights: list[float]
+    node_summary: str | None
+    aliases: list[str]
+    language: str
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The keys of its names."""
+        return frozenset(map(name_key, (self.node_name, *self.aliases)))
+
+
+class _Span(NamedTuple):
+    """The number, times and usual language of some records."""
+
+    records: int
+    first: datetime
+    last: datetime
+    language: str | None
+
+
+def _locked(tx: Transaction, node_id: UUID) -> _Shell:
+    row = row_of(tx, _QUERIES["lock_shell"], _Shell, {"node_id": node_id})
+    assert row is not None
+    return row
+
+
 def update_shells(
     tx: Transaction, places: Places, additions: Sequence[Addition], aliases: Sequence[tuple[Witness, PlannedAlias]]
 ) -> None:
@@ -86,16 +124,14 @@ def update_shells(
             learned.setdefault(node_id, []).append((witness, planned.alias))
     show_nodes(tx, gained.keys() | learned.keys())
     for node_id in sorted(gained.keys() | learned.keys()):
-        row = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
-        assert row is not None
-        names = learn_aliases(tx, places.user_id, node_id, row["node_name"], learned.get(node_id, ()))
-        shell = {**row, "aliases": [*row["aliases"], *names]}
+        before = _locked(tx, node_id)
+        names = learn_aliases(tx, places.user_id, node_id, before.node_name, learned.get(node_id, ()))
+        shell = before._replace(aliases=[*before.aliases, *names])
         for addition in gained.get(node_id, ()):
-            shell |= _with_record(shell, addition)
-        count = shell["record_count"]
-        if _stage(count) != _stage(row["record_count"]):
-            shell |= _described(tx, node_id, places.user_slug, shell)
-        tx.execute(_QUERIES["update_shell"], {**shell, "node_id": node_id})
+            shell = _with_record(shell, addition)
+        if _stage(shell.record_count) != _stage(before.record_count):
+            shell = _described(tx, places.user_slug, shell)
+        tx.execute(_QUERIES["update_shell"], shell._asdict())
 
 
 def count_records(tx: Transaction, additions: Iterable[Addition]) -> None:
@@ -103,9 +139,8 @@ def count_records(tx: Transaction, additions: Iterable[Addition]) -> None:
     added = Counter(addition.node.node_id for addition in additions)
     show_nodes(tx, added.keys())
     for node_id, count in sorted(added.items()):
-        row = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
-        assert row is not None
-        tx.execute(_QUERIES["update_shell"], {**row, "record_count": row["record_count"] + count})
+        shell = _locked(tx, node_id)
+        tx.execute(_QUERIES["update_shell"], shell._replace(record_count=shell.record_count + count)._asdict())
 
 
 def _stage(count: int) -> tuple[int, int]:
@@ -136,13 +171,12 @@ def replace_vector(
     """
     from pgvector import Vector  # imports numpy, which most importers of this module do not need
 
-    shell = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
-    assert shell is not None
+    shell = _locked(tx, node_id)
     hidden = tx.execute(_QUERIES["is_quarantined"], {"record_id": record_id}).fetchone()
     if hidden is not None and hidden["quarantined"]:
         return
-    count, centroid = shell["embedded_count"], shell["centroid"]
-    if lost is not None:
+    count, centroid = shell.embedded_count, shell.centroid
+    if lost is not None and centroid is not None:
         count -= 1
         centroid = Vector((centroid.to_numpy() * (count + 1) - lost) / count) if count else None
     if gained is not None:
@@ -169,13 +203,10 @@ def rebuild_shell(
         user_slug: The slug of its user.
         definition: The sentence that says what the node is; None keeps the current one.
     """
-    row = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
-    assert row is not None
-    schema = sql.Identifier(row["schema_name"])
-    shell = {
-        **row,
-        "node_summary": row["node_summary"] if definition is None else definition,
-    }
+    shell = _locked(tx, node_id)
+    schema = sql.Identifier(shell.schema_name)
+    if definition is not None:
+        shell = shell._replace(node_summary=definition)
     counted = tx.execute(_QUERIES["content_of_shell"].format(schema=schema), {"node_id": node_id}).fetchone()
     assert counted is not None
     weights: dict[str, float] = {}
@@ -183,10 +214,9 @@ def rebuild_shell(
     newest = tx.execute(_QUERIES["keywords_of_newest"].format(schema=schema), limit).fetchall()
     for words in reversed(newest):
         keywords = Keywords(*(tuple(words[f"kw_{name}"] or ()) for name in _KEYWORD_FIELDS))
-        weights = _updated_weights(weights, _words(keywords, _names(shell)))
-    shell |= {**counted, "node_keywords": list(weights), "keyword_weights": list(weights.values())}
-    shell |= _described(tx, node_id, user_slug, shell)
-    tx.execute(_QUERIES["set_shell"], {**shell, "node_id": node_id})
+        weights = _updated_weights(weights, _words(keywords, shell.names))
+    shell = shell._replace(**counted, node_keywords=list(weights), keyword_weights=list(weights.values()))
+    tx.execute(_QUERIES["set_shell"], _described(tx, user_slug, shell)._asdict())
 
 
 def rebuild_followers(tx: Transaction, followers: Followers, user_slug: str, *, keep_defined: bool = False) -> None:
@@ -216,23 +246,23 @@ def _mean_with(mean: Vector | None, count: int, vector: NDArray[np.float32]) -> 
     return Vector(total / (count + 1))
 
 
-def _with_record(shell: Mapping[str, Any], addition: Addition) -> dict[str, Any]:
-    """Return the columns that an added record changes."""
-    count, centroid = shell["embedded_count"], shell["centroid"]
+def _with_record(shell: _Shell, addition: Addition) -> _Shell:
+    """Return a shell with an added record."""
+    count, centroid = shell.embedded_count, shell.centroid
     if addition.vector is not None:
         centroid = _mean_with(centroid, count, addition.vector)
         count += 1
     weights = _updated_weights(
-        dict(zip(shell["node_keywords"] or (), chain(shell["keyword_weights"], repeat(1.0)), strict=False)),
-        _words(addition.keywords, _names(shell)),
+        dict(zip(shell.node_keywords or (), chain(shell.keyword_weights, repeat(1.0)), strict=False)),
+        _words(addition.keywords, shell.names),
     )
-    return {
-        "record_count": shell["record_count"] + 1,
-        "embedded_count": count,
-        "centroid": centroid,
-        "node_keywords": list(weights),
-        "keyword_weights": list(weights.values()),
-    }
+    return shell._replace(
+        record_count=shell.record_count + 1,
+        embedded_count=count,
+        centroid=centroid,
+        node_keywords=list(weights),
+        keyword_weights=list(weights.values()),
+    )
 
 
 def _updated_weights(weights: Mapping[str, float], words: Iterable[str]) -> dict[str, float]:
@@ -265,55 +295,43 @@ def _labels(relationships: Iterable[str], names: frozenset[str]) -> list[tuple[s
     return [(match["label"], match["name"]) for match in matches if match and name_key(match["name"]) in names]
 
 
-def _names(shell: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(map(name_key, (shell["node_name"], *shell["aliases"])))
-
-
 def definition_in(summary: str | None) -> str:
     """Return the definition in a node's summary, without the part that is derived from its records."""
     return _GROWTH.sub("", summary or "").strip()
 
 
-def _described(tx: Transaction, node_id: UUID, user_slug: str, shell: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the summary of a node, except of a root, and the language of most of its memories."""
-    schema = sql.Identifier(shell["schema_name"])
-    span = tx.execute(_QUERIES["span_of_records"].format(schema=schema)).fetchone()
+def _described(tx: Transaction, user_slug: str, shell: _Shell) -> _Shell:
+    """Return a shell with the summary of its node, except of a root, and the language of most of its memories."""
+    query = _QUERIES["span_of_records"].format(schema=sql.Identifier(shell.schema_name))
+    span = row_of(tx, query, _Span, {})
     assert span is not None
-    language = {"language": span["language"] or shell["language"]}
-    if shell["concept_kind"] == ConceptKind.USER:
-        return language
-    return language | {"node_summary": _summary(tx, node_id, schema, user_slug, shell, span)}
+    shell = shell._replace(language=span.language or shell.language)
+    if shell.concept_kind == ConceptKind.USER:
+        return shell
+    return shell._replace(node_summary=_summary(tx, user_slug, shell, span))
 
 
-def _summary(
-    tx: Transaction,
-    node_id: UUID,
-    schema: sql.Identifier,
-    user_slug: str,
-    shell: Mapping[str, Any],
-    span: Mapping[str, Any],
-) -> str:
+def _summary(tx: Transaction, user_slug: str, shell: _Shell, span: _Span) -> str:
     """Return the summary of a node: its definition, then the number, period and subjects of its memories."""
-    definition = _definition(tx, node_id, schema, shell)
-    count = span["records"]
-    if count == 0:
+    definition = _definition(tx, shell)
+    if span.records == 0:
         return definition
-    own = {word for name in (*_names(shell), name_key(user_slug)) for word in (name, *name.split())}
-    subjects = [word for word in shell["node_keywords"] if name_key(word) not in own][:SUBJECTS_SHOWN]
-    memories = "1 memory" if count == 1 else f"{count:,} memories"
+    own = {word for name in (*shell.names, name_key(user_slug)) for word in (name, *name.split())}
+    subjects = [word for word in shell.node_keywords or () if name_key(word) not in own][:SUBJECTS_SHOWN]
+    memories = "1 memory" if span.records == 1 else f"{span.records:,} memories"
     about = f", mostly about {_listed(subjects)}" if subjects else ""
-    return f"{definition} {memories} from {_period(span['first'], span['last'])}{about}.".strip()
+    return f"{definition} {memories} from {_period(span.first, span.last)}{about}.".strip()
 
 
-def _definition(tx: Transaction, node_id: UUID, schema: sql.Identifier, shell: Mapping[str, Any]) -> str:
-    name, before = shell["node_name"], definition_in(shell["node_summary"])
-    if shell["concept_kind"] != ConceptKind.PERSON or not (before == "" or before.startswith(f"{name}: ")):
+def _definition(tx: Transaction, shell: _Shell) -> str:
+    name, before = shell.node_name, definition_in(shell.node_summary)
+    if shell.concept_kind != ConceptKind.PERSON or not (before == "" or before.startswith(f"{name}: ")):
         return before[:MAX_DEFINITION]
-    stated = [row["relationship"] for row in tx.execute(_QUERIES["relationships_of_records"].format(schema=schema))]
-    counts = Counter(label for label, _ in _labels(stated, _names(shell)))
-    for edge in tx.execute(
-        _QUERIES["edges_to_person"], {"node_id": node_id, "uninformative": list(UNINFORMATIVE_LABELS)}
-    ):
+    query = _QUERIES["relationships_of_records"].format(schema=sql.Identifier(shell.schema_name))
+    stated = [row["relationship"] for row in tx.execute(query)]
+    counts = Counter(label for label, _ in _labels(stated, shell.names))
+    values = {"node_id": shell.node_id, "uninformative": list(UNINFORMATIVE_LABELS)}
+    for edge in tx.execute(_QUERIES["edges_to_person"], values):
         of_person = edge["concept_kind"] == ConceptKind.PERSON
         counts[f"{edge['node_name']}'s {edge['relation']}" if of_person else edge["relation"]] += edge["evidence_count"]
     labels = [label for label, _ in counts.most_common(LABELS_SHOWN)]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
@@ -140,6 +139,6 @@ def followers_of(tx: Transaction, record_ids: Sequence[UUID]) -> Followers:
     )
 
 
-def as_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def as_columns(rows: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
     """Return rows of equal names as one list for each name, to send them in one statement."""
     return {name: [row[name] for row in rows] for name in rows[0]}

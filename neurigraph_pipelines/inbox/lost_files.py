@@ -17,11 +17,12 @@ from uuid import UUID
 from psycopg import sql
 from psycopg.rows import DictRow
 
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.lifecycle import transitions
-from neurigraph_pipelines.lifecycle.stored_bytes import VerifiedBytes, make_working_copy, remake_durable
-from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
+from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, VerifiedBytes, make_working_copy, remake_durable
+from neurigraph_pipelines.lifecycle.transitions import FileLocation
 from neurigraph_pipelines.model import CompressionState, Message, NewMessage, Segment, SourceKind, ToolEvent
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
@@ -49,7 +50,7 @@ class LostFile:
     @property
     def is_transcript(self) -> bool:
         """Whether it is the text of a record, rather than an uploaded file."""
-        return bool(self.manifest["file_type"] == "transcript")
+        return self.manifest.file_type == "transcript"
 
 
 def lost_by_name(context: Context, user_id: UUID, kinds: Mapping[str, SourceKind]) -> list[LostFile]:
@@ -78,9 +79,9 @@ def rewrite_file(context: Context, file: LostFile, content: VerifiedBytes) -> bo
     """Write a lost file again; return whether the content is what it had."""
     with suppress(NotFoundError), context.database.pipeline() as tx:  # it was forgotten meanwhile
         manifest = transitions.lock(tx, file.location)
-        if context.objects.exists(manifest["storage_path"]) or not remake_durable(context.objects, manifest, content):
+        if context.objects.exists(manifest.storage_path) or not remake_durable(context.objects, manifest, content):
             return False
-        if manifest["compression_state"] == CompressionState.ACTIVE:
+        if manifest.compression_state == CompressionState.ACTIVE:
             make_working_copy(context.objects, manifest, lambda: None)
         query = _LIFECYCLE["clear_failure"].format(schema=file.location.schema)
         tx.execute(query, {"file_id": file.location.file_id})
@@ -118,18 +119,18 @@ def _lost(context: Context, tx: Transaction, records: Sequence[DictRow]) -> list
     found: list[LostFile] = []
     for schema_name, rows in by_schema.items():
         query = _LIFECYCLE["files_of_records"].format(schema=sql.Identifier(schema_name))
-        for manifest in tx.execute(query, {"record_ids": list(rows)}):
-            row = rows[manifest["record_id"]]
-            location = FileLocation(manifest["file_id"], row["node_id"], schema_name)
+        for manifest in rows_of(tx, query, Manifest, {"record_ids": list(rows)}):
+            row = rows[manifest.record_id]
+            location = FileLocation(manifest.file_id, row["node_id"], schema_name)
             found.append(LostFile(row["external_id"], location, manifest))
     with ThreadPoolExecutor(_LOOKERS) as pool:
-        present = list(pool.map(context.objects.exists, [file.manifest["storage_path"] for file in found]))
+        present = list(pool.map(context.objects.exists, [file.manifest.storage_path for file in found]))
     return [file for file, is_there in zip(found, present, strict=True) if not is_there]
 
 
 def _transcript(context: Context, file: LostFile, sent: Sequence[NewMessage]) -> VerifiedBytes | None:
     """Return the text of a lost transcript, if these messages give the recorded checksum."""
-    values = {"record_id": file.manifest["record_id"]}
+    values = {"record_id": file.manifest.record_id}
     with context.database.pipeline() as tx:
         part = tx.execute(_QUERIES["part"].format(schema=file.location.schema), values).fetchone()
         row = tx.execute(_TRIGGERS["segment_of_record"].format(schema=file.location.schema), values).fetchone()
@@ -140,7 +141,7 @@ def _transcript(context: Context, file: LostFile, sent: Sequence[NewMessage]) ->
         messages = [_with_words(tx, one, words.get(one.external_id)) for one in segment.messages]
     text = decompress(transcript_writer(context).members(Segment(segment.ref, tuple(messages)), Layout()))
     content = VerifiedBytes(text)
-    return content if content.sha256 == file.manifest["content_sha256"] else None
+    return content if content.sha256 == file.manifest.content_sha256 else None
 
 
 def _with_words(tx: Transaction, stored: Message, sent: NewMessage | None) -> Message:

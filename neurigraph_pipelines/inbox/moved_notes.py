@@ -93,9 +93,9 @@ def follow_file(context: Context, former: FormerNote, note: NoteFile) -> None:
         with context.database.agent(context.claims) as tx:
             node, *below = node_and_below(tx, context.claims.user_id, former.node_id)
         *folders, name = note.names
-        if below or node.names[1:] != (note.names[0], *names_of(former.path)):
+        if below or node.names[1:] != [note.names[0], *names_of(former.path)]:
             return
-        if tuple(folders) != node.names[1:-1]:
+        if folders != node.names[1:-1]:
             parent_id = node_at(context, PATH_SEPARATOR.join(folders), personas=False)
             move_node(context.database, context.claims, former.node_id, parent_id)
         rename_node(context.database, context.claims, former.node_id, name)

@@ -36,6 +36,7 @@ from neurigraph_pipelines.model.limits import MAX_KEYWORD_LENGTH, MAX_RECORD_TIT
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails, starting_privacy
 from neurigraph_pipelines.text.hygiene import clean_text, validate_message
+from neurigraph_pipelines.text.json_fields import JsonObject
 
 MAX_TAGS = 20
 MAX_PRIORITY = 10
@@ -88,7 +89,7 @@ class NewNote:
     tags: tuple[str, ...] = ()
     on_conflict: OnConflict = OnConflict.ERROR
     privacy: Privacy | None = None
-    fact: Mapping[str, Any] | None = None
+    fact: JsonObject | None = None
     follows: UUID | None = None
     replaces: UUID | None = None
     external_id: str | None = None

@@ -125,7 +125,7 @@ class Inserted:
     witness: Witness | None = None
 
 
-def insert_record(tx: Transaction, schema: sql.Identifier, values: Mapping[str, Any]) -> datetime:
+def insert_record(tx: Transaction, schema: sql.Identifier, values: Mapping[str, object]) -> datetime:
     """Insert the row of a record, with values by column, and return the time of its storing."""
     columns = sql.SQL(", ").join(map(sql.Identifier, values))
     placeholders = sql.SQL(", ").join(map(sql.Placeholder, values))
@@ -211,7 +211,7 @@ class RecordRows:
         marks = (plan.filing.left_out, *(marks.get(plan.record_id) for marks in self._left_out))
         return [mark for mark in marks if mark is not None]
 
-    def words(self, inserted: Inserted) -> dict[str, Any]:
+    def words(self, inserted: Inserted) -> dict[str, object]:
         """Return the title and the keywords of a new record, by column."""
         record_id = inserted.committed.record_id
         keywords = asdict(self._keywords[record_id])

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from pgvector import HalfVector, Vector
@@ -29,7 +29,8 @@ from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, lock_models
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, StoredRecord, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
-from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
+from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, durable_content
+from neurigraph_pipelines.lifecycle.transitions import transcript_of
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError, TransientError
 from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
@@ -184,15 +185,16 @@ def read_passages(context: Context, location: RecordLocation) -> tuple[str, list
         found = lock_record(tx, location.user_id, location.record_id)
         if found is None:
             raise ConflictError("the record no longer exists")
-        record = tx.execute(_QUERIES["record_to_embed"].format(schema=found.schema), key).fetchone()
+        record = tx.execute(_QUERIES["summary_to_embed"].format(schema=found.schema), key).fetchone()
+        transcript = transcript_of(tx, found.schema, location.record_id)
         ranges = rows_of(tx, _QUERIES["passages_to_embed"].format(schema=found.schema), _Range, key)
     assert record is not None
-    if not ranges:
+    if transcript is None:
         return record["summary"], []
-    return record["summary"], _passages(context.objects, record, ranges)
+    return record["summary"], _passages(context.objects, transcript, ranges)
 
 
-def _passages(objects: ObjectStore, manifest: dict[str, Any], ranges: Sequence[_Range]) -> list[Passage]:
+def _passages(objects: ObjectStore, manifest: Manifest, ranges: Sequence[_Range]) -> list[Passage]:
     text = durable_content(objects, manifest).content
     messages = {message.seq: message for message in read_messages(text)}
     return [

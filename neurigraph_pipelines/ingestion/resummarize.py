@@ -219,20 +219,20 @@ def _summarize_again(context: Context, user_id: UUID, record_id: UUID, words: _W
     summary = summary_of(model, segment, context.settings.ingestion.summary_words)
     values = checked(Revision(summary.title, summary.text, **asdict(keywords_of(model, segment))), context.redactor)
     if words.is_unfinished:
-        _make_missing(context, record_id, segment, words, values["kw_entities"])
+        _make_missing(context, record_id, segment, words, values["kw_entities"] or ())
     # Unlike a person's revision, this fails if the embedder is down, so a record never loses its vector.
     vector = to_record_vector(context.embedder.embed([values["summary"]])[0])
     with context.database.pipeline() as tx:
         locked = lock_words(tx, user_id, record_id)
         if segment.ref.note is None or segment.ref.title is None:
-            subjects = (*values["kw_topics"], *values["kw_entities"])
+            subjects = (*(values["kw_topics"] or ()), *(values["kw_entities"] or ()))
             values["title"] = distinct_title(tx, user_id, record_id, values["title"], subjects, segment.occurred_at)
         if _words_of(tx, [record_id])[record_id] != words:
             raise ConflictError("the record was revised while it was being summarised: its words stay as they are now")
         author = pipeline_author(model.name)
         is_changed = replace_words(tx, locked, values, vector, context.embedder.model, author)
         if words.is_unfinished:
-            end_mark(tx, record_id, {**locked.row, **values}, author)
+            end_mark(tx, record_id, locked.stored._asdict() | values, author)
         return is_changed or words.is_unfinished
 
 

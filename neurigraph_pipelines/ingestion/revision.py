@@ -6,16 +6,17 @@ overwritten. The caller needs write access to the memory's node. ``graph.moving`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 from uuid import UUID
 
 from neurigraph_pipelines.access.guards import FREE, Guard
 from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph import revised
 from neurigraph_pipelines.graph.history import author_of, authored
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
-from neurigraph_pipelines.graph.revised import carry_revision
+from neurigraph_pipelines.graph.revised import StoredWords, Words
 from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, locate, lock_record
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, RECORD_DIMENSIONS, Claims
@@ -89,10 +90,10 @@ def revise(
 
 @dataclass(frozen=True, slots=True)
 class LockedWords:
-    """A record whose words are locked until the transaction ends; ``row`` comes from the ``lock_words`` query."""
+    """A record whose words are locked until the transaction ends."""
 
     location: RecordLocation
-    row: Mapping[str, Any]
+    stored: StoredWords
     current_model: str | None
 
 
@@ -104,14 +105,13 @@ def lock_words(tx: Transaction, user_id: UUID, record_id: UUID) -> LockedWords:
     """
     location = _found(lock_record(tx, user_id, record_id))
     current_model = _found(tx.execute(_EMBEDDINGS["models"], {"user_id": user_id}).fetchone())["embedding_model"]
-    lock = _QUERIES["lock_words"].format(schema=location.schema)
-    return LockedWords(location, _found(tx.execute(lock, {"record_id": record_id}).fetchone()), current_model)
+    return LockedWords(location, _found(revised.lock_words(tx, location.schema, record_id)), current_model)
 
 
 def replace_words(
     tx: Transaction,
     words: LockedWords,
-    values: Mapping[str, Any],
+    values: Words,
     vector: NDArray[np.float32] | None,
     model: str,
     author: str,
@@ -122,7 +122,7 @@ def replace_words(
     Args:
         tx: The transaction that locked the words.
         words: The locked record.
-        values: The columns to set, from ``checked``.
+        values: The new ones, from ``checked``.
         vector: The vector of the new summary; None leaves the record pending.
         model: The embedding model of the vector.
         author: The author of the delta.
@@ -131,21 +131,21 @@ def replace_words(
     Returns:
         False if the record has these words already.
     """
-    location, row = words.location, words.row
-    if values.items() <= row.items():
+    location, stored = words.location, words.stored
+    if stored.have(values):
         return False
-    vectors: dict[str, Any] = {}
-    if values.get("summary", row["summary"]) != row["summary"] and not row["embedding_pending"]:
+    vectors: dict[str, object] = {}
+    if values.get("summary", stored.summary) != stored.summary and not stored.embedding_pending:
         usable = vector if words.current_model == model else None
         if usable is None:
             tx.execute(_EMBEDDINGS["insert_pending"], location._asdict())
-        lost = row["embedding"].to_numpy() if row["embedding_model"] == words.current_model else None
+        lost = stored.embedding.to_numpy() if stored.embedding_model == words.current_model else None
         replace_vector(tx, location.node_id, location.record_id, lost=lost, gained=usable)
         vectors = _vector_columns(usable, model)
     authored(tx, author, caller)
-    revised = {**row, **values, **vectors, "record_id": location.record_id}
-    tx.execute(_QUERIES["revise"].format(schema=location.schema), revised)
-    carry_revision(tx, location.user_id, location.record_id, row, values, author)
+    columns = {**stored._asdict(), **values, **vectors, "record_id": location.record_id}
+    tx.execute(_QUERIES["revise"].format(schema=location.schema), columns)
+    revised.carry_revision(tx, location.user_id, location.record_id, stored, values, author)
     return True
 
 
@@ -217,7 +217,7 @@ def _embedded(embedder: Embedder, summary: str) -> NDArray[np.float32] | None:
         return None
 
 
-def _vector_columns(vector: NDArray[np.float32] | None, model: str) -> dict[str, Any]:
+def _vector_columns(vector: NDArray[np.float32] | None, model: str) -> dict[str, object]:
     """Return the vector columns for a new summary; without a vector the record is pending, as after a commit."""
     import numpy as np
     from pgvector import Vector
@@ -232,8 +232,8 @@ def _vector_columns(vector: NDArray[np.float32] | None, model: str) -> dict[str,
     }
 
 
-def checked(revision: Revision, redactor: Redactor | None) -> dict[str, Any]:
-    """Validate a revision and return the columns to set.
+def checked(revision: Revision, redactor: Redactor | None) -> Words:
+    """Validate a revision and return the new words.
 
     Raises:
         InvalidInputError: The revision is empty, or a value is empty or too long.
@@ -247,7 +247,7 @@ def checked(revision: Revision, redactor: Redactor | None) -> dict[str, Any]:
             raise InvalidInputError(f"{name}: a text has {len(cleaned):,} characters and the limit is {limit:,}")
         return cleaned if redactor is None else redactor.redact(cleaned)[0]
 
-    values: dict[str, Any] = {}
+    values: dict[str, str | list[str]] = {}
     for name, text, limit in (
         ("title", revision.title, MAX_TITLE_LENGTH),
         ("summary", revision.summary, MAX_SUMMARY_CHARACTERS),
@@ -262,4 +262,4 @@ def checked(revision: Revision, redactor: Redactor | None) -> dict[str, Any]:
             values[column] = list(dict.fromkeys(cleaned_text(name, word, MAX_KEYWORD_LENGTH) for word in words))
     if not values:
         raise InvalidInputError("there is nothing to change: give a title, a summary or keywords")
-    return values
+    return cast(Words, values)

@@ -8,6 +8,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.triggers import ref_of
 from neurigraph_pipelines.ingestion.record_locations import lock_record
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
+from neurigraph_pipelines.lifecycle.transitions import transcript_of
 from neurigraph_pipelines.model import Segment
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
@@ -29,7 +30,8 @@ def read_segment(context: Context, user_id: UUID, record_id: UUID) -> Segment:
             raise NotFoundError
         query = _TRIGGERS["segment_of_record"].format(schema=location.schema)
         row = tx.execute(query, {"record_id": record_id}).fetchone()
-    if row is None:
+        transcript = transcript_of(tx, location.schema, record_id)
+    if row is None or transcript is None:
         raise ConflictError("the record has no transcript to read")
-    content = durable_content(context.objects, row).content
+    content = durable_content(context.objects, transcript).content
     return Segment(ref_of(row), tuple(read_messages(content)))

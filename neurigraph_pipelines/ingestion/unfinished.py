@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
@@ -57,7 +56,7 @@ def list_unfinished(database: Database, limit: int) -> list[Unfinished]:
     return [Unfinished(**row) for row in rows]
 
 
-def mark_unfinished(tx: Transaction, record_id: UUID, row: Mapping[str, Any], left_out: Sequence[str]) -> None:
+def mark_unfinished(tx: Transaction, record_id: UUID, row: Mapping[str, object], left_out: Sequence[str]) -> None:
     """Mark a stored memory, in the transaction that stores it.
 
     Args:
@@ -67,11 +66,11 @@ def mark_unfinished(tx: Transaction, record_id: UUID, row: Mapping[str, Any], le
     _append(tx, record_id, row, UNFINISHED, left_out)
 
 
-def end_mark(tx: Transaction, record_id: UUID, row: Mapping[str, Any], author: str) -> None:
+def end_mark(tx: Transaction, record_id: UUID, row: Mapping[str, object], author: str) -> None:
     """End the mark of a memory, whose words ``author`` has made again."""
     _append(tx, record_id, row, author, ())
 
 
-def _append(tx: Transaction, record_id: UUID, row: Mapping[str, Any], author: str, notes: Sequence[str]) -> None:
+def _append(tx: Transaction, record_id: UUID, row: Mapping[str, object], author: str, notes: Sequence[str]) -> None:
     words = {name: row[name] for name in _WORDS}
     append_delta(tx, record_id, words, words, author, operation="revise", notes=notes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from enum import StrEnum
 from functools import partial
 from typing import Any
 
@@ -17,12 +18,16 @@ from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.facts import MAX_STATEMENT
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text, utc
+from neurigraph_pipelines.text.json_fields import JsonObject, text_of
 from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
+from neurigraph_pipelines.views.scalars import Scalar
 
 MAX_PART = 200
 """Most characters of a name, a place, a reason, a manner, a tag or a part of a slot."""
 
 MAX_FACT_TAGS = 20
+
+_COLUMNS = {"where": "where_context"}  # "where" is a word of SQL
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,7 @@ class FactState:
 
     pinned: bool | None = None
     tags: Sequence[str] | None = None
-    metadata: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Scalar | None] | None = None
     valid_until: datetime | None = None
     forget_after: datetime | None = None
     cleared: frozenset[str] = frozenset()
@@ -76,29 +81,29 @@ class FactWords:
         return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) is not None}
 
 
-def word_values(context: Context, words: FactWords) -> dict[str, Any]:
+def word_values(context: Context, words: FactWords) -> JsonObject:
     """Return the words that are given, checked, as the query ``state_fact`` takes them."""
-    values = words.given()
-    if "statement" in values:
-        values["statement"] = _text(context, "the statement", values["statement"], MAX_STATEMENT)
-    for name in ("where", "why", "how", "subject", "predicate", "object"):
-        if name in values:
-            values[name] = _text(context, name, values[name], MAX_PART)
-    if "where" in values:
-        values["where_context"] = values.pop("where")
-    if "who" in values:
-        values["who"] = _texts(context, "who", values["who"], MAX_WHO)
+    values: JsonObject = {}
+    for name, value in words.given().items():
+        match value:
+            case datetime():
+                values[name] = utc(value).isoformat()
+            case StrEnum() | float() | int():
+                values[name] = value
+            case str() if name == "statement":
+                values[name] = _text(context, "the statement", value, MAX_STATEMENT)
+            case str():
+                values[_COLUMNS.get(name, name)] = _text(context, name, value, MAX_PART)
+            case Sequence():
+                values[name] = [*_texts(context, name, value, MAX_WHO)]
     if len({"subject", "predicate", "object"} & values.keys()) not in (0, 3):
         raise InvalidInputError("give a subject, a predicate and an object, or none of them")
-    for name in ("occurred_from", "occurred_until", "expires_at"):
-        if name in values:
-            values[name] = utc(values[name]).isoformat()
-    if not 0 <= values.get("importance", 0) <= 1:
+    if not 0 <= (words.importance or 0) <= 1:
         raise InvalidInputError("an importance lies between 0 and 1")
     return values
 
 
-def require_period(values: Mapping[str, Any]) -> None:
+def require_period(values: JsonObject) -> None:
     """Require that what a fact states ends after it begins.
 
     Args:
@@ -107,20 +112,20 @@ def require_period(values: Mapping[str, Any]) -> None:
     Raises:
         InvalidInputError: It does not.
     """
-    begin, end = values.get("occurred_from"), values.get("occurred_until")
+    begin, end = text_of(values, "occurred_from"), text_of(values, "occurred_until")
     if begin is not None and end is not None and datetime.fromisoformat(end) <= datetime.fromisoformat(begin):
         raise InvalidInputError(f"occurred_until must be later than occurred_from, which is {begin}")
 
 
-def state_values(context: Context, state: FactState) -> dict[str, Any]:
+def state_values(context: Context, state: FactState) -> JsonObject:
     """Return the fields of a state that are given, checked, as JSON has them."""
-    values: dict[str, Any] = dict.fromkeys(state.cleared)
+    values: JsonObject = dict.fromkeys(state.cleared)
     if state.pinned is not None:
         values["pinned"] = state.pinned
     if state.tags is not None:
-        values["tags"] = _texts(context, "tags", state.tags, MAX_FACT_TAGS)
+        values["tags"] = [*_texts(context, "tags", state.tags, MAX_FACT_TAGS)]
     if state.metadata is not None:
-        values["metadata"] = flat_metadata(state.metadata, partial(_clean, context), with_nulls=True)
+        values["metadata"] = {**flat_metadata(state.metadata, partial(_clean, context), with_nulls=True)}
     for name, moment in (("valid_until", state.valid_until), ("forget_after", state.forget_after)):
         if moment is not None:
             values[name] = utc(moment).isoformat()

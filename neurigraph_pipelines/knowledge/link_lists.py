@@ -6,11 +6,11 @@ from the digests that a memory is in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
+from psycopg.rows import DictRow
 from pydantic import Field
 
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
@@ -101,7 +101,7 @@ def _rows(database: Database, claims: Claims, wanted: LinkFilter, **values: Any)
     return [_shaped(row) for row in database.ask(claims, _QUERIES["links_at"], place | values)]
 
 
-def _shaped(row: Mapping[str, Any]) -> _PlacedLink:
+def _shaped(row: DictRow) -> _PlacedLink:
     """Return a link with its ends as a kind and an id each, its direction, and who signed it."""
     kinds = {end: next(kind for kind in _KINDS if row.get(f"{end}_{kind}_id") is not None) for end in _ENDS}
     reason = row["reason"]

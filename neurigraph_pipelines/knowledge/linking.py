@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
 
 import psycopg
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from psycopg.rows import DictRow
 from psycopg.sql import SQL
 
 from neurigraph_pipelines.access.guards import FREE, Guard
@@ -223,7 +223,7 @@ def approve_link(context: Context, said: StatedLink, guard: Guard = FREE) -> UUI
     return link_id
 
 
-def _decide_verdict(context: Context, row: Mapping[str, Any], verdict: LinkVerdict, guard: Guard) -> None:
+def _decide_verdict(context: Context, row: DictRow, verdict: LinkVerdict, guard: Guard) -> None:
     user_id, author = context.claims.user_id, author_of(context.claims)
     pair = row["from_fact_id"], row["to_fact_id"]
     with context.database.pipeline() as tx:
@@ -236,7 +236,7 @@ def _decide_verdict(context: Context, row: Mapping[str, Any], verdict: LinkVerdi
         guard.note_result(tx)
 
 
-def _change(context: Context, query: SQL, values: dict[str, Any], guard: Guard) -> None:
+def _change(context: Context, query: SQL, values: Mapping[str, object], guard: Guard) -> None:
     with context.database.pipeline() as tx:
         lock_graph_shared(tx, context.claims.user_id)
         guard.admit(tx)
@@ -300,7 +300,7 @@ def _require_ends(context: Context, said: StatedLink) -> None:
             raise ForbiddenError("this key may read but not change what the link starts at: ask for write access")
 
 
-def _require_write(context: Context, link_id: UUID) -> dict[str, Any]:
+def _require_write(context: Context, link_id: UUID) -> DictRow:
     found = context.database.ask(context.claims, _QUERIES["writable_link"], {"link_id": link_id})
     if not found:
         raise NotFoundError

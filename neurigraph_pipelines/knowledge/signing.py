@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
@@ -61,7 +60,7 @@ def is_signed_by(public_key: bytes, signature: bytes, message: bytes) -> bool:
     return True
 
 
-def attest_of(row: Mapping[str, Any]) -> Attest:
+def attest_of(row: DictRow) -> Attest:
     """Return who signed a link, given its row with ``public_key``, ``holder`` and ``revoked_at`` of its key."""
     if row["signature"] is None or row["public_key"] is None or row["revoked_at"] is not None:
         return Attest.UNSIGNED
@@ -70,7 +69,7 @@ def attest_of(row: Mapping[str, Any]) -> Attest:
     return _level(row["holder"])
 
 
-def end_attest_of(row: Mapping[str, Any]) -> Attest:
+def end_attest_of(row: DictRow) -> Attest:
     """Return who signed the ending of a link, given its row with the same columns of that key, named ``end_…``."""
     if row["end_signature"] is None or row["end_public_key"] is None or row["end_revoked_at"] is not None:
         return Attest.UNSIGNED
@@ -83,7 +82,7 @@ def _level(holder: str) -> Attest:
     return Attest.PEER if holder.startswith(_PEER) else Attest.SELF
 
 
-def bytes_of(row: Mapping[str, Any]) -> bytes:
+def bytes_of(row: DictRow) -> bytes:
     """Return the bytes that the signature of a stored link covers."""
     start = next(f"{kind}:{row[f'from_{kind}_id']}" for kind in ("fact", "record") if row[f"from_{kind}_id"])
     end = next(f"{kind}:{row[f'to_{kind}_id']}" for kind in EndKind if row[f"to_{kind}_id"])

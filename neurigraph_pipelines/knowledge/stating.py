@@ -6,10 +6,8 @@ the next version of a fact, by the same way. Other changes are made at once, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -25,10 +23,11 @@ from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.views.facts import StatedFact
 from neurigraph_pipelines.views.kinds import FactKind, FactStatus, Impact, StatedAs
 
-_DEFAULTS: dict[str, Any] = {
+_DEFAULTS: JsonObject = {
     "kind": FactKind.OTHER,
     "stated_as": StatedAs.STATEMENT,
     "who": [],
@@ -122,7 +121,7 @@ def retract(context: Context, fact_id: UUID, guard: Guard = FREE) -> None:
 
     So are the facts that say the same, but for other versions of it and those that the caller may not change.
     """
-    _change(context, fact_id, {"status": FactStatus.ARCHIVED}, guard)
+    _change(context, fact_id, {}, guard, FactStatus.ARCHIVED)
 
 
 def confirm(context: Context, fact_id: UUID, guard: Guard = FREE) -> None:
@@ -130,26 +129,29 @@ def confirm(context: Context, fact_id: UUID, guard: Guard = FREE) -> None:
 
     Facts that say the same and were taken back are active again, too.
     """
-    _change(context, fact_id, {"status": FactStatus.ACTIVE, "confirmed_at": datetime.now(UTC).isoformat()}, guard)
+    _change(context, fact_id, {"confirmed_at": datetime.now(UTC).isoformat()}, guard, FactStatus.ACTIVE)
 
 
-def _change(context: Context, fact_id: UUID, change: Mapping[str, Any], guard: Guard = FREE) -> None:
+def _change(
+    context: Context, fact_id: UUID, change: JsonObject, guard: Guard, status: FactStatus | None = None
+) -> None:
+    of_status: JsonObject = {} if status is None else {"status": status}
     place = _require_write(context, fact_id)
     with context.database.pipeline() as tx:
         lock_facts(tx, place.user_id)
         # With the lock, because a memory may just be read that says the same.
-        restatements = _restatements(context, fact_id, change["status"]) if "status" in change else []
+        restatements = [] if status is None else _restatements(context, fact_id, status)
         guard.admit(tx)
         authored(tx, author_of(context.claims), context.claims)
-        values = {"fact_id": fact_id, "change": Jsonb(dict(change))}
+        values = {"fact_id": fact_id, "change": Jsonb(change | of_status)}
         if tx.execute(_QUERIES["change_fact"], values).fetchone() is None:
             raise NotFoundError
         for one in restatements:
-            tx.execute(_QUERIES["change_fact"], {"fact_id": one, "change": Jsonb({"status": change["status"]})})
-        if "status" in change:
+            tx.execute(_QUERIES["change_fact"], {"fact_id": one, "change": Jsonb(of_status)})
+        if status is not None:
             for one in [fact_id, *restatements]:
                 settle_memories(tx, one)
-            if change["status"] is FactStatus.ARCHIVED:
+            if status is FactStatus.ARCHIVED:
                 tx.execute(_VERDICTS["withdraw_retracted"], {"fact_ids": [fact_id, *restatements]})
         guard.note_result(tx)
 
@@ -177,7 +179,7 @@ def _require_write(context: Context, fact_id: UUID) -> _Place:
     )
 
 
-def _write(context: Context, new: NewFact, before: tuple[UUID, _Place] | None, kept: Mapping[str, Any]) -> StatedFact:
+def _write(context: Context, new: NewFact, before: tuple[UUID, _Place] | None, kept: JsonObject) -> StatedFact:
     """Write the note of a fact, which replaces the note of the version before if a note stated that, too."""
     if not context.settings.ingestion.facts:
         raise ConflictError("facts are switched off on this installation (`facts`)")
@@ -185,7 +187,7 @@ def _write(context: Context, new: NewFact, before: tuple[UUID, _Place] | None, k
     values = {**_DEFAULTS, **kept, **word_values(context, new.words), **state_values(context, new.state)}
     require_period(values)
     note = NewNote(
-        text=values.pop("statement"),
+        text=str(values.pop("statement")),
         path=new.path,
         node_id=new.node_id,
         importance=new.words.importance,

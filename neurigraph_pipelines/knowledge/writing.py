@@ -6,9 +6,8 @@ What people decided about a fact stays when its record is read again, and so doe
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
@@ -19,6 +18,7 @@ from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.model import Message
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.statement_key import statement_key
 
 AUTHOR = "pipeline:facts"
@@ -39,7 +39,7 @@ class Stated:
     """
 
     message: int
-    values: Mapping[str, Any]
+    values: JsonObject
     follows: UUID | None
 
 
@@ -77,12 +77,12 @@ def write_stated(tx: Transaction, record_id: UUID, user_id: UUID, stated: Stated
         "root_id": chain["root_id"] if chain is not None else None,
         "version": chain["version"] + 1 if chain is not None else 1,
         "message": stated.message,
-        "fact": Jsonb(dict(stated.values)),
+        "fact": Jsonb(stated.values),
     }
     tx.execute(_QUERIES["state_fact"], values)
     if chain is not None:
         authored(tx, AUTHOR)
-        settle_memories(tx, stated.values["fact_id"])
+        settle_memories(tx, UUID(str(stated.values["fact_id"])))
     _retract_said_before(tx, record_id)
 
 
@@ -125,10 +125,10 @@ def _retract_said_before(tx: Transaction, record_id: UUID) -> None:
         settle_memories(tx, row["fact_id"])
 
 
-def _row(fact_id: UUID, fact: Fact) -> dict[str, Any]:
+def _row(fact_id: UUID, fact: Fact) -> JsonObject:
     """Return a fact as ``write_facts`` takes it, without its number."""
     slot, occurred = fact.slot, fact.occurred
-    shown: dict[str, Any] = {
+    shown = {
         "fact_id": fact_id,
         "first_message": fact.first_message,
         "last_message": fact.last_message,
@@ -151,5 +151,5 @@ def _row(fact_id: UUID, fact: Fact) -> dict[str, Any]:
         "importance": fact.importance,
         "impact": fact.impact,
     }
-    row: dict[str, Any] = json.loads(json.dumps(shown, default=str))
+    row: JsonObject = json.loads(json.dumps(shown, default=str))
     return row

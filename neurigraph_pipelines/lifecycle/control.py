@@ -36,17 +36,17 @@ def file_state(database: Database, claims: Claims, file_id: UUID) -> File:
         history = views_of(tx, _QUERIES["history"], StateChange, {"file_id": file_id, "limit": HISTORY_SHOWN})
     return File(
         file_id=file_id,
-        record_id=manifest["record_id"],
+        record_id=manifest.record_id,
         node_id=location.node_id,
-        name=manifest["file_name"],
-        type=manifest["file_type"],
-        state=CompressionState(manifest["compression_state"]),
-        compression=manifest["compression_format"],
-        size_bytes=manifest["size_bytes"],
-        stored_bytes=manifest["stored_bytes"],
-        last_accessed_at=manifest["last_accessed_at"],
-        recompress_at=manifest["recompress_after"],
-        last_failure=manifest.get("last_failure"),  # a node of an older version lacks this column
+        name=manifest.file_name,
+        type=manifest.file_type,
+        state=CompressionState(manifest.compression_state),
+        compression=manifest.compression_format,
+        size_bytes=manifest.size_bytes,
+        stored_bytes=manifest.stored_bytes,
+        last_accessed_at=manifest.last_accessed_at,
+        recompress_at=manifest.recompress_after,
+        last_failure=manifest.last_failure,
         history=history,
     )
 

@@ -16,11 +16,12 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.lifecycle import transitions
-from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy, move_to_cold_storage
-from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
+from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, has_working_copy, move_to_cold_storage
+from neurigraph_pipelines.lifecycle.transitions import FileLocation
 from neurigraph_pipelines.model import CompressionCause, CompressionState
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import (
@@ -71,9 +72,9 @@ class SweepReport:
 
     def add(self, rows: Sequence[Manifest], failures: Mapping[UUID, Exception]) -> None:
         """Add a batch of files."""
-        dormant = [row for row in rows if row["file_id"] not in failures]
+        dormant = [row for row in rows if row.file_id not in failures]
         self.files += len(dormant)
-        self.bytes_freed += sum(row["size_bytes"] for row in dormant if has_working_copy(row))
+        self.bytes_freed += sum(row.size_bytes for row in dormant if has_working_copy(row))
         self.failures |= {file_id: str(error) for file_id, error in failures.items()}
 
 
@@ -180,11 +181,11 @@ def compress(context: Context, location: FileLocation) -> None:
     with context.database.pipeline() as tx:
         require_node(tx, location.node_id)
         manifest = transitions.lock(tx, location)
-        if manifest["compression_state"] == CompressionState.REHYDRATING:
+        if manifest.compression_state == CompressionState.REHYDRATING:
             raise RehydratingError(
                 f"file {location.file_id} is being decompressed: try again in a moment", retry_after_seconds=1.0
             )
-        if manifest["compression_state"] == CompressionState.DORMANT:
+        if manifest.compression_state == CompressionState.DORMANT:
             return
         failures = _make_dormant(tx, context.objects, location.schema, [manifest], CompressionCause.MANUAL, map)
     for error in failures.values():
@@ -216,14 +217,16 @@ def _run(
                     with database.pipeline() as tx:
                         if not dry_run:
                             require_node(tx, node["node_id"])
-                        rows = tx.execute(
+                        rows = rows_of(
+                            tx,
                             sweep.files.format(schema=schema),
+                            Manifest,
                             {**sweep.terms, "after": after, "limit": min(_BATCH_FILES, limit - looked_at)},
-                        ).fetchall()
+                        )
                         failures = {} if dry_run else _make_dormant(tx, objects, schema, rows, sweep.cause, movers.map)
                     if not rows:
                         break
-                    after = rows[-1]["file_id"]
+                    after = rows[-1].file_id
                     looked_at += len(rows)
                     report.add(rows, failures)
                     if on_done is not None:
@@ -260,5 +263,5 @@ def _move_objects(objects: ObjectStore, manifest: Manifest) -> tuple[UUID, _Fail
     try:
         move_to_cold_storage(objects, manifest)
     except (StorageError, TransientError) as error:
-        return manifest["file_id"], error
-    return manifest["file_id"], None
+        return manifest.file_id, error
+    return manifest.file_id, None

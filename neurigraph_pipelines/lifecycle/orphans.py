@@ -14,10 +14,11 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.object_keys import ACTIVE, DURABLE, active_key, original_id, record_of
-from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy
+from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, has_working_copy
 from neurigraph_pipelines.model import CompressionState
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import AbsentObjectError
@@ -155,9 +156,9 @@ def keys_in_use(tx: Transaction, files_of_records: sql.SQL, record_ids: Iterable
         records.setdefault(location["schema_name"], []).append(location["record_id"])
     in_use: set[str] = set()
     for schema_name, wanted in records.items():
-        files = tx.execute(files_of_records.format(schema=sql.Identifier(schema_name)), {"record_ids": wanted})
-        for manifest in files:
-            in_use.add(manifest["storage_path"])
-            if has_working_copy(manifest) and manifest["compression_state"] != CompressionState.DORMANT:
-                in_use.add(active_key(manifest["storage_path"]))
+        query = files_of_records.format(schema=sql.Identifier(schema_name))
+        for manifest in rows_of(tx, query, Manifest, {"record_ids": wanted}):
+            in_use.add(manifest.storage_path)
+            if has_working_copy(manifest) and manifest.compression_state != CompressionState.DORMANT:
+                in_use.add(active_key(manifest.storage_path))
     return in_use

@@ -20,6 +20,7 @@ from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.lifecycle.stored_bytes import (
+    Manifest,
     VerifiedBytes,
     durable_content,
     has_working_copy,
@@ -27,7 +28,7 @@ from neurigraph_pipelines.lifecycle.stored_bytes import (
     remake_durable,
     working_content,
 )
-from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
+from neurigraph_pipelines.lifecycle.transitions import FileLocation
 from neurigraph_pipelines.model import CompressionCause, CompressionState
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import (
@@ -77,12 +78,12 @@ def open_whole(context: Context, location: FileLocation, wait: float = 0.0) -> t
     while True:
         with context.database.pipeline() as tx:
             manifest = transitions.touch(tx, context.settings, location)
-        if manifest["compression_state"] == CompressionState.ACTIVE:
+        if manifest.compression_state == CompressionState.ACTIVE:
             return manifest, _read(context, location, manifest)
         rehydrated = rehydrate(context, location, CompressionCause.RETRIEVAL)
         if rehydrated is not None:
             return rehydrated, _read(context, location, rehydrated)
-        backoff.pause(location.file_id, manifest["size_bytes"])
+        backoff.pause(location.file_id, manifest.size_bytes)
 
 
 def rehydrate(context: Context, location: FileLocation, cause: CompressionCause) -> Manifest | None:
@@ -103,7 +104,7 @@ def rehydrate(context: Context, location: FileLocation, cause: CompressionCause)
         if manifest is None:
             return None
         # If the store rejects this request or does not answer, the transaction rolls back and the lease with it.
-        objects.exists(manifest["storage_path"])
+        objects.exists(manifest.storage_path)
     try:
         digest = make_working_copy(objects, manifest, _lease_renewer(database, settings, location, holder))
     except BaseException as error:
@@ -168,7 +169,7 @@ def read_from_copy(context: Context, location: FileLocation, error: LostObjectEr
     with context.database.pipeline() as tx:
         require_node(tx, location.node_id)
         manifest = transitions.lock(tx, location)
-        if manifest["compression_state"] == CompressionState.ACTIVE and has_working_copy(manifest):
+        if manifest.compression_state == CompressionState.ACTIVE and has_working_copy(manifest):
             content = working_content(context.objects, manifest)
         if content is not None:
             try:
@@ -205,10 +206,10 @@ def _rewrite_working_copy(context: Context, location: FileLocation, content: Ver
     """Write the working copy again, unless the file is no longer active. Errors are only logged."""
     with context.database.pipeline() as tx:
         manifest = transitions.lock(tx, location)
-        if manifest["compression_state"] != CompressionState.ACTIVE:
+        if manifest.compression_state != CompressionState.ACTIVE:
             return
         try:
-            context.objects.put(active_key(manifest["storage_path"]), content.chunks())
+            context.objects.put(active_key(manifest.storage_path), content.chunks())
         except (StorageError, TransientError) as error:
             _log.warning("the working copy of file %s could not be rewritten: %s", location.file_id, error)
 

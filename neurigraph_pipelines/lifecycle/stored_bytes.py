@@ -1,17 +1,19 @@
 """The objects of one file, its durable object and its working copy, read and written with their checksums.
 
-Functions take a row of ``file_manifest``. States and transactions belong in ``transitions``.
+States and transactions belong in ``transitions``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from datetime import datetime
 from itertools import pairwise
 from tempfile import SpooledTemporaryFile
-from typing import Any, TypeVar
+from typing import NamedTuple, TypeVar
+from uuid import UUID
 from weakref import finalize
 
 from neurigraph_pipelines.lifecycle.object_keys import active_key
@@ -21,6 +23,27 @@ from neurigraph_pipelines.text.stored_text import compress, decompress
 
 _IN_MEMORY = 8 << 20  # larger contents go to a temporary file
 _PIECE_BYTES = 1 << 20
+
+
+class Manifest(NamedTuple):
+    """A row of ``file_manifest``, without its lease."""
+
+    file_id: UUID
+    record_id: UUID
+    file_name: str
+    file_type: str
+    storage_path: str
+    compression_state: str
+    compression_format: str
+    size_bytes: int
+    stored_bytes: int
+    stored_sha256: bytes
+    member_offsets: list[int]
+    member_text_offsets: list[int]
+    last_accessed_at: datetime
+    recompress_after: datetime | None
+    content_sha256: bytes | None
+    last_failure: str | None
 
 
 class VerifiedBytes:
@@ -56,30 +79,29 @@ REMEDY = "`neurigraph verify --repair` puts back a lost object of which a copy i
 LostError = TypeVar("LostError", bound=LostObjectError)
 
 
-def damaged(manifest: Mapping[str, Any]) -> DamagedObjectError:
+def damaged(file_id: UUID) -> DamagedObjectError:
     """Return the error for an object that differs from what was written."""
-    return _of_file(DamagedObjectError("is damaged: it is not served"), manifest)
+    return _of_file(DamagedObjectError("is damaged: it is not served"), file_id)
 
 
-def missing(manifest: Mapping[str, Any]) -> AbsentObjectError:
+def missing(file_id: UUID) -> AbsentObjectError:
     """Return the error for an object that is not there."""
-    return _of_file(AbsentObjectError("is missing"), manifest)
+    return _of_file(AbsentObjectError("is missing"), file_id)
 
 
-def _of_file(error: LostError, manifest: Mapping[str, Any]) -> LostError:
+def _of_file(error: LostError, file_id: UUID) -> LostError:
     """Return the same error with the id of the file, and the remedy."""
-    file_id = manifest["file_id"]
     found = type(error)(f"the object of file {file_id} {error}; {REMEDY}")
     found.file_id = file_id
     return found
 
 
-def has_working_copy(manifest: Mapping[str, Any]) -> bool:
+def has_working_copy(manifest: Manifest) -> bool:
     """Return whether an active file has a working copy; files in native format need none."""
-    return bool(manifest["compression_format"] == "gzip")
+    return manifest.compression_format == "gzip"
 
 
-def durable_content(objects: ObjectStore, manifest: Mapping[str, Any]) -> VerifiedBytes:
+def durable_content(objects: ObjectStore, manifest: Manifest) -> VerifiedBytes:
     """Return the content of a file from its durable object.
 
     Raises:
@@ -88,16 +110,16 @@ def durable_content(objects: ObjectStore, manifest: Mapping[str, Any]) -> Verifi
     return VerifiedBytes(_content(objects, manifest))
 
 
-def working_content(objects: ObjectStore, manifest: Mapping[str, Any]) -> VerifiedBytes | None:
+def working_content(objects: ObjectStore, manifest: Manifest) -> VerifiedBytes | None:
     """Return the content of an active file from its working copy; None if it is missing, damaged or unverifiable."""
     try:
-        content = VerifiedBytes(objects.get(active_key(manifest["storage_path"])))
+        content = VerifiedBytes(objects.get(active_key(manifest.storage_path)))
     except LostObjectError:
         return None
-    return content if content.sha256 == manifest["content_sha256"] else None
+    return content if content.sha256 == manifest.content_sha256 else None
 
 
-def make_working_copy(objects: ObjectStore, manifest: Mapping[str, Any], on_piece: Callable[[], None]) -> bytes:
+def make_working_copy(objects: ObjectStore, manifest: Manifest, on_piece: Callable[[], None]) -> bytes:
     """Verify the durable object, and write the working copy if the file has one.
 
     Args:
@@ -119,16 +141,16 @@ def make_working_copy(objects: ObjectStore, manifest: Mapping[str, Any], on_piec
     if not has_working_copy(manifest):
         for _ in pieces():
             pass
-        return bytes(manifest["stored_sha256"])
-    key = active_key(manifest["storage_path"])
+        return manifest.stored_sha256
+    key = active_key(manifest.storage_path)
     digest = bytes.fromhex(objects.put(key, pieces()).sha256)
-    if manifest["content_sha256"] not in (None, digest):
+    if manifest.content_sha256 not in (None, digest):
         objects.delete(key)
-        raise damaged(manifest)
+        raise damaged(manifest.file_id)
     return digest
 
 
-def remake_durable(objects: ObjectStore, manifest: Mapping[str, Any], content: VerifiedBytes | None = None) -> bool:
+def remake_durable(objects: ObjectStore, manifest: Manifest, content: VerifiedBytes | None = None) -> bool:
     """Write the durable object again from its content, if that reproduces the lost bytes exactly.
 
     The compression level is not recorded, so all levels are tried. Only bytes with the recorded checksum are written.
@@ -140,13 +162,13 @@ def remake_durable(objects: ObjectStore, manifest: Mapping[str, Any], content: V
     if content is None:
         return False
     for level in range(1, 10) if has_working_copy(manifest) else (0,):
-        if VerifiedBytes(_packed(manifest, content, level)).sha256 == manifest["stored_sha256"]:
-            objects.put(manifest["storage_path"], _packed(manifest, content, level))
+        if VerifiedBytes(_packed(manifest, content, level)).sha256 == manifest.stored_sha256:
+            objects.put(manifest.storage_path, _packed(manifest, content, level))
             return True
     return False
 
 
-def move_to_cold_storage(objects: ObjectStore, manifest: Mapping[str, Any]) -> None:
+def move_to_cold_storage(objects: ObjectStore, manifest: Manifest) -> None:
     """Verify the durable object and move it to cold storage, then delete the working copy.
 
     Raises:
@@ -154,17 +176,17 @@ def move_to_cold_storage(objects: ObjectStore, manifest: Mapping[str, Any]) -> N
     """
     for _ in _checked(objects, manifest):
         pass
-    objects.move_to_cold(manifest["storage_path"])
+    objects.move_to_cold(manifest.storage_path)
     if has_working_copy(manifest):
-        objects.delete(active_key(manifest["storage_path"]))
+        objects.delete(active_key(manifest.storage_path))
 
 
-def _packed(manifest: Mapping[str, Any], content: VerifiedBytes, level: int) -> Iterator[bytes]:
+def _packed(manifest: Manifest, content: VerifiedBytes, level: int) -> Iterator[bytes]:
     """Yield the stored bytes: in the gzip members that the manifest lists, in one member, or uncompressed."""
     if not has_working_copy(manifest):
         yield from content.chunks()
         return
-    starts = manifest["member_text_offsets"]
+    starts = manifest.member_text_offsets
     if not starts:
         yield from compress(content.chunks(), level)
         return
@@ -173,25 +195,25 @@ def _packed(manifest: Mapping[str, Any], content: VerifiedBytes, level: int) -> 
         yield from compress([text[start:end]], level)
 
 
-def _content(objects: ObjectStore, manifest: Mapping[str, Any]) -> Iterator[bytes]:
+def _content(objects: ObjectStore, manifest: Manifest) -> Iterator[bytes]:
     stored = _checked(objects, manifest)
-    if manifest["compression_format"] == "native":
+    if manifest.compression_format == "native":
         yield from stored
         return
     try:
         yield from decompress(stored)
     except zlib.error as error:
-        raise damaged(manifest) from error
+        raise damaged(manifest.file_id) from error
 
 
-def _checked(objects: ObjectStore, manifest: Mapping[str, Any]) -> Iterator[bytes]:
+def _checked(objects: ObjectStore, manifest: Manifest) -> Iterator[bytes]:
     """Yield the durable object as it is stored, and raise an error at its end if its checksum is wrong."""
     digest = hashlib.sha256()
     try:
-        for chunk in objects.get(manifest["storage_path"]):
+        for chunk in objects.get(manifest.storage_path):
             digest.update(chunk)
             yield chunk
     except AbsentObjectError as error:
-        raise missing(manifest) from error
-    if digest.digest() != manifest["stored_sha256"]:
-        raise damaged(manifest)
+        raise missing(manifest.file_id) from error
+    if digest.digest() != manifest.stored_sha256:
+        raise damaged(manifest.file_id)

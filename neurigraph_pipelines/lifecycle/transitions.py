@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.asking import row_of, typed
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import require_node
+from neurigraph_pipelines.lifecycle.stored_bytes import Manifest
 from neurigraph_pipelines.model import CompressionCause
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.settings import Settings
-
-Manifest = dict[str, Any]
-"""A row of ``file_manifest``."""
 
 _QUERIES = statements("lifecycle")
 
@@ -58,10 +56,7 @@ def manifest_of(tx: Transaction, location: FileLocation) -> Manifest:
     Raises:
         NotFoundError: The file is gone, or the transaction's role may not see it.
     """
-    manifest = tx.execute(_QUERIES["manifest"].format(schema=location.schema), {"file_id": location.file_id}).fetchone()
-    if manifest is None:
-        raise NotFoundError
-    return manifest
+    return _row(tx, _QUERIES["manifest"], location)
 
 
 def touch(tx: Transaction, settings: Settings, location: FileLocation) -> Manifest:
@@ -90,10 +85,9 @@ def touch(tx: Transaction, settings: Settings, location: FileLocation) -> Manife
                 "ttl_seconds": settings.lifecycle.recompress_ttl_minutes * 60,
             },
         )
-    manifest = locked.fetchone()
-    if manifest is None:
+    if not (manifests := typed(locked, Manifest)):
         raise NotFoundError
-    return manifest
+    return manifests[0]
 
 
 def begin_rehydration(
@@ -109,10 +103,12 @@ def begin_rehydration(
     """
     require_node(tx, location.node_id)
     _set_cause(tx, cause)
-    return tx.execute(
+    return row_of(
+        tx,
         _QUERIES["lease_file"].format(schema=location.schema),
+        Manifest,
         {"file_id": location.file_id, "holder": holder, "lease_seconds": settings.lifecycle.rehydration_lease_seconds},
-    ).fetchone()
+    )
 
 
 def renew_lease(tx: Transaction, settings: Settings, location: FileLocation, holder: UUID) -> None:
@@ -133,15 +129,17 @@ def activate(
 ) -> Manifest | None:
     """Change a file from rehydrating to active for ``recompress_ttl_minutes``; None if the holder lost the lease."""
     _set_cause(tx, cause)
-    return tx.execute(
+    return row_of(
+        tx,
         _QUERIES["activate"].format(schema=location.schema),
+        Manifest,
         {
             "file_id": location.file_id,
             "holder": holder,
             "content_sha256": content_sha256,
             "ttl_seconds": settings.lifecycle.recompress_ttl_minutes * 60,
         },
-    ).fetchone()
+    )
 
 
 def give_up(tx: Transaction, location: FileLocation, holder: UUID, reason: str, cause: CompressionCause) -> bool:
@@ -172,12 +170,19 @@ def lock(tx: Transaction, location: FileLocation) -> Manifest:
     Raises:
         NotFoundError: The file is gone.
     """
-    manifest = tx.execute(
-        _QUERIES["lock_file"].format(schema=location.schema), {"file_id": location.file_id}
-    ).fetchone()
-    if manifest is None:
+    return _row(tx, _QUERIES["lock_file"], location)
+
+
+def _row(tx: Transaction, query: sql.SQL, location: FileLocation) -> Manifest:
+    row = row_of(tx, query.format(schema=location.schema), Manifest, {"file_id": location.file_id})
+    if row is None:
         raise NotFoundError
-    return manifest
+    return row
+
+
+def transcript_of(tx: Transaction, schema: sql.Identifier, record_id: UUID) -> Manifest | None:
+    """Return the row of a record's transcript; None if it has none."""
+    return row_of(tx, _QUERIES["transcript"].format(schema=schema), Manifest, {"record_id": record_id})
 
 
 def _set_cause(tx: Transaction, cause: CompressionCause) -> None:

@@ -20,6 +20,7 @@ from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.lifecycle.stored_bytes import (
+    Manifest,
     VerifiedBytes,
     durable_content,
     has_working_copy,
@@ -28,7 +29,7 @@ from neurigraph_pipelines.lifecycle.stored_bytes import (
     remake_durable,
     working_content,
 )
-from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
+from neurigraph_pipelines.lifecycle.transitions import FileLocation
 from neurigraph_pipelines.model import CompressionCause, CompressionState
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError
@@ -238,7 +239,7 @@ class _Verifier:
             if manifest is None or not found:
                 return
             now = self._manifest(location)
-            if now is not None and now["compression_state"] == manifest["compression_state"]:
+            if now is not None and now.compression_state == manifest.compression_state:
                 break
         for fault, detail in found:
             if fault is Fault.OBJECT:
@@ -250,22 +251,21 @@ class _Verifier:
 
     def _manifest(self, location: FileLocation) -> Manifest | None:
         """Return the current row; None if the file was erased."""
-        with self._database.pipeline() as tx:
-            return tx.execute(
-                _QUERIES["manifest"].format(schema=location.schema), {"file_id": location.file_id}
-            ).fetchone()
+        with suppress(NotFoundError), self._database.pipeline() as tx:
+            return transitions.manifest_of(tx, location)
+        return None
 
     def _faults(self, location: FileLocation, manifest: Manifest) -> Iterator[tuple[Fault, str]]:
         if self._read:
             yield from self._content_faults(location, manifest)
-        elif not self._objects.exists(manifest["storage_path"]):
-            yield Fault.OBJECT, str(missing(manifest))
+        elif not self._objects.exists(manifest.storage_path):
+            yield Fault.OBJECT, str(missing(location.file_id))
         if not has_working_copy(manifest):
             return
-        if manifest["compression_state"] == CompressionState.ACTIVE:
+        if manifest.compression_state == CompressionState.ACTIVE:
             if not self._has_good_copy(manifest):
                 yield Fault.WORKING_COPY, "the working copy of an active file is missing or damaged"
-        elif manifest["compression_state"] == CompressionState.DORMANT and self._objects.exists(_copy(manifest)):
+        elif manifest.compression_state == CompressionState.DORMANT and self._objects.exists(_copy(manifest)):
             yield Fault.LEFT_OVER_COPY, "a dormant file has a working copy"
 
     def _content_faults(self, location: FileLocation, manifest: Manifest) -> Iterator[tuple[Fault, str]]:
@@ -275,10 +275,10 @@ class _Verifier:
             yield Fault.OBJECT, str(error)
             return
         self.done.bytes_read += content.size_bytes
-        expected = (manifest["size_bytes"], manifest["content_sha256"] or content.sha256)
+        expected = (manifest.size_bytes, manifest.content_sha256 or content.sha256)
         if (content.size_bytes, content.sha256) != expected:
             yield Fault.MANIFEST, f"the content of file {location.file_id} is intact and differs from its manifest"
-        elif manifest["file_type"] == "transcript":
+        elif manifest.file_type == "transcript":
             yield from self._passage_faults(location, manifest, content)
 
     def _passage_faults(
@@ -287,7 +287,7 @@ class _Verifier:
         text = content.content
         with self._database.pipeline() as tx:
             passages = tx.execute(
-                _QUERIES["passage_ranges"].format(schema=location.schema), {"record_id": manifest["record_id"]}
+                _QUERIES["passage_ranges"].format(schema=location.schema), {"record_id": manifest.record_id}
             ).fetchall()
         self.done.passages += len(passages)
         for passage in passages:
@@ -309,14 +309,14 @@ class _Verifier:
         with self._database.pipeline() as tx:
             try:
                 manifest = transitions.lock(tx, location)
-                active = manifest["compression_state"] == CompressionState.ACTIVE
+                active = manifest.compression_state == CompressionState.ACTIVE
                 if fault is Fault.OBJECT and remake_durable(self._objects, manifest):
                     tx.execute(_QUERIES["clear_failure"].format(schema=location.schema), {"file_id": location.file_id})
                     return True
                 if fault is Fault.WORKING_COPY and active:
                     make_working_copy(self._objects, manifest, lambda: None)
                     return True
-                if fault is Fault.LEFT_OVER_COPY and manifest["compression_state"] == CompressionState.DORMANT:
+                if fault is Fault.LEFT_OVER_COPY and manifest.compression_state == CompressionState.DORMANT:
                     durable_content(self._objects, manifest)  # else the copy may be all that is left
                     self._objects.delete(_copy(manifest))
                     return True
@@ -371,4 +371,4 @@ class _Verifier:
 
 
 def _copy(manifest: Manifest) -> str:
-    return active_key(manifest["storage_path"])
+    return active_key(manifest.storage_path)

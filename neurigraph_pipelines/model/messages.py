@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.model.tool_events import ToolEvent
 from neurigraph_pipelines.views.kinds import EventKind, ReceivedThrough, Role, SourceKind, TriggerType
+from neurigraph_pipelines.views.scalars import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class NewMessage:
     author: str | None = None
     external_id: str | None = None
     occurred_at: datetime | None = None
-    tool_calls: tuple[dict[str, Any], ...] = ()
+    tool_calls: tuple[JsonObject, ...] = ()
     complete: bool = True
     event: ToolEvent | None = None
     section: str | None = None
@@ -78,7 +78,7 @@ class Message:
     occurred_at: datetime
     author: str | None = None
     external_id: str | None = None
-    tool_calls: tuple[dict[str, Any], ...] = ()
+    tool_calls: tuple[JsonObject, ...] = ()
     key_id: UUID | None = None
     persona_id: UUID | None = None
     received_through: ReceivedThrough | None = None

@@ -21,7 +21,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_from_copy
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged, missing
-from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest, locate, manifest_of
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, locate, manifest_of
 from neurigraph_pipelines.model import TOOL_FIELDS, Claims, Role, ToolEvent, Voice, author_view, type_of
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import (
@@ -142,12 +142,12 @@ def open_file(
     """
     with context.database.agent(context.claims) as tx:
         place = locate(tx, file_id)
-        if as_text and manifest_of(tx, place)["file_type"] != TRANSCRIPT:
-            place = replace(place, file_id=_transcript_beside(tx, place)["file_id"])
+        if as_text and manifest_of(tx, place).file_type != TRANSCRIPT:
+            place = replace(place, file_id=_transcript_beside(tx, place))
     manifest, content = open_whole(context, place, wait)
     note_open(context, place.file_id)
-    is_transcript = manifest["file_type"] == TRANSCRIPT
-    name = manifest["file_name"]
+    is_transcript = manifest.file_type == TRANSCRIPT
+    name = manifest.file_name
     head = next(content.chunks(), b"")[:HEAD_BYTES]
     as_stored = as_stored or not is_transcript
     speakers = (
@@ -297,11 +297,12 @@ def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
     return file_id
 
 
-def _transcript_beside(tx: Transaction, place: FileLocation) -> Manifest:
+def _transcript_beside(tx: Transaction, place: FileLocation) -> UUID:
     found = tx.execute(_QUERIES["transcript_beside"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
     if found is None:
         raise NotFoundError
-    return found
+    file_id: UUID = found["file_id"]
+    return file_id
 
 
 def text_at(objects: ObjectStore, manifest: Mapping[str, Any], start: int, length: int) -> bytes:
@@ -316,9 +317,9 @@ def text_at(objects: ObjectStore, manifest: Mapping[str, Any], start: int, lengt
     try:
         data = objects.get_range(manifest["storage_path"], offset, size)
     except AbsentObjectError as error:
-        raise missing(manifest) from error
+        raise missing(manifest["file_id"]) from error
     except DamagedObjectError as error:
-        raise damaged(manifest) from error
+        raise damaged(manifest["file_id"]) from error
     members, position = [], 0
     for member_length in lengths:
         members.append(data[position : position + member_length])
@@ -326,7 +327,7 @@ def text_at(objects: ObjectStore, manifest: Mapping[str, Any], start: int, lengt
     try:
         return read_text(members)[start - text_start :][:length]
     except zlib.error as error:
-        raise damaged(manifest) from error
+        raise damaged(manifest["file_id"]) from error
 
 
 def _runs(places: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
@@ -364,7 +365,7 @@ def _message(text: bytes, place: Mapping[str, Any], file_id: UUID) -> OpenedMess
     try:
         line = last_line(text)
         if line["seq"] != place["message"]:  # whole, and of another transcript
-            raise damaged(place)
+            raise damaged(file_id)
         voice = Voice(place["voice"])
         return OpenedMessage(
             file_id,
@@ -379,7 +380,7 @@ def _message(text: bytes, place: Mapping[str, Any], file_id: UUID) -> OpenedMess
             event_of(line),
         )
     except (ValueError, KeyError) as error:
-        raise damaged(place) from error
+        raise damaged(file_id) from error
 
 
 def speaker_lines(content: bytes) -> list[dict[str, Any]]:

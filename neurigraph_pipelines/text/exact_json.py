@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.text.json_fields import JsonObject
 
 _FLOAT_DIGITS = 17  # every double has a text of as many digits, so nobody means more with them
 _SHOWN = 40
@@ -82,7 +83,7 @@ class KeepingParser:
         """Parse the value that begins at a place, and return the value and its end; raises the errors of ``parse``."""
         return self._decoder.raw_decode(text, begin)
 
-    def _object(self, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    def _object(self, pairs: Sequence[tuple[str, Any]]) -> JsonObject:
         found = dict(pairs)
         if len(found) == len(pairs):
             return found
@@ -127,7 +128,7 @@ def _refused(digits: str) -> NoReturn:
     raise InvalidInputError(f"the number {shown} cannot be kept as it is: send it as a text")
 
 
-def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: Sequence[tuple[str, Any]]) -> JsonObject:
     found = dict(pairs)
     if len(found) < len(pairs):
         ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
@@ -135,8 +136,8 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _with_all(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _with_all(pairs: Sequence[tuple[str, Any]]) -> JsonObject:
+    found: JsonObject = {}
     for name, value in pairs:
         free = name
         while free in found:

@@ -6,9 +6,10 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.views.scalars import Scalar
 
 MAX_METADATA_BYTES = 16_384
 """Longest metadata as JSON in UTF-8, with all digits of its numbers."""
@@ -16,13 +17,14 @@ MAX_METADATA_BYTES = 16_384
 MAX_METADATA_KEYS = 100
 MAX_KEY_LENGTH = 100
 
+_Value = TypeVar("_Value", Scalar, Scalar | None)
 _MOST_EXACT = 2**53
 """Up to here every reader of JSON reads integers exactly."""
 
 
 def flat_metadata(
-    metadata: Mapping[str, Any], clean: Callable[[str], str], *, with_nulls: bool = False
-) -> dict[str, Any]:
+    metadata: Mapping[str, _Value], clean: Callable[[str], str], *, with_nulls: bool = False
+) -> dict[str, _Value]:
     """Return metadata with its names and texts cleaned.
 
     Args:
@@ -34,7 +36,7 @@ def flat_metadata(
     """
     if len(metadata) > MAX_METADATA_KEYS:
         raise InvalidInputError(f"the metadata have {len(metadata):,} names and the limit is {MAX_METADATA_KEYS}")
-    cleaned: dict[str, Any] = {}
+    cleaned: dict[str, _Value] = {}
     for name, value in metadata.items():
         _require_scalar(name, value, with_nulls=with_nulls)
         key = clean(name)

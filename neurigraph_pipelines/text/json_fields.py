@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-Json: TypeAlias = str | int | float | bool | list["Json"] | dict[str, "Json"] | None
-"""A value as a parser of JSON returns it."""
+from neurigraph_pipelines.views import scalars
 
-JsonObject: TypeAlias = dict[str, Json]
-"""An object whose fields are as another program names them."""
+Json: TypeAlias = scalars.Json
+JsonObject: TypeAlias = scalars.JsonObject
 
 
 def as_text(value: Json) -> str | None:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from neurigraph_pipelines.model.errors import UnreadableFileError
+from neurigraph_pipelines.views.scalars import JsonObject
 from resources.extractors.confined import Limits, lines_of
 
 _MOST_NAME_BYTES = 200
@@ -41,7 +41,7 @@ class SubprocessExportReader:
         modified: datetime,
         date_order: str | None = None,
         everything: bool = False,
-    ) -> Iterator[Iterator[dict[str, Any]]]:
+    ) -> Iterator[Iterator[JsonObject]]:
         """Give the lines that the process writes; its end ends the process."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, _short(file_name))  # readers use the name
@@ -54,7 +54,7 @@ class SubprocessExportReader:
                 yield (_object(line) for line in found)
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def _object(line: bytes) -> JsonObject:
     found = json.loads(line)
     if not isinstance(found, dict):
         raise UnreadableFileError("the file cannot be read: its reader wrote a line of another shape")

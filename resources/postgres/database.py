@@ -17,10 +17,10 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 from pgvector.psycopg import register_vector
-from psycopg import Connection, Cursor, sql
+from psycopg import Cursor, sql
 from psycopg.abc import Params
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.rows import dict_row
+from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from neurigraph_pipelines.database.secret import Secret
@@ -54,7 +54,6 @@ _CONFLICTS = {"NG004": ConflictError, "NG005": ForgettingError}  # where a mirro
 _MOST_WAITING = 100
 _log = logging.getLogger(__name__)
 _QUERIES = statements("session")
-_Connection = Connection[dict[str, Any]]
 STATEMENT = "database.statement"
 
 
@@ -92,11 +91,11 @@ class PostgresDatabase:
         self._statement_timeout = statement_timeout
         self._pool_wait = pool_wait
         self._action_hours = action_hours
-        self._pools: dict[str, ConnectionPool[_Connection]] = {}
+        self._pools: dict[str, ConnectionPool[Transaction]] = {}
         self._opening = threading.Lock()
         self._background: ThreadPoolExecutor | None = None
         self._waiting: list[Future[None]] = []
-        self._prepared: WeakKeyDictionary[_Connection, set[str]] = WeakKeyDictionary()
+        self._prepared: WeakKeyDictionary[Transaction, set[str]] = WeakKeyDictionary()
 
     @contextmanager
     def owner(self) -> Iterator[Transaction]:
@@ -112,7 +111,7 @@ class PostgresDatabase:
             yield connection
 
     @contextmanager
-    def maintenance(self) -> Iterator[_Connection]:
+    def maintenance(self) -> Iterator[Transaction]:
         """Open a separate connection as ``neurigraph_owner``, on which every statement commits by itself."""
         url = self._address("neurigraph_pipeline")
         options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC"
@@ -136,10 +135,10 @@ class PostgresDatabase:
         parameters: Mapping[str, object],
         *,
         binary: bool = False,
-    ) -> list[dict[str, Any]]:
+    ) -> list[DictRow]:
         """Return the rows of one statement in its own ``agent`` transaction, in one round trip to the server."""
 
-        def rows() -> list[dict[str, Any]]:
+        def rows() -> list[DictRow]:
             if claims is not None and not _takes_claims(statement):
                 with self.asking(claims, statement, parameters, binary=binary) as answer:
                     return answer()
@@ -185,7 +184,7 @@ class PostgresDatabase:
         parameters: Mapping[str, object],
         *,
         binary: bool = False,
-    ) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    ) -> Iterator[Callable[[], list[DictRow]]]:
         """Send the statement of ``ask``; calling the yielded function waits for the rows."""
         with self._transaction(_AGENT, autocommit=True) as connection, pipelined_transaction(connection) as finish:
             signed = self._signed(claims)
@@ -195,7 +194,7 @@ class PostgresDatabase:
             started = time.perf_counter()
             cursor.execute(statement, {**parameters, **signed}, prepare=True)
 
-            def rows() -> list[dict[str, Any]]:
+            def rows() -> list[DictRow]:
                 finish()
                 done(STATEMENT, started, **{"db.query.summary": name_of(statement)})
                 return _rows(cursor)
@@ -207,7 +206,7 @@ class PostgresDatabase:
         claims: Claims | None,
         statement: sql.SQL | sql.Composed,
         parameters: Mapping[str, object],
-        then: Callable[[list[dict[str, Any]]], object] | None = None,
+        then: Callable[[list[DictRow]], object] | None = None,
     ) -> bool:
         """Queue a statement of ``ask`` to run in the background, in order; return False if the queue is full."""
 
@@ -257,7 +256,7 @@ class PostgresDatabase:
         return {"payload": payload, "signature": signature}
 
     @contextmanager
-    def _transaction(self, role: str, *, autocommit: bool = False) -> Iterator[_Connection]:
+    def _transaction(self, role: str, *, autocommit: bool = False) -> Iterator[Transaction]:
         """Open a transaction, or with ``autocommit`` a connection on which every statement is one."""
         wait = Wait(self._pool_wait)
         try:
@@ -284,7 +283,7 @@ class PostgresDatabase:
                 retry_after=_CLOCK_RETRY_SECONDS,
             ) from error
 
-    def _pool(self, role: str) -> ConnectionPool[_Connection]:
+    def _pool(self, role: str) -> ConnectionPool[Transaction]:
         with self._opening:
             if role not in self._pools:
                 self._pools[role] = self._open(role)
@@ -294,7 +293,7 @@ class PostgresDatabase:
         """Return the address for a role; what the address of the settings says of keepalives counts."""
         return make_conninfo("", **{**_KEEPALIVES, **conninfo_to_dict(url_for_role(self._url, role, self._secret))})
 
-    def _open(self, role: str) -> ConnectionPool[_Connection]:
+    def _open(self, role: str) -> ConnectionPool[Transaction]:
         url = self._address(role)
         options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC -c neurigraph.action_hours={self._action_hours}"
         if role == _AGENT:
@@ -331,7 +330,7 @@ class PostgresDatabase:
         )
 
 
-class _MeasuredCursor(Cursor[dict[str, Any]]):
+class _MeasuredCursor(Cursor[DictRow]):
     """A cursor whose statements are measured, unless a pipeline sends them and somebody else waits for them."""
 
     def execute(self, query: Any, params: Params | None = None, **options: Any) -> Self:
@@ -345,7 +344,7 @@ class _MeasuredCursor(Cursor[dict[str, Any]]):
 
 
 @contextmanager
-def pipelined_transaction(connection: _Connection) -> Iterator[Callable[[], None]]:
+def pipelined_transaction(connection: Transaction) -> Iterator[Callable[[], None]]:
     """Send statements through a psycopg pipeline that ends with one sync; yields the function that waits for it.
 
     Statements between two syncs are one transaction, so no BEGIN and no COMMIT is sent. Errors of statements are raised
@@ -372,17 +371,17 @@ def _takes_claims(statement: sql.SQL | sql.Composed) -> bool:
     return "%(signature)s" in statement.as_string()
 
 
-def _rows(cursor: Cursor[dict[str, Any]]) -> list[dict[str, Any]]:
+def _rows(cursor: Cursor[DictRow]) -> list[DictRow]:
     """Return all rows; a statement without rows has no row number (``description`` would describe each column)."""
     return cursor.fetchall() if cursor.rownumber is not None else []
 
 
-def _configure(connection: _Connection) -> None:
+def _configure(connection: Transaction) -> None:
     register_vector(connection)
     connection.commit()
 
 
-def _check(connection: _Connection) -> None:
+def _check(connection: Transaction) -> None:
     """Ping only if the socket is readable, which means that the server closed it."""
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)

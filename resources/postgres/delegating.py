@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any
 
-from psycopg import Connection
+from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed
 
 from neurigraph_pipelines.model import Claims
@@ -27,7 +26,7 @@ class DelegatingDatabase:
         """Open a transaction of the pipeline."""
         return self.inner.pipeline()
 
-    def maintenance(self) -> AbstractContextManager[Connection[dict[str, Any]]]:
+    def maintenance(self) -> AbstractContextManager[Transaction]:
         """Open a connection for maintenance."""
         return self.inner.maintenance()
 
@@ -42,7 +41,7 @@ class DelegatingDatabase:
         parameters: Mapping[str, object],
         *,
         binary: bool = False,
-    ) -> list[dict[str, Any]]:
+    ) -> list[DictRow]:
         """Return the rows of a statement."""
         return self.inner.ask(claims, statement, parameters, binary=binary)
 
@@ -63,7 +62,7 @@ class DelegatingDatabase:
         parameters: Mapping[str, object],
         *,
         binary: bool = False,
-    ) -> AbstractContextManager[Callable[[], list[dict[str, Any]]]]:
+    ) -> AbstractContextManager[Callable[[], list[DictRow]]]:
         """Send a statement, and yield what waits for its rows."""
         return self.inner.asking(claims, statement, parameters, binary=binary)
 
@@ -72,7 +71,7 @@ class DelegatingDatabase:
         claims: Claims | None,
         statement: SQL | Composed,
         parameters: Mapping[str, object],
-        then: Callable[[list[dict[str, Any]]], object] | None = None,
+        then: Callable[[list[DictRow]], object] | None = None,
     ) -> bool:
         """Run a statement in the background."""
         return self.inner.later(claims, statement, parameters, then)

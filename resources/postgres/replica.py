@@ -12,10 +12,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any
 
 import psycopg
-from psycopg import Connection
+from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed
 
 from neurigraph_pipelines.database.statements import statements
@@ -90,7 +89,7 @@ class ReplicaReads(DelegatingDatabase):
         """Open a transaction on the primary."""
         return self._primary.pipeline()
 
-    def maintenance(self) -> AbstractContextManager[Connection[dict[str, Any]]]:
+    def maintenance(self) -> AbstractContextManager[Transaction]:
         """Open a connection to the primary."""
         return self._primary.maintenance()
 
@@ -99,7 +98,7 @@ class ReplicaReads(DelegatingDatabase):
         claims: Claims | None,
         statement: SQL | Composed,
         parameters: Mapping[str, object],
-        then: Callable[[list[dict[str, Any]]], object] | None = None,
+        then: Callable[[list[DictRow]], object] | None = None,
     ) -> bool:
         """Run a background statement, such as the log of a read, on the primary."""
         return self._primary.later(claims, statement, parameters, then)

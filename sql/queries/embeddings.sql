@@ -125,16 +125,9 @@ FROM {schema}.metadata_records AS r
 WHERE r.record_id = ANY(%(record_ids)s)
     AND r.embedding_model IS DISTINCT FROM %(model)s AND r.embedding_next_model IS DISTINCT FROM %(model)s;
 
--- name: record_to_embed
--- A record's summary, and its transcript if it has one.
-SELECT
-    r.summary,
-    f.file_id,
-    f.storage_path,
-    f.stored_sha256,
-    f.compression_format
+-- name: summary_to_embed
+SELECT r.summary
 FROM {schema}.metadata_records AS r
-LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND f.file_type = 'transcript'
 WHERE r.record_id = %(record_id)s;
 
 -- name: passages_to_embed

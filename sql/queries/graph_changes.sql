@@ -75,12 +75,12 @@ WHERE i.record_id = ANY(%(record_ids)s);
 SELECT
     g.node_id,
     g.parent_node_id,
-    g.node_name,
+    g.node_name AS name,
     g.name_key,
     g.node_type,
     g.layer_depth,
     g.schema_name,
-    g.node_summary,
+    coalesce(g.node_summary, '') AS summary,
     n.names
 FROM neurigraph.graph_index AS g
 CROSS JOIN LATERAL (

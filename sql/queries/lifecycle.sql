@@ -19,6 +19,12 @@ SELECT f.*
 FROM {schema}.file_manifest AS f
 WHERE f.file_id = %(file_id)s;
 
+-- name: transcript
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.record_id = %(record_id)s AND f.file_type = 'transcript'
+LIMIT 1;
+
 -- name: disable_synchronous_commit
 -- Do not wait for the disk: for transactions that only set access times. A crash may lose the latest.
 SET LOCAL synchronous_commit = off;

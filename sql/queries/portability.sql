@@ -96,15 +96,7 @@ ORDER BY g.layer_depth, g.node_id;
 UPDATE neurigraph.graph_index SET schema_name = %(schema_name)s WHERE node_id = %(node_id)s;
 
 -- name: objects_of_node
-SELECT
-    f.file_id,
-    f.record_id,
-    f.storage_path,
-    f.compression_state,
-    f.compression_format,
-    f.stored_bytes,
-    f.stored_sha256,
-    f.content_sha256
+SELECT f.*
 FROM {schema}.file_manifest AS f
 ORDER BY f.storage_path;
 
@@ -112,7 +104,6 @@ ORDER BY f.storage_path;
 -- Staged uploads of a user, or of all users, whose bytes no record has yet.
 SELECT
     u.source_id,
-    NULL AS file_id,
     u.staging_key AS storage_path,
     u.sha256 AS stored_sha256,
     u.size_bytes AS stored_bytes

@@ -61,7 +61,7 @@ WHERE i.record_id = %(record_id)s;
 
 -- name: transcript_beside
 -- The transcript of the record that a file belongs to; it may be that file itself.
-SELECT t.*
+SELECT t.file_id
 FROM {schema}.file_manifest AS f
 INNER JOIN {schema}.file_manifest AS t ON f.record_id = t.record_id
 WHERE f.file_id = %(file_id)s AND t.file_type = 'transcript';

@@ -13,12 +13,6 @@ WHERE NOT i.quarantined AND (%(user_id)s::uuid IS NULL OR i.user_id = %(user_id)
 ORDER BY i.created_at DESC, i.record_id
 LIMIT %(limit)s;
 
--- name: transcript
-SELECT f.*
-FROM {schema}.file_manifest AS f
-WHERE f.record_id = %(record_id)s AND f.file_type = 'transcript'
-LIMIT 1;
-
 -- name: nodes
 SELECT
     g.node_id,

@@ -286,7 +286,7 @@ WHERE t.batch_id = %(batch_id)s AND t.state = 'claimed'
 ORDER BY s.ended_at, t.first_message, t.trigger_id;
 
 -- name: segment_of_record
--- The segment that a stored record is part of, and the file of that part.
+-- The segment that a stored record is part of.
 SELECT
     t.trigger_id,
     t.user_id,
@@ -316,13 +316,8 @@ SELECT
     n.pinned,
     n.node_id AS pinned_node_id,
     n.importance,
-    n.tags,
-    f.file_id,
-    f.storage_path,
-    f.stored_sha256,
-    f.compression_format
+    n.tags
 FROM {schema}.metadata_records AS r
-INNER JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND f.file_type = 'transcript'
 INNER JOIN neurigraph.storage_triggers AS t
     ON r.source_id = t.source_id AND r.first_message BETWEEN t.first_message AND t.last_message
 INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id

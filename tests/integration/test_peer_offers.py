@@ -49,7 +49,7 @@ def listing(graph: SharedGraph, since: UUID | None = None) -> OfferedNodes:
 
 def versions(graph: SharedGraph, node_id: UUID) -> dict[UUID, UUID]:
     found = offering.list_records(graph.installation.acting_for(graph.third_party(PEER)), node_id)
-    return {row["record_id"]: row["version"] for row in found["records"]}
+    return {row.record_id: row.version for row in found.records or ()}
 
 
 def remember(graph: SharedGraph, text: str) -> UUID:
@@ -149,12 +149,13 @@ def test_large_nodes_are_listed_in_parts(graph: SharedGraph, monkeypatch: pytest
     whole = versions(graph, node.node_id)
     monkeypatch.setattr(offering, "LISTED_AT_ONCE", 1)
     context = graph.installation.acting_for(graph.third_party(PEER))
-    parts = offering.list_records(context, node.node_id)["parts"]
-    assert sum(part["records"] for part in parts) == len(whole) == 4
+    parts = offering.list_records(context, node.node_id).parts
+    assert parts is not None
+    assert sum(part.records for part in parts) == len(whole) == 4
     for part in parts:
-        within = sorted((one, at) for one, at in whole.items() if str(one).startswith(part["prefix"]))
+        within = sorted((one, at) for one, at in whole.items() if str(one).startswith(part.prefix))
         stated = ",".join(f"{one}:{at}" for one, at in within)
-        assert part["digest"] == hashlib.md5(stated.encode(), usedforsecurity=False).hexdigest()
+        assert part.digest == hashlib.md5(stated.encode(), usedforsecurity=False).hexdigest()
 
 
 def test_answer_ends_before_too_many_passages(graph: SharedGraph, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,7 @@ def test_second_opener_waits_or_retries(file: StoredFile) -> None:
     with file.here.database.pipeline() as tx:
         manifest = transitions.begin_rehydration(tx, file.here.settings, file.place, holder, CompressionCause.RETRIEVAL)
     assert manifest is not None
+    assert manifest.content_sha256 is not None
     with pytest.raises(RehydratingError, match="try again") as caught:
         file.open()
     assert 0 < caught.value.retry_after_seconds < 10
@@ -49,7 +50,7 @@ def test_second_opener_waits_or_retries(file: StoredFile) -> None:
         opened = waiting.submit(file.open, wait=60)
         with file.here.database.pipeline() as tx:
             assert transitions.activate(
-                tx, file.here.settings, file.place, holder, manifest["content_sha256"], CompressionCause.RETRIEVAL
+                tx, file.here.settings, file.place, holder, manifest.content_sha256, CompressionCause.RETRIEVAL
             )
         assert opened.result().content == text
 
@@ -140,7 +141,8 @@ def test_only_the_holder_renews_a_lease(file: StoredFile) -> None:
 def test_working_copy_of_a_dormant_file_is_not_rewritten(file: StoredFile) -> None:
     """A reader found the working copy missing; before it writes it again, the file becomes dormant."""
     here = file.here
-    content = durable_content(here.objects, file.row)
+    with here.database.pipeline() as tx:
+        content = durable_content(here.objects, transitions.manifest_of(tx, file.place))
     here.objects.delete(file.copy)
     _rewrite_working_copy(here.context, file.place, content)
     assert b"".join(here.objects.get(file.copy)) == content.content, "while it is active"

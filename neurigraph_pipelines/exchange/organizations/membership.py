@@ -7,9 +7,9 @@ caller is absent. ``invitations`` lets users join; ``lifecycle.erasure.departure
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
+from psycopg.rows import DictRow
 from psycopg.sql import SQL
 from psycopg.types.json import Jsonb
 
@@ -27,6 +27,7 @@ from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.erasures import Erasure
 from neurigraph_pipelines.views.kinds import MemberRole
 from neurigraph_pipelines.views.organizations import Member, Organization
+from neurigraph_pipelines.views.scalars import Scalar
 
 MAX_NAME = 300
 MAX_OWNED = 20
@@ -40,7 +41,7 @@ def create(
     claims: Claims,
     slug: str,
     name: str,
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Scalar] | None = None,
     *,
     opaque_schema_names: bool = False,
 ) -> tuple[Organization, str]:
@@ -112,7 +113,7 @@ def change(
     organization_id: UUID,
     *,
     name: str | None = None,
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Scalar] | None = None,
 ) -> Organization:
     """Change the name or the metadata of an organization; None leaves one as it is.
 
@@ -213,7 +214,7 @@ def issue_key(database: Database, claims: Claims, organization_id: UUID, label: 
     return key_of(key, UUID(claims.sub))
 
 
-def decide(database: Database, claims: Claims, statement: SQL, values: Mapping[str, object]) -> dict[str, Any]:
+def decide(database: Database, claims: Claims, statement: SQL, values: Mapping[str, object]) -> DictRow:
     """Run a function of the database that changes an organization, and return its row.
 
     Raises:
@@ -253,5 +254,5 @@ def _name(text: str) -> str:
     return name
 
 
-def _metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def _metadata(metadata: Mapping[str, Scalar]) -> dict[str, Scalar]:
     return flat_metadata(metadata, lambda text: clean_text(text, "repair")[0])

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import zlib
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, NamedTuple, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -247,16 +247,24 @@ def vector(packed: str, dimensions: int) -> NDArray[np.float32]:
     return found
 
 
-def vectors_of(record: Record) -> dict[str, Any] | None:
+class Vectors(NamedTuple):
+    """The vectors of a record, its passages and their windows."""
+
+    summary: NDArray[np.float32]
+    passages: list[NDArray[np.float32]]
+    windows: list[NDArray[np.float32]]
+
+
+def vectors_of(record: Record) -> Vectors | None:
     """Return the vectors of a record, its passages and their windows; None if one is missing."""
     packed = [record.embedding, *(one for p in record.passages for one in (p.embedding, p.window_embedding))]
     if any(one is None for one in packed):
         return None
-    return {
-        "summary": vector(record.embedding or "", RECORD_DIMENSIONS),
-        "passages": [vector(p.embedding or "", PASSAGE_DIMENSIONS) for p in record.passages],
-        "windows": [vector(p.window_embedding or "", PASSAGE_DIMENSIONS) for p in record.passages],
-    }
+    return Vectors(
+        vector(record.embedding or "", RECORD_DIMENSIONS),
+        [vector(p.embedding or "", PASSAGE_DIMENSIONS) for p in record.passages],
+        [vector(p.window_embedding or "", PASSAGE_DIMENSIONS) for p in record.passages],
+    )
 
 
 def require_content(file: File, stored: bytes) -> bytes:

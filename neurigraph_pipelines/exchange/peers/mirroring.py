@@ -24,6 +24,7 @@ from neurigraph_pipelines.exchange.peers.answers import (
     Node,
     PassageRow,
     Record,
+    Vectors,
     require_content,
     vectors_of,
 )
@@ -170,9 +171,9 @@ class Mirror:
                 return name
         return str(uuid4())
 
-    def _insert(self, tx: Transaction, node: NodeRef, draft: _Draft, vectors: dict[str, Any] | None) -> None:
+    def _insert(self, tx: Transaction, node: NodeRef, draft: _Draft, vectors: Vectors | None) -> None:
         record, schema = draft.record, sql.Identifier(node.schema_name)
-        guard_objects(tx, self.context.objects, draft.record_id, (file["storage_path"] for file in draft.files))
+        guard_objects(tx, self.context.objects, draft.record_id, draft.files)
         model = self.context.embedder.model if vectors is not None else None
         models = lock_models(tx, self.user_id, model) if model is not None else None
         if models is not None and model is not None and not models.adopt(model):
@@ -183,14 +184,14 @@ class Mirror:
             schema,
             {
                 **_of_record(draft, source_id),
-                "embedding": Vector(vectors["summary"] if vectors else np.zeros(RECORD_DIMENSIONS, np.float32)),
+                "embedding": Vector(vectors.summary if vectors else np.zeros(RECORD_DIMENSIONS, np.float32)),
                 "embedding_pending": vectors is None,
                 "embedding_model": model,
             },
         )
         if record.passages:
             tx.execute(_COMMIT["insert_passages"].format(schema=schema), _of_passages(record, draft.record_id, vectors))
-        for file in draft.files:
+        for file in draft.files.values():
             tx.execute(_COMMIT["insert_file"].format(schema=schema), file)
         ids = {"record_id": draft.record_id, "node_id": node.node_id, "user_id": self.user_id}
         if vectors is None:
@@ -217,13 +218,13 @@ class _Draft:
     """A record whose objects are written.
 
     Attributes:
-        files: Its rows of ``file_manifest``.
+        files: Its rows of ``file_manifest``, by key.
         pointer: The key of the file that opens it.
     """
 
     record_id: UUID
     record: Record
-    files: list[dict[str, Any]]
+    files: dict[str, dict[str, object]]
     pointer: str
 
 
@@ -231,7 +232,7 @@ def _put(objects: NewObjects, user_slug: str, node: NodeRef, record: Record, con
     """Write the objects of a record, after checking them."""
     record_id = uuid4()
     transcript = durable_key(user_slug, node.names, record_id, uuid4())
-    keys, rows = {}, []
+    keys, rows = {}, {}
     for file in record.files:
         stored = contents[file.file_id]
         content_sha256 = require_content(file, stored)
@@ -240,7 +241,7 @@ def _put(objects: NewObjects, user_slug: str, node: NodeRef, record: Record, con
         objects.put(key, [stored])
         if file.format == "gzip":
             objects.put(active_key(key), decompress([stored]))
-        row = {
+        rows[key] = {
             **file.model_dump(include={"size_bytes", "stored_bytes", "member_offsets", "member_text_offsets"}),
             "file_id": uuid5(record_id, "transcript" if is_transcript else "original"),
             "record_id": record_id,
@@ -252,11 +253,10 @@ def _put(objects: NewObjects, user_slug: str, node: NodeRef, record: Record, con
             "stored_sha256": bytes.fromhex(file.stored_sha256),
             "content_sha256": content_sha256,
         }
-        rows.append(row)
     return _Draft(record_id, record, rows, keys[True])
 
 
-def _of_record(draft: _Draft, source_id: UUID) -> dict[str, Any]:
+def _of_record(draft: _Draft, source_id: UUID) -> dict[str, object]:
     """Return the columns of ``metadata_records`` that do not depend on vectors. Key and persona are the publisher's."""
     record = draft.record
     keywords = {"entities", "topics", "dates", "relationships"}
@@ -276,7 +276,7 @@ def _of_record(draft: _Draft, source_id: UUID) -> dict[str, Any]:
     }
 
 
-def _of_passages(record: Record, record_id: UUID, vectors: dict[str, Any] | None) -> dict[str, Any]:
+def _of_passages(record: Record, record_id: UUID, vectors: Vectors | None) -> dict[str, object]:
     """Return the passages as arrays. Whatever the publisher says, the voice is one that was fetched."""
     rows = record.passages
     same = PassageRow.model_fields.keys() - {"first_message", "last_message", "embedding", "window_embedding"}
@@ -289,7 +289,7 @@ def _of_passages(record: Record, record_id: UUID, vectors: dict[str, Any] | None
     }
     return {
         "record_id": record_id,
-        "embedding": [HalfVector(one) for one in vectors["passages"]] if vectors else None,
-        "window_embedding": [HalfVector(one) for one in vectors["windows"]] if vectors else None,
+        "embedding": [HalfVector(one) for one in vectors.passages] if vectors else None,
+        "window_embedding": [HalfVector(one) for one in vectors.windows] if vectors else None,
         **{name: array_literal(values) for name, values in arrays.items()},
     }

@@ -7,20 +7,22 @@ not see is absent, also from counts and digests. ``pulling`` is the other side.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from psycopg import sql
+from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
+from neurigraph_pipelines.database.asking import views_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.lifecycle.transitions import locate, manifest_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
-from neurigraph_pipelines.views.mirrors import OfferedNode, OfferedNodes
+from neurigraph_pipelines.views.mirrors import OfferedNode, OfferedNodes, OfferedPart, OfferedRecord, OfferedRecords
 
 NODES_AT_ONCE = 500
 RECORDS_AT_ONCE = 100
@@ -65,30 +67,33 @@ def list_nodes(
     with context.database.agent(claims) as tx:
         # First of all: what commits from here on is at or above the horizon.
         current = horizon if horizon is not None else _value(tx.execute(_QUERIES["open_horizon"]), "horizon")
-        known = since is not None and _value(tx.execute(_QUERIES["knows_horizon"], {"horizon": since}), "known")
-        recalled = {row["node_id"]: row for row in tx.execute(_QUERIES["recalled"], {"horizon": since})}
+        is_known = since is not None and _value(tx.execute(_QUERIES["knows_horizon"], {"horizon": since}), "known")
+        recalled = {
+            (row["node_id"], row["ids_digest"]): row["digest"]
+            for row in tx.execute(_QUERIES["recalled"], {"horizon": since})
+        }
         values = {"user_id": claims.user_id, "after": after or _NO_NODE, "limit": NODES_AT_ONCE + 1}
         rows = tx.execute(_QUERIES["nodes"], values).fetchall()
-        page = [_listed(tx, row, recalled.get(row["node_id"])) for row in rows[:NODES_AT_ONCE]]
-        digests = {str(row["node_id"]): [row.pop("ids_digest"), row["digest"]] for row in page}
+        page = rows[:NODES_AT_ONCE]
+        nodes = [_listed(tx, row, recalled.get((row["node_id"], row["ids_digest"]))) for row in page]
+        digests = {str(node.node_id): [row["ids_digest"], node.digest] for row, node in zip(page, nodes, strict=True)}
         tx.execute(_QUERIES["remember"], {"horizon": current, "listed": Jsonb(digests)})
     next_node = page[-1]["node_id"] if len(rows) > NODES_AT_ONCE else None
-    nodes = [OfferedNode.model_validate(row) for row in page]
-    return OfferedNodes(horizon=current, is_known=bool(known), nodes=nodes, next_node=next_node)
+    return OfferedNodes(horizon=current, is_known=bool(is_known), nodes=nodes, next_node=next_node)
 
 
-def _listed(tx: Transaction, row: dict[str, Any], earlier: Mapping[str, Any] | None) -> dict[str, Any]:
+def _listed(tx: Transaction, row: DictRow, digest: str | None) -> OfferedNode:
     """Return a node with the digest of its records, from the listing before if nothing of it can have changed."""
-    schema = sql.Identifier(row.pop("schema_name"))
-    if earlier is not None and earlier["ids_digest"] == row["ids_digest"]:
-        return {**row, "digest": earlier["digest"]}
+    if digest is not None:
+        return OfferedNode(**row, digest=digest)
+    schema = sql.Identifier(row["schema_name"])
     query = _QUERIES["digest"].format(versions=_QUERIES["versions"].format(schema=schema))
     found = tx.execute(query, {"prefix": "", "record_ids": None}).fetchone()
     assert found is not None
-    return {**row, **found}
+    return OfferedNode(**{**row, **found})
 
 
-def list_records(context: Context, node_id: UUID, prefix: str = "") -> dict[str, Any]:
+def list_records(context: Context, node_id: UUID, prefix: str = "") -> OfferedRecords:
     """Return the versions of a node's records whose ids begin with some digits, or digests of parts if they are many.
 
     Raises:
@@ -102,13 +107,15 @@ def list_records(context: Context, node_id: UUID, prefix: str = "") -> dict[str,
         counted = tx.execute(_QUERIES["digest"].format(versions=versions), values).fetchone()
         assert counted is not None
         if counted["records"] > LISTED_AT_ONCE and len(prefix) < MAX_PREFIX:
-            return {"parts": tx.execute(_QUERIES["digests"].format(versions=versions), values).fetchall()}
-        return {"records": tx.execute(_QUERIES["listed"].format(versions=versions), values).fetchall()}
+            return OfferedRecords(
+                parts=views_of(tx, _QUERIES["digests"].format(versions=versions), OfferedPart, values)
+            )
+        return OfferedRecords(records=views_of(tx, _QUERIES["listed"].format(versions=versions), OfferedRecord, values))
 
 
 def read_records(
     context: Context, node_id: UUID, record_ids: Sequence[UUID], model: str | None = None
-) -> list[dict[str, Any]]:
+) -> list[DictRow]:
     """Return the first of some records of a node with their passages and small files, by id; absent ones are left out.
 
     Args:
@@ -172,8 +179,8 @@ def require_peer(claims: Claims) -> Claims:
 def _bytes_of(context: Context, file_id: UUID, offset: int, most: int) -> bytes:
     with context.database.agent(context.claims) as tx:
         manifest = manifest_of(tx, locate(tx, file_id))
-    length = min(most, manifest["stored_bytes"] - offset)
-    return context.objects.get_range(manifest["storage_path"], offset, length) if length > 0 else b""
+    length = min(most, manifest.stored_bytes - offset)
+    return context.objects.get_range(manifest.storage_path, offset, length) if length > 0 else b""
 
 
 def _schema_of(tx: Transaction, node_id: UUID) -> sql.Identifier:

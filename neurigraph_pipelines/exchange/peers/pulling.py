@@ -11,9 +11,10 @@ import binascii
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
+from neurigraph_pipelines.database.asking import row_of, rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.peers import answers
 from neurigraph_pipelines.exchange.peers.conversation import Conversation
@@ -93,15 +94,15 @@ def pull(peering: Peering, peer_id: UUID, on_done: Progress = lambda _, __: None
 
 
 @contextmanager
-def _alone(peering: Peering, peer_id: UUID) -> Iterator[dict[str, Any]]:
-    """Hold the lock of a peer's pulls, which ends with this process, and yield the peer's row."""
+def _alone(peering: Peering, peer_id: UUID) -> Iterator[_Peer]:
+    """Hold the lock of a peer's pulls, which ends with this process, and yield the peer."""
     with peering.context.database.maintenance() as connection:
         locked = connection.execute(_QUERIES["lock_pull"], {"peer_id": str(peer_id)}).fetchone()
         if locked is None or not locked["locked"]:
             raise RunningError("another process pulls this peer: wait until it is done")
         try:
             values = {"user_id": None, "peer_id": peer_id, "name": None}
-            peer = connection.execute(_QUERIES["peers"], values).fetchone()
+            peer = row_of(connection, _QUERIES["peers"], _Peer, values)
             if peer is None:
                 raise NotFoundError
             yield peer
@@ -124,13 +125,36 @@ class _Difference:
     outdated: dict[UUID, UUID]
 
 
+class _Peer(NamedTuple):
+    """What a pull needs of a peer."""
+
+    peer_id: UUID
+    user_id: UUID
+    slug: str
+    url: str
+    publisher_key: bytes
+    mount_node_id: UUID
+    horizon: UUID | None
+
+
+class _MirroredNode(NamedTuple):
+    node_id: UUID
+    publisher_node_id: UUID
+    node_name: str
+    digest: str
+
+
+class _Version(NamedTuple):
+    publisher_record_id: UUID
+    record_id: UUID
+    version: UUID
+
+
 class _Pull:
-    def __init__(self, peering: Peering, peer: dict[str, Any], on_done: Progress) -> None:
+    def __init__(self, peering: Peering, peer: _Peer, on_done: Progress) -> None:
         self._database = peering.context.database
-        self._publisher = Conversation(
-            peering.client, peer["url"], _key_of(peering, peer["peer_id"]), peer["publisher_key"]
-        )
-        self._mirror = Mirror(peering.context, peer["peer_id"], peer["user_id"], peer["slug"], peer["mount_node_id"])
+        self._publisher = Conversation(peering.client, peer.url, _key_of(peering, peer.peer_id), peer.publisher_key)
+        self._mirror = Mirror(peering.context, peer.peer_id, peer.user_id, peer.slug, peer.mount_node_id)
         self._peer = peer
         self._on_done = on_done
         self._model = self._model_of_user()
@@ -139,11 +163,12 @@ class _Pull:
     def run(self) -> UUID:
         """Pull, and return the publisher's horizon."""
         try:
-            horizon, self.done.is_known, nodes = self._publisher.nodes(self._peer["horizon"])
+            horizon, self.done.is_known, nodes = self._publisher.nodes(self._peer.horizon)
             self.done.nodes = len(nodes)
             # Records that are gone at the publisher are removed first, in all nodes, before anything new is fetched.
             mirrored = self._forget_nodes(nodes)
-            changed = [node for node in nodes if mirrored.get(node.node_id, {}).get("digest") != node.digest]
+            known = {(node_id, row.digest) for node_id, row in mirrored.items()}
+            changed = [node for node in nodes if (node.node_id, node.digest) not in known]
             differences = [self._compare(node, mirrored.get(node.node_id)) for node in changed]
             self._name_nodes(nodes, mirrored)
             for node, difference in zip(changed, differences, strict=True):
@@ -155,30 +180,30 @@ class _Pull:
 
     def _model_of_user(self) -> str | None:
         with self._database.pipeline() as tx:
-            row = tx.execute(_QUERIES["model_of_user"], {"user_id": self._peer["user_id"]}).fetchone()
+            row = tx.execute(_QUERIES["model_of_user"], {"user_id": self._peer.user_id}).fetchone()
         used = row["embedding_model"] if row is not None else None
         own = self._mirror.context.embedder.model
         return own if used in (None, own) else None
 
-    def _forget_nodes(self, nodes: Sequence[answers.Node]) -> dict[UUID, dict[str, Any]]:
+    def _forget_nodes(self, nodes: Sequence[answers.Node]) -> dict[UUID, _MirroredNode]:
         """Forget the nodes that the publisher does not list; return the others by their ids at the publisher."""
         with self._database.pipeline() as tx:
-            rows = tx.execute(_QUERIES["mirrored_nodes"], {"peer_id": self._peer["peer_id"]}).fetchall()
+            rows = rows_of(tx, _QUERIES["mirrored_nodes"], _MirroredNode, {"peer_id": self._peer.peer_id})
         listed = {node.node_id for node in nodes}
         for row in rows:
-            if row["publisher_node_id"] not in listed:
-                self._count_forgotten(self._mirror.forget_node(row["node_id"]))
-        return {row["publisher_node_id"]: row for row in rows if row["publisher_node_id"] in listed}
+            if row.publisher_node_id not in listed:
+                self._count_forgotten(self._mirror.forget_node(row.node_id))
+        return {row.publisher_node_id: row for row in rows if row.publisher_node_id in listed}
 
-    def _name_nodes(self, nodes: Sequence[answers.Node], mirrored: dict[UUID, dict[str, Any]]) -> None:
+    def _name_nodes(self, nodes: Sequence[answers.Node], mirrored: dict[UUID, _MirroredNode]) -> None:
         for node in nodes:
             row = mirrored.get(node.node_id)
-            if row is not None and not row["node_name"].startswith(node.name[:90]):
-                self._mirror.rename_node(row["node_id"], node)
+            if row is not None and not row.node_name.startswith(node.name[:90]):
+                self._mirror.rename_node(row.node_id, node)
 
-    def _compare(self, node: answers.Node, row: dict[str, Any] | None) -> _Difference:
+    def _compare(self, node: answers.Node, row: _MirroredNode | None) -> _Difference:
         """Forget the records of a node that are gone at the publisher, and return what is missing."""
-        node_id = self._mirror.add_node(node) if row is None else row["node_id"]
+        node_id = self._mirror.add_node(node) if row is None else row.node_id
         difference = _Difference(node_id, [], {})
         try:
             self._compare_part(node.node_id, "", difference)
@@ -194,13 +219,13 @@ class _Pull:
             return
         published = {one.record_id: one.version for one in found.records or () if str(one.record_id).startswith(prefix)}
         with self._database.pipeline() as tx:
-            here = {row["publisher_record_id"]: row for row in tx.execute(_QUERIES["versions"], values)}
+            here = {row.publisher_record_id: row for row in rows_of(tx, _QUERIES["versions"], _Version, values)}
         for record_id, row in here.items():
             if record_id not in published:
-                self._forget(row["record_id"])
-            elif row["version"] != published[record_id]:
-                difference.outdated[record_id] = row["record_id"]
-        known = {record_id: row["version"] for record_id, row in here.items()}
+                self._forget(row.record_id)
+            elif row.version != published[record_id]:
+                difference.outdated[record_id] = row.record_id
+        known = {record_id: row.version for record_id, row in here.items()}
         difference.wanted += [record_id for record_id, version in published.items() if known.get(record_id) != version]
 
     def _compare_parts(
@@ -217,9 +242,9 @@ class _Pull:
         published = {part.prefix: part.digest for part in parts}
         for gone in here.keys() - published.keys():
             with self._database.pipeline() as tx:
-                rows = tx.execute(_QUERIES["versions"], {**values, "prefix": gone}).fetchall()
+                rows = rows_of(tx, _QUERIES["versions"], _Version, {**values, "prefix": gone})
             for row in rows:
-                self._forget(row["record_id"])
+                self._forget(row.record_id)
         for part, digest in published.items():
             if here.get(part) != digest:
                 self._compare_part(publisher_node_id, part, difference)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from neurigraph_pipelines.access.authentication import require_owner
+from neurigraph_pipelines.database.asking import ask_rows, rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.peers.peering import Peering
 from neurigraph_pipelines.exchange.peers.signatures import checked_key
@@ -17,7 +16,7 @@ from neurigraph_pipelines.lifecycle.erasure.forget import forget, preview
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview
 
 LAG_SECONDS = 600.0
@@ -28,8 +27,7 @@ _MAX_KEY = 500
 _QUERIES = statements("peers")
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(NamedTuple):
     """A publisher that is pulled.
 
     Attributes:
@@ -114,8 +112,7 @@ def list_peers(database: Database, claims: Claims) -> list[Peer]:
     """
     require_owner(claims)
     values = {"user_id": claims.user_id, "peer_id": None, "name": None}
-    with database.agent(claims) as tx:
-        return [_peer(row) for row in tx.execute(_QUERIES["peers"], values)]
+    return ask_rows(database, claims, _QUERIES["peers"], Peer, values)
 
 
 def get_peer(database: Database, claims: Claims, name: str) -> Peer:
@@ -134,9 +131,9 @@ def get_peer(database: Database, claims: Claims, name: str) -> Peer:
 def all_peers(database: Database) -> list[Peer]:
     """Return the peers of all users that have a key, for jobs."""
     with database.owner() as tx:
-        rows = tx.execute(_QUERIES["peers"], {"user_id": None, "peer_id": None, "name": None}).fetchall()
+        peers = rows_of(tx, _QUERIES["peers"], Peer, {"user_id": None, "peer_id": None, "name": None})
         keyed = {row["peer_id"] for row in tx.execute(_QUERIES["keyed"])}
-    return [_peer(row) for row in rows if row["peer_id"] in keyed]
+    return [peer for peer in peers if peer.peer_id in keyed]
 
 
 def preview_removal(peering: Peering, name: str) -> ErasurePreview:
@@ -160,10 +157,6 @@ def remove(peering: Peering, name: str, through: str) -> Erasure:
     return forget(peering.context, Subject(SubjectKind.NODE, peer.mount_node_id), through=through)
 
 
-def _put_key(tx: Any, peering: Peering, user_id: UUID, peer_id: UUID, key: str) -> None:
+def _put_key(tx: Transaction, peering: Peering, user_id: UUID, peer_id: UUID, key: str) -> None:
     sealed = peering.sealed(peer_id, key)
     tx.execute(_QUERIES["put_key"], {"peer_id": peer_id, "user_id": user_id, "sealed": sealed})
-
-
-def _peer(row: Mapping[str, Any]) -> Peer:
-    return Peer(**{name: row[name] for name in Peer.__dataclass_fields__})

@@ -10,15 +10,18 @@ import os
 import secrets
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TypeVar
 
-from neurigraph_pipelines.exchange.portability.stream import OBJECTS, Hashed, Part, Stream, is_part
+from pydantic import BaseModel, ValidationError
+
+from neurigraph_pipelines.exchange.portability.stream import OBJECTS, Ending, Hashed, Header, Part, Stream, is_part
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError
+from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.zip_limits import MAX_ARCHIVE_RATIO, READ_ERRORS, UNSUSPICIOUS_BYTES
 
 MANIFEST = "manifest.json"
@@ -26,6 +29,8 @@ FORMAT = "neurigraph-export"
 _MAX_MANIFEST_BYTES = 256 << 20
 _PIECE_BYTES = 1 << 20
 _READ_ERRORS = (*READ_ERRORS, NotImplementedError, RuntimeError, KeyError)
+
+_Form = TypeVar("_Form", bound=BaseModel)
 
 OpenFile = Callable[[str], IO[bytes]]
 """Opens the file of an export by its name."""
@@ -38,6 +43,10 @@ class Entry:
     name: str
     size_bytes: int
     sha256: str
+
+
+class _Files(BaseModel):
+    files: list[Entry]
 
 
 class ArchiveWriter:
@@ -55,7 +64,7 @@ class ArchiveWriter:
         """Write a stream, and yield the size of each piece after writing it."""
         for part in stream.parts():
             yield from self.add(part)
-        self.finish({"format": FORMAT, **stream.header(), **stream.ending()})
+        self.finish({"format": FORMAT, **stream.header().model_dump(), **stream.ending().model_dump()})
 
     def add(self, part: Part) -> Iterator[int]:
         """Write a file, and yield the size of each piece after writing it."""
@@ -66,7 +75,7 @@ class ArchiveWriter:
                 yield len(chunk)
         self.entries.append(Entry(part.name, hashed.size_bytes, hashed.sha256))
 
-    def finish(self, manifest: dict[str, Any]) -> None:
+    def finish(self, manifest: Mapping[str, object]) -> None:
         """Write the manifest with the list of all files. An export without a manifest is not valid."""
         text = json.dumps({**manifest, "files": [asdict(entry) for entry in self.entries]}, indent=1, default=str)
         with self._open(MANIFEST) as file:
@@ -140,7 +149,15 @@ class ArchiveReader(Stream):
     def __init__(self, open_file: OpenFile) -> None:
         self._open = open_file
 
-    def header(self) -> dict[str, Any]:
+    def header(self) -> Header:
+        """Return the header, which is in the manifest. It raises InvalidInputError if that is damaged."""
+        return _stated(Header, self.manifest())
+
+    def ending(self) -> Ending:
+        """Return the ending, which is in the manifest. It raises InvalidInputError if that is damaged."""
+        return _stated(Ending, self.manifest())
+
+    def manifest(self) -> JsonObject:
         """Return the manifest.
 
         Raises:
@@ -155,18 +172,10 @@ class ArchiveReader(Stream):
             raise InvalidInputError(f"its {MANIFEST} is not that of a Neurigraph export")
         return found
 
-    ending = header
-
     @cached_property
     def entries(self) -> dict[str, Entry]:
         """The files in the manifest by name. It raises InvalidInputError if the manifest is damaged."""
-        try:
-            found = [Entry(**file) for file in self.header()["files"]]
-            if not all(isinstance(entry.name, str) and isinstance(entry.size_bytes, int) for entry in found):
-                raise TypeError("a file without a name or a size")
-        except (KeyError, TypeError) as error:
-            raise InvalidInputError(f"{MANIFEST} of the export is damaged ({error!r}): export it again") from error
-        return {entry.name: entry for entry in found}
+        return {entry.name: entry for entry in _stated(_Files, self.manifest()).files}
 
     def size_bytes(self) -> int:
         """Return the size of all files together."""
@@ -204,6 +213,14 @@ class ArchiveReader(Stream):
                 yield piece
 
 
+def _stated(form: type[_Form], manifest: JsonObject) -> _Form:
+    try:
+        return form.model_validate(manifest)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"]))[:100]
+        raise InvalidInputError(f"{MANIFEST} of the export is damaged ({place}): export it again") from error
+
+
 @contextmanager
 def open_archive(path: Path) -> Iterator[ArchiveReader]:
     """Open an export for reading.
@@ -236,7 +253,7 @@ def is_export(path: Path) -> bool:
     """Return whether a folder or a zip file has the manifest of a Neurigraph export."""
     try:
         with open_archive(path) as archive:
-            archive.header()
+            archive.manifest()
     except InvalidInputError:
         return False
     return True

@@ -21,9 +21,25 @@ import neurigraph_pipelines
 from neurigraph_pipelines.database.schema import SHIPPED
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.portability.archive import ArchiveWriter, zip_writer
-from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Hashed, Part, Stream, rows_name
-from neurigraph_pipelines.exchange.portability.tables import Table, named_objects, shared_tables, tables_of
-from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
+from neurigraph_pipelines.exchange.portability.stream import (
+    OBJECTS,
+    VERSION,
+    Ending,
+    Hashed,
+    Header,
+    Part,
+    Stream,
+    StreamUser,
+    rows_name,
+)
+from neurigraph_pipelines.exchange.portability.tables import (
+    StagedObject,
+    Table,
+    named_objects,
+    shared_tables,
+    tables_of,
+)
+from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, durable_content
 from neurigraph_pipelines.lifecycle.transitions import locate, manifest_of
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError
@@ -67,10 +83,10 @@ def written(
     """
     with context.database.owner() as tx:
         tx.execute(_QUERIES["snapshot"])
-        user = tx.execute(_QUERIES["user"], {"user_id": user_id}).fetchone()
-        if user is None:
+        row = tx.execute(_QUERIES["user"], {"user_id": user_id}).fetchone()
+        if row is None:
             raise NotFoundError
-        yield _Written(tx, context, user, report or Exported(), secrets)
+        yield _Written(tx, context, StreamUser(**row), report or Exported(), secrets)
 
 
 def export_user(context: Context, user_id: UUID, archive: ArchiveWriter, report: Exported) -> Generator[int]:
@@ -123,45 +139,39 @@ class _Buffer(bytearray):
 
 
 class _Written(Stream):
-    def __init__(
-        self, tx: Transaction, context: Context, user: dict[str, Any], report: Exported, secrets: bool
-    ) -> None:
+    def __init__(self, tx: Transaction, context: Context, user: StreamUser, report: Exported, secrets: bool) -> None:
         self._tx = tx
         self._database = context.database
         self._objects = context.objects
         self._user = user
         self._report = report
         self._secrets = secrets
-        report.slug = user["slug"]
+        report.slug = user.slug
 
-    def header(self) -> dict[str, Any]:
-        return {
-            "version": VERSION,
-            "neurigraph": neurigraph_pipelines.__version__,
-            "exported_at": datetime.now(UTC),
-            "user": self._user,
-            "shared_ddl": SHIPPED.newest,
-            "node_ddl": SHIPPED.newest,
-        }
+    def header(self) -> Header:
+        return Header(
+            version=VERSION,
+            neurigraph=neurigraph_pipelines.__version__,
+            exported_at=datetime.now(UTC),
+            user=self._user,
+            shared_ddl=SHIPPED.newest,
+            node_ddl=SHIPPED.newest,
+        )
 
     def parts(self) -> Iterator[Part]:
         for table in shared_tables(self._tx, secrets=self._secrets):
             yield from self._table(rows_name(table), table, _QUERIES["rows_of_user"])
-        for node in self._tx.execute(_QUERIES["nodes"], self._user).fetchall():
+        for node in self._tx.execute(_QUERIES["nodes"], {"user_id": self._user.user_id}).fetchall():
             for table in tables_of(self._tx, node["schema_name"]):
                 yield from self._table(rows_name(table, node["node_id"]), table, _QUERIES["rows_of_node"])
-        for row in named_objects(self._tx, self._user["user_id"]):
+        for row in named_objects(self._tx, self._user.user_id):
             yield from self._object(row)
 
     def verify(self, on_bytes: Callable[[int], None]) -> None:
         """Do nothing: the rows are those of the database."""
 
-    def ending(self) -> dict[str, Any]:
-        return {
-            "rows": dict(self._report.rows),
-            "lost_objects": self._report.lost,
-            "forgotten_objects": self._report.forgotten,
-        }
+    def ending(self) -> Ending:
+        return Ending(rows=self._report.rows, lost_objects=self._report.lost, forgotten_objects=self._report.forgotten)
 
     def _table(self, name: str, table: Table, query: sql.SQL) -> Iterator[Part]:
         """Yield the rows of a table as lines; a table without rows has no part."""
@@ -177,7 +187,7 @@ class _Written(Stream):
             ordered_by=sql.SQL(", ").join(map(sql.Identifier, table.ordered_by)),
         )
         piece = bytearray()
-        for row in self._tx.cursor().stream(statement, self._user):
+        for row in self._tx.cursor().stream(statement, {"user_id": self._user.user_id}):
             self._report.rows[table.name] += 1
             piece += row["line"].encode() + b"\n"
             if len(piece) >= _PIECE_BYTES:
@@ -186,8 +196,8 @@ class _Written(Stream):
         if piece:
             yield bytes(piece)
 
-    def _object(self, row: dict[str, Any]) -> Iterator[Part]:
-        key = row["storage_path"]
+    def _object(self, row: Manifest | StagedObject) -> Iterator[Part]:
+        key = row.storage_path
         try:
             chunks = _begun(self._objects.get(key))
         except LostObjectError:
@@ -200,7 +210,7 @@ class _Written(Stream):
                 self._report.lost.append(key)
                 return
             chunks = found
-        yield Part(OBJECTS + key, self._hashed(key, row["stored_sha256"], chunks))
+        yield Part(OBJECTS + key, self._hashed(key, row.stored_sha256, chunks))
         self._report.objects += 1
 
     def _hashed(self, key: str, sha256: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -209,7 +219,7 @@ class _Written(Stream):
         if hashed.sha256 != sha256.hex():
             self._report.lost.append(key)
 
-    def _content_by_now(self, row: dict[str, Any]) -> Iterator[bytes] | None:
+    def _content_by_now(self, row: Manifest | StagedObject) -> Iterator[bytes] | None:
         """Look beyond the snapshot for the content of an absent object; None means that it is lost.
 
         The object of a file has one key for good. An upload may be stored by a record since the snapshot.
@@ -218,10 +228,10 @@ class _Written(Stream):
             NotFoundError: The file or upload is forgotten.
         """
         with self._database.pipeline() as tx:
-            if row["file_id"] is not None:
-                locate(tx, row["file_id"])
+            if isinstance(row, Manifest):
+                locate(tx, row.file_id)
                 return None
-            upload = tx.execute(_QUERIES["file_of_upload"], row).fetchone()
+            upload = tx.execute(_QUERIES["file_of_upload"], {"source_id": row.source_id}).fetchone()
             if upload is None:
                 raise NotFoundError
             if upload["file_id"] is None:

@@ -11,16 +11,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID, uuid4
 
 from psycopg import sql
+from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.portability.tables import Table
 from neurigraph_pipelines.lifecycle.object_keys import original_id, staging_key
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.text.json_fields import Json, JsonObject
 
 _QUERIES = statements("portability")
 _USERS = "users"
@@ -80,14 +81,14 @@ class Identifiers:
             values = {"part": part, "numbers": [row["number"] for row in rows], "lines": lines}
             tx.execute(_QUERIES["change_lines"], values)
 
-    def _line(self, table: Table, line: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> str:
+    def _line(self, table: Table, line: str, change: Callable[[JsonObject], JsonObject]) -> str:
         row = change(row_of(line))
         for column, kind in zip(table.columns, table.types, strict=True):
             if column in row and (kind in _ID_TYPES or column in _TEXTS_WITH_IDS):
                 row[column] = _replaced(row[column], self.changed)
         return json.dumps(row)
 
-    def _staged_upload(self, row: dict[str, Any]) -> dict[str, Any]:
+    def _staged_upload(self, row: JsonObject) -> JsonObject:
         if row.get("staging_key") is not None:
             key = staging_key(datetime.now(UTC), uuid4())
             self.staged[key] = str(row["staging_key"])
@@ -95,7 +96,7 @@ class Identifiers:
         return row
 
 
-def row_of(line: str) -> dict[str, Any]:
+def row_of(line: str) -> JsonObject:
     """Return the row in a line.
 
     Raises:
@@ -110,7 +111,7 @@ def row_of(line: str) -> dict[str, Any]:
     return row
 
 
-def id_of(row: Mapping[str, Any], column: str) -> UUID:
+def id_of(row: DictRow, column: str) -> UUID:
     """Return the id in a column.
 
     Raises:
@@ -129,7 +130,7 @@ def tables_with_ids(tables: Iterable[Table]) -> Iterator[Table]:
             yield table
 
 
-def _replaced(value: Any, changed: Mapping[str, str]) -> Any:
+def _replaced(value: Json, changed: Mapping[str, str]) -> Json:
     """Return a value with its ids replaced. It is not deeper than what ``json.loads`` accepts."""
     if isinstance(value, str):
         match = _ID.fullmatch(value.lower()) if len(value) < 100 else None

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
@@ -22,12 +21,13 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.portability.former import line_now
 from neurigraph_pipelines.exchange.portability.identifiers import Identifiers, id_of, row_of, tables_with_ids
 from neurigraph_pipelines.exchange.portability.restored_objects import RestoredObjects
-from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Part, Stream, rows_name
+from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Ending, Header, Part, Stream, rows_name
 from neurigraph_pipelines.exchange.portability.tables import (
     IMPLIED_REFERENCES,
     SECRETS,
     SHARED,
     Reference,
+    StagedObject,
     Table,
     named_objects,
     references_in,
@@ -38,6 +38,7 @@ from neurigraph_pipelines.graph.provisioning import free_schema_name, make_table
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.object_keys import durable_key, original_key
+from neurigraph_pipelines.lifecycle.stored_bytes import Manifest
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
@@ -156,25 +157,22 @@ class _Restore:
             for part in (first, *parts):
                 self._objects.write(part)
 
-    def finish(self, ending: Mapping[str, Any]) -> set[UUID]:
+    def finish(self, ending: Ending) -> set[UUID]:
         """Check that everything came, and erase uploads that were forgotten while the stream was written.
 
         Returns:
             The records that were forgotten meanwhile, to erase after this transaction.
         """
-        try:
-            lost, forgotten = (frozenset(ending.get(name, ())) for name in ("lost_objects", "forgotten_objects"))
-            missing = {name for name, came in self._rows.items() if came != ending["rows"].get(name, 0)}
-        except (KeyError, TypeError, AttributeError) as error:
-            raise _damaged(error) from error
+        lost, forgotten = frozenset(ending.lost_objects), frozenset(ending.forgotten_objects)
+        missing = {name for name, came in self._rows.items() if came != ending.rows.get(name, 0)}
         if missing:
             raise InvalidInputError(f"the export has other numbers of rows than it says of {missing}: export it again")
         self._objects.require_all(lost | forgotten)
         self._restored.lost = tuple(sorted(lost))
         gone = [row for key, row in self._objects.expected.items() if key in forgotten]
-        sources = [row["source_id"] for row in gone if row["file_id"] is None]
+        sources = [row.source_id for row in gone if isinstance(row, StagedObject)]
         self._tx.execute(_ERASURE["erase_sources"], {"source_ids": sources, "user_id": self._restored.user_id})
-        return {row["record_id"] for row in gone if row["file_id"] is not None}
+        return {row.record_id for row in gone if isinstance(row, Manifest)}
 
     def arrive(self) -> None:
         """Keep secrets in the row that keeps callers from the copy."""
@@ -310,30 +308,20 @@ def _condition(reference: Reference) -> sql.Composable:
     )
 
 
-def _checked(header: Mapping[str, Any], slug: str) -> UUID:
+def _checked(header: Header, slug: str) -> UUID:
     """Return the id of a stream's user, if the stream can be restored here."""
-    try:
-        newer = header["version"] > VERSION or header["shared_ddl"] > SHIPPED.newest
-        is_too_old = header["shared_ddl"] < _OLDEST
-        known, user_id = header["user"]["slug"], UUID(str(header["user"]["user_id"]))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _damaged(error) from error
-    if newer:
+    if header.version > VERSION or header.shared_ddl > SHIPPED.newest:
         raise InvalidInputError(
-            f"the export was made by Neurigraph {header.get('neurigraph')}, which is newer: restore it with that"
+            f"the export was made by Neurigraph {header.neurigraph}, which is newer: restore it with that"
         )
-    if is_too_old:
+    if header.shared_ddl < _OLDEST:
         raise InvalidInputError(
-            f"the export has schema {header['shared_ddl']}, and {_OLDEST} is the oldest that this version reads: "
+            f"the export has schema {header.shared_ddl}, and {_OLDEST} is the oldest that this version reads: "
             "restore it with the version that made it, upgrade that, and export it again"
         )
-    if known != slug:
-        raise InvalidInputError(f"the export is of the user {known!r}: give that user")
-    return user_id
-
-
-def _damaged(error: Exception) -> InvalidInputError:
-    return InvalidInputError(f"the manifest of the export is damaged ({error!r}): export it again")
+    if header.user.slug != slug:
+        raise InvalidInputError(f"the export is of the user {header.user.slug!r}: give that user")
+    return header.user.user_id
 
 
 def _explained(error: Exception) -> NeurigraphError | None:

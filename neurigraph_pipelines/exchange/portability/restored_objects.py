@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 from neurigraph_pipelines.exchange.portability.stream import OBJECTS, Part
-from neurigraph_pipelines.exchange.portability.tables import needs_working_copy
+from neurigraph_pipelines.exchange.portability.tables import StagedObject, needs_working_copy
 from neurigraph_pipelines.lifecycle.object_keys import active_key
+from neurigraph_pipelines.lifecycle.stored_bytes import Manifest
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError
 from neurigraph_pipelines.model.ports import ObjectStore
 from neurigraph_pipelines.text.stored_text import decompress
@@ -56,10 +56,10 @@ class RestoredObjects(NewObjects):
         self._missing: set[str] = set()
         self._damaged: set[str] = set()
         self.exported: dict[str, str] = {}
-        self.expected: dict[str, dict[str, Any]] = {}
+        self.expected: dict[str, Manifest | StagedObject] = {}
         self.count = 0
 
-    def expect(self, rows: Iterable[dict[str, Any]], staged: Mapping[str, str]) -> None:
+    def expect(self, rows: Iterable[Manifest | StagedObject], staged: Mapping[str, str]) -> None:
         """Note the restored rows that name objects.
 
         Args:
@@ -69,8 +69,8 @@ class RestoredObjects(NewObjects):
             InvalidInputError: Two rows name one object.
         """
         for row in rows:
-            key = row["storage_path"]
-            exported = self.exported[key] if row["file_id"] is not None else staged[key]
+            keys = self.exported if isinstance(row, Manifest) else staged
+            exported = keys[row.storage_path]
             if exported in self.expected:
                 name = (OBJECTS + exported)[:200]
                 raise InvalidInputError(f"{name!r}, which two rows name, is missing in the export: export it again")
@@ -92,10 +92,10 @@ class RestoredObjects(NewObjects):
             return
         self._missing.remove(exported)
         row = self.expected[exported]
-        key = row["storage_path"]
+        key = row.storage_path
         sha256 = self.put(key, self._counted(part.chunks))
         self.count += 1
-        if sha256 != row["stored_sha256"]:
+        if sha256 != row.stored_sha256:
             self._damaged.add(exported)
         elif needs_working_copy(row):
             self.put(active_key(key), decompress(self.store.get(key)))

@@ -11,7 +11,10 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from uuid import UUID
+
+from pydantic import BaseModel
 
 from neurigraph_pipelines.exchange.portability.tables import Table
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -84,20 +87,46 @@ class Part:
             yield b"".join(begun).decode()
 
 
+class StreamUser(BaseModel):
+    """The user of a stream."""
+
+    user_id: UUID
+    slug: str
+
+
+class Header(BaseModel):
+    """The version of a stream, its user, and the versions of the table definitions."""
+
+    version: int
+    neurigraph: str
+    exported_at: datetime
+    user: StreamUser
+    shared_ddl: int
+    node_ddl: int
+
+
+class Ending(BaseModel):
+    """The numbers of rows by table, and the keys of lost and forgotten objects."""
+
+    rows: dict[str, int]
+    lost_objects: list[str] = []
+    forgotten_objects: list[str] = []
+
+
 class Stream(ABC):
     """All data of a user. The parts come once, first the rows, and then the objects that these name."""
 
     @abstractmethod
-    def header(self) -> dict[str, Any]:
-        """Return the version of the stream, the user, and the versions of the table definitions."""
+    def header(self) -> Header:
+        """Return the header."""
 
     @abstractmethod
     def parts(self) -> Iterator[Part]:
         """Yield the parts."""
 
     @abstractmethod
-    def ending(self) -> dict[str, Any]:
-        """Return, after the last part, the numbers of rows by table and the keys of lost and forgotten objects."""
+    def ending(self) -> Ending:
+        """Return the ending, after the last part."""
 
     @abstractmethod
     def verify(self, on_bytes: Callable[[int], None]) -> None:

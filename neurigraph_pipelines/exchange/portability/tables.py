@@ -5,16 +5,17 @@ New tables are included automatically if they have a column for the user.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
-from typing import Any
+from typing import NamedTuple, TypeGuard
 from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy
+from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, has_working_copy
 from neurigraph_pipelines.model import CompressionState
 from neurigraph_pipelines.model.ports import Transaction
 
@@ -161,18 +162,23 @@ def references_in(tx: Transaction, schema: str) -> list[Reference]:
     ]
 
 
-def named_objects(tx: Transaction, user_id: UUID | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the durable objects of files, and then the staged uploads whose bytes no record has yet.
+class StagedObject(NamedTuple):
+    """The object of an upload whose bytes no record has yet."""
 
-    Each row has ``storage_path`` (the key), ``stored_sha256`` and ``stored_bytes``. A file has ``file_id``,
-    ``record_id`` and its state, too; an upload has ``source_id``.
-    """
+    source_id: UUID
+    storage_path: str
+    stored_sha256: bytes
+    stored_bytes: int
+
+
+def named_objects(tx: Transaction, user_id: UUID | None = None) -> Iterator[Manifest | StagedObject]:
+    """Yield the rows of files, whose objects are durable, and then the staged objects."""
     for node in tx.execute(_QUERIES["nodes"], {"user_id": user_id}).fetchall():
-        schema = sql.Identifier(node["schema_name"])
-        yield from tx.execute(_QUERIES["objects_of_node"].format(schema=schema)).fetchall()
-    yield from tx.execute(_QUERIES["staged_objects"], {"user_id": user_id}).fetchall()
+        query = _QUERIES["objects_of_node"].format(schema=sql.Identifier(node["schema_name"]))
+        yield from rows_of(tx, query, Manifest, {})
+    yield from rows_of(tx, _QUERIES["staged_objects"], StagedObject, {"user_id": user_id})
 
 
-def needs_working_copy(row: Mapping[str, Any]) -> bool:
+def needs_working_copy(row: Manifest | StagedObject) -> TypeGuard[Manifest]:
     """Return whether a named object is that of an active file, which is read from a working copy."""
-    return bool(row["file_id"]) and row["compression_state"] == CompressionState.ACTIVE and has_working_copy(row)
+    return isinstance(row, Manifest) and row.compression_state == CompressionState.ACTIVE and has_working_copy(row)

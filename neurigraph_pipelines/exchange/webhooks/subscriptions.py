@@ -176,14 +176,14 @@ def get_delivery(database: Database, claims: Claims, webhook_id: UUID, delivery_
     return found[0]
 
 
-def deliveries(database: Database, claims: Claims, values: Mapping[str, Any]) -> list[Delivery]:
+def deliveries(database: Database, claims: Claims, values: Mapping[str, object]) -> list[Delivery]:
     """Return deliveries that the query finds."""
     return ask_views(database, claims, _QUERIES["deliveries"], Delivery, values)
 
 
 def _checked(
     outbox: Outbox, url: str, events: Sequence[str], path_glob: str | None, author: str | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the fields of a webhook, checked."""
     if len(url) > MAX_URL:
         raise InvalidInputError(f"the address has {len(url):,} characters and the limit is {MAX_URL:,}")

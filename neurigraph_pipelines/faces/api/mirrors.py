@@ -68,7 +68,7 @@ def list_records(
 ) -> Response:
     """List the current records of a node with their versions, or digests of parts if there are many."""
     found = offering.list_records(installation.acting_for(caller), node_id, prefix)
-    return _signed(installation, nonce, accept_encoding, found)
+    return _signed(installation, nonce, accept_encoding, found.model_dump(exclude_none=True))
 
 
 @router.post("/nodes/{node_id}/records", response_model=views.PulledRecords, responses=documented(413))

@@ -152,13 +152,12 @@ def _compress_one(installation: Installation, claims: Claims, identifier: str, d
     from neurigraph_pipelines.model import CompressionState
 
     file_id = file_id_of(installation, claims, identifier)
-    before = dict(control.file_state(installation.database, claims, file_id))
+    before = control.file_state(installation.database, claims, file_id)
     if not dry_run:
         control.compress(installation.acting_for(claims), file_id)
-    report = SweepReport(nodes=1)
-    if before["state"] == CompressionState.ACTIVE:
-        report.add([{**before, "compression_format": before["compression"]}], {})
-    return report
+    if before.state != CompressionState.ACTIVE:
+        return SweepReport(nodes=1)
+    return SweepReport(nodes=1, files=1, bytes_freed=before.size_bytes if before.compression == "gzip" else 0)
 
 
 def _compress_awake(

@@ -170,7 +170,7 @@ def _key(file: Path) -> str:
 
 
 def _shown(peer: Peer) -> dict[str, Any]:
-    return {**asdict(peer), "is_current": peer.is_current}
+    return {**peer._asdict(), "is_current": peer.is_current}
 
 
 def _line(peer: Peer) -> str:

@@ -5,8 +5,6 @@ The database resolves them (``sql/functions/actions.sql``) and enforces what the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_visible
@@ -28,10 +26,12 @@ def standard_of(database: Database, claims: Claims, node_id: UUID) -> Standard:
     require_visible(database, claims, "node", node_id)
     rows = database.ask(claims, _QUERIES["standard"], {"node_id": node_id})
     return Standard(
-        standard={row["field"]: Setting(value=_value(row), from_node_id=row["from_node_id"]) for row in rows}
+        standard={
+            row["field"]: Setting(value=_value(row["field"], row["value"]), from_node_id=row["from_node_id"])
+            for row in rows
+        }
     )
 
 
-def _value(row: Mapping[str, Any]) -> str | int | None:
-    value: str | None = row["value"]
-    return int(value) if value is not None and row["field"] in _NUMBERS else value
+def _value(field: str, value: str | None) -> str | int | None:
+    return int(value) if value is not None and field in _NUMBERS else value

@@ -21,6 +21,7 @@ from neurigraph_pipelines.lifecycle.erasure import departures
 from neurigraph_pipelines.lifecycle.erasure.journal import (
     destroy_keys,
     entries_of_file,
+    files_of,
     objects_of_records,
     objects_of_user,
     remove_objects,
@@ -309,8 +310,7 @@ def _strays_of(context: Context, user_id: UUID, subject: Subject) -> Mapping[UUI
 def _preview_record(tx: Transaction, claims: Claims, subject: Subject, wanted: UUID) -> ErasurePreview:
     place = tx.execute(_QUERIES["node_of_record"], {"user_id": claims.user_id, "record_id": wanted}).fetchone()
     assert place is not None
-    schema = sql.Identifier(place["schema_name"])
-    files = tx.execute(_QUERIES["files"].format(schema=schema), {"record_id": wanted}).fetchall()
+    files = files_of(tx, sql.Identifier(place["schema_name"]), wanted)
     return _preview(
         tx,
         claims,

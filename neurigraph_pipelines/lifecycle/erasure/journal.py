@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
+from psycopg import sql
+
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.lifecycle.object_keys import ACTIVE, DURABLE, active_key, record_of
-from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy
+from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, has_working_copy
 from neurigraph_pipelines.model import KEYS, CompressionState
 from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
 
@@ -31,17 +33,21 @@ class Entry:
     size_bytes: int | None = None
 
 
-def entries_of_file(manifest: dict[str, Any]) -> Iterator[Entry]:
+def files_of(tx: Transaction, schema: sql.Identifier, record_id: UUID | None = None) -> list[Manifest]:
+    """Return the rows of the files of a record, or of all records in a node's schema."""
+    return rows_of(tx, _QUERIES["files"].format(schema=schema), Manifest, {"record_id": record_id})
+
+
+def entries_of_file(manifest: Manifest) -> Iterator[Entry]:
     """Yield the objects that a file has or may have."""
-    yield Entry(manifest["storage_path"], manifest["stored_sha256"], manifest["stored_bytes"])
+    yield Entry(manifest.storage_path, manifest.stored_sha256, manifest.stored_bytes)
     if not has_working_copy(manifest):
         return
-    copy = active_key(manifest["storage_path"])
-    if manifest["compression_state"] == CompressionState.DORMANT:
+    copy = active_key(manifest.storage_path)
+    if manifest.compression_state == CompressionState.DORMANT:
         yield Entry(copy)
     else:
-        # A node of an early version lacks this column.
-        yield Entry(copy, manifest.get("content_sha256"), manifest["size_bytes"])
+        yield Entry(copy, manifest.content_sha256, manifest.size_bytes)
 
 
 def note_objects(tx: Transaction, erasure_id: UUID, user_id: UUID, entries: Iterable[Entry]) -> dict[str, int]:

@@ -22,7 +22,7 @@ from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_rows, wa
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.shell import rebuild_followers
 from neurigraph_pipelines.graph.witnesses import Followers, followers_of
-from neurigraph_pipelines.lifecycle.erasure.journal import Entry, entries_of_file, note_objects
+from neurigraph_pipelines.lifecycle.erasure.journal import Entry, entries_of_file, files_of, note_objects
 from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureState, SubjectKind, add_to_receipt
 from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.lifecycle.object_keys import active_key
@@ -272,10 +272,10 @@ class RowsEraser:
 
     def _note_files(self, schema: sql.Identifier, record_ids: Iterable[UUID], record_id: UUID | None) -> None:
         """Record in the journal the objects of a node's or a record's files, and stray objects of these records."""
-        files = self._tx.execute(_QUERIES["files"].format(schema=schema), {"record_id": record_id}).fetchall()
+        files = files_of(self._tx, schema, record_id)
         entries = [entry for file in files for entry in entries_of_file(file)]
         known = self._handed_over | {entry.key for entry in entries}
-        owners = {file["record_id"] for file in files}.intersection(record_ids)
+        owners = {file.record_id for file in files}.intersection(record_ids)
         strays = {key for owner in owners for key in self._strays.get(owner, ())} - known
         self._erased["files"] += len(files)
         self._note([*entries, *map(Entry, sorted(strays))])

@@ -6,19 +6,19 @@ lock.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, cast
 from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.changes import node_and_below
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.graph.locks import lock_rows
 from neurigraph_pipelines.graph.moving import transfer_records
-from neurigraph_pipelines.graph.revised import carry_revision
+from neurigraph_pipelines.graph.revised import Words, carry_revision, lock_words
 from neurigraph_pipelines.model import KEYWORD_COLUMNS
 from neurigraph_pipelines.model.ports import Transaction
 
@@ -28,19 +28,25 @@ _HISTORY = statements("history")
 _EMBEDDINGS = statements("embeddings")
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Visible(Words, total=False):
+    """Fields that visible deltas of a record state."""
+
+    superseded_by: str | None
+    node_id: str | None
+
+
+class _Record(NamedTuple):
     record_id: UUID
     node_id: UUID
     schema_name: str
-    visible: Mapping[str, Any]
+    visible: _Visible
 
     @property
     def schema(self) -> sql.Identifier:
         return sql.Identifier(self.schema_name)
 
 
-def hide_revisions(tx: Transaction, user_id: UUID, quarantine_id: UUID, rule: Any) -> set[UUID]:
+def hide_revisions(tx: Transaction, user_id: UUID, quarantine_id: UUID, rule: object) -> set[UUID]:
     """Hide the deltas that a quarantine meets, and return the nodes of the records that change.
 
     Args:
@@ -62,8 +68,7 @@ def show_revisions(tx: Transaction, user_id: UUID, quarantine_id: UUID) -> set[U
 
 def _show_visible(tx: Transaction, user_id: UUID, quarantine_id: UUID, record_ids: Collection[UUID]) -> set[UUID]:
     """Give records the fields that their visible deltas state, and return the nodes that this touches."""
-    rows = tx.execute(_QUERIES["visible_fields"], {"record_ids": list(record_ids)}).fetchall()
-    records = [_Record(**row) for row in rows]
+    records = rows_of(tx, _QUERIES["visible_fields"], _Record, {"record_ids": list(record_ids)})
     lock_rows(tx, {}, {one.node_id for one in records})
     author = f"quarantine:{quarantine_id}"
     authored(tx, author)
@@ -78,28 +83,27 @@ def _show_visible(tx: Transaction, user_id: UUID, quarantine_id: UUID, record_id
 
 
 def _show_words(tx: Transaction, user_id: UUID, record: _Record, current_model: str | None, author: str) -> None:
-    row = tx.execute(_HISTORY["lock_words"].format(schema=record.schema), {"record_id": record.record_id}).fetchone()
-    assert row is not None
-    values = {name: record.visible[name] for name in _WORDS if name in record.visible}
-    if values.items() <= row.items():
+    stored = lock_words(tx, record.schema, record.record_id)
+    assert stored is not None
+    values = cast(Words, {name: value for name, value in record.visible.items() if name in _WORDS})
+    if stored.have(values):
         return
     of_record = {"record_id": record.record_id, "user_id": user_id, "node_id": record.node_id}
     vectors: dict[str, object] = {}
-    if values.get("summary", row["summary"]) != row["summary"]:
-        if not row["embedding_pending"]:
+    if values.get("summary", stored.summary) != stored.summary:
+        if not stored.embedding_pending:
             tx.execute(_QUERIES["keep_vector"].format(schema=record.schema), of_record)
         kept = tx.execute(
             _QUERIES["kept_vector"], {**of_record, "summary": values["summary"], "model": current_model}
         ).fetchone()
         vectors = kept or tx.execute(_QUERIES["no_vector"]).fetchone() or {}
-        if kept is not None and row["embedding_pending"]:
+        if kept is not None and stored.embedding_pending:
             tx.execute(_EMBEDDINGS["delete_pending"], of_record)
-        if kept is None and not row["embedding_pending"]:
+        if kept is None and not stored.embedding_pending:
             tx.execute(_EMBEDDINGS["insert_pending"], of_record)
-    tx.execute(
-        _HISTORY["revise"].format(schema=record.schema), {**row, **values, **vectors, "record_id": record.record_id}
-    )
-    carry_revision(tx, user_id, record.record_id, row, values, author)
+    columns = {**stored._asdict(), **values, **vectors, "record_id": record.record_id}
+    tx.execute(_HISTORY["revise"].format(schema=record.schema), columns)
+    carry_revision(tx, user_id, record.record_id, stored, values, author)
 
 
 def _show_supersession(tx: Transaction, record: _Record) -> None:

@@ -12,16 +12,18 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from psycopg import sql
+from psycopg.rows import DictRow
 
 from neurigraph_pipelines.access.authentication import require_owner
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
+from neurigraph_pipelines.lifecycle.transitions import transcript_of
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import StorageError
+from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.views.quarantines import Conditions, Suggestion, Suspicion
 
 RECORDS_READ = 200
@@ -98,11 +100,10 @@ def _in_texts(context: Context, user_id: UUID | None, most: int) -> Iterator[Sug
             yield _suggestion(Suspicion.INVISIBLE_TEXT, count, detail, source_id=source_id)
 
 
-def _text_of(context: Context, row: dict[str, Any]) -> str:
+def _text_of(context: Context, row: DictRow) -> str:
     """Return the beginning of a transcript; nothing if it cannot be read, which `verify` reports."""
     with context.database.owner() as tx:
-        schema = sql.Identifier(row["schema_name"])
-        manifest = tx.execute(_QUERIES["transcript"].format(schema=schema), row).fetchone()
+        manifest = transcript_of(tx, sql.Identifier(row["schema_name"]), row["record_id"])
     if manifest is None:
         return ""
     read = bytearray()
@@ -113,10 +114,10 @@ def _text_of(context: Context, row: dict[str, Any]) -> str:
                 break
     except StorageError:
         return ""
-    return "\n".join(line["content"] for line in _lines(bytes(read)))
+    return "\n".join(str(line["content"]) for line in _lines(bytes(read)))
 
 
-def _lines(content: bytes) -> Iterator[dict[str, Any]]:
+def _lines(content: bytes) -> Iterator[JsonObject]:
     """Yield the whole lines of the beginning of a transcript."""
     for line in content.split(b"\n"):
         with suppress(ValueError):  # the last line is cut off

@@ -7,12 +7,13 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from psycopg import Connection
+from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed
 
 from neurigraph_pipelines.model import Claims
 
-Transaction = Connection[dict[str, Any]]
-"""A connection inside an open transaction, rows as dictionaries."""
+Transaction = Connection[DictRow]
+"""A connection, as a rule inside an open transaction, rows as dictionaries."""
 
 
 class Database(Protocol):
@@ -26,7 +27,7 @@ class Database(Protocol):
         """Open a transaction as ``neurigraph_pipeline``, for jobs over all users."""
         ...
 
-    def maintenance(self) -> AbstractContextManager[Connection[dict[str, Any]]]:
+    def maintenance(self) -> AbstractContextManager[Transaction]:
         """Open an autocommit connection as ``neurigraph_owner``, for long work."""
         ...
 
@@ -41,7 +42,7 @@ class Database(Protocol):
         parameters: Mapping[str, object],
         *,
         binary: bool = False,
-    ) -> list[dict[str, Any]]:
+    ) -> list[DictRow]:
         """Run one statement in a transaction of ``agent``, in a single round trip, and return its rows.
 
         Another statement sets the claims before it, unless it has the parameters ``payload`` and ``signature``: then it
@@ -69,7 +70,7 @@ class Database(Protocol):
         parameters: Mapping[str, object],
         *,
         binary: bool = False,
-    ) -> AbstractContextManager[Callable[[], list[dict[str, Any]]]]:
+    ) -> AbstractContextManager[Callable[[], list[DictRow]]]:
         """Run one statement as ``ask`` does, and let the caller work meanwhile.
 
         The context manager gives a function that waits for the rows. It holds a connection: do not wait for anything
@@ -82,7 +83,7 @@ class Database(Protocol):
         claims: Claims | None,
         statement: SQL | Composed,
         parameters: Mapping[str, object],
-        then: Callable[[list[dict[str, Any]]], object] | None = None,
+        then: Callable[[list[DictRow]], object] | None = None,
     ) -> bool:
         """Run a statement of ``ask`` in the background, after those given before; its errors are logged.
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
 from neurigraph_pipelines.model import DroppedFile, Extraction, RepositoryFile, StoredObject
+from neurigraph_pipelines.views.scalars import JsonObject
 
 
 class ObjectStore(Protocol):
@@ -109,7 +110,7 @@ class ExportReader(Protocol):
         modified: datetime,
         date_order: str | None = None,
         everything: bool = False,
-    ) -> AbstractContextManager[Iterator[dict[str, Any]]]:
+    ) -> AbstractContextManager[Iterator[JsonObject]]:
         """Read a file in isolation, and give the lines of ``inbox.export_lines``.
 
         Args:

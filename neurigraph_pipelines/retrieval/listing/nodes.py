@@ -70,6 +70,8 @@ def list_nodes(
                 except NotFoundError:
                     return []
             rows = tx.execute(_QUERIES["nodes"], values).fetchall()
-        return [ListedNode.model_validate(row | {"language": language_view(row)}) for row in rows]
+        for row in rows:
+            row["language"] = language_view(row["language"], row["record_count"])
+        return [ListedNode.model_validate(row) for row in rows]
 
     return cursors.page(claims, "nodes", asdict(wanted), limit, cursor, read, lambda one: (one.depth, one.node_id))

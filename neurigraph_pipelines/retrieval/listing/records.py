@@ -77,10 +77,7 @@ def list_records(
             "id": last,
             "limit": most,
         }
-        return [
-            ListedRecord.model_validate(record_view(row["found"]))
-            for row in database.ask(claims, _QUERIES["records"], values)
-        ]
+        return [record_view(ListedRecord, row["found"]) for row in database.ask(claims, _QUERIES["records"], values)]
 
     return cursors.page(claims, "records", asked, limit, cursor, read, lambda one: (one.created_at, one.record_id))
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import psycopg
 from psycopg.rows import dict_row
 
 from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.wiring.installation import Installation
 
 RUNS_SHOWN = 3
@@ -59,7 +59,7 @@ def read(installation: Installation) -> DagsterRecords:
 
 
 @contextmanager
-def _connected(installation: Installation) -> Iterator[psycopg.Connection[dict[str, Any]]]:
+def _connected(installation: Installation) -> Iterator[Transaction]:
     """Connect as Dagster's role, the only one that may read its tables."""
     with psycopg.connect(installation.dagster_address, autocommit=True, row_factory=dict_row) as connection:
         yield connection

@@ -25,7 +25,7 @@ from neurigraph_pipelines.database.schema import SHIPPED
 from neurigraph_pipelines.exchange.portability.stream import Hashed
 from neurigraph_pipelines.exchange.portability.tables import named_objects, needs_working_copy
 from neurigraph_pipelines.lifecycle.object_keys import DURABLE, STAGING
-from neurigraph_pipelines.lifecycle.stored_bytes import make_working_copy
+from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, make_working_copy
 from neurigraph_pipelines.model.errors import ConflictError, DamagedObjectError, InvalidInputError, LostObjectError
 from neurigraph_pipelines.model.ports import ObjectStore, Transaction
 from neurigraph_pipelines.runtime.stack.backup.create import Listener
@@ -226,7 +226,7 @@ class _Target:
         """Write the working copies of active files, which a backup leaves out."""
         objects = self._installation.objects
 
-        def make(file: dict[str, Any]) -> None:
+        def make(file: Manifest) -> None:
             with suppress(LostObjectError):  # it was lost before the backup
                 make_working_copy(objects, file, lambda: None)
 

@@ -58,9 +58,7 @@ def snapshot(url: str) -> Iterator[Transaction]:
 
 def _wanted(tx: Transaction) -> dict[str, StoredContent]:
     """Return the objects that a database names, by key."""
-    return {
-        row["storage_path"]: StoredContent(row["stored_sha256"].hex(), row["stored_bytes"]) for row in named_objects(tx)
-    }
+    return {row.storage_path: StoredContent(row.stored_sha256.hex(), row.stored_bytes) for row in named_objects(tx)}
 
 
 @contextmanager
