@@ -177,7 +177,7 @@ def test_keywords_alone(graph: Graph, run: Callable[..., Resummarized], provider
     assert counts(run(wanted=alone)) == (1, 0, 0, 0, 0, 0)
     assert len(provider.requests) == 1, "no summary and no vector"
     after = memory.row()
-    assert "Oslo" in after["entities"]
+    assert "Oslo" in after["kw_entities"]
     assert {name for name in after if str(after[name]) != str(before[name])} <= {*KEYWORD_COLUMNS.values(), "tsv"}
     assert counts(run(wanted=alone)) == (0, 0, 1, 0, 0, 0)
     assert counts(run()) == (1, 0, 0, 0, 0, 0), "its summary is still another model's"
