@@ -90,7 +90,7 @@ def _read(
     repeats: int,
 ) -> list[str]:
     database = installation.database
-    created = history(database, claims, record_id, limit=deltas)[-1].w
+    created = history(database, claims, record_id, limit=deltas)[-1].changed_at
     row = sql.SQL("SELECT * FROM {}.metadata_records WHERE record_id = %(record_id)s").format(schema)
     alone, now, first, page, changes = in_turns(
         (

@@ -152,6 +152,7 @@ def synchronous_client(name: str) -> str:
 
 
 _SYNCHRONOUS = {
+    "calls_": '"""The calls that ``Memory`` is made of. Written by docs/generate.py from ``calls_asynchronous``."""',
     "": '"""The client that waits for its answers. Written by docs/generate.py from ``asynchronous``: change that."""',
     "webhooks_": '"""Waiting calls about webhooks. Written by docs/generate.py from ``webhooks_asynchronous``."""',
     "organizations_": (
@@ -166,6 +167,8 @@ _SYNCHRONOUS = {
 }
 _WITHOUT_ASYNC = {
     "AsyncMemory": "Memory",
+    "AsyncCalls": "Calls",
+    "calls_asynchronous": "calls_synchronous",
     "AsyncDigests": "Digests",
     "digests_asynchronous": "digests_synchronous",
     "AsyncEvidence": "Evidence",

@@ -67,9 +67,9 @@ class Page(Generic[_Item]):
         """Return the page as a view whose first field is the list of the items."""
         return view.model_validate({next(iter(view.model_fields)): self.items, "next_cursor": self.next_cursor})
 
-    def shown(self, name: str, show: Callable[[_Item], Any] | None = None) -> dict[str, object]:
+    def shown(self, name: str) -> dict[str, object]:
         """Return the page as faces show it, with the items under ``name``."""
-        return {name: list(map(show, self.items)) if show else self.items, "next_cursor": self.next_cursor}
+        return {name: self.items, "next_cursor": self.next_cursor}
 
 
 class Cursors:

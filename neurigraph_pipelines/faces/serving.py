@@ -5,8 +5,6 @@ Faces do not know each other, so they are put together here.
 
 from __future__ import annotations
 
-from typing import Any
-
 import uvicorn
 from fastapi import FastAPI
 
@@ -18,12 +16,12 @@ from neurigraph_pipelines.faces.mcp.http import Endpoint
 from neurigraph_pipelines.wiring.installation import Installation
 
 
-def http_server(installation: Installation, log_config: dict[str, Any] | None = None) -> uvicorn.Server:
+def http_server(installation: Installation, *, is_process: bool = False) -> uvicorn.Server:
     """Return a server of the API and of ``/mcp``, ready to run.
 
     Args:
         installation: A migrated installation, which the caller closes.
-        log_config: A ``logging.config`` dictionary; None changes nothing.
+        is_process: Whether the process only serves, so that its logs are written as the settings say.
     """
 
     def make(one: Installation) -> FastAPI:
@@ -31,4 +29,4 @@ def http_server(installation: Installation, log_config: dict[str, Any] | None = 
 
     dispatcher = Dispatcher(make(installation), installation.databases, make)
     bounded = ConnectionWaits(dispatcher, installation.settings.database.wait_seconds)
-    return server.http_server(bounded, installation.settings, log_config)
+    return server.http_server(bounded, installation.settings, is_process=is_process)

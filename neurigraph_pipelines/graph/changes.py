@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
@@ -24,28 +23,6 @@ from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
 
 _QUERIES = statements("graph_changes")
-
-
-@dataclass(frozen=True, slots=True)
-class GraphChange:
-    """What a change of the graph did, or would do in a dry run.
-
-    Attributes:
-        node_id: The changed node, or the target of a move; None for a node that a dry run did not create.
-        node_path: The path of that node, from the root down.
-        records: Number of records that moved to another node.
-        nodes_moved: Number of nodes that moved, including those below them.
-        nodes_removed: Number of nodes that were merged into others.
-        grants_ended: Number of grants that ended with removed nodes.
-    """
-
-    node_id: UUID | None
-    node_path: str
-    records: int = 0
-    nodes_moved: int = 0
-    nodes_removed: int = 0
-    grants_ended: int = 0
-    dry_run: bool = False
 
 
 class GraphNode(NamedTuple):

@@ -20,11 +20,13 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.model.sources import details_view
+from neurigraph_pipelines.views.memories import Change, Delta, Difference, Memory
 
 EVOLVING = (
     "title",
     "summary",
-    *KEYWORD_COLUMNS.values(),
+    *KEYWORD_COLUMNS,
     "embedding_model",
     "superseded_by",
     "tier",
@@ -34,6 +36,8 @@ EVOLVING = (
 """The fields of a memory that can change after it was stored."""
 
 _QUERIES = statements("history")
+_FIELDS = {column: name for name, column in KEYWORD_COLUMNS.items()} | {"compression_state": "file_state"}
+"""The fields of a memory whose columns have other names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +45,6 @@ class Appended:
     """A delta, and its point on the time axis."""
 
     delta_id: UUID
-    w: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """One change of a memory.
-
-    Attributes:
-        operation: ``create``, ``revise``, ``embed``, ``supersede``, ``restore``, ``move``, ``keep``,
-            ``promote``, ``archive`` or ``unarchive``.
-        before: The changed fields with their old values; empty for a creation. A value that names a node or record
-            that the caller may not see is None.
-        after: The same fields with their new values; for a creation, all fields.
-        w: Its point on the time axis, later than that of every earlier delta.
-    """
-
-    delta_id: UUID
-    previous_delta_id: UUID | None
-    operation: str
-    before: dict[str, Any]
-    after: dict[str, Any]
-    notes: list[str]
-    authored_by: str
     w: datetime
 
 
@@ -135,21 +116,28 @@ def append_delta(
     return Appended(row["delta_id"], row["w"])
 
 
-def record_at(database: Database, claims: Claims, record_id: UUID, at: datetime | None = None) -> dict[str, Any]:
+def record_at(database: Database, claims: Claims, record_id: UUID, at: datetime | None = None) -> Memory:
     """Return a memory as it was at a moment; None for now.
 
     Starts from the present and undoes each later delta. Files, and the names on the path to the node, are always the
-    current ones. ``delta_id`` is the delta that made this version, and ``w`` its point in time.
+    current ones.
 
     Raises:
         NotFoundError: There is no such record, the caller may not see it, or it was not stored yet at that moment.
             Third parties never see a past version.
     """
     (row,) = database.ask(claims, _QUERIES["record_at"], {"record_id": record_id, "at": at})
-    found: dict[str, Any] | None = row["found"]
-    if found is None:
+    if row["found"] is None:
         raise NotFoundError
-    return {**found, "embedding_pending": found["embedding_model"] is None}
+    found = _shown(row["found"])
+    return Memory(
+        **{
+            **found,
+            "embedding_pending": found["embedding_model"] is None,
+            "source": details_view(found["source_kind"], found["source"]),
+            "changed_at": found["w"],
+        }
+    )
 
 
 def history(
@@ -164,7 +152,10 @@ def history(
     found = database.ask(claims, _QUERIES["history"], {"record_id": record_id, "limit": limit, "before": before})
     if not found and after is None:
         raise NotFoundError
-    return [Delta(**row) for row in found]
+    return [
+        Delta(**{**row, "before": _shown(row["before"]), "after": _shown(row["after"]), "changed_at": row["w"]})
+        for row in found
+    ]
 
 
 def page_of_history(
@@ -180,25 +171,21 @@ def page_of_history(
     def read(after: Position | None, most: int) -> list[Delta]:
         return history(database, claims, record_id, limit=most, after=after)
 
-    return cursors.page(claims, "history", {"record_id": record_id}, limit, cursor, read, lambda one: (one.w,))
+    return cursors.page(claims, "history", {"record_id": record_id}, limit, cursor, read, lambda one: (one.changed_at,))
 
 
-def diff(
-    database: Database, claims: Claims, record_id: UUID, w1: datetime, w2: datetime | None = None
-) -> dict[str, dict[str, Any]]:
+def diff(database: Database, claims: Claims, record_id: UUID, w1: datetime, w2: datetime | None = None) -> Difference:
     """Compare a memory at two moments, in either order; None for now.
-
-    Returns:
-        The values ``before`` and ``after`` of each changed field; None at a moment before the memory was stored.
 
     Raises:
         NotFoundError: As for ``history``.
     """
     history(database, claims, record_id, limit=1)
     before, after = (_state_at(database, claims, record_id, moment) for moment in (w1, w2))
-    return {
-        field: {"before": before[field], "after": after[field]} for field in EVOLVING if before[field] != after[field]
-    }
+    changes = {name: Change(before=getattr(before, name, None), after=getattr(after, name, None)) for name in EVOLVING}
+    return Difference(
+        record_id=record_id, changes={name: one for name, one in changes.items() if one.before != one.after}
+    )
 
 
 def values_then(tx: Transaction, record_ids: Sequence[UUID], at: datetime) -> dict[UUID, dict[str, Any]]:
@@ -213,8 +200,12 @@ def superseded_of(tx: Transaction, record_ids: Sequence[UUID], at: datetime | No
     return {row["record_id"] for row in found if row["superseded"]}
 
 
-def _state_at(database: Database, claims: Claims, record_id: UUID, at: datetime | None) -> dict[str, Any]:
+def _state_at(database: Database, claims: Claims, record_id: UUID, at: datetime | None) -> Memory | None:
     try:
         return record_at(database, claims, record_id, at)
     except NotFoundError:  # not stored yet
-        return dict.fromkeys(EVOLVING)
+        return None
+
+
+def _shown(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {_FIELDS.get(name, name): value for name, value in found.items()}

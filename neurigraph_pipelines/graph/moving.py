@@ -15,7 +15,6 @@ from psycopg import sql
 from neurigraph_pipelines.access.guards import FREE, Guard
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.changes import (
-    GraphChange,
     GraphNode,
     change_graph,
     node_and_below,
@@ -30,6 +29,7 @@ from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, PlannedNode
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.views.graph import GraphChange
 
 MAX_RECORDS = 10_000
 """Maximum number of records in a list of ids."""
@@ -95,7 +95,9 @@ def move_records(
                 transfer_records(tx, ids, source, target, author_of(claims), claims)
             for node_id in touched:
                 rebuild_shell(tx, node_id, slug)
-        change = GraphChange(to_node_id, target.path, records=sum(len(ids) for _, ids in leaving), dry_run=dry_run)
+        change = GraphChange(
+            node_id=to_node_id, node_path=target.path, records=sum(len(ids) for _, ids in leaving), dry_run=dry_run
+        )
         guard.note_result(tx, change)
     return change
 
@@ -160,7 +162,7 @@ def split_node(
         for node in (source, target):
             rebuild_shell(tx, node.node_id, slug)
         created_id = None if dry_run else target.node_id
-        change = GraphChange(created_id, target.path, records=len(record_ids), dry_run=dry_run)
+        change = GraphChange(node_id=created_id, node_path=target.path, records=len(record_ids), dry_run=dry_run)
         guard.note_result(tx, change)
     return change
 

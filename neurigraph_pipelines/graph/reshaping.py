@@ -15,7 +15,6 @@ from neurigraph_pipelines.access.guards import FREE, Guard
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.aliases import give_former_name
 from neurigraph_pipelines.graph.changes import (
-    GraphChange,
     GraphNode,
     change_graph,
     node_and_below,
@@ -31,6 +30,7 @@ from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, NodeType
 from neurigraph_pipelines.model.errors import ConflictError
 from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.views.graph import GraphChange
 
 _QUERIES = statements("graph_changes")
 
@@ -73,7 +73,7 @@ def rename_node(
             now = node_and_below(tx, claims.user_id, node_id)
             update_candidates(tx, claims.user_id, before, now, {})
             node = now[0]
-        change = GraphChange(node_id, node.path, dry_run=dry_run)
+        change = GraphChange(node_id=node_id, node_path=node.path, dry_run=dry_run)
         guard.note_result(tx, change)
     return change
 
@@ -92,7 +92,7 @@ def move_node(
         before = node_and_below(tx, claims.user_id, node_id)
         node = before[0]
         if _parent_of(node, "moved") == parent_id:
-            unmoved = GraphChange(node_id, node.path, dry_run=dry_run)
+            unmoved = GraphChange(node_id=node_id, node_path=node.path, dry_run=dry_run)
             guard.note_result(tx, unmoved)
             return unmoved
         parent, *below = node_and_below(tx, claims.user_id, parent_id)
@@ -107,7 +107,7 @@ def move_node(
         )
         now = node_and_below(tx, claims.user_id, node_id)
         update_candidates(tx, claims.user_id, before, now, {})
-        change = GraphChange(node_id, now[0].path, nodes_moved=len(now), dry_run=dry_run)
+        change = GraphChange(node_id=node_id, node_path=now[0].path, nodes_moved=len(now), dry_run=dry_run)
         guard.note_result(tx, change)
     return change
 
@@ -156,8 +156,8 @@ def merge_nodes(
         now = node_and_below(tx, claims.user_id, into_id)
         update_candidates(tx, claims.user_id, before, now, successors)
         change = GraphChange(
-            into_id,
-            now[0].path,
+            node_id=into_id,
+            node_path=now[0].path,
             records=sum(map(len, records.values())),
             nodes_moved=len(moved),
             nodes_removed=len(to_drop),

@@ -108,6 +108,11 @@ class SaidIn(View):
     received_through: ReceivedThrough | None = Field(description="The door through which the source came.")
     messages: list[SaidMessage] = Field(description="Of sources that you own or handed in; at most 32.")
 
+    @property
+    def role(self) -> Role | None:
+        """The role of the first message; None if none is visible."""
+        return self.messages[0].role if self.messages else None
+
 
 class FactWithEvidence(Fact):
     """A fact with where it was said."""

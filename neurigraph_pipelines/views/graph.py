@@ -48,6 +48,16 @@ class Edge(View):
     node_state: CompressionState
     direction: Literal["in", "out"]
 
+    @property
+    def held(self) -> str:
+        """When it holds, in words; nothing if it always does."""
+        return {"{(,)}": "", "{}": ", denied"}.get(self.valid, f", holds {self.valid}")
+
+    @property
+    def arrow(self) -> str:
+        """Where it leads, as a sign before the other node."""
+        return "→" if self.direction == "out" else "←"
+
 
 class Descriptor(View):
     """A frequent entity or topic of a node's memories."""
@@ -187,3 +197,19 @@ class TreePage(Tree):
     """A page of the tree: some nodes with those above them."""
 
     next_cursor: str | None = Field(description="Continues a graph that is larger than `limit`; null on the last page.")
+
+
+class GraphChange(View, json_schema_serialization_defaults_required=True):
+    """The result of a change to the graph, or of its dry run."""
+
+    node_id: UUID | None = Field(
+        description="The node that was changed, or that the records moved to; null if a dry run would create it."
+    )
+    node_path: str = Field(description="New path of that node.")
+    records: int = Field(default_factory=int, description="Number of records that moved to another node.")
+    nodes_moved: int = Field(default_factory=int, description="Number of nodes with a new path, nodes below included.")
+    nodes_removed: int = Field(default_factory=int, description="Number of nodes that were merged into others.")
+    grants_ended: int = Field(
+        default_factory=int, description="Number of grants that ended because their node was removed."
+    )
+    dry_run: bool

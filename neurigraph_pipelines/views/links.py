@@ -59,6 +59,26 @@ class Link(View):
     ended_at: datetime | None
     end_attest: Attest = Field(description="Who signed its ending.")
 
+    @property
+    def words(self) -> str:
+        """The relation in words, from what was asked for."""
+        return self.forward if self.direction == "out" else self.backward
+
+    @property
+    def kind(self) -> str:
+        """The kind of its other end."""
+        return self.to_kind if self.direction == "out" else self.from_kind
+
+    @property
+    def id(self) -> UUID:
+        """The id of its other end."""
+        return self.to_id if self.direction == "out" else self.from_id
+
+    @property
+    def text(self) -> str:
+        """The text of its other end; empty without one."""
+        return (self.to_text if self.direction == "out" else self.from_text) or ""
+
 
 class Links(View):
     """A page of links, newest first."""

@@ -95,7 +95,7 @@ def assert_accesses_extend(graph: SharedGraph, record_id: UUID) -> None:
         for one in list_records(here.database, here.cursors, graph.owners, RecordFilter()).items
         if one.record_id == record_id
     } == {"short"}
-    assert record_at(here.database, graph.owners, record_id)["tier"] == "short"
+    assert record_at(here.database, graph.owners, record_id).tier is Tier.SHORT
 
 
 def test_a_short_life(graph: SharedGraph) -> None:

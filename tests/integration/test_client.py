@@ -86,8 +86,8 @@ def test_conversation_from_first_message_to_answer(
     (record_id,) = found.record_ids
     result = memory.search("How many trout did Bob catch?")
     assert result.hits[0].record_id == record_id
-    source = result.hits[0].origin["source"]
-    assert (source["origin"], source["metadata"], source["version"]) == ("slack", {"team": "blue"}, 1)
+    source = result.hits[0].origin.source
+    assert (source.origin, source.metadata, source.version) == ("slack", {"team": "blue"}, 1)
     assert (found.origin, found.metadata, found.received_through) == ("slack", {"team": "blue"}, "api")
     reply = memory.ask("Who fell into the water?")
     assert "Dave" in reply.answer
@@ -113,7 +113,7 @@ def test_conversation_from_first_message_to_answer(
     found_node = memory.node(node.node_id)
     assert found_node.record_count == 1
     assert found_node.profile is not None
-    assert found_node.profile["centroids"][0]["record_id"] == str(record_id)
+    assert found_node.profile.centroids[0].record_id == record_id
     memory.forget_record(record_id)
     assert memory.record(record_id).title == "A day at the lake"
     memory.forget_record(record_id, dry_run=False)

@@ -120,8 +120,8 @@ def test_failed_segment_and_failed_checks_are_named(
     assert failed.run_id in str(run[2])
     assert "segments and uploads that failed for good: 1" in [found for _, found, _ in bad(findings, "backlog")]
     latest, earlier = last_errors(installation)
-    assert (latest["part"], latest["id"]) == ("writing", failed.run_id)
-    assert (earlier["part"], earlier["error"]) == ("summarize", ERROR)
+    assert (latest.part, latest.id) == ("writing", failed.run_id)
+    assert (earlier.part, earlier.error) == ("summarize", ERROR)
 
 
 def test_unknown_secret_and_model_without_key_are_errors(installation: Installation, settings: Settings) -> None:

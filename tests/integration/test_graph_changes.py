@@ -78,8 +78,8 @@ def test_history_of_moved_record(graph: Graph) -> None:
     newest, *_ = history(here.database, graph.claims, record)
     assert (newest.operation, newest.authored_by) == ("move", f"user:{graph.user.user_id}")
     assert newest.before == {"node_id": str(graph.node("Family/Dave")), "node_path": f"{graph.user.slug}/Family/Dave"}
-    assert record_at(here.database, graph.claims, record)["node_path"] == f"{graph.user.slug}/Work"
-    assert record_at(here.database, graph.claims, record, was["w"])["node_path"] == f"{graph.user.slug}/Family/Dave"
+    assert record_at(here.database, graph.claims, record).node_path == f"{graph.user.slug}/Work"
+    assert record_at(here.database, graph.claims, record, was.changed_at).node_path == f"{graph.user.slug}/Family/Dave"
 
 
 def test_move_is_idempotent(graph: Graph) -> None:

@@ -14,7 +14,7 @@ from psycopg import sql
 from neurigraph_pipelines.graph.history import append_delta, author_of, authored, diff, pipeline_author
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision, revise
-from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.wiring.installation import Installation
@@ -53,18 +53,18 @@ def test_revision_keeps_earlier_state(memory: Memory) -> None:
     assert (newest.operation, newest.previous_delta_id) == ("revise", first.delta_id)
     assert newest.authored_by == author_of(memory.claims) == f"user:{memory.claims.user_id}"
     text = "#Notes the walnut desk"
-    assert newest.before == {"title": text, "summary": text, "kw_topics": ["testing"]}
-    assert newest.after == {"title": "The oak desk", "summary": "It is of oak.", "kw_topics": ["furniture"]}
+    assert newest.before == {"title": text, "summary": text, "topics": ["testing"]}
+    assert newest.after == {"title": "The oak desk", "summary": "It is of oak.", "topics": ["furniture"]}
 
     now = memory.at()
-    assert (now["title"], now["kw_topics"], now["delta_id"]) == ("The oak desk", ["furniture"], str(newest.delta_id))
-    then = memory.at(newest.w - MICROSECOND)
-    assert (then["title"], then["kw_topics"], then["delta_id"]) == (text, ["testing"], str(first.delta_id))
-    assert memory.at(newest.w) == now
-    assert memory.at(first.w) == then
-    assert datetime.fromisoformat(then["created_at"]) == first.w
+    assert (now["title"], now["topics"], now["delta_id"]) == ("The oak desk", ["furniture"], str(newest.delta_id))
+    then = memory.at(newest.changed_at - MICROSECOND)
+    assert (then["title"], then["topics"], then["delta_id"]) == (text, ["testing"], str(first.delta_id))
+    assert memory.at(newest.changed_at) == now
+    assert memory.at(first.changed_at) == then
+    assert datetime.fromisoformat(then["created_at"]) == first.changed_at
     with pytest.raises(NotFoundError):
-        memory.at(first.w - MICROSECOND)
+        memory.at(first.changed_at - MICROSECOND)
 
 
 def test_creation_delta_is_complete(memory: Memory) -> None:
@@ -72,9 +72,8 @@ def test_creation_delta_is_complete(memory: Memory) -> None:
     row = memory.row()
     assert (first.operation, first.previous_delta_id, first.before) == ("create", None, {})
     assert first.authored_by == pipeline_author("plain")
-    assert {name: row[name] for name in first.after if name != "node_id"} | {
-        "node_id": str(row["node_id"])
-    } == first.after
+    words = {name: row[f"kw_{name}"] for name in KEYWORD_COLUMNS}
+    assert {**row, **words, "node_id": str(row["node_id"])}.items() >= first.after.items()
 
 
 def test_unchanged_values_make_no_delta(memory: Memory, remember: Remember) -> None:
@@ -89,19 +88,23 @@ def test_diff_lists_changes(memory: Memory) -> None:
     (first,) = memory.deltas
     second = memory.revise(Revision(title="Desk"))
     third = memory.revise(Revision(title="Oak desk", dates=["2025"]))
-    database, claims, record_id = memory.here.database, memory.claims, memory.record_id
     title = {"before": "#Notes the walnut desk", "after": "Oak desk"}
-    assert diff(database, claims, record_id, first.w) == {
+    assert changes(memory, first.changed_at) == {
         "title": title,
-        "kw_dates": {"before": ["2025-03"], "after": ["2025"]},
+        "dates": {"before": ["2025-03"], "after": ["2025"]},
     }
-    assert diff(database, claims, record_id, second.w, first.w) == {
+    assert changes(memory, second.changed_at, first.changed_at) == {
         "title": {"before": "Desk", "after": "#Notes the walnut desk"}
     }
-    assert diff(database, claims, record_id, third.w) == {}
-    unborn = diff(database, claims, record_id, first.w - MICROSECOND, first.w)
+    assert changes(memory, third.changed_at) == {}
+    unborn = changes(memory, first.changed_at - MICROSECOND, first.changed_at)
     assert unborn["title"] == {"before": None, "after": "#Notes the walnut desk"}
-    assert diff(database, claims, record_id, first.w - timedelta(days=2), first.w - timedelta(days=1)) == {}
+    assert changes(memory, first.changed_at - timedelta(days=2), first.changed_at - timedelta(days=1)) == {}
+
+
+def changes(memory: Memory, *moments: datetime) -> dict[str, dict[str, object]]:
+    found = diff(memory.here.database, memory.claims, memory.record_id, *moments)
+    return {name: dict(change) for name, change in found.changes.items()}
 
 
 @pytest.mark.parametrize(
@@ -126,8 +129,8 @@ def test_hostile_text_is_stored(memory: Memory) -> None:
     title = "'; DROP SCHEMA neurigraph CASCADE; -- {0} %(x)s 🐢"
     delta = memory.revise(Revision(title=f" {title}\x00\ud800", topics=["{}", "{}", '"', "\\", "NULL"]))
     assert memory.at()["title"] == title + "\ufffd\ufffd"
-    assert memory.at()["kw_topics"] == ["{}", '"', "\\", "NULL"]
-    assert memory.at(delta.w - MICROSECOND)["kw_topics"] == ["testing"]
+    assert memory.at()["topics"] == ["{}", '"', "\\", "NULL"]
+    assert memory.at(delta.changed_at - MICROSECOND)["topics"] == ["testing"]
 
 
 def test_revision_is_redacted(memory: Memory) -> None:
@@ -139,7 +142,7 @@ def test_revision_is_redacted(memory: Memory) -> None:
         revision,
     )
     now = memory.at()
-    assert (now["title"], now["summary"], now["kw_entities"]) == ("[email]", "Ask [email]", ["Ana", "[email]"])
+    assert (now["title"], now["summary"], now["entities"]) == ("[email]", "Ask [email]", ["Ana", "[email]"])
     assert "example.com" not in str(memory.deltas)
 
 
@@ -218,7 +221,7 @@ def test_concurrent_writers_lose_nothing(memory: Memory) -> None:
     deltas = memory.deltas
     assert len(deltas) == 33
     assert [delta.previous_delta_id for delta in deltas[:-1]] == [delta.delta_id for delta in deltas[1:]]
-    assert [delta.w for delta in deltas] == sorted({delta.w for delta in deltas}, reverse=True)
+    assert [delta.changed_at for delta in deltas] == sorted({delta.changed_at for delta in deltas}, reverse=True)
     replayed: dict[str, object] = {}
     for delta in reversed(deltas):
         assert {name: replayed.get(name) for name in delta.before} == delta.before
@@ -252,12 +255,15 @@ def test_w_grows_despite_clock(memory: Memory, jump: timedelta) -> None:
     memory.clock_jumps(jump)
     second = memory.revise(Revision(title="two"))
     third = memory.revise(Revision(title="three"))
-    assert first.w - jump < second.w < third.w
+    assert first.changed_at - jump < second.changed_at < third.changed_at
     if jump < timedelta(0):  # the clock was set back: the chain goes on a microsecond at a time
-        assert (second.w, third.w) == (first.w - jump + MICROSECOND, first.w - jump + 2 * MICROSECOND)
-    assert memory.at(first.w - jump)["title"] == "one"
-    assert memory.at(second.w)["title"] == "two"
-    assert memory.at(third.w)["title"] == "three"
+        assert (second.changed_at, third.changed_at) == (
+            first.changed_at - jump + MICROSECOND,
+            first.changed_at - jump + 2 * MICROSECOND,
+        )
+    assert memory.at(first.changed_at - jump)["title"] == "one"
+    assert memory.at(second.changed_at)["title"] == "two"
+    assert memory.at(third.changed_at)["title"] == "three"
 
 
 # Changes that the row does not show
@@ -277,7 +283,7 @@ def test_other_changes_are_appended(memory: Memory) -> None:
             notes=["a note"],
         )
     newest = memory.deltas[0]
-    assert (newest.delta_id, newest.w, newest.notes) == (appended.delta_id, appended.w, ["a note"])
+    assert (newest.delta_id, newest.changed_at, newest.notes) == (appended.delta_id, appended.w, ["a note"])
     assert memory.at()["node_id"] == node_id
     assert memory.at(appended.w - MICROSECOND)["node_id"] == elsewhere
 

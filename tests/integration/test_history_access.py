@@ -48,7 +48,7 @@ def test_persona_revises_granted_record(shelf: Shelf) -> None:
     grant = shelf.graph.grant("Work/Legal/Contracts", writes=True)
     delta = memory.revise(Revision(title="Acme"))
     assert delta.authored_by == f"persona:{shelf.graph.persona_id}"
-    assert memory.at(delta.w - MICROSECOND) == first
+    assert memory.at(delta.changed_at - MICROSECOND) == first
     shelf.graph.revoke(grant)
     with pytest.raises(ForbiddenError):
         memory.revise(Revision(title="Bcme"))
@@ -56,7 +56,7 @@ def test_persona_revises_granted_record(shelf: Shelf) -> None:
 
 def test_persona_sees_no_hidden_history(shelf: Shelf) -> None:
     hidden = shelf.memory("Work/Marketing", shelf.graph.personas)
-    now = shelf.memory("Work/Marketing", shelf.graph.owners).deltas[0].w
+    now = shelf.memory("Work/Marketing", shelf.graph.owners).deltas[0].changed_at
     for attempt in (
         hidden.at,
         lambda: hidden.at(now),
@@ -88,12 +88,12 @@ def test_hidden_origin_and_successor_are_omitted(shelf: Shelf) -> None:
     assert move.after["node_id"] == str(graph.node("Work/Legal"))
     assert "Work" not in move.after["node_path"]
     assert creation.after["node_id"] is None
-    states = (personas.at(), personas.at(move.w - MICROSECOND), personas.at(superseding.w))
+    states = (personas.at(), personas.at(move.changed_at - MICROSECOND), personas.at(superseding.changed_at))
     assert [then["superseded_by"] for then in states] == [None, None, None]
     assert [then["node_id"] is None for then in states] == [False, True, False]
     for text in ("Marketing", "Family", "Dave", str(graph.node("Work/Marketing")), str(dave.record_id)):
         assert text not in str([(delta.before, delta.after) for delta in (supersession, move)])
-    assert owners.at(move.w - MICROSECOND)["node_path"].endswith("Work/Marketing")
+    assert owners.at(move.changed_at - MICROSECOND)["node_path"].endswith("Work/Marketing")
     question = Question("campaign")
     answer = search(personas.here.acting_for(graph.personas).using(embedder=personas.embedder), question)
     assert personas.record_id not in {hit.record_id for hit in answer.hits}
@@ -106,17 +106,17 @@ def test_third_party_sees_no_history(shelf: Shelf) -> None:
     theirs = shelf.seen_by(owners, shelf.graph.third_party("acme"))
     now = theirs.at()
     assert (now["title"], now["summary"]) == ("The campaign", "It begins in May.")
-    assert (now["delta_id"], now["w"]) == (None, None)
+    assert (now["delta_id"], now["changed_at"]) == (None, None)
     for attempt in (
-        lambda: theirs.at(delta.w),
+        lambda: theirs.at(delta.changed_at),
         lambda: theirs.deltas,
-        lambda: diff(theirs.here.database, theirs.claims, theirs.record_id, delta.w),
+        lambda: diff(theirs.here.database, theirs.claims, theirs.record_id, delta.changed_at),
     ):
         with pytest.raises(NotFoundError, match=r"^not found$"):
             attempt()
     with pytest.raises(ForbiddenError):
         theirs.revise(Revision(title="mine"))
-    question = Question("campaign", at=delta.w - MICROSECOND)
+    question = Question("campaign", at=delta.changed_at - MICROSECOND)
     for claims, word in ((shelf.graph.owners, "Zanzibar"), (theirs.claims, "It begins in May.")):
         answer = search(theirs.here.acting_for(claims).using(embedder=theirs.embedder), question)
         assert any(word in hit.summary for hit in answer.hits)

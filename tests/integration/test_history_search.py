@@ -161,15 +161,15 @@ def test_superseded_record_is_not_searched(memory: Memory, remember: Remember) -
     assert {hit.title: hit.superseded for hit in ask(memory, everything).hits} == dict(
         zip(desks, (False, True), strict=True)
     )
-    assert found(memory, replace(question, at=delta.w - MICROSECOND)) == desks
-    assert found(memory, replace(question, at=delta.w)) == desks[:1]
+    assert found(memory, replace(question, at=delta.changed_at - MICROSECOND)) == desks
+    assert found(memory, replace(question, at=delta.changed_at)) == desks[:1]
 
     undone = memory.supersede(None)
     assert (undone.operation, undone.after) == ("restore", {"superseded_by": None})
     assert found(memory, question) == desks
-    assert found(memory, replace(question, at=undone.w)) == desks
-    assert found(memory, replace(question, at=undone.w - MICROSECOND)) == desks[:1]
-    again = ask(memory, replace(everything, at=undone.w - MICROSECOND))
+    assert found(memory, replace(question, at=undone.changed_at)) == desks
+    assert found(memory, replace(question, at=undone.changed_at - MICROSECOND)) == desks[:1]
+    again = ask(memory, replace(everything, at=undone.changed_at - MICROSECOND))
     assert {hit.title: hit.superseded for hit in again.hits} == dict(zip(desks, (False, True), strict=True))
 
 
@@ -217,9 +217,9 @@ def test_search_at_past_shows_old_text(memory: Memory) -> None:
     second = memory.revise(Revision(title="The desk", summary="Still of walnut"))
     memory.revise(Revision(title="The anchor", summary="An anchor, not a desk"))
     question = Question("walnut desk")
-    (then,) = ask(memory, replace(question, at=second.w)).hits
+    (then,) = ask(memory, replace(question, at=second.changed_at)).hits
     assert (then.title, then.summary) == ("The desk", "Still of walnut")
-    (before,) = ask(memory, replace(question, at=first.w)).hits
+    (before,) = ask(memory, replace(question, at=first.changed_at)).hits
     assert before.title == "#Notes the walnut desk"
     (now,) = ask(memory, question).hits
     assert now.title == "The anchor"

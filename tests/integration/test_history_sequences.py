@@ -93,12 +93,12 @@ class Story:
         records = sorted(stored(ingest(self.context, user)), key=lambda record: record.title)
         self.memory, *self.others = (Memory(here, self.context.embedder, claims, r.record_id) for r in records)
         self.nodes = [memory.place["node_id"] for memory in (self.memory, self.others[0])]
-        self.states = [(self.memory.deltas[0].w, self.state())]
+        self.states = [(self.memory.deltas[0].changed_at, self.state())]
         self.authors = [self.memory.deltas[0].authored_by]
 
     def state(self) -> dict[str, Any]:
         """Return the current state of the record from its row."""
-        row = self.memory.row()
+        row = {name.removeprefix("kw_"): value for name, value in self.memory.row().items()}
         return {
             field: str(row[field]) if "_id" in field or field == "superseded_by" else row[field] for field in FIELDS
         }
@@ -124,7 +124,7 @@ class Story:
             heal_pending(self.context, user_id=self.user.user_id)
             author_of_change = f"pipeline:{change.model}"
         if self.state() != before:
-            self.states.append((self.memory.deltas[0].w, self.state()))
+            self.states.append((self.memory.deltas[0].changed_at, self.state()))
             self.authors.append(author_of_change)
 
     def recorded(self, moment: datetime) -> dict[str, Any]:
@@ -142,7 +142,9 @@ def test_every_past_state_is_readable(
         story.step(author, change)
     deltas = story.memory.deltas[::-1]
     assert [delta.authored_by for delta in deltas] == story.authors
-    assert [delta.w for delta in deltas] == [w for w, _ in story.states] == sorted({w for w, _ in story.states})
+    assert (
+        [delta.changed_at for delta in deltas] == [w for w, _ in story.states] == sorted({w for w, _ in story.states})
+    )
     assert [delta.previous_delta_id for delta in deltas] == [None, *(delta.delta_id for delta in deltas[:-1])]
     for number, (w, state) in enumerate(story.states):
         assert story.recorded(w) == state

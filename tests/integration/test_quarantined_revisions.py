@@ -39,7 +39,7 @@ def thief(graph: SharedGraph) -> Claims:
 
 
 def memory(graph: SharedGraph, record_id: UUID) -> dict[str, Any]:
-    return record_at(graph.installation.database, graph.owners, record_id)
+    return record_at(graph.installation.database, graph.owners, record_id).model_dump()
 
 
 def lies_in(text: str) -> set[str]:
@@ -77,8 +77,8 @@ def test_revisions_are_undone_and_come_back(graph: SharedGraph, thief: Claims) -
     held = quarantine(context(graph), Rule(key_id=thief.key_id), "a stolen key")
     assert (held.records, held.revisions) == (0, 3)
     assert lies_in(seen(graph, graph.owners)) == set(), "neither in the memories nor in their history"
-    said = [{**memory(graph, record_id), "delta_id": None, "w": None} for record_id in records]
-    kept = [{**one, "delta_id": None, "w": None} for one in first]
+    said = [{**memory(graph, record_id), "delta_id": None, "changed_at": None} for record_id in records]
+    kept = [{**one, "delta_id": None, "changed_at": None} for one in first]
     for one in (*said, *kept):
         for name in ("embedding_model", "embedding_pending"):  # the vector of the first summary is gone, and follows
             one.pop(name)
@@ -89,9 +89,12 @@ def test_revisions_are_undone_and_come_back(graph: SharedGraph, thief: Claims) -
     assert heal_pending(context(graph), user_id=graph.owner.user_id).records == 1
     assert verify(context(graph), user_id=graph.owner.user_id).findings == []
     released = release(context(graph), held.quarantine_id)
-    assert (released.revisions, [memory(graph, record_id) | {"delta_id": 0, "w": 0} for record_id in records]) == (
+    assert (
+        released.revisions,
+        [memory(graph, record_id) | {"delta_id": 0, "changed_at": 0} for record_id in records],
+    ) == (
         0,
-        [state | {"delta_id": 0, "w": 0} for state in states],
+        [state | {"delta_id": 0, "changed_at": 0} for state in states],
     )
     assert set(log) <= set(derived(graph)["delta_log"]), "nothing is taken out of the history"
     authors = {one.authored_by for record in records for one in history(here.database, graph.owners, record)}
@@ -120,7 +123,7 @@ def test_later_changes_of_the_owner_stay(graph: SharedGraph, thief: Claims) -> N
     release(context(graph), held.quarantine_id)
     now = memory(graph, trout)
     assert (now["title"], now["summary"]) == ("Dave's trout", "Dave caught one trout.")
-    assert now["kw_topics"] == ["bribery"], "which nobody changed since"
+    assert now["topics"] == ["bribery"], "which nobody changed since"
 
 
 def test_two_quarantines_of_one_memory(graph: SharedGraph, thief: Claims) -> None:

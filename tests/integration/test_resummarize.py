@@ -124,13 +124,13 @@ def test_new_summary_keeps_history(graph: Graph, run: Callable[..., Resummarized
     assert (newest.operation, newest.authored_by) == ("revise", pipeline_author(MODEL))
     assert newest.before == {name: before[name] for name in newest.before}
     assert newest.after == {name: now[name] for name in newest.after}
-    assert newest.before.keys() == {"title", "summary", "kw_entities", "kw_topics", "kw_dates"} | (
-        newest.after.keys() & {"kw_relationships"}
+    assert newest.before.keys() == {"title", "summary", "entities", "topics", "dates"} | (
+        newest.after.keys() & {"relationships"}
     )
     assert now["summary"].startswith("user: #Notes The desk.")
-    assert "Oslo" in now["kw_entities"]
-    assert memory.at(newest.w - MICROSECOND) == before
-    assert memory.at(first.w) == before
+    assert "Oslo" in now["entities"]
+    assert memory.at(newest.changed_at - MICROSECOND) == before
+    assert memory.at(first.changed_at) == before
 
     assert lexemes_hold(memory, "user")
     embedded = to_record_vector(writing.embedder.embed([now["summary"]])[0])
@@ -199,7 +199,7 @@ def test_manual_revisions_are_kept(graph: Graph, run: Callable[..., Resummarized
     assert mine.at() == before
     assert other.deltas[0].authored_by == pipeline_author(MODEL)
     assert counts(run(wanted=Wanted(revised=True))) == (1, 0, 1, 0, 0, 0)
-    assert mine.at()["kw_topics"] != ["furniture"]
+    assert mine.at()["topics"] != ["furniture"]
     assert counts(run()) == (0, 0, 2, 0, 0, 0), "no person's words are left"
 
 
@@ -308,6 +308,6 @@ def test_redaction_and_privacy_hold(graph: Graph, writing: Context, run: Callabl
     now = memory.at()
     assert "[email]" in now["summary"]
     assert "marked.one" not in str({name: now[name] for name in now if name != "file_name"})
-    assert "Oslo" in now["kw_entities"]
+    assert "Oslo" in now["entities"]
     columns = ("node_summary", "node_keywords", "aliases", "keyword_weights")
     assert {name: graph.shell("Notes")[name] for name in columns} == {name: shell[name] for name in columns}

@@ -12,7 +12,6 @@ import pytest
 from psycopg.sql import SQL
 
 from neurigraph_pipelines.access.authentication import authenticate
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, write_note
@@ -68,12 +67,11 @@ class Documents:
         return get_source(self.here.database, self.claims, SourceKind.UPLOAD, upload_id).model_dump()
 
     def memory(self, record_id: UUID) -> dict[str, Any]:
-        return presentation.record(history.record_at(self.here.database, self.claims, record_id))
+        return history.record_at(self.here.database, self.claims, record_id).model_dump()
 
     def successors(self, upload_id: UUID) -> list[UUID | None]:
         """Return by which records those of an upload are superseded, in the order of the text."""
-        found = (self.memory(one)["superseded_by"] for one in self.records(upload_id))
-        return [UUID(one) if one is not None else None for one in found]
+        return [self.memory(one)["superseded_by"] for one in self.records(upload_id)]
 
     def faults(self) -> list[str]:
         return [one.detail for one in verify(self.here.context, user_id=self.user.user_id).findings]
@@ -127,7 +125,7 @@ def test_details_are_shown_everywhere(shared_installation: Installation) -> None
     listed = get_source(here.database, claims, SourceKind.CONVERSATION, source_id).model_dump()
     assert shown.items() <= listed.items()
     record = history.record_at(here.database, claims, answer.hits[0].key)
-    assert presentation.record(record)["source"] == shown
+    assert record.source.model_dump() == shown
     (cited,) = ask(asking, Question("Whose is the cobalt sextant?")).citations
     assert (cited.origin.source.model_dump(), cited.section) == (shown, None)
     with here.database.agent(claims) as tx, pytest.raises(InvalidInputError, match="the url"):

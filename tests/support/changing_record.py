@@ -10,10 +10,11 @@ import psycopg
 from psycopg import sql
 
 from neurigraph_pipelines.access.guards import FREE, Guard, Unchanged
-from neurigraph_pipelines.graph.history import Delta, history, record_at
+from neurigraph_pipelines.graph.history import history, record_at
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.ports import Embedder
+from neurigraph_pipelines.views.memories import Delta
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import node_rows, rows
 
@@ -27,7 +28,7 @@ class Memory:
         self.here, self.embedder, self.claims, self.record_id = here, embedder, claims, record_id
 
     def at(self, moment: datetime | None = None) -> dict[str, Any]:
-        return record_at(self.here.database, self.claims, self.record_id, moment)
+        return record_at(self.here.database, self.claims, self.record_id, moment).model_dump(mode="json")
 
     @property
     def deltas(self) -> list[Delta]:

@@ -147,7 +147,7 @@ class _Restore:
         self._tx.execute(_QUERIES["create_staging_table"])
         self._tx.execute(_QUERIES["create_keys_table"])
         self._tx.execute(_QUERIES["begin_restoring"])
-        self._is_former = stream.header()["version"] < VERSION
+        self._is_former = stream.header().version < VERSION
         parts = stream.parts()
         first = next((part for part in parts if not self._stages(part)), None)
         self._tx.execute(_QUERIES["index_staging_table"])

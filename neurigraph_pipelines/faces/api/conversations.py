@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Response
@@ -82,10 +80,10 @@ def list_conversations(asked: sources.ListingDep) -> Conversations:
     return asked.of(SourceKind.CONVERSATION, Conversations)
 
 
-@router.get("/{conversation_id}", response_model=ConversationState, responses=NOT_MODIFIED)
-async def conversation_state(conversation_id: UUID, reading: sources.ReadingDep) -> Mapping[str, Any]:
+@router.get("/{conversation_id}", responses=NOT_MODIFIED)
+async def conversation_state(conversation_id: UUID, reading: sources.ReadingDep) -> ConversationState:
     """Return the state of a conversation, and the memories that it became."""
-    return await sources.progress(reading, SourceKind.CONVERSATION, conversation_id)
+    return await sources.progress(reading, ConversationState, conversation_id)
 
 
 @router.patch("/{conversation_id}", status_code=204, responses=documented(412))

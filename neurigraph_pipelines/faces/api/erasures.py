@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
@@ -11,7 +11,7 @@ from neurigraph_pipelines.access.guards import FREE, Guard
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.preconditions import NodeGuard, RecordGuard
-from neurigraph_pipelines.faces.api.problems import documented
+from neurigraph_pipelines.faces.api.problems import Responses, documented
 from neurigraph_pipelines.lifecycle.erasure import forget, receipts
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
@@ -23,7 +23,7 @@ router = APIRouter(tags=["forgetting"], responses=documented(401, 404, 409, 422,
 DryRun = Annotated[bool, Query(description="Return the counts of an erasure, and change nothing.")]
 
 
-ACCEPTED: dict[int | str, dict[str, Any]] = {
+ACCEPTED: Responses = {
     202: {
         "model": ErasureWithObjects,
         "description": "Accepted: a part is erased, and the installation finishes the rest within an hour.",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Response
@@ -85,10 +83,10 @@ def list_events(asked: sources.ListingDep) -> Events:
     return asked.of(SourceKind.EVENT, Events)
 
 
-@router.get("/{event_id}", response_model=EventState, responses=NOT_MODIFIED)
-async def event_state(event_id: UUID, reading: sources.ReadingDep) -> Mapping[str, Any]:
+@router.get("/{event_id}", responses=NOT_MODIFIED)
+async def event_state(event_id: UUID, reading: sources.ReadingDep) -> EventState:
     """Return the state of an event, and the memories that it became."""
-    return await sources.progress(reading, SourceKind.EVENT, event_id)
+    return await sources.progress(reading, EventState, event_id)
 
 
 @router.patch("/{event_id}", status_code=204, responses=documented(412))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
+from pydantic.config import JsonDict
 
 from neurigraph_pipelines.faces.api.requests import MAX_PATH_LENGTH, Form
 from neurigraph_pipelines.faces.api.source_fields import ONLY_SPACES
@@ -20,8 +21,9 @@ from neurigraph_pipelines.retrieval.duplicates import MAX_DUPLICATES
 from neurigraph_pipelines.retrieval.fact_queries import MAX_HOPS, MAX_NAMES, MAX_NODES, FactQuery, QueryKind
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
 from neurigraph_pipelines.views.kinds import FactKind, FactStatus, Impact, StatedAs
+from neurigraph_pipelines.views.scalars import UserJson
 
-_PART: dict[str, Any] = {"maxLength": MAX_PART, "minLength": 1}
+_PART: JsonDict = {"maxLength": MAX_PART, "minLength": 1}
 _TIMES = ("valid_until", "forget_after")
 
 
@@ -46,7 +48,7 @@ class FactFields(Form):
     impact: Impact | None = None
     pinned: bool | None = None
     tags: list[str] | None = Field(default=None, max_length=MAX_FACT_TAGS)
-    metadata: dict[str, Any] | None = Field(
+    metadata: UserJson | None = Field(
         default=None, description="Flat: texts, numbers, truth values and nulls; at most 16 KiB."
     )
     valid_until: datetime | None = Field(default=None, description="When it stopped being true.")

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import logging
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Request
 from psycopg import Error, OperationalError
+from pydantic.config import JsonDict
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -55,13 +56,13 @@ def why_not(method: str, path: str) -> str | None:
     return next((reason for pattern, reason in _WITHOUT.items() if re.fullmatch(pattern, path)), None)
 
 
-def parameter() -> dict[str, Any]:
+def parameter() -> JsonDict:
     """Return the header as a parameter of an operation, for the OpenAPI document."""
     description = (
         "A word of the caller's choice, different for each request. A request that is repeated with it has its effect "
         "once, and gets the first answer again."
     )
-    schema = {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH, "pattern": "^[!-~]+$"}
+    schema: JsonDict = {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH, "pattern": "^[!-~]+$"}
     return {"name": HEADER, "in": "header", "required": False, "description": description, "schema": schema}
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 from datetime import datetime
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
+from pydantic.config import JsonDict
 
 from neurigraph_pipelines.faces.api.requests import Form
 from neurigraph_pipelines.knowledge.linking import Signature, StatedLink
@@ -19,10 +20,10 @@ from neurigraph_pipelines.views.kinds import EndKind
 
 _FROM = ("from_fact_id", "from_record_id")
 _TO = ("to_fact_id", "to_record_id", "to_node_id", "to_source_id")
-_PEER: dict[str, Any] = {"minLength": 1, "maxLength": 100}
+_PEER: JsonDict = {"minLength": 1, "maxLength": 100}
 
 
-def _base64(size: int) -> dict[str, Any]:
+def _base64(size: int) -> JsonDict:
     return {"contentEncoding": "base64", "maxLength": 4 * (size // 3 + 1)}
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.api import requests
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep, Within
 from neurigraph_pipelines.faces.api.idempotency import IsRepeated
@@ -67,7 +65,7 @@ def list_records(
     return ListedRecords(records=found.items, next_cursor=found.next_cursor)
 
 
-@router.get("/{record_id}", response_model=views.Memory, responses=NOT_MODIFIED)
+@router.get("/{record_id}", responses=NOT_MODIFIED)
 def memory(
     record_id: UUID,
     response: Response,
@@ -77,38 +75,37 @@ def memory(
     at: Annotated[
         datetime | None, Query(description="Return the memory as it was at this moment. Default: now.")
     ] = None,
-) -> Mapping[str, Any]:
+) -> views.Memory:
     """Return one memory, in its present version or the version of a moment."""
     return tagged(response, *read_record(installation, caller, record_id, at), if_none_match)
 
 
-@router.get("/{record_id}/history", response_model=views.History)
+@router.get("/{record_id}/history")
 def deltas(
     record_id: UUID,
     caller: Caller,
     installation: InstallationDep,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> dict[str, Any]:
+) -> views.History:
     """List all changes of a memory, newest first."""
     found = history.page_of_history(installation.database, installation.cursors, caller, record_id, limit, cursor)
-    return found.shown("deltas", presentation.delta)
+    return found.into(views.History)
 
 
-@router.get("/{record_id}/diff", response_model=views.Difference)
+@router.get("/{record_id}/diff")
 def difference(
     record_id: UUID,
     caller: Caller,
     installation: InstallationDep,
     from_at: Annotated[datetime, Query(description="The first moment.")],
     to_at: Annotated[datetime | None, Query(description="The second moment. Default: now.")] = None,
-) -> dict[str, Any]:
+) -> views.Difference:
     """Compare a memory at two moments."""
-    changes = history.diff(installation.database, caller, record_id, from_at, to_at)
-    return presentation.difference(record_id, changes)
+    return history.diff(installation.database, caller, record_id, from_at, to_at)
 
 
-@router.patch("/{record_id}", response_model=views.Memory, responses=documented(403, 412))
+@router.patch("/{record_id}", responses=documented(403, 412))
 def revise(
     record_id: UUID,
     body: requests.Revise,
@@ -117,14 +114,14 @@ def revise(
     installation: InstallationDep,
     guard: RecordGuard,
     is_repeated: IsRepeated,
-) -> Mapping[str, Any]:
+) -> views.Memory:
     """Change the title, summary or keywords of a memory. Its files do not change."""
     if not is_repeated:
         revision.revise(installation.acting_for(caller), record_id, body.revision, guard)
     return tagged(response, *read_record(installation, caller, record_id))
 
 
-@router.post("/{record_id}/supersede", response_model=views.Memory, responses=documented(403, 409, 412))
+@router.post("/{record_id}/supersede", responses=documented(403, 409, 412))
 def supersede(
     record_id: UUID,
     body: requests.Supersede,
@@ -133,7 +130,7 @@ def supersede(
     installation: InstallationDep,
     guard: RecordGuard,
     is_repeated: IsRepeated,
-) -> Mapping[str, Any]:
+) -> views.Memory:
     """Mark a memory as replaced by a newer one, or undo that with null."""
     if not is_repeated:
         look(installation, caller, by=body.by)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
@@ -83,14 +82,14 @@ def provision(body: requests.NewNode, caller: Caller, installation: Installation
     return views.NewNode(node_id=node_id)
 
 
-@router.get("/nodes/{node_id}", response_model=views.Shell, responses=NOT_MODIFIED)
+@router.get("/nodes/{node_id}", responses=NOT_MODIFIED)
 def shell(
     node_id: UUID,
     response: Response,
     caller: Caller,
     installation: InstallationDep,
     if_none_match: IfNoneMatch = None,
-) -> Mapping[str, Any]:
+) -> views.Shell:
     """Return the shell of a node: identity, state, profile, children and edges."""
     return tagged(response, *read_node(installation, caller, node_id), if_none_match)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Response
@@ -49,10 +47,10 @@ def list_notes(asked: sources.ListingDep) -> Notes:
     return asked.of(SourceKind.NOTE, Notes)
 
 
-@router.get("/{note_id}", response_model=NoteState, responses=NOT_MODIFIED)
-async def note_state(note_id: UUID, reading: sources.ReadingDep) -> Mapping[str, Any]:
+@router.get("/{note_id}", responses=NOT_MODIFIED)
+async def note_state(note_id: UUID, reading: sources.ReadingDep) -> NoteState:
     """Return the state of a note, and the memories that its versions became."""
-    return await sources.progress(reading, SourceKind.NOTE, note_id)
+    return await sources.progress(reading, NoteState, note_id)
 
 
 @router.patch("/{note_id}", status_code=204, responses=documented(412))

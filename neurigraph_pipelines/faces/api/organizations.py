@@ -5,11 +5,12 @@ Callers are users with a key of their own graph, or members with a key of the or
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
+from pydantic.config import JsonDict
 
 from neurigraph_pipelines.exchange.organizations import deletion, invitations, membership
 from neurigraph_pipelines.exchange.organizations.invitations import DEFAULT_HOURS, MAX_HOURS
@@ -25,7 +26,7 @@ from neurigraph_pipelines.views.kinds import MemberRole
 from neurigraph_pipelines.views.scalars import Scalar
 
 _METADATA = "Texts, numbers and booleans by name, at most 16 KiB as JSON."
-_LABEL: dict[str, Any] = {"maxLength": MAX_NAME}
+_LABEL: JsonDict = {"maxLength": MAX_NAME}
 
 router = APIRouter(tags=["organizations"], responses=documented(401, 403, 404, 422, 503))
 

@@ -8,35 +8,35 @@ by itself, such as the state of a file; `If-None-Match` compares the whole.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from fastapi import Depends, Header, Request
-from fastapi.encoders import jsonable_encoder
 from fastapi.exceptions import HTTPException
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from neurigraph_pipelines.access.guards import Guard, Unchanged, Versioned, find_version
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.api.authentication import Caller
 from neurigraph_pipelines.faces.api.idempotency import keyed_guard
-from neurigraph_pipelines.faces.api.problems import problem
+from neurigraph_pipelines.faces.api.problems import Responses, problem
 from neurigraph_pipelines.graph import history, navigation
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.graph import Shell
+from neurigraph_pipelines.views.memories import Memory
 from neurigraph_pipelines.wiring.installation import Installation
 
 _TAG = r'(?:W/)?"[\x21\x23-\x7e]{0,200}"'
 _TAGS = re.compile(rf"\*|{_TAG}(?:[ \t]*,[ \t]*{_TAG}){{0,9}}")
 _CACHING = {"Cache-Control": "private, no-cache"}
 _NO_VERSION = "0"
+_View = TypeVar("_View", bound=View)
 
-NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "The ETag in `If-None-Match` is current."}}
+NOT_MODIFIED: Responses = {304: {"description": "The ETag in `If-None-Match` is current."}}
 """The ``responses`` of an operation that takes ``If-None-Match``."""
 
 IfNoneMatch = Annotated[
@@ -44,15 +44,13 @@ IfNoneMatch = Annotated[
 ]
 
 
-def etag(version: str | None, answer: Mapping[str, Any]) -> str:
+def etag(version: str | None, answer: View) -> str:
     """Return the ETag of an answer about an object with a version."""
-    content = json.dumps(jsonable_encoder(answer), sort_keys=True).encode()
+    content = answer.model_dump_json().encode()
     return f'"{version or _NO_VERSION}-{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
 
 
-def tagged(
-    response: Response, version: str | None, answer: Mapping[str, Any], if_none_match: str | None = None
-) -> Mapping[str, Any]:
+def tagged(response: Response, version: str | None, answer: _View, if_none_match: str | None = None) -> _View:
     """Give a response the ETag of its answer, and return the answer.
 
     Raises:
@@ -68,16 +66,16 @@ def tagged(
 
 def read_record(
     installation: Installation, caller: Claims, record_id: UUID, at: datetime | None = None
-) -> tuple[str | None, dict[str, Any]]:
-    """Return the version of a record and its representation; of an earlier state with ``at``."""
-    found = presentation.record(history.record_at(installation.database, caller, record_id, at))
-    return found["delta_id"] and UUID(str(found["delta_id"])).hex, found
+) -> tuple[str | None, Memory]:
+    """Return the version of a record, and the record; of an earlier state with ``at``."""
+    found = history.record_at(installation.database, caller, record_id, at)
+    return None if found.delta_id is None else found.delta_id.hex, found
 
 
-def read_node(installation: Installation, caller: Claims, node_id: UUID) -> tuple[str | None, dict[str, Any]]:
-    """Return the version of a node and its representation."""
+def read_node(installation: Installation, caller: Claims, node_id: UUID) -> tuple[str | None, Shell]:
+    """Return the version of a node and its shell."""
     with installation.database.agent(caller) as tx:
-        return find_version(tx, "node", node_id), navigation.shell(tx, node_id).model_dump()
+        return find_version(tx, "node", node_id), navigation.shell(tx, node_id)
 
 
 def read_source_version(installation: Installation, caller: Claims, source_id: UUID) -> str | None:
@@ -104,7 +102,7 @@ def _current_tag(installation: Installation, caller: Claims, kind: Versioned, ob
         return etag(*read_record(installation, caller, object_id))
     if kind == "node":
         return etag(*read_node(installation, caller, object_id))
-    return etag(read_source_version(installation, caller, object_id), {})
+    return etag(read_source_version(installation, caller, object_id), View())
 
 
 def _guard(kind: Versioned, name: str) -> Any:

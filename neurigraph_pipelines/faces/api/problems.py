@@ -15,6 +15,8 @@ from fastapi.exceptions import RequestValidationError
 from psycopg import OperationalError
 from psycopg.errors import DeadlockDetected, ForeignKeyViolation, InsufficientPrivilege, LockNotAvailable, QueryCanceled
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import ErrorDetails
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -76,6 +78,9 @@ _DESCRIPTIONS = {
     429: "Too many requests with this key, or wrong passwords or codes; `Retry-After` says when to try again.",
     503: "A part of the service is unavailable; `Retry-After` says when to try again.",
 }
+Responses = dict[int | str, dict[str, Any]]
+"""The ``responses`` of an operation, by status, as FastAPI takes them."""
+
 _INTERNAL = "the service cannot answer: its log gives the reason"
 _NOT_FOUND = "not found"
 _log = logging.getLogger("neurigraph.api")
@@ -107,12 +112,12 @@ class Problem(BaseModel):
     request_id: str | None = Field(default=None, description="The value of the header `X-Request-Id`, for the log.")
 
 
-def problem_definition() -> dict[str, Any]:
+def problem_definition() -> JsonSchemaValue:
     """Return the JSON schema of ``Problem``, for the OpenAPI document."""
     return Problem.model_json_schema(ref_template="#/components/schemas/Problem/$defs/{model}")
 
 
-def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def documented(*statuses: int) -> Responses:
     """Return the ``responses`` of an operation that may answer with these statuses."""
     reference = {"$ref": "#/components/schemas/Problem"}
     if 401 in statuses:  # of a key that was ended with its user
@@ -242,7 +247,7 @@ async def _unexpected(_: Request, __: Exception) -> Response:
     return problem(500, _INTERNAL, headers={"Connection": "close"})
 
 
-def _invalid_part(found: Mapping[str, Any]) -> InvalidPart:
+def _invalid_part(found: ErrorDetails) -> InvalidPart:
     location, *steps = [str(step)[:100] for step in found["loc"]] or ["body"]
     if location == "body":
         pointer = "#" + "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
 
 from neurigraph_pipelines import model
 from neurigraph_pipelines.exchange.sharing import MAX_NODE_SUMMARY_LENGTH
@@ -36,6 +37,7 @@ from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, utc
+from neurigraph_pipelines.views.scalars import UserJson
 
 MAX_MESSAGES = 1_000
 """Most messages in one request."""
@@ -49,7 +51,7 @@ MAX_PATH_LENGTH = (MAX_LAYER_DEPTH + 1) * (MAX_NAME_LENGTH + 1)
 MAX_FIELDS = 100
 """Most fields of one object, far above what any has."""
 
-_FROM_0_TO_1: dict[str, Any] = {"minimum": 0, "maximum": 1}
+_FROM_0_TO_1: JsonDict = {"minimum": 0, "maximum": 1}
 
 
 class Form(BaseModel):
@@ -129,7 +131,7 @@ class NewMessage(Form):
     )
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
     occurred_at: datetime | None = None
-    tool_calls: list[dict[str, Any]] = Field(
+    tool_calls: list[UserJson] = Field(
         default_factory=list,
         max_length=MAX_TOOL_CALLS,
         description="A call without a `result` is answered by a tool message that follows.",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter
 from pydantic import Field
+from pydantic.config import JsonDict
 
 from neurigraph_pipelines.access.authentication import require_visible
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep, Owner
@@ -25,7 +25,7 @@ from neurigraph_pipelines.views import retention as views
 router = APIRouter(tags=["retention"], responses=documented(401, 403, 404, 422, 503))
 
 _THROUGH = "archive over HTTP"
-_REASON: dict[str, Any] = {"minLength": 1, "maxLength": retention.MAX_REASON}
+_REASON: JsonDict = {"minLength": 1, "maxLength": retention.MAX_REASON}
 _MAX_DAYS = 36_500
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from copy import deepcopy
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -14,13 +15,15 @@ import h11
 import uvicorn
 from starlette.responses import Response
 from starlette.types import ASGIApp
+from uvicorn.config import LOGGING_CONFIG
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from neurigraph_pipelines.faces.api.keys_in_addresses import AddressFilter
 from neurigraph_pipelines.faces.api.problems import problem, retry_after
 from neurigraph_pipelines.faces.api.request_framing import StrictConnection
-from neurigraph_pipelines.faces.api.request_ids import HEADER, RequestIds, new_request_id
+from neurigraph_pipelines.faces.api.request_ids import HEADER, RequestIdFilter, RequestIds, new_request_id
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.settings.logs import as_json
 
 MAX_HEAD_BYTES = 65_536
 """Longest request line and headers together."""
@@ -28,21 +31,36 @@ MAX_HEAD_BYTES = 65_536
 _ADDRESSES = AddressFilter()
 
 
-def http_server(app: ASGIApp, settings: Settings, log_config: dict[str, Any] | None = None) -> uvicorn.Server:
+def http_server(app: ASGIApp, settings: Settings, *, is_process: bool = False) -> uvicorn.Server:
     """Return a server of an application, ready to run.
 
     Args:
-        log_config: A ``logging.config`` dictionary; None changes nothing.
+        is_process: Whether the process only serves, so that its logs are written as the settings say.
     """
     config = uvicorn.Config(
         RequestIds(app),  # outside, so that even an unexpected error is answered with the id
         http=_protocol(settings),
         ws="none",
         lifespan="on",
-        log_config=log_config,
+        log_config=_log_config(settings) if is_process else None,
     )
     logging.getLogger("uvicorn.access").addFilter(_ADDRESSES)
     return uvicorn.Server(config)
+
+
+def _log_config(settings: Settings) -> dict[str, Any]:
+    """Return uvicorn's log configuration with all output on stderr."""
+    config = deepcopy(LOGGING_CONFIG)
+    config["filters"] = {"request_id": {"()": RequestIdFilter}}
+    for formatter in config["formatters"].values():
+        formatter["fmt"] += " request_id=%(request_id)s"
+    for handler in config["handlers"].values():
+        handler |= {"stream": "ext://sys.stderr", "filters": ["request_id"]}
+    config["loggers"]["neurigraph"] = {"handlers": ["default"], "level": "INFO", "propagate": False}
+    if settings.logs.format == "json":
+        return as_json(config)
+    config["loggers"]["neurigraph.requests"] = {"level": "WARNING"}  # uvicorn's access log has them
+    return config
 
 
 class _Deadline:

@@ -5,10 +5,10 @@ The routes belong in those routers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 from uuid import UUID
 
 from fastapi import Depends, Query, Request, Response
@@ -25,7 +25,16 @@ from neurigraph_pipelines.model import SETTLED, Claims, NewMessage, Progress, So
 from neurigraph_pipelines.retrieval.listing.sources import SourceFilter, get_source, list_sources
 from neurigraph_pipelines.retrieval.listing.waiting import MAX_WAIT_SECONDS
 from neurigraph_pipelines.views.inbox import Appended
-from neurigraph_pipelines.views.sources import Conversations, Events, Notes, Uploads
+from neurigraph_pipelines.views.sources import (
+    Conversations,
+    ConversationState,
+    Events,
+    EventState,
+    Notes,
+    NoteState,
+    Upload,
+    Uploads,
+)
 from neurigraph_pipelines.wiring.installation import Installation
 
 
@@ -99,6 +108,7 @@ Wait = Annotated[
 
 
 _Page = TypeVar("_Page", Conversations, Events, Uploads, Notes)
+_State = TypeVar("_State", ConversationState, EventState, Upload, NoteState)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +160,14 @@ def _reading(
 ReadingDep = Annotated[Reading, Depends(_reading)]
 
 
-async def progress(reading: Reading, kind: SourceKind, source_id: UUID) -> Mapping[str, Any]:
+async def progress(reading: Reading, view: type[_State], source_id: UUID) -> _State:
     """Return one source, once it is stored or has failed or the time to wait is over. Waiting occupies no thread."""
     state = reading.request.app.state
     installation, caller = state.installation, reading.caller
-    found = await run_in_threadpool(get_source, installation.database, caller, kind, source_id)
+    found = await run_in_threadpool(get_source, installation.database, caller, view.KIND, source_id)
     if reading.wait and found.state not in SETTLED:
         await state.waiters.wait(source_id, reading.wait)
-        found = await run_in_threadpool(get_source, installation.database, caller, kind, source_id)
+        found = await run_in_threadpool(get_source, installation.database, caller, view.KIND, source_id)
     version = await run_in_threadpool(read_source_version, installation, caller, source_id)
-    return tagged(reading.response, version, found.model_dump(), reading.if_none_match)
+    assert isinstance(found, view)
+    return tagged(reading.response, version, found, reading.if_none_match)

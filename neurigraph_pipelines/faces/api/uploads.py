@@ -10,6 +10,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 from pydantic import ConfigDict, Field, Json, ValidationError, field_validator
+from pydantic.json_schema import JsonSchemaValue
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
@@ -84,7 +85,7 @@ class _Fields(VersionFields):
         return given.split(",") if isinstance(given, str) else given
 
 
-def _form_schema() -> dict[str, Any]:
+def _form_schema() -> JsonSchemaValue:
     """Return the JSON schema of the form, for the OpenAPI document."""
     schema = _Fields.model_json_schema(ref_template="#/components/schemas/{model}")
     del schema["$defs"]  # other requests define the same
@@ -149,10 +150,10 @@ def list_uploads(asked: sources.ListingDep) -> Uploads:
     return asked.of(SourceKind.UPLOAD, Uploads)
 
 
-@router.get("/uploads/{upload_id}", response_model=Upload, responses=NOT_MODIFIED)
-async def upload_state(upload_id: UUID, reading: sources.ReadingDep) -> Mapping[str, Any]:
+@router.get("/uploads/{upload_id}", responses=NOT_MODIFIED)
+async def upload_state(upload_id: UUID, reading: sources.ReadingDep) -> Upload:
     """Return the state of an upload, and the memories that it became."""
-    return await sources.progress(reading, SourceKind.UPLOAD, upload_id)
+    return await sources.progress(reading, Upload, upload_id)
 
 
 @router.patch("/uploads/{upload_id}", status_code=204, responses=documented(412))
@@ -163,7 +164,7 @@ def share_upload(
     sources.set_privacy(installation, caller, SourceKind.UPLOAD, upload_id, body, guard)
 
 
-def _fields(given: dict[str, Any]) -> _Fields:
+def _fields(given: Mapping[str, object]) -> _Fields:
     try:
         return _Fields.model_validate({name: value for name, value in given.items() if value != ""})
     except ValidationError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,7 @@ from neurigraph_pipelines.text.exact_json import keep_exactly
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.views.access import Account
+    from neurigraph_pipelines.views.scalars import UserJson
 
 commands = typer.Typer()
 _account = typer.Typer(no_args_is_help=True, help="Show and change a user's profile, and the password of the page.")
@@ -42,15 +43,11 @@ def change(
     """Change the profile that a user states. Options that are left out change nothing."""
     from neurigraph_pipelines.access import accounts
 
-    changes: dict[str, Any] = {
-        name: argument(value) or None
-        for name, value in (("display_name", display_name), ("email", email))
-        if value is not None
-    }
-    if metadata is not None:
-        changes["metadata"] = _object(metadata)
+    texts = (("display_name", display_name), ("email", email))
+    changes = {name: argument(value) or None for name, value in texts if value is not None}
+    stated = {} if metadata is None else {"metadata": _object(metadata)}
     with opened() as installation:
-        changed = accounts.change_account(installation.database, claims_of(installation, user), changes)
+        changed = accounts.change_account(installation.database, claims_of(installation, user), {**changes, **stated})
     _print(changed, as_json)
 
 
@@ -76,7 +73,7 @@ def _entered() -> str:
     return sys.stdin.readline().rstrip("\r\n")
 
 
-def _object(text: str) -> dict[str, Any]:
+def _object(text: str) -> UserJson:
     try:
         found = json.loads(keep_exactly(text.encode("utf-8", "surrogatepass"), names_twice=False))
     except ValueError as error:

@@ -29,24 +29,24 @@ def status(as_json: Json = False) -> None:
 
     with opened() as installation:
         objects = installation.encrypted_objects
-        data: dict[str, Any] = {"enabled": installation.settings.objects.encryption, "keys": 0, "master_keys": {}}
-        if objects is not None:
-            found = encrypt_stored(installation.context, objects, dry_run=True)
-            names = Counter(name.hex() for _, _, name in installation.graph_keys.wrapped_by())
-            data |= {"keys": names.total(), "master_keys": dict(names)}
-            data |= {"encrypted": found.encrypted, "plain": found.plain}
+        found = None if objects is None else encrypt_stored(installation.context, objects, dry_run=True)
+        keys = () if objects is None else installation.graph_keys.wrapped_by()
+        names = Counter(name.hex() for _, _, name in keys)
+    enabled = installation.settings.objects.encryption
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
-        state = "on" if data["enabled"] else "off"
+        state = "on" if enabled else "off"
         lines = [f"Encryption of new files is {state}: NEURIGRAPH_ENCRYPTION."]
-        if objects is not None:
-            lines.append(f"{data['encrypted']:,} stored files are encrypted, and {data['plain']:,} are not.")
-            lines += [f"Master key {name} wraps {counted(keys, 'key')}." for name, keys in names.items()]
+        if found is not None:
+            lines.append(f"{found.encrypted:,} stored files are encrypted, and {found.plain:,} are not.")
+        lines += [f"Master key {name} wraps {counted(wrapped, 'key')}." for name, wrapped in names.items()]
         return views.lines(*lines)
 
-    Output(as_json).result(data, view)
+    data = {"enabled": enabled, "keys": names.total(), "master_keys": dict(names)}
+    counts = {} if found is None else {"encrypted": found.encrypted, "plain": found.plain}
+    Output(as_json).result({**data, **counts}, view)
 
 
 @_group.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,7 +20,7 @@ from neurigraph_pipelines.faces.cli.session import (
 from neurigraph_pipelines.model import ConceptKind
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.graph.changes import GraphChange
+    from neurigraph_pipelines.views.graph import GraphChange
 
 commands = typer.Typer()
 
@@ -165,4 +164,4 @@ def _show(change: GraphChange, as_json: bool) -> None:
             }
         )
 
-    Output(as_json).result(asdict(change), view)
+    Output(as_json).result(change, view)

@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from neurigraph_pipelines.settings.outgoing import Destination
     from neurigraph_pipelines.wiring.installation import Installation
 
 
-def report(installation: Installation) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The places of settings and data, and every host that gets some of it.
+
+    Attributes:
+        files: The names of the settings in each file.
+        ignored_file: A file that somebody may have meant to be read.
+    """
+
+    home: str
+    database: str
+    language_model: str
+    embedder: str
+    reranker: str
+    environment: list[str]
+    files: dict[str, list[str]]
+    ignored_file: str | None
+    leaves_the_machine: list[Destination]
+
+
+def report(installation: Installation) -> Report:
     """Return the places of settings and data, and every host that gets some of it."""
     from neurigraph_pipelines.settings import list_settings
     from neurigraph_pipelines.settings.outgoing import destinations
@@ -20,40 +41,39 @@ def report(installation: Installation) -> dict[str, Any]:
     settings = installation.settings
     variables = [setting.variable for setting in list_settings()]
     files = [path for path in (named_file(), installation.home / HOME_FILE) if path is not None and path.is_file()]
-    return {
-        "home": str(installation.home),
-        "database": "embedded" if settings.database.url is None else "server",
-        "language_model": settings.models.chosen_language_model,
-        "embedder": settings.models.chosen_embedder,
-        "reranker": settings.chosen_reranker,
-        "environment": [name for name in variables if name in os.environ],
-        "files": {str(path): list(given_of(variables, values_of_file(path))) for path in files},
-        "ignored_file": _ignored(),
-        "leaves_the_machine": [asdict(one) for one in destinations(settings)],
-    }
+    return Report(
+        str(installation.home),
+        "embedded" if settings.database.url is None else "server",
+        settings.models.chosen_language_model,
+        settings.models.chosen_embedder,
+        settings.chosen_reranker,
+        [name for name in variables if name in os.environ],
+        {str(path): list(given_of(variables, values_of_file(path))) for path in files},
+        _ignored(),
+        list(destinations(settings)),
+    )
 
 
-def sentences(found: dict[str, Any]) -> list[str]:
+def sentences(found: Report) -> list[str]:
     """Return the hosts that get data as lines of text, and a file that somebody may have meant to be read."""
     hosts = [
-        f"  {one['purpose']}: {one['host']}{' (this machine)' if one['is_local'] else ''} gets {one['data']}"
-        for one in found["leaves_the_machine"]
+        f"  {one.purpose}: {one.host}{' (this machine)' if one.is_local else ''} gets {one.data}"
+        for one in found.leaves_the_machine
     ]
     lines = ["Data goes to:", *hosts] if hosts else ["Nothing leaves this machine."]
-    for path, names in found["files"].items():
-        lines.append(f"Settings of {path}: {', '.join(names) or 'none'}")
-    if found["ignored_file"]:
-        lines.append(f"{found['ignored_file']} has settings and is not read: pass --env-file to read it.")
+    lines += [f"Settings of {path}: {', '.join(names) or 'none'}" for path, names in found.files.items()]
+    if found.ignored_file:
+        lines.append(f"{found.ignored_file} has settings and is not read: pass --env-file to read it.")
     return lines
 
 
-def lines(found: dict[str, Any]) -> list[str]:
+def lines(found: Report) -> list[str]:
     """Return the report as lines of text."""
     return [
-        f"Home folder:  {found['home']}",
-        f"Database:     {found['database']}",
-        f"Models:       {found['language_model']}, {found['embedder']}, reranker {found['reranker']}",
-        f"Environment:  {', '.join(found['environment']) or 'no settings'}",
+        f"Home folder:  {found.home}",
+        f"Database:     {found.database}",
+        f"Models:       {found.language_model}, {found.embedder}, reranker {found.reranker}",
+        f"Environment:  {', '.join(found.environment) or 'no settings'}",
         *sentences(found),
     ]
 

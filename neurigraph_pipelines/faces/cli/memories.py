@@ -9,13 +9,13 @@ from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened, parse_id, record_id_of
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.access.guards import Guard
+    from neurigraph_pipelines.views.memories import Memory
 
 commands = typer.Typer()
 
@@ -62,8 +62,7 @@ def history(
     with opened() as installation:
         claims = claims_of(installation, user)
         with _named(identifier):
-            changes = history_of(installation.database, claims, record_id_of(identifier), limit=limit)
-    found = [presentation.delta(change) for change in changes]
+            found = history_of(installation.database, claims, record_id_of(identifier), limit=limit)
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
@@ -89,14 +88,12 @@ def diff(
     with opened() as installation:
         claims = claims_of(installation, user)
         with _named(identifier):
-            record_id = record_id_of(identifier)
-            changes = history.diff(installation.database, claims, record_id, first, last)
-    found = presentation.difference(record_id, changes)
+            found = history.diff(installation.database, claims, record_id_of(identifier), first, last)
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
-        return views.changes(found["changes"])
+        return views.changes(found)
 
     Output(as_json).result(found, view)
 
@@ -178,9 +175,7 @@ def _unchanged_since(record_id: UUID, delta: str | None) -> Guard:
     return FREE if delta is None else Unchanged("record", record_id, [parse_id(delta, "delta", "history").hex])
 
 
-def _show(version: dict[str, Any], as_json: bool) -> None:
-    found = presentation.record(version)
-
+def _show(found: Memory, as_json: bool) -> None:
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 

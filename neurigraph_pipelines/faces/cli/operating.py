@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -112,7 +113,7 @@ def serve(
                     f"The API runs at {url}, its documentation at {url}/docs; agents reach it at {url}/mcp."
                 )
 
-            server, output = http_server(installation, _log_config(settings.logs.format)), Output(as_json)
+            server, output = http_server(installation, is_process=True), Output(as_json)
             output.result({"url": url}, view)
             with installation.kept_server(output.note), keeper(installation):
                 server.run(sockets=[at])
@@ -142,27 +143,6 @@ def _listener(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def _log_config(form: Literal["text", "json"]) -> dict[str, Any]:
-    """Return uvicorn's log configuration with all output on stderr."""
-    from copy import deepcopy
-
-    from uvicorn.config import LOGGING_CONFIG
-
-    from neurigraph_pipelines.settings.logs import as_json
-
-    config: dict[str, Any] = deepcopy(LOGGING_CONFIG)
-    config["filters"] = {"request_id": {"()": "neurigraph_pipelines.faces.api.request_ids.RequestIdFilter"}}
-    for formatter in config["formatters"].values():
-        formatter["fmt"] += " request_id=%(request_id)s"
-    for handler in config["handlers"].values():
-        handler |= {"stream": "ext://sys.stderr", "filters": ["request_id"]}
-    config["loggers"]["neurigraph"] = {"handlers": ["default"], "level": "INFO", "propagate": False}
-    if form == "json":
-        return as_json(config)
-    config["loggers"]["neurigraph.requests"] = {"level": "WARNING"}  # uvicorn's access log has them
-    return config
-
-
 @commands.command()
 def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Count stored memories and queued segments."""
@@ -176,7 +156,7 @@ def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
             users = [provisioning.find_user(database, argument(user))]
         else:
             users = provisioning.list_users(database)
-        rows: list[dict[str, Any]] = []
+        rows = list[Mapping[str, object]]()
         for owner in users:
             with database.agent(Claims.of_user(owner.user_id)) as tx:
                 rows.append({"user": owner.slug, **navigation.totals(tx, owner.user_id)})

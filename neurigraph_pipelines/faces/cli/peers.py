@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -169,7 +169,7 @@ def _key(file: Path) -> str:
         raise InvalidInputError(f"{file} cannot be read: give a file with the key that the publisher issued") from error
 
 
-def _shown(peer: Peer) -> dict[str, Any]:
+def _shown(peer: Peer) -> dict[str, object]:
     return {**peer._asdict(), "is_current": peer.is_current}
 
 

@@ -249,7 +249,7 @@ def _show_unstored(context: Context, identifier: str, message: int | None, outpu
     return True
 
 
-def _file_data(file: OpenedFile) -> dict[str, Any]:
+def _file_data(file: OpenedFile) -> dict[str, object]:
     """Return the name, type and size of a file, and the messages of a transcript."""
     from neurigraph_pipelines.retrieval.open import speaker_lines
 

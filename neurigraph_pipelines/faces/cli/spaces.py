@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
@@ -77,7 +77,7 @@ def change(tag: Tag, user: UserSlug, name: Name = None, context: About = None, a
     """Change the name or the context of a space; an empty context drops it. A tag never changes."""
     from neurigraph_pipelines.access.spaces import change_space
 
-    given: dict[str, Any] = {"name": name, "entity_context": context}
+    given = {"name": name, "entity_context": context}
     with _space(tag, user) as (installation, claims, space):
         changes = {field: value for field, value in given.items() if value is not None}
         changed = change_space(installation.acting_for(claims), space.space_id, changes)

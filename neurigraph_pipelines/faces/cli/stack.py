@@ -86,14 +86,14 @@ def demo(as_json: Json = False) -> None:
     from neurigraph_pipelines.runtime.stack import demo as demonstration
 
     output = Output(as_json)
-    shown: dict[str, Any] = {"answers": []}
+    answers, trees = list[object](), list[TreeNode]()
 
     def show_tree(root: TreeNode) -> None:
-        shown["tree"] = root
+        trees.append(root)
         output.show(lambda: views.tree(root))
 
     def show_reply(question: str, reply: Reply) -> None:
-        shown["answers"].append({"question": question, **reply.model_dump(mode="json")})
+        answers.append({"question": question, **reply.model_dump(mode="json")})
         output.show(lambda: views.lines("", f"» {question}", ""))
         output.show(lambda: views.reply(reply, demonstration.USER))
 
@@ -104,7 +104,7 @@ def demo(as_json: Json = False) -> None:
             bar.update(task, completed=stored, total=total, visible=stored < total)
 
         demonstration.run(installation, demonstration.Listener(output.note, progress, show_tree, show_reply))
-    output.data(shown)
+    output.data({"answers": answers, "tree": trees[-1]})
 
 
 @commands.command()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -40,11 +41,11 @@ def status(as_json: Json = False) -> None:
         )
         faults = [f"{fault.part} does not work: {fault.reason}" for fault in found.faults]
         works = faults or ["reading, writing and ingestion work"]
-        failed = [f"failed {one['at']:%Y-%m-%d %H:%M} UTC: {one['part']}: {one['error']}" for one in errors]
+        failed = [f"failed {one.at:%Y-%m-%d %H:%M} UTC: {one.part}: {one.error}" for one in errors]
         return views.unbroken(*_stack_lines(running), *works, *queue, *failed, "", *leaving.lines(report))
 
-    data = {"running": running, "ready": not found.faults, **asdict(found), "last_errors": errors, **report}
-    Output(as_json).result(data, view)
+    data = {"running": running, "ready": not found.faults, **asdict(found)}
+    Output(as_json).result({**data, "last_errors": [one._asdict() for one in errors], **asdict(report)}, view)
     if found.faults:
         raise typer.Exit(NOT_READY)
 
@@ -89,7 +90,16 @@ def _stack_lines(running: dict[str, object] | None) -> list[str]:
     ]
 
 
-def last_errors(installation: Installation) -> list[dict[str, Any]]:
+class LastError(NamedTuple):
+    """A segment or upload that failed for good, or a run of Dagster that failed."""
+
+    at: datetime
+    part: str
+    error: str
+    id: object
+
+
+def last_errors(installation: Installation) -> list[LastError]:
     """Return the newest segments and uploads that failed for good, and failed runs of Dagster, newest first."""
     from neurigraph_pipelines.ingestion.failures import list_failures
     from neurigraph_pipelines.runtime.doctor import dagster_records
@@ -97,9 +107,8 @@ def last_errors(installation: Installation) -> list[dict[str, Any]]:
     with installation.database.pipeline() as tx:
         failures = list_failures(tx, limit=ERRORS_SHOWN)
     runs = dagster_records.read(installation).runs
-    errors: list[dict[str, Any]] = [
-        *({"at": one.occurred_at, "part": one.step, "error": one.error, "id": one.failure_id} for one in failures),
-        *({"at": one.ended_at, "part": one.job, "error": "the run failed", "id": one.run_id} for one in runs),
+    errors = [
+        *(LastError(one.occurred_at, one.step, one.error, one.failure_id) for one in failures),
+        *(LastError(one.ended_at, one.job, "the run failed", one.run_id) for one in runs),
     ]
-    errors.sort(key=lambda one: one["at"], reverse=True)
-    return errors[:ERRORS_SHOWN]
+    return sorted(errors, key=lambda one: one.at, reverse=True)[:ERRORS_SHOWN]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -35,11 +35,12 @@ from neurigraph_pipelines.faces.cli.vaults import format_of, import_notes, impor
 from neurigraph_pipelines.inbox.export_formats import NAMES
 
 if TYPE_CHECKING:
+    from neurigraph_pipelines.inbox.queue_hold import QueueHold
     from neurigraph_pipelines.inbox.triggers import Queue
     from neurigraph_pipelines.ingestion.healing import Healed
-    from neurigraph_pipelines.ingestion.records import BatchResult
+    from neurigraph_pipelines.ingestion.records import BatchResult, Committed
     from neurigraph_pipelines.knowledge.reading import FactsRead
-    from neurigraph_pipelines.model import ImportReport, Privacy, RejectedItem
+    from neurigraph_pipelines.model import ItemFailure, Privacy, RejectedItem
     from neurigraph_pipelines.model.sources import SourceDetails
     from neurigraph_pipelines.wiring.installation import Installation
 
@@ -232,11 +233,7 @@ def _import_conversations(
         estimated = not installation.tokens.exact
     data = {"user": user if owner is None else owner.slug, "user_created": created, "dry_run": dry_run}
     data |= {"file": str(file), "format": chosen, **asdict(report)}
-    _show_report(data, report, output, estimated)
-
-
-def _show_report(data: dict[str, Any], report: ImportReport, output: Output, estimated: bool) -> None:
-    output.result(data, lambda: import_view(report, estimated, data["dry_run"]))
+    output.result(data, lambda: import_view(report, estimated, dry_run))
     if report.rejected and not report.conversations_seen:
         raise typer.Exit(_NOTHING_ACCEPTED)
 
@@ -251,6 +248,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     stored.
     """
     from neurigraph_pipelines.inbox import triggers
+    from neurigraph_pipelines.inbox.queue_hold import current_hold
     from neurigraph_pipelines.ingestion.batch import STEPS, run_due
     from neurigraph_pipelines.ingestion.healing import heal_pending
     from neurigraph_pipelines.knowledge.reading import read_waiting
@@ -269,11 +267,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
                 progress.update(task, total=(progress.tasks[0].total or 0) + STEPS * batch.segments)
 
             for result in run_due(
-                context,
-                "cli",
-                user_id,
-                on_batch=begin,
-                on_done=lambda done: progress.advance(task, done),
+                context, "cli", user_id, on_batch=begin, on_done=lambda done: progress.advance(task, done)
             ):
                 results.append(result)
                 progress.update(task, completed=progress.tasks[0].total)
@@ -284,76 +278,98 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
             read = read_waiting(context, user_id=user_id, on_done=lambda done: progress.advance(task, done))
         installation.uploads.clear()
         queue = triggers.queue(installation.database, user_id)
-        data = _ingest_data(installation, results, healed, read, queue) | {"unread": unread}
-    output.result(data, lambda: _ingest_view(data, queue))
-    if data["returned"] or unread:
-        raise typer.Exit(_NOTHING_STORED if data["returned"] and not data["stored"] else _NOT_ALL)
+        done = _Ingested(results, healed, read, queue, current_hold(installation.database), unread)
+        data = done.data(installation)
+    output.result(data, lambda: _ingest_view(done, installation))
+    if done.returned or unread:
+        raise typer.Exit(_NOTHING_STORED if done.returned and not done.stored else _NOT_ALL)
 
 
-def _ingest_data(
-    installation: Installation, results: list[BatchResult], healed: Healed, read: FactsRead, queue: Queue
-) -> dict[str, Any]:
-    from neurigraph_pipelines.inbox.queue_hold import current_hold
+@dataclass(frozen=True)
+class _Ingested:
+    """The work of one ``ingest``, and the segments that wait after it."""
 
-    stored = [record for result in results for record in result.stored]
-    held = current_hold(installation.database)
-    return {
-        "stored": len(stored),
-        "nodes": len({record.node_path for record in stored}),
-        "healed": healed.records,
-        "pending_embedding": healed.waiting.records,
-        "pending_for_another_model": healed.waiting.of_other_models,
-        "facts": read.facts,
-        "pending_facts": len(read.failed),
-        "already_stored": sum(record.already_stored for record in stored),
-        "unfinished": sum(bool(record.left_out) for record in stored),
-        "returned": [
-            {"trigger_id": failure.trigger_id, "step": failure.step, "error": failure.error, "state": state}
-            for result in results
-            for failure, state in result.returned
-        ],
-        "remedy": _RETURNED_REMEDY if any(result.returned for result in results) else None,
-        "queue": asdict(queue),
-        "held": asdict(held) if held is not None else None,
-        "models": {
-            "language_model": installation.language_model.name,
-            "embedder": installation.embedder.model,
-            "tokens": installation.tokens.name,
-            "tokens_exact": installation.tokens.exact,
-        },
-    }
+    results: list[BatchResult]
+    healed: Healed
+    read: FactsRead
+    queue: Queue
+    held: QueueHold | None
+    unread: list[dict[str, str]]
+
+    @property
+    def stored(self) -> list[Committed]:
+        return [record for result in self.results for record in result.stored]
+
+    @property
+    def returned(self) -> list[tuple[ItemFailure, str]]:
+        return [one for result in self.results for one in result.returned]
+
+    @property
+    def nodes(self) -> int:
+        return len({record.node_path for record in self.stored})
+
+    @property
+    def unfinished(self) -> int:
+        return sum(bool(record.left_out) for record in self.stored)
+
+    def data(self, installation: Installation) -> dict[str, object]:
+        """Return it as JSON has it."""
+        return {
+            "stored": len(self.stored),
+            "nodes": self.nodes,
+            "healed": self.healed.records,
+            "pending_embedding": self.healed.waiting.records,
+            "pending_for_another_model": self.healed.waiting.of_other_models,
+            "facts": self.read.facts,
+            "pending_facts": len(self.read.failed),
+            "already_stored": sum(record.already_stored for record in self.stored),
+            "unfinished": self.unfinished,
+            "returned": [
+                {"trigger_id": failure.trigger_id, "step": failure.step, "error": failure.error, "state": state}
+                for failure, state in self.returned
+            ],
+            "remedy": _RETURNED_REMEDY if self.returned else None,
+            "queue": asdict(self.queue),
+            "held": asdict(self.held) if self.held is not None else None,
+            "models": {
+                "language_model": installation.language_model.name,
+                "embedder": installation.embedder.model,
+                "tokens": installation.tokens.name,
+                "tokens_exact": installation.tokens.exact,
+            },
+            "unread": self.unread,
+        }
 
 
-def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
+def _ingest_view(done: _Ingested, installation: Installation) -> Any:
     from neurigraph_pipelines.faces.cli import views
 
-    models = data["models"]
-    tokens = f"tokens by {models['tokens']}" if models["tokens_exact"] else "token counts estimated"
+    queue, embedder, waiting = done.queue, installation.embedder.model, done.healed.waiting
+    tokens = f"tokens by {installation.tokens.name}" if installation.tokens.exact else "token counts estimated"
     lines = [
-        f"{counted(data['stored'], 'record')} stored in {counted(data['nodes'], 'node')} "
-        f"({models['language_model']}, {models['embedder']}, {tokens}).",
+        f"{counted(len(done.stored), 'record')} stored in {counted(done.nodes, 'node')} "
+        f"({installation.language_model.name}, {embedder}, {tokens}).",
     ]
-    if data["healed"]:
-        lines.append(f"{counted(data['healed'], 'waiting record')} embedded.")
-    if data["pending_embedding"]:
+    if done.healed.records:
+        lines.append(f"{counted(done.healed.records, 'waiting record')} embedded.")
+    if waiting.records:
         lines.append(
-            f"Waiting for embedding, and found by words alone until then: "
-            f"{counted(data['pending_embedding'], 'record')}."
+            f"Waiting for embedding, and found by words alone until then: {counted(waiting.records, 'record')}."
         )
-    if data["pending_for_another_model"]:
+    if waiting.of_other_models:
         lines.append(
-            f"Waiting because their users' searches use another model than {models['embedder']}: "
-            f"{counted(data['pending_for_another_model'], 'record')}. `neurigraph reembed` switches them to it."
+            f"Waiting because their users' searches use another model than {embedder}: "
+            f"{counted(waiting.of_other_models, 'record')}. `neurigraph reembed` switches them to it."
         )
-    if data["facts"]:
-        lines.append(f"{counted(data['facts'], 'fact')} found.")
-    if data["pending_facts"]:
-        lines.append(f"Waiting to be read for facts: {counted(data['pending_facts'], 'record')}.")
-    if data["held"] is not None:
-        lines.append(f"The queue is held, and no segment loses an attempt: {data['held']['reason']}")
+    if done.read.facts:
+        lines.append(f"{counted(done.read.facts, 'fact')} found.")
+    if done.read.failed:
+        lines.append(f"Waiting to be read for facts: {counted(len(done.read.failed), 'record')}.")
+    if done.held is not None:
+        lines.append(f"The queue is held, and no segment loses an attempt: {done.held.reason}")
     else:
-        lines += [f"not stored ({item['state']}): {item['step']}: {item['error']}" for item in data["returned"]]
-    lines += _faults_view(data)
+        lines += [f"not stored ({state}): {failure.step}: {failure.error}" for failure, state in done.returned]
+    lines += _faults_view(done)
     if queue.pending and queue.next_attempt_at is not None:
         lines.append(
             f"Waiting for another attempt: {counted(queue.pending, 'segment')}, "
@@ -366,18 +382,18 @@ def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
     return views.lines(*lines)
 
 
-def _faults_view(data: dict[str, Any]) -> list[str]:
+def _faults_view(done: _Ingested) -> list[str]:
     """Return sources that were repeated, unreadable or incomplete, each with its remedy."""
     from neurigraph_pipelines.ingestion.unfinished import REMEDY
 
     lines = []
-    if data["returned"]:
-        lines.append(f"Came back: {counted(len(data['returned']), 'segment')}. {data['remedy']}.")
-    if data["unread"]:
-        lines.append(f"Not read: {counted(len(data['unread']), 'file')}. {_UNREAD_REMEDY}.")
-    if data["unfinished"]:
-        lacking = counted(data["unfinished"], "record")
-        lines.append(f"Stored without what a defect kept from being made: {lacking}. {REMEDY}.")
+    if done.returned:
+        lines.append(f"Came back: {counted(len(done.returned), 'segment')}. {_RETURNED_REMEDY}.")
+    if done.unread:
+        lines.append(f"Not read: {counted(len(done.unread), 'file')}. {_UNREAD_REMEDY}.")
+    if done.unfinished:
+        records = counted(done.unfinished, "record")
+        lines.append(f"Stored without what a defect kept from being made: {records}. {REMEDY}.")
     return lines
 
 

@@ -16,8 +16,10 @@ from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileE
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.provisioning import User
+    from neurigraph_pipelines.inbox.uploads import Received
     from neurigraph_pipelines.model import Claims, Privacy
     from neurigraph_pipelines.model.sources import SourceDetails
+    from neurigraph_pipelines.views.sources import Upload
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -78,9 +80,8 @@ def import_document(
                 is_document=True,
             )
         state = _read(installation, claims, received.upload_id, path.name)
-    data = {"user": owner.slug, "user_created": created, "file": str(path), "format": "document", "new": received.new}
-    data["kept"] = list(received.notes)
-    _show({**data, **state}, output)
+    data = {"user": owner.slug, "user_created": created, "file": str(path), "format": "document"}
+    _show(data, received, state, output)
 
 
 def import_page(
@@ -93,6 +94,7 @@ def import_page(
     """
     from neurigraph_pipelines.inbox.web_pages import receive_address
     from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.text.media_types import GIT_PACK
 
     with opened() as installation:
         installation, owner, created = ensure_owner(installation, user, output)
@@ -109,19 +111,12 @@ def import_page(
                 privacy=stated_privacy(private),
             )
         state = _read(installation, claims, received.upload_id, url)
-    data = {"user": owner.slug, "user_created": created, "file": url, "format": _format_of(state), "new": received.new}
-    data["kept"] = list(received.notes)
-    _show({**data, **state}, output)
+    led_to = "repository" if state.media_type == GIT_PACK.name else "page"
+    data = {"user": owner.slug, "user_created": created, "file": url, "format": led_to}
+    _show(data, received, state, output)
 
 
-def _format_of(state: Mapping[str, Any]) -> str:
-    """Return the page or repository that an address led to."""
-    from neurigraph_pipelines.text.media_types import GIT_PACK
-
-    return "repository" if state["media_type"] == GIT_PACK.name else "page"
-
-
-def _read(installation: Installation, claims: Claims, upload_id: UUID, name: str) -> dict[str, Any]:
+def _read(installation: Installation, claims: Claims, upload_id: UUID, name: str) -> Upload:
     """Extract the text of waiting uploads, and return the state of one of them.
 
     Raises:
@@ -129,24 +124,26 @@ def _read(installation: Installation, claims: Claims, upload_id: UUID, name: str
     """
     from neurigraph_pipelines.model import SourceKind
     from neurigraph_pipelines.retrieval.listing.sources import get_source
+    from neurigraph_pipelines.views.sources import Upload
 
     installation.uploads.read_due(installation.text_extractor, claims.user_id)
     state = get_source(installation.database, claims, SourceKind.UPLOAD, upload_id)
     if state.state == "failed":
         raise UnreadableFileError(f"{name}: {state.error}")
-    return dict(state)
+    assert isinstance(state, Upload)
+    return state
 
 
-def _show(data: dict[str, Any], output: Output) -> None:
+def _show(place: Mapping[str, object], received: Received, state: Upload, output: Output) -> None:
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
-        known = "" if data["new"] else ", uploaded before"
-        summary = f"{data['file_name']}: {data['media_type']} of {data['size_bytes']:,} bytes{known}."
-        notes = (f"Note: {note}." for note in [*data["kept"], *data["notes"]])
-        return views.lines(summary, *notes, *([next_step()] if data["state"] != "stored" else []))
+        known = "" if received.new else ", uploaded before"
+        summary = f"{state.file_name}: {state.media_type} of {state.size_bytes:,} bytes{known}."
+        notes = (f"Note: {note}." for note in [*received.notes, *state.notes])
+        return views.lines(summary, *notes, *([next_step()] if state.state != "stored" else []))
 
-    output.result(data, view)
+    output.result({**place, "new": received.new, "kept": list(received.notes), **dict(state)}, view)
 
 
 def read_uploads(installation: Installation, user_id: UUID | None, output: Output) -> list[dict[str, str]]:

@@ -18,7 +18,6 @@ from rich.tree import Tree
 from neurigraph_pipelines.faces.cli import origins
 from neurigraph_pipelines.faces.cli.output import more, printable
 from neurigraph_pipelines.faces.cli.profiles import profile_lines
-from neurigraph_pipelines.faces.presentation import edge_in_words
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
 from neurigraph_pipelines.retrieval.open import OpenedMessage
 from neurigraph_pipelines.views.answers import Reply
@@ -26,6 +25,7 @@ from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.failures import FailureOfUser
 from neurigraph_pipelines.views.files import File, NodeFiles
 from neurigraph_pipelines.views.graph import ListedNode, Shell, TreeNode
+from neurigraph_pipelines.views.memories import Delta, Difference, Memory
 from neurigraph_pipelines.views.records import ListedRecord, Record
 from neurigraph_pipelines.views.search import Found, Hit, MessageHit, Rationale
 from neurigraph_pipelines.views.sources import ListedUpload, Source
@@ -186,7 +186,7 @@ def node(shell: Shell, records: Sequence[Record], user: str) -> RenderableType:
                 "keywords": ", ".join(shell.keywords),
                 **profile_lines(shell.profile),
                 "children": ", ".join(child.name for child in shell.children),
-                "edges": "; ".join(map(edge_in_words, shell.edges)),
+                "edges": "; ".join(f"{one.relation} {one.arrow} {one.node_name}{one.held}" for one in shell.edges),
             }
         )
     )
@@ -230,50 +230,48 @@ def sayer(message: Mapping[str, Any]) -> str:
     return f"{speaker} {tool}" if voice in (Voice.PERSONA, Voice.FETCHED) else tool
 
 
-def memory(found: Mapping[str, Any]) -> RenderableType:
+def memory(found: Memory) -> RenderableType:
     """Return one version of a memory."""
     title = Text.assemble(
-        (printable(found["title"] or "untitled"), "bold"),
-        (f"  {printable(found['node_path'] or '')}  {_date(found['occurred_at'])}", "dim"),
+        (printable(found.title or "untitled"), "bold"),
+        (f"  {printable(found.node_path or '')}  {_date(found.occurred_at)}", "dim"),
     )
-    keywords = {name: ", ".join(found[name]) for name in KEYWORD_COLUMNS} | {
-        "kept": origins.expiry(found["tier"], found["expires_at"]).strip(", ")
-    }
     return Group(
         title,
-        plain(found["summary"]),
+        plain(found.summary),
         fields(
             {
-                **keywords,
-                "superseded by": found["superseded_by"] or "",
-                "vectors": found["embedding_model"] or "pending",
-                "since": found["changed_at"],
-                "delta": found["delta_id"],
+                **{name: ", ".join(getattr(found, name)) for name in KEYWORD_COLUMNS},
+                "kept": origins.expiry(found.tier, found.expires_at).strip(", "),
+                "superseded by": found.superseded_by or "",
+                "vectors": found.embedding_model or "pending",
+                "since": found.changed_at and found.changed_at.isoformat(),
+                "delta": found.delta_id,
             }
         ),
     )
 
 
-def deltas(found: Sequence[Mapping[str, Any]]) -> RenderableType:
+def deltas(found: Sequence[Delta]) -> RenderableType:
     """Return the changes of a memory, each with its author and the values that it replaced."""
     parts: list[RenderableType] = []
     for delta in found:
         parts.append(
             Text.assemble(
-                (f"{delta['changed_at'].isoformat()}  {printable(delta['operation'])}", "bold"),
-                (f"  {printable(delta['authored_by'])}  {delta['delta_id']}", "dim"),
+                (f"{delta.changed_at.isoformat()}  {printable(delta.operation)}", "bold"),
+                (f"  {printable(delta.authored_by)}  {delta.delta_id}", "dim"),
             )
         )
-        parts += [_change(name, before, delta["after"].get(name)) for name, before in delta["before"].items()]
-        parts += [plain(f"   {note}", "dim") for note in delta["notes"]]
+        parts += [_change(name, before, delta.after.get(name)) for name, before in delta.before.items()]
+        parts += [plain(f"   {note}", "dim") for note in delta.notes]
     return Group(*parts)
 
 
-def changes(found: Mapping[str, Mapping[str, Any]]) -> RenderableType:
+def changes(found: Difference) -> RenderableType:
     """Return the differences between two versions of a memory, by field."""
-    if not found:
+    if not found.changes:
         return Text("Nothing changed.")
-    return Group(*(_change(name, values["before"], values["after"]) for name, values in found.items()))
+    return Group(*(_change(name, one.before, one.after) for name, one in found.changes.items()))
 
 
 def _change(name: str, before: Any, after: Any) -> RenderableType:

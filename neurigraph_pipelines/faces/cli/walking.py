@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 from uuid import UUID
 
 import typer
@@ -40,14 +40,14 @@ def why(
     as_json: Json = False,
 ) -> None:
     """Show the causes and influences of a fact, the shortest paths first."""
-    steps: dict[str, Any] = {"max_hops": max_hops, "min_strength": min_strength, "max_nodes": max_nodes}
-    _run("why", question, user, steps, relation, at, valid_at, as_json=as_json)
+    bounds = _Bounds(max_hops, min_strength, max_nodes)
+    _run("why", question, user, bounds, relation, at, valid_at, as_json=as_json)
 
 
 @commands.command()
 def changed(question: Query, user: UserSlug, at: At = None, max_nodes: MaxNodes = 50, as_json: Json = False) -> None:
     """Show the earlier and later versions of facts, by when they occurred."""
-    _run("changed", question, user, {"max_nodes": max_nodes}, at=at, as_json=as_json)
+    _run("changed", question, user, _Bounds(max_nodes=max_nodes), at=at, as_json=as_json)
 
 
 @commands.command()
@@ -62,8 +62,8 @@ def about(
     as_json: Json = False,
 ) -> None:
     """Show the facts about a person or a thing, the last said first, and what is related to them."""
-    steps: dict[str, Any] = {"max_hops": max_hops, "min_strength": min_strength, "max_nodes": max_nodes}
-    _run("about", name, user, steps, at=at, valid_at=valid_at, as_json=as_json)
+    bounds = _Bounds(max_hops, min_strength, max_nodes)
+    _run("about", name, user, bounds, at=at, valid_at=valid_at, as_json=as_json)
 
 
 @commands.command()
@@ -79,28 +79,40 @@ def connected(
     as_json: Json = False,
 ) -> None:
     """Show important facts that are connected to a fact by up to six steps, the nearest first."""
-    steps: dict[str, Any] = {"max_hops": max_hops, "min_strength": min_strength, "max_nodes": max_nodes}
-    _run("connected", question, user, steps, relation, at, valid_at, as_json=as_json)
+    bounds = _Bounds(max_hops, min_strength, max_nodes)
+    _run("connected", question, user, bounds, relation, at, valid_at, as_json=as_json)
+
+
+class _Bounds(NamedTuple):
+    """The bounds of a walk."""
+
+    max_hops: int | None = None
+    min_strength: float = 0.3
+    max_nodes: int = 50
+
+
+def _id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
 
 
 def _run(
     kind: str,
     question: str,
     user: str,
-    steps: dict[str, Any],
+    bounds: _Bounds,
     relation: list[str] | None = None,
     at: str | None = None,
     valid_at: str | None = None,
     *,
     as_json: bool,
 ) -> None:
-    """Walk and print; ``steps`` are bounds of the query by name."""
+    """Walk and print."""
     from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
 
-    try:
-        begin: dict[str, Any] = {"fact_id": UUID(question)} if kind != "about" else {"query": argument(question)}
-    except ValueError:
-        begin = {"query": argument(question)}
+    fact_id = None if kind == "about" else _id(question)
     with opened() as installation:
         context = installation.acting_for(claims_of(installation, user))
         wanted = FactQuery(
@@ -108,8 +120,9 @@ def _run(
             traverse_types=tuple(map(argument, relation or ())),
             at=moment("--at", at),
             valid_at=moment("--valid-at", valid_at),
-            **begin,
-            **steps,
+            fact_id=fact_id,
+            query=argument(question) if fact_id is None else None,
+            **bounds._asdict(),
         )
         found = query_facts(context, wanted)
     Output(as_json).result(found.model_dump(exclude_unset=True), lambda: _view(found))

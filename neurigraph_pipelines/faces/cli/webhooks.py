@@ -80,7 +80,7 @@ def change(
     """Change, pause or resume a webhook. An empty --path or --author drops that filter."""
     from neurigraph_pipelines.exchange.webhooks import subscriptions
 
-    given: dict[str, Any] = {"url": url, "events": event or None, "path_glob": path, "author": author}
+    given = {"url": url, "events": event or None, "path_glob": path, "author": author}
     changes = {name: value or None for name, value in given.items() if value is not None}
     if pause is not None:
         changes["state"] = "paused" if pause else "active"

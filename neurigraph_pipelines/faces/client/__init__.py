@@ -16,24 +16,17 @@ from neurigraph_pipelines.faces.client.failures import (
     NotFound,
     Unavailable,
 )
-from neurigraph_pipelines.faces.client.models import (
-    Citation,
-    Hit,
-    Message,
-    MessageHit,
-    Node,
-    Record,
-    Reply,
-    SearchResult,
-    Source,
-)
+from neurigraph_pipelines.faces.client.models import Message, Node, Record, Source
 from neurigraph_pipelines.faces.client.synchronous import Memory
+from neurigraph_pipelines.views.answers import Citation, Reply
 from neurigraph_pipelines.views.fact_queries import QueriedFacts as FactQueryResult
 from neurigraph_pipelines.views.facts import Fact, StatedFact
 from neurigraph_pipelines.views.inbox import Appended, Note
 from neurigraph_pipelines.views.links import Link
 from neurigraph_pipelines.views.retention import Archived, Purge
 from neurigraph_pipelines.views.retention import Retention as Kept
+from neurigraph_pipelines.views.search import Found as SearchResult
+from neurigraph_pipelines.views.search import Hit, MessageHit
 
 __all__ = [
     "ApiError",

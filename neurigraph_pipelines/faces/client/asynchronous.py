@@ -12,20 +12,11 @@ from typing import Any, Self
 from uuid import UUID
 
 import httpx
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
 from neurigraph_pipelines.faces.client.digests_asynchronous import AsyncDigests
 from neurigraph_pipelines.faces.client.evidence_asynchronous import AsyncEvidence
 from neurigraph_pipelines.faces.client.facts_asynchronous import AsyncFacts
-from neurigraph_pipelines.faces.client.models import (
-    Kind,
-    Node,
-    Privacy,
-    Record,
-    Reply,
-    SearchResult,
-    Source,
-)
+from neurigraph_pipelines.faces.client.models import Kind, Node, Privacy, Record, Source
 from neurigraph_pipelines.faces.client.organizations_asynchronous import AsyncOrganizations
 from neurigraph_pipelines.faces.client.retention_asynchronous import AsyncRetention
 from neurigraph_pipelines.faces.client.transport import (
@@ -37,17 +28,18 @@ from neurigraph_pipelines.faces.client.transport import (
     connection,
     form_of,
     given,
-    is_temporary,
     listed,
     messages_of,
-    pause,
     refuse,
-    source_of,
     tagged,
 )
 from neurigraph_pipelines.faces.client.webhooks_asynchronous import AsyncWebhooks
+from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.erasures import ErasurePreview, ErasureWithObjects, Forgotten
+from neurigraph_pipelines.views.graph import ListedNode
 from neurigraph_pipelines.views.inbox import NOTHING, Appended, Note
+from neurigraph_pipelines.views.records import ListedRecord
+from neurigraph_pipelines.views.search import Found
 
 
 class AsyncMemory(AsyncDigests, AsyncEvidence, AsyncFacts, AsyncOrganizations, AsyncRetention, AsyncWebhooks):
@@ -210,7 +202,7 @@ class AsyncMemory(AsyncDigests, AsyncEvidence, AsyncFacts, AsyncOrganizations, A
         """
         query = {"wait": min(wait, WAIT_SECONDS)} if wait > 0 else {}
         answer = await self._send(Call("GET", f"/v1/{listed(kind)}/{source_id}", query=query))
-        return Source.model_validate(source_of(kind, tagged(answer)))
+        return tagged(answer, Source)
 
     async def stored(self, kind: Kind, source_id: UUID, seconds: float = 300.0) -> Source:
         """Wait until something is stored, or has failed, and return it.
@@ -226,44 +218,41 @@ class AsyncMemory(AsyncDigests, AsyncEvidence, AsyncFacts, AsyncOrganizations, A
             if time.monotonic() >= until:
                 raise TimeoutError(f"the {kind} is {found.state} after {seconds:g} s")
 
-    async def sources(self, kind: Kind, **filters: Any) -> AsyncIterator[Source]:
+    def sources(self, kind: Kind, **filters: Any) -> AsyncIterator[Source]:
         """Yield sources, newest first; filters are the API's, such as ``state`` and ``received_after``."""
-        async for one in self._pages(f"/v1/{listed(kind)}", listed(kind), filters):
-            yield Source.model_validate(source_of(kind, one))
+        return self._pages(f"/v1/{listed(kind)}", listed(kind), Source, filters)
 
     # Finding
 
-    async def search(self, query: str, *, limit: int = 10, **filters: Any) -> SearchResult:
+    async def search(self, query: str, *, limit: int = 10, **filters: Any) -> Found:
         """Find memories and messages; no file is opened.
 
         Args:
             filters: As the API takes them, such as ``node_id``, ``occurred_after`` and ``speaker``.
         """
         body = given(query=query, limit=limit, **filters)
-        return SearchResult.model_validate((await self._send(Call("POST", "/v1/search", body))).json())
+        return Found.model_validate((await self._send(Call("POST", "/v1/search", body))).json())
 
     async def ask(self, query: str, **filters: Any) -> Reply:
         """Answer a question in words, with citations. ``filters`` are as in ``search``."""
         return Reply.model_validate((await self._send(Call("POST", "/v1/ask", given(query=query, **filters)))).json())
 
-    async def records(self, **filters: Any) -> AsyncIterator[Record]:
+    def records(self, **filters: Any) -> AsyncIterator[ListedRecord]:
         """Yield memories, newest first; the API's filters, such as ``node_id``, ``entity`` and ``created_after``."""
-        async for one in self._pages("/v1/records", "records", filters):
-            yield Record.model_validate(one)
+        return self._pages("/v1/records", "records", ListedRecord, filters)
 
     async def record(self, record_id: UUID, *, at: datetime | None = None) -> Record:
         """Return a memory, now or as it was; its ``etag`` makes a later change safe."""
         answer = await self._send(Call("GET", f"/v1/records/{record_id}", query=given(at=at)))
-        return Record.model_validate(tagged(answer))
+        return tagged(answer, Record)
 
     async def node(self, node_id: UUID) -> Node:
         """Return a node of the graph."""
-        return Node.model_validate(tagged(await self._send(Call("GET", f"/v1/nodes/{node_id}"))))
+        return tagged(await self._send(Call("GET", f"/v1/nodes/{node_id}")), Node)
 
-    async def nodes(self, **filters: Any) -> AsyncIterator[Node]:
+    def nodes(self, **filters: Any) -> AsyncIterator[ListedNode]:
         """Yield nodes, page after page; ``path``, ``name`` and ``parent_node_id`` are filters."""
-        async for one in self._pages("/v1/nodes", "nodes", filters):
-            yield Node.model_validate(one)
+        return self._pages("/v1/nodes", "nodes", ListedNode, filters)
 
     # Reading files
 
@@ -339,39 +328,3 @@ class AsyncMemory(AsyncDigests, AsyncEvidence, AsyncFacts, AsyncOrganizations, A
         """
         path = f"/v1/{listed(kind)}/{source_id}"
         await self._send(Call("PATCH", path, {"privacy": privacy}, headers=condition(etag), is_change=True))
-
-    async def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
-        """Make any other call of the API and return its JSON, with retries; a change happens once.
-
-        Args:
-            etag: For a change: make it only if the object is as it was read.
-        """
-        is_change = method.upper() in ("PATCH", "DELETE")
-        answer = await self._send(Call(method.upper(), path, body, query, condition(etag), is_change=is_change))
-        return answer.json() if answer.content else None
-
-    async def _pages(self, path: str, name: str, filters: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        cursor: str | None = None
-        while True:
-            answer = (await self._send(Call("GET", path, query={**filters, **given(cursor=cursor)}))).json()
-            for one in answer[name]:
-                yield one
-            cursor = answer["next_cursor"]
-            if cursor is None:
-                return
-
-    async def _send(self, call: Call) -> httpx.Response:
-        request = call.build()
-        async for attempt in self._attempts():
-            with attempt:
-                answer = await self._http.request(**request)
-                refuse(answer)
-        return answer
-
-    def _attempts(self) -> AsyncRetrying:
-        return AsyncRetrying(
-            retry=retry_if_exception(is_temporary),
-            stop=stop_after_attempt(self._retries + 1),
-            wait=pause,
-            reraise=True,
-        )

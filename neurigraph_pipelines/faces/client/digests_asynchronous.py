@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
+from neurigraph_pipelines.faces.client.calls_asynchronous import AsyncCalls
 from neurigraph_pipelines.faces.client.transport import given
 from neurigraph_pipelines.views.digests import Digest, RemovedDigest
 
 
-class AsyncDigests(ABC):
+class AsyncDigests(AsyncCalls):
     """Makes, lists and removes digests."""
-
-    @abstractmethod
-    async def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
-        """Make a call of the API and return its JSON."""
-
-    @abstractmethod
-    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> AsyncIterator[dict[str, Any]]: ...
 
     async def make_digest(self, record_ids: Sequence[UUID]) -> Digest:
         """Put memories into words. The same memories again give the digest that is there."""
         body = {"record_ids": list(map(str, record_ids))}
         return Digest.model_validate(await self.call("POST", "/v1/digests", body))
 
-    async def digests(
+    def digests(
         self, *, node_id: UUID | None = None, record_id: UUID | None = None, days: Literal[7, 30, 90] | None = None
     ) -> AsyncIterator[Digest]:
         """Yield digests, the last made first.
@@ -37,8 +30,7 @@ class AsyncDigests(ABC):
             days: Only windows of so many days.
         """
         filters = given(node_id=node_id, record_id=record_id, days=days)
-        async for one in self._pages("/v1/digests", "digests", filters):
-            yield Digest.model_validate(one)
+        return self._pages("/v1/digests", "digests", Digest, filters)
 
     async def digest(self, digest_id: UUID) -> Digest:
         """Return a digest, with the memories that it is derived from."""

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
+from neurigraph_pipelines.faces.client.calls_synchronous import Calls
 from neurigraph_pipelines.faces.client.transport import given
 from neurigraph_pipelines.views.digests import Digest, RemovedDigest
 
 
-class Digests(ABC):
+class Digests(Calls):
     """Makes, lists and removes digests."""
-
-    @abstractmethod
-    def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
-        """Make a call of the API and return its JSON."""
-
-    @abstractmethod
-    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> Iterator[dict[str, Any]]: ...
 
     def make_digest(self, record_ids: Sequence[UUID]) -> Digest:
         """Put memories into words. The same memories again give the digest that is there."""
@@ -37,8 +30,7 @@ class Digests(ABC):
             days: Only windows of so many days.
         """
         filters = given(node_id=node_id, record_id=record_id, days=days)
-        for one in self._pages("/v1/digests", "digests", filters):
-            yield Digest.model_validate(one)
+        return self._pages("/v1/digests", "digests", Digest, filters)
 
     def digest(self, digest_id: UUID) -> Digest:
         """Return a digest, with the memories that it is derived from."""

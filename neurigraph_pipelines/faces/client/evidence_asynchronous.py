@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.faces.client.calls_asynchronous import AsyncCalls
 from neurigraph_pipelines.views.evidence import (
     EdgeEvidence,
     ListedAlias,
@@ -18,25 +18,16 @@ from neurigraph_pipelines.views.evidence import (
 )
 
 
-class AsyncEvidence(ABC):
+class AsyncEvidence(AsyncCalls):
     """Reads mentions of nodes and evidence of edges, and states evidence by hand."""
 
-    @abstractmethod
-    async def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
-        """Make a call of the API and return its JSON."""
-
-    @abstractmethod
-    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> AsyncIterator[dict[str, Any]]: ...
-
-    async def mentions(self, node_id: UUID, **filters: Any) -> AsyncIterator[Mention]:
+    def mentions(self, node_id: UUID, **filters: Any) -> AsyncIterator[Mention]:
         """Yield the memories that speak of a node, the last stored first; ``role`` is a filter."""
-        async for one in self._pages(f"/v1/nodes/{node_id}/mentions", "mentions", filters):
-            yield Mention.model_validate(one)
+        return self._pages(f"/v1/nodes/{node_id}/mentions", "mentions", Mention, filters)
 
-    async def evidence(self, edge_id: UUID) -> AsyncIterator[EdgeEvidence]:
+    def evidence(self, edge_id: UUID) -> AsyncIterator[EdgeEvidence]:
         """Yield the evidence of an edge, the newest first."""
-        async for one in self._pages(f"/v1/edges/{edge_id}/evidence", "evidence", {}):
-            yield EdgeEvidence.model_validate(one)
+        return self._pages(f"/v1/edges/{edge_id}/evidence", "evidence", EdgeEvidence, {})
 
     async def state_evidence(
         self,
@@ -62,10 +53,11 @@ class AsyncEvidence(ABC):
         """Take back a statement about an edge that you made by hand."""
         await self.call("DELETE", f"/v1/edges/{edge_id}/evidence/{evidence_id}")
 
-    async def aliases(self, node_id: UUID | None = None, **filters: Any) -> AsyncIterator[ListedAlias]:
+    def aliases(self, node_id: UUID | None = None, **filters: Any) -> AsyncIterator[ListedAlias]:
         """Yield the aliases and ids of a node, or of all nodes those with a ``value`` or a ``type``."""
-        async for one in self._pages(f"/v1/nodes/{node_id}/aliases" if node_id else "/v1/aliases", "aliases", filters):
-            yield ListedAlias.model_validate(one)
+        return self._pages(
+            f"/v1/nodes/{node_id}/aliases" if node_id else "/v1/aliases", "aliases", ListedAlias, filters
+        )
 
     async def give_alias(self, node_id: UUID, value: str, **fields: Any) -> NodeAlias:
         """Give a node another name, or an id of a ``type``; ``verified`` says that you vouch for it."""

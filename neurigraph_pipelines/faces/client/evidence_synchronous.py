@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.faces.client.calls_synchronous import Calls
 from neurigraph_pipelines.views.evidence import (
     EdgeEvidence,
     ListedAlias,
@@ -18,25 +18,16 @@ from neurigraph_pipelines.views.evidence import (
 )
 
 
-class Evidence(ABC):
+class Evidence(Calls):
     """Reads mentions of nodes and evidence of edges, and states evidence by hand."""
-
-    @abstractmethod
-    def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
-        """Make a call of the API and return its JSON."""
-
-    @abstractmethod
-    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> Iterator[dict[str, Any]]: ...
 
     def mentions(self, node_id: UUID, **filters: Any) -> Iterator[Mention]:
         """Yield the memories that speak of a node, the last stored first; ``role`` is a filter."""
-        for one in self._pages(f"/v1/nodes/{node_id}/mentions", "mentions", filters):
-            yield Mention.model_validate(one)
+        return self._pages(f"/v1/nodes/{node_id}/mentions", "mentions", Mention, filters)
 
     def evidence(self, edge_id: UUID) -> Iterator[EdgeEvidence]:
         """Yield the evidence of an edge, the newest first."""
-        for one in self._pages(f"/v1/edges/{edge_id}/evidence", "evidence", {}):
-            yield EdgeEvidence.model_validate(one)
+        return self._pages(f"/v1/edges/{edge_id}/evidence", "evidence", EdgeEvidence, {})
 
     def state_evidence(
         self,
@@ -64,8 +55,9 @@ class Evidence(ABC):
 
     def aliases(self, node_id: UUID | None = None, **filters: Any) -> Iterator[ListedAlias]:
         """Yield the aliases and ids of a node, or of all nodes those with a ``value`` or a ``type``."""
-        for one in self._pages(f"/v1/nodes/{node_id}/aliases" if node_id else "/v1/aliases", "aliases", filters):
-            yield ListedAlias.model_validate(one)
+        return self._pages(
+            f"/v1/nodes/{node_id}/aliases" if node_id else "/v1/aliases", "aliases", ListedAlias, filters
+        )
 
     def give_alias(self, node_id: UUID, value: str, **fields: Any) -> NodeAlias:
         """Give a node another name, or an id of a ``type``; ``verified`` says that you vouch for it."""

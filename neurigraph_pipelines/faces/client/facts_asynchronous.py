@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.faces.client.models import Duplicates
+from neurigraph_pipelines.faces.client.calls_asynchronous import AsyncCalls
 from neurigraph_pipelines.views.erasures import ErasurePreview, ErasureWithObjects, Forgotten
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.facts import (
@@ -20,26 +19,19 @@ from neurigraph_pipelines.views.facts import (
     UndoneDecisions,
 )
 from neurigraph_pipelines.views.links import Link, WrittenLink
+from neurigraph_pipelines.views.search import Duplicates
 
 
-class AsyncFacts(ABC):
+class AsyncFacts(AsyncCalls):
     """Reads, states and changes facts."""
 
-    @abstractmethod
-    async def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
-        """Make a call of the API and return its JSON."""
-
-    @abstractmethod
-    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> AsyncIterator[dict[str, Any]]: ...
-
-    async def facts(self, **filters: Any) -> AsyncIterator[Fact]:
+    def facts(self, **filters: Any) -> AsyncIterator[Fact]:
         """Yield facts, newest first, page after page.
 
         Args:
             filters: As the API takes them, such as ``node_id``, ``who``, ``kind``, ``status`` and ``tag``.
         """
-        async for one in self._pages("/v1/facts", "facts", filters):
-            yield Fact.model_validate(one)
+        return self._pages("/v1/facts", "facts", Fact, filters)
 
     async def fact(self, fact_id: UUID) -> FactWithEvidence:
         """Return a fact; its ``said_in`` says where it was said."""
@@ -90,7 +82,7 @@ class AsyncFacts(ABC):
         limit = f"?other_fact_id={other_fact_id}" if other_fact_id is not None else ""
         return UndoneDecisions.model_validate(await self.call("POST", f"/v1/facts/{fact_id}/undo{limit}")).undone
 
-    async def links(
+    def links(
         self, *, fact_id: UUID | None = None, record_id: UUID | None = None, **filters: Any
     ) -> AsyncIterator[Link]:
         """Yield the links of a fact, or of a memory and its facts, newest first, page after page.
@@ -101,8 +93,7 @@ class AsyncFacts(ABC):
         if (fact_id is None) == (record_id is None):
             raise ValueError("give a fact or a memory")
         of = f"facts/{fact_id}" if fact_id is not None else f"records/{record_id}"
-        async for one in self._pages(f"/v1/{of}/links", "links", filters):
-            yield Link.model_validate(one)
+        return self._pages(f"/v1/{of}/links", "links", Link, filters)
 
     async def state_link(self, relation: str, **fields: Any) -> UUID:
         """State a link, and return its id; the same again changes nothing.

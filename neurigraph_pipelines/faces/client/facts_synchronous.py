@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.faces.client.models import Duplicates
+from neurigraph_pipelines.faces.client.calls_synchronous import Calls
 from neurigraph_pipelines.views.erasures import ErasurePreview, ErasureWithObjects, Forgotten
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.facts import (
@@ -20,17 +19,11 @@ from neurigraph_pipelines.views.facts import (
     UndoneDecisions,
 )
 from neurigraph_pipelines.views.links import Link, WrittenLink
+from neurigraph_pipelines.views.search import Duplicates
 
 
-class Facts(ABC):
+class Facts(Calls):
     """Reads, states and changes facts."""
-
-    @abstractmethod
-    def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
-        """Make a call of the API and return its JSON."""
-
-    @abstractmethod
-    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> Iterator[dict[str, Any]]: ...
 
     def facts(self, **filters: Any) -> Iterator[Fact]:
         """Yield facts, newest first, page after page.
@@ -38,8 +31,7 @@ class Facts(ABC):
         Args:
             filters: As the API takes them, such as ``node_id``, ``who``, ``kind``, ``status`` and ``tag``.
         """
-        for one in self._pages("/v1/facts", "facts", filters):
-            yield Fact.model_validate(one)
+        return self._pages("/v1/facts", "facts", Fact, filters)
 
     def fact(self, fact_id: UUID) -> FactWithEvidence:
         """Return a fact; its ``said_in`` says where it was said."""
@@ -99,8 +91,7 @@ class Facts(ABC):
         if (fact_id is None) == (record_id is None):
             raise ValueError("give a fact or a memory")
         of = f"facts/{fact_id}" if fact_id is not None else f"records/{record_id}"
-        for one in self._pages(f"/v1/{of}/links", "links", filters):
-            yield Link.model_validate(one)
+        return self._pages(f"/v1/{of}/links", "links", Link, filters)
 
     def state_link(self, relation: str, **fields: Any) -> UUID:
         """State a link, and return its id; the same again changes nothing.

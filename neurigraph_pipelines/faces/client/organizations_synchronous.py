@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.faces.client.calls_synchronous import Calls
 from neurigraph_pipelines.views.erasures import Erasure
 from neurigraph_pipelines.views.organizations import (
     Departure,
@@ -18,12 +18,8 @@ from neurigraph_pipelines.views.organizations import (
 from neurigraph_pipelines.views.organizations import Organizations as OrganizationList
 
 
-class Organizations(ABC):
+class Organizations(Calls):
     """Creates organizations, and manages their members and invitations. Values are as in the API."""
-
-    @abstractmethod
-    def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
-        """Make a call of the API and return its JSON."""
 
     def create_organization(self, slug: str, name: str, **metadata: Any) -> OrganizationWithKey:
         """Create an organization and return it with the caller's ``api_key`` for it, which is not shown again."""

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.faces.client.calls_asynchronous import AsyncCalls
 from neurigraph_pipelines.faces.client.models import Tier
 from neurigraph_pipelines.views.retention import Archived, Purge
 from neurigraph_pipelines.views.retention import Retention as Kept
 
 
-class AsyncRetention(ABC):
+class AsyncRetention(AsyncCalls):
     """Keeps, archives and restores memories."""
-
-    @abstractmethod
-    async def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
-        """Make a call of the API and return its JSON."""
-
-    @abstractmethod
-    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> AsyncIterator[dict[str, Any]]: ...
 
     async def retention(self, record_id: UUID) -> Kept:
         """Return how long a memory is meant to be kept."""
@@ -55,10 +47,9 @@ class AsyncRetention(ABC):
         body = {"record_ids": list(map(str, record_ids)), "reason": reason}
         return [UUID(one) for one in (await self.call("POST", "/v1/archive", body))["record_ids"]]
 
-    async def archived(self) -> AsyncIterator[Archived]:
+    def archived(self) -> AsyncIterator[Archived]:
         """Yield the memories in the archive, the last archived first."""
-        async for one in self._pages("/v1/archive", "records", {}):
-            yield Archived.model_validate(one)
+        return self._pages("/v1/archive", "records", Archived, {})
 
     async def restore(self, record_ids: Sequence[UUID]) -> list[UUID]:
         """Bring memories back from the archive, with the tiers that they had."""

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.faces.client.calls_synchronous import Calls
 from neurigraph_pipelines.faces.client.models import Tier
 from neurigraph_pipelines.views.retention import Archived, Purge
 from neurigraph_pipelines.views.retention import Retention as Kept
 
 
-class Retention(ABC):
+class Retention(Calls):
     """Keeps, archives and restores memories."""
-
-    @abstractmethod
-    def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
-        """Make a call of the API and return its JSON."""
-
-    @abstractmethod
-    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> Iterator[dict[str, Any]]: ...
 
     def retention(self, record_id: UUID) -> Kept:
         """Return how long a memory is meant to be kept."""
@@ -57,8 +49,7 @@ class Retention(ABC):
 
     def archived(self) -> Iterator[Archived]:
         """Yield the memories in the archive, the last archived first."""
-        for one in self._pages("/v1/archive", "records", {}):
-            yield Archived.model_validate(one)
+        return self._pages("/v1/archive", "records", Archived, {})
 
     def restore(self, record_ids: Sequence[UUID]) -> list[UUID]:
         """Bring memories back from the archive, with the tiers that they had."""

@@ -12,20 +12,11 @@ from typing import Any, Self
 from uuid import UUID
 
 import httpx
-from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
 from neurigraph_pipelines.faces.client.digests_synchronous import Digests
 from neurigraph_pipelines.faces.client.evidence_synchronous import Evidence
 from neurigraph_pipelines.faces.client.facts_synchronous import Facts
-from neurigraph_pipelines.faces.client.models import (
-    Kind,
-    Node,
-    Privacy,
-    Record,
-    Reply,
-    SearchResult,
-    Source,
-)
+from neurigraph_pipelines.faces.client.models import Kind, Node, Privacy, Record, Source
 from neurigraph_pipelines.faces.client.organizations_synchronous import Organizations
 from neurigraph_pipelines.faces.client.retention_synchronous import Retention
 from neurigraph_pipelines.faces.client.transport import (
@@ -37,17 +28,18 @@ from neurigraph_pipelines.faces.client.transport import (
     connection,
     form_of,
     given,
-    is_temporary,
     listed,
     messages_of,
-    pause,
     refuse,
-    source_of,
     tagged,
 )
 from neurigraph_pipelines.faces.client.webhooks_synchronous import Webhooks
+from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.erasures import ErasurePreview, ErasureWithObjects, Forgotten
+from neurigraph_pipelines.views.graph import ListedNode
 from neurigraph_pipelines.views.inbox import NOTHING, Appended, Note
+from neurigraph_pipelines.views.records import ListedRecord
+from neurigraph_pipelines.views.search import Found
 
 
 class Memory(Digests, Evidence, Facts, Organizations, Retention, Webhooks):
@@ -210,7 +202,7 @@ class Memory(Digests, Evidence, Facts, Organizations, Retention, Webhooks):
         """
         query = {"wait": min(wait, WAIT_SECONDS)} if wait > 0 else {}
         answer = self._send(Call("GET", f"/v1/{listed(kind)}/{source_id}", query=query))
-        return Source.model_validate(source_of(kind, tagged(answer)))
+        return tagged(answer, Source)
 
     def stored(self, kind: Kind, source_id: UUID, seconds: float = 300.0) -> Source:
         """Wait until something is stored, or has failed, and return it.
@@ -228,42 +220,39 @@ class Memory(Digests, Evidence, Facts, Organizations, Retention, Webhooks):
 
     def sources(self, kind: Kind, **filters: Any) -> Iterator[Source]:
         """Yield sources, newest first; filters are the API's, such as ``state`` and ``received_after``."""
-        for one in self._pages(f"/v1/{listed(kind)}", listed(kind), filters):
-            yield Source.model_validate(source_of(kind, one))
+        return self._pages(f"/v1/{listed(kind)}", listed(kind), Source, filters)
 
     # Finding
 
-    def search(self, query: str, *, limit: int = 10, **filters: Any) -> SearchResult:
+    def search(self, query: str, *, limit: int = 10, **filters: Any) -> Found:
         """Find memories and messages; no file is opened.
 
         Args:
             filters: As the API takes them, such as ``node_id``, ``occurred_after`` and ``speaker``.
         """
         body = given(query=query, limit=limit, **filters)
-        return SearchResult.model_validate((self._send(Call("POST", "/v1/search", body))).json())
+        return Found.model_validate((self._send(Call("POST", "/v1/search", body))).json())
 
     def ask(self, query: str, **filters: Any) -> Reply:
         """Answer a question in words, with citations. ``filters`` are as in ``search``."""
         return Reply.model_validate((self._send(Call("POST", "/v1/ask", given(query=query, **filters)))).json())
 
-    def records(self, **filters: Any) -> Iterator[Record]:
+    def records(self, **filters: Any) -> Iterator[ListedRecord]:
         """Yield memories, newest first; the API's filters, such as ``node_id``, ``entity`` and ``created_after``."""
-        for one in self._pages("/v1/records", "records", filters):
-            yield Record.model_validate(one)
+        return self._pages("/v1/records", "records", ListedRecord, filters)
 
     def record(self, record_id: UUID, *, at: datetime | None = None) -> Record:
         """Return a memory, now or as it was; its ``etag`` makes a later change safe."""
         answer = self._send(Call("GET", f"/v1/records/{record_id}", query=given(at=at)))
-        return Record.model_validate(tagged(answer))
+        return tagged(answer, Record)
 
     def node(self, node_id: UUID) -> Node:
         """Return a node of the graph."""
-        return Node.model_validate(tagged(self._send(Call("GET", f"/v1/nodes/{node_id}"))))
+        return tagged(self._send(Call("GET", f"/v1/nodes/{node_id}")), Node)
 
-    def nodes(self, **filters: Any) -> Iterator[Node]:
+    def nodes(self, **filters: Any) -> Iterator[ListedNode]:
         """Yield nodes, page after page; ``path``, ``name`` and ``parent_node_id`` are filters."""
-        for one in self._pages("/v1/nodes", "nodes", filters):
-            yield Node.model_validate(one)
+        return self._pages("/v1/nodes", "nodes", ListedNode, filters)
 
     # Reading files
 
@@ -339,39 +328,3 @@ class Memory(Digests, Evidence, Facts, Organizations, Retention, Webhooks):
         """
         path = f"/v1/{listed(kind)}/{source_id}"
         self._send(Call("PATCH", path, {"privacy": privacy}, headers=condition(etag), is_change=True))
-
-    def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
-        """Make any other call of the API and return its JSON, with retries; a change happens once.
-
-        Args:
-            etag: For a change: make it only if the object is as it was read.
-        """
-        is_change = method.upper() in ("PATCH", "DELETE")
-        answer = self._send(Call(method.upper(), path, body, query, condition(etag), is_change=is_change))
-        return answer.json() if answer.content else None
-
-    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        cursor: str | None = None
-        while True:
-            answer = (self._send(Call("GET", path, query={**filters, **given(cursor=cursor)}))).json()
-            for one in answer[name]:
-                yield one
-            cursor = answer["next_cursor"]
-            if cursor is None:
-                return
-
-    def _send(self, call: Call) -> httpx.Response:
-        request = call.build()
-        for attempt in self._attempts():
-            with attempt:
-                answer = self._http.request(**request)
-                refuse(answer)
-        return answer
-
-    def _attempts(self) -> Retrying:
-        return Retrying(
-            retry=retry_if_exception(is_temporary),
-            stop=stop_after_attempt(self._retries + 1),
-            wait=pause,
-            reraise=True,
-        )

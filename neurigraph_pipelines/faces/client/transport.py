@@ -31,7 +31,7 @@ LONGEST_PAUSE_SECONDS = 30.0
 _BACKOFF = wait_random_exponential(0.2, LONGEST_PAUSE_SECONDS)
 _PLURALS = {"conversation": "conversations", "event": "events", "upload": "uploads", "note": "notes"}
 
-Given = Message | Mapping[str, Any] | str
+Given = Message | Mapping[str, object] | str
 """A message to store: a text alone is the user's."""
 
 
@@ -42,7 +42,7 @@ class Call:
     method: str
     path: str
     body: Any = None
-    query: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, object] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     is_change: bool = False
 
@@ -103,39 +103,25 @@ def listed(kind: str) -> str:
     return _PLURALS[kind]
 
 
-def source_of(kind: str, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a source of the API with ``source_id``, of whatever kind it is."""
-    return {**answer, "id": answer[f"{kind}_id"]}
-
-
-def messages_of(given: Sequence[Given]) -> list[dict[str, Any]]:
+def messages_of(given: Sequence[Given]) -> list[Message]:
     """Return messages as the API takes them."""
-    made = [
-        one
-        if isinstance(one, Message)
-        else Message(role="user", content=one)
-        if isinstance(one, str)
-        else Message(**one)
-        for one in given
-    ]
-    return [one.model_dump(mode="json", exclude_none=True) for one in made]
+    return [Message(role="user", content=one) if isinstance(one, str) else Message.model_validate(one) for one in given]
 
 
-def given(**values: Any) -> dict[str, Any]:
+def given(**values: object) -> dict[str, object]:
     """Return the values that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
-def form_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+def form_of(fields: Mapping[str, object]) -> dict[str, object]:
     """Return the fields of a form beside its file; those that are objects are sent as JSON."""
-    plain: dict[str, Any] = _plain(given(**fields))
+    plain = _plain(given(**fields))
     return {name: json.dumps(value) if isinstance(value, dict) else value for name, value in plain.items()}
 
 
-def tagged(answer: httpx.Response) -> dict[str, Any]:
+def tagged(answer: httpx.Response, view: type[M]) -> M:
     """Return an object with its ETag."""
-    found: dict[str, Any] = answer.json()
-    return {**found, "etag": answer.headers.get("ETag")}
+    return view.model_validate({**answer.json(), "etag": answer.headers.get("ETag")})
 
 
 def condition(etag: str | None) -> dict[str, str]:
@@ -151,6 +137,8 @@ def _seconds(header: str | None) -> float | None:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", exclude_none=True)
     if isinstance(value, Mapping):
         return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):

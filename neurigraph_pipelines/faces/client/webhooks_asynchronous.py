@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.faces.client.calls_asynchronous import AsyncCalls
 from neurigraph_pipelines.views.webhooks import Delivery, Webhook, WebhookWithSecret
 from neurigraph_pipelines.views.webhooks import Webhooks as WebhookList
 
 
-class AsyncWebhooks(ABC):
+class AsyncWebhooks(AsyncCalls):
     """Adds, changes, tests and removes webhooks. Values are as in the API."""
-
-    @abstractmethod
-    async def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
-        """Make a call of the API and return its JSON."""
-
-    @abstractmethod
-    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> AsyncIterator[dict[str, Any]]: ...
 
     async def add_webhook(
         self, url: str, events: Sequence[str] = ("*",), *, path_glob: str | None = None, author: str | None = None
@@ -52,14 +45,13 @@ class AsyncWebhooks(ABC):
         """Give a webhook another ``secret``. For a day messages are signed with both."""
         return WebhookWithSecret.model_validate(await self.call("POST", f"/v1/webhooks/{webhook_id}/rotate"))
 
-    async def deliveries(self, webhook_id: UUID, **filters: Any) -> AsyncIterator[Delivery]:
+    def deliveries(self, webhook_id: UUID, **filters: Any) -> AsyncIterator[Delivery]:
         """Yield the deliveries of a webhook, newest first, page after page.
 
         Args:
             filters: As the API takes them, such as ``state``.
         """
-        async for one in self._pages(f"/v1/webhooks/{webhook_id}/deliveries", "deliveries", filters):
-            yield Delivery.model_validate(one)
+        return self._pages(f"/v1/webhooks/{webhook_id}/deliveries", "deliveries", Delivery, filters)
 
     async def replay_webhook(self, webhook_id: UUID, delivery_id: UUID | None = None) -> int:
         """Send all dead deliveries again, or one finished delivery; return how many."""

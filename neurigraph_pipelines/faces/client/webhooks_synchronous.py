@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.faces.client.calls_synchronous import Calls
 from neurigraph_pipelines.views.webhooks import Delivery, Webhook, WebhookWithSecret
 from neurigraph_pipelines.views.webhooks import Webhooks as WebhookList
 
 
-class Webhooks(ABC):
+class Webhooks(Calls):
     """Adds, changes, tests and removes webhooks. Values are as in the API."""
-
-    @abstractmethod
-    def call(self, method: str, path: str, body: Any = None, *, etag: str | None = None, **query: Any) -> Any:
-        """Make a call of the API and return its JSON."""
-
-    @abstractmethod
-    def _pages(self, path: str, name: str, filters: dict[str, Any]) -> Iterator[dict[str, Any]]: ...
 
     def add_webhook(
         self, url: str, events: Sequence[str] = ("*",), *, path_glob: str | None = None, author: str | None = None
@@ -58,8 +51,7 @@ class Webhooks(ABC):
         Args:
             filters: As the API takes them, such as ``state``.
         """
-        for one in self._pages(f"/v1/webhooks/{webhook_id}/deliveries", "deliveries", filters):
-            yield Delivery.model_validate(one)
+        return self._pages(f"/v1/webhooks/{webhook_id}/deliveries", "deliveries", Delivery, filters)
 
     def replay_webhook(self, webhook_id: UUID, delivery_id: UUID | None = None) -> int:
         """Send all dead deliveries again, or one finished delivery; return how many."""

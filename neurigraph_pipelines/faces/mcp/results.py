@@ -6,27 +6,49 @@ Field names are those of the HTTP API; the output schemas are short, since every
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import plain_serializer_function_ser_schema
 
 from neurigraph_pipelines.faces.mcp.framing import NOTICE, inline, quoted
 from neurigraph_pipelines.text.visible import visible
 from neurigraph_pipelines.views.base import View
 
 
-class Result(BaseModel):
+class Result(BaseModel, ABC):
     """The answer of a tool."""
 
+    @abstractmethod
     def lines(self) -> Iterator[str]:
         """Yield the answer as text, with everything remembered in frames."""
-        raise NotImplementedError
 
     def texts(self) -> list[str]:
         """Return the blocks of text of the answer; each says what remembered text is."""
         return ["\n".join([NOTICE, *self.lines()])]
+
+
+class Only:
+    """What a field with a view shows of it: some fields, and no schema of them, since every agent pays for schemas."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of the view with the shorter form in which it is shown."""
+        return {**handler(source), "serialization": plain_serializer_function_ser_schema(self._shown)}
+
+    def __get_pydantic_json_schema__(self, _: CoreSchema, __: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Return a schema without fields."""
+        return {"type": "object"}
+
+    def _shown(self, view: View) -> object:
+        return shown(view, self._names or type(view).model_fields)
 
 
 def shown(view: View, names: Iterable[str]) -> dict[str, Any]:
@@ -38,6 +60,8 @@ def plain(value: Any) -> Any:
     """Return a value as JSON has it, with texts that show all their characters."""
     if isinstance(value, str):
         return visible(value)
+    if isinstance(value, BaseModel):
+        return plain(value.model_dump())
     if isinstance(value, Mapping):
         return {str(name): plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -59,10 +83,10 @@ def described(title: str | None, summary: str | None) -> Iterator[str]:
             yield quoted(text)
 
 
-def kept_until(expires_at: str | None) -> Iterator[str]:
+def kept_until(expires_at: datetime | str | None) -> Iterator[str]:
     """Yield when a memory is archived, if it is not kept for good."""
     if expires_at:
-        yield f"archived after {expires_at}, unless it is read before"
+        yield f"archived after {plain(expires_at)}, unless it is read before"
 
 
 def path_of(path: str | None) -> str:
@@ -75,7 +99,7 @@ def listed(words: Iterable[str]) -> str:
     return ", ".join(map(inline, words))
 
 
-def schema_of(model: type[BaseModel], *, is_input: bool) -> dict[str, Any]:
+def schema_of(model: type[BaseModel], *, is_input: bool) -> JsonSchemaValue:
     """Return the JSON schema of a model without parts that its readers do not need.
 
     Every agent pays for it in tokens: titles go, empty defaults, the null of what may be left out, the lengths of
@@ -93,7 +117,7 @@ _EMPTY: tuple[Any, ...] = (None, "", [])
 _MOST_OF_DATABASE = 2**31 - 1
 
 
-def _shortened(schema: Any, definitions: Mapping[str, Any], is_input: bool) -> Any:
+def _shortened(schema: Any, definitions: JsonSchemaValue, is_input: bool) -> Any:
     if isinstance(schema, list):
         return [_shortened(one, definitions, is_input) for one in schema]
     if not isinstance(schema, Mapping):

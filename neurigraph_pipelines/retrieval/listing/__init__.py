@@ -1,4 +1,1 @@
-"""Lists that callers read page by page, and the progress of what they sent. Reads only; the database decides who sees.
-
-Faces show what these functions return through ``presentation``.
-"""
+"""Lists that callers read page by page, and the progress of what they sent. The database decides who sees."""

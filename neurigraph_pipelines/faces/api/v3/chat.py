@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from fastapi import APIRouter, Response
 from fastapi.encoders import jsonable_encoder
@@ -77,7 +76,7 @@ def _streamed(events: Iterator[Event]) -> Iterator[bytes]:
         yield _line("error", {"title": "Internal Server Error", "status": 500})
 
 
-def _line(kind: str, data: dict[str, Any]) -> bytes:
+def _line(kind: str, data: Mapping[str, object]) -> bytes:
     return f"event: {kind}\ndata: {json.dumps(jsonable_encoder(data), ensure_ascii=False)}\n\n".encode(
         "utf-8", "backslashreplace"
     )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import datetime
-from typing import Any
+from functools import partial
 from uuid import UUID
 
 from fastapi import APIRouter, Response
@@ -23,6 +21,7 @@ from neurigraph_pipelines.retrieval.documents import FoundDocument, Wanted, full
 from neurigraph_pipelines.retrieval.listing.documents import Status, get_document
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.views.scalars import UserJson
 from neurigraph_pipelines.views.sources import Provenance
 from neurigraph_pipelines.wiring.installation import Installation
 
@@ -33,7 +32,6 @@ router = APIRouter(prefix="/v3", tags=["v3"], responses=documented(401, 404, 422
     "/documents",
     dependencies=[NotesLag],
     status_code=202,
-    response_model=responses.AddedDocument,
     responses={
         200: {"model": responses.AddedDocument, "description": "The same content was added before."},
         **documented(403, 409, 413),
@@ -41,63 +39,66 @@ router = APIRouter(prefix="/v3", tags=["v3"], responses=documented(401, 404, 422
 )
 def add_document(
     body: forms.NewDocument, response: Response, caller: Author, installation: InstallationDep
-) -> dict[str, Any]:
+) -> responses.AddedDocument:
     """Add a document, which is read and stored in the background as an uploaded file is.
 
     The same content is one document. Another content under the same `customId` is its next version, whose memories
     supersede those before. A content that is the address of a `repository` is fetched.
     """
-    stated: dict[str, Any] = {
-        "external_id": body.external_id,
-        "occurred_at": body.published_at,
-        "details": body.details,
-    }
-    if body.is_repository_address:
-        address = body.content.strip()
-        received = receive_address(installation.uploads, installation.web, caller, address, title=body.title, **stated)
-    else:
-        received = _receive_text(body, caller, installation, stated)
+    receive = (
+        partial(
+            receive_address,
+            installation.uploads,
+            installation.web,
+            caller,
+            body.content.strip(),
+            title=body.title,
+        )
+        if body.is_repository_address
+        else _receive_text(body, caller, installation)
+    )
+    received = receive(external_id=body.external_id, occurred_at=body.published_at, details=body.details)
     if not received.new:
         response.status_code = 200
     response.headers["Location"] = f"/v3/documents/{received.upload_id}"
     found = get_document(installation.database, caller, received.upload_id)
-    return {"id": received.upload_id, "status": found.status}
+    return responses.AddedDocument(id=received.upload_id, status=found.status)
 
 
-def _receive_text(
-    body: forms.NewDocument, caller: Claims, installation: Installation, stated: Mapping[str, Any]
-) -> Received:
+def _receive_text(body: forms.NewDocument, caller: Claims, installation: Installation) -> partial[Received]:
     title = clean_text(body.shown_title, "repair")[0]
     content, _ = clean_text(body.content, installation.settings.ingestion.unstorable_text)
-    name = f"{title.replace('/', ' ')}.txt"
-    return installation.uploads.receive(
-        caller, name, [content.encode()], title=title, is_labelled=True, is_document=True, **stated
-    )
+    name, parts = f"{title.replace('/', ' ')}.txt", [content.encode()]
+    return partial(installation.uploads.receive, caller, name, parts, title=title, is_labelled=True, is_document=True)
 
 
-@router.get("/documents/{document_id}", response_model=responses.Document)
-def document(document_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/documents/{document_id}")
+def document(document_id: UUID, caller: Caller, installation: InstallationDep) -> responses.Document:
     """Return a document of any kind, also an upload, a note or a conversation, and how far its processing is."""
     found = get_document(installation.database, caller, document_id)
     source = found.source
     records = source.record_ids if found.status is Status.COMPLETED else []
     lost: list[str] = []
     content = full_text(installation.acting_for(caller), source.KIND, records, lost) if records else None
-    return {
-        "id": document_id,
-        "custom_id": source.external_id,
-        "title": source.title,
-        "content": content,
-        "summary": read_record(installation, caller, records[0])[1]["summary"] if records else None,
-        "container_tags": found.container_tags,
-        "status": found.status,
-        "error": source.error or "; ".join(lost) or None,
-        **_stated(source, source.received_at),
-    }
+    return responses.Document(
+        id=document_id,
+        custom_id=source.external_id,
+        title=source.title,
+        content=content,
+        summary=read_record(installation, caller, records[0])[1].summary if records else None,
+        container_tags=list(found.container_tags),
+        status=found.status,
+        error=source.error or "; ".join(lost) or None,
+        type=source.document_type,
+        url=source.url,
+        metadata=_metadata(source),
+        created_at=source.received_at,
+        updated_at=source.updated_at or source.received_at,
+    )
 
 
-@router.post("/search", response_model=responses.FoundDocuments, response_model_exclude_unset=True)
-def search(body: forms.SearchDocuments, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.post("/search", response_model_exclude_unset=True)
+def search(body: forms.SearchDocuments, caller: Caller, installation: InstallationDep) -> responses.FoundDocuments:
     """Search documents: sources of every kind, each with the passages that match, joined to chunks.
 
     The messages of the chunks are read, which counts as an access of their files.
@@ -116,36 +117,32 @@ def search(body: forms.SearchDocuments, caller: Caller, installation: Installati
         body.include_full_docs,
     )
     found = search_documents(installation.acting_for(caller), wanted)
-    return {
-        "count": len(found.documents),
-        "results": [_found(one, with_summary=body.include_summary) for one in found.documents],
-        "search_path": found.search_path,
-        "notes": found.notes,
-    }
+    return responses.FoundDocuments(
+        count=len(found.documents),
+        results=[_found(one, with_summary=body.include_summary) for one in found.documents],
+        search_path=found.search_path,
+        notes=list(found.notes),
+    )
 
 
-def _found(document: FoundDocument, *, with_summary: bool) -> dict[str, Any]:
-    shown = {
-        "document_id": document.document_id,
-        "title": document.title,
-        "score": document.score,
-        "chunks": [asdict(chunk) for chunk in document.chunks],
-        **_stated(document.details, document.occurred_at),
-    }
-    if with_summary:
-        shown["summary"] = document.summary
-    if document.content is not None:
-        shown["content"] = document.content
-    return shown
+def _found(document: FoundDocument, *, with_summary: bool) -> responses.FoundDocument:
+    asked = {"summary": document.summary} if with_summary else {}
+    asked |= {"content": document.content} if document.content is not None else {}
+    return responses.FoundDocument(
+        document_id=document.document_id,
+        title=document.title,
+        score=document.score,
+        chunks=[responses.Chunk.model_validate(asdict(chunk)) for chunk in document.chunks],
+        type=document.details.document_type,
+        url=document.details.url,
+        metadata=_metadata(document.details),
+        created_at=document.occurred_at,
+        updated_at=document.details.updated_at or document.occurred_at,
+        **asked,
+    )
 
 
-def _stated(details: Provenance, created_at: datetime) -> dict[str, Any]:
+def _metadata(details: Provenance) -> UserJson:
     """Return what the writer of a document stated, in the names of that API."""
     named = {"url": details.url, "source": details.origin, "author": details.author}
-    return {
-        "type": details.document_type,
-        "url": details.url,
-        "metadata": {**details.metadata, **{name: value for name, value in named.items() if value is not None}},
-        "created_at": created_at,
-        "updated_at": details.updated_at or created_at,
-    }
+    return {**details.metadata, **{name: value for name, value in named.items() if value is not None}}

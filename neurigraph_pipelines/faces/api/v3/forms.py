@@ -28,6 +28,7 @@ from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.views.kinds import DocumentType
+from neurigraph_pipelines.views.scalars import UserJson
 
 MAX_DOCUMENTS = 50
 """Most documents of one search."""
@@ -102,7 +103,7 @@ class NewDocument(CamelForm):
     custom_id: str | None = Field(
         default=None, description=_CUSTOM_ID, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH}
     )
-    metadata: dict[str, Any] = Field(default_factory=dict, max_length=MAX_METADATA_KEYS, description=_METADATA)
+    metadata: UserJson = Field(default_factory=dict, max_length=MAX_METADATA_KEYS, description=_METADATA)
 
     @property
     def shown_title(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,6 +12,7 @@ from neurigraph_pipelines.retrieval.documents import CHUNK_TOKENS, FULL_CHARACTE
 from neurigraph_pipelines.retrieval.listing.documents import Status
 from neurigraph_pipelines.views.answers import Citation
 from neurigraph_pipelines.views.kinds import DocumentType
+from neurigraph_pipelines.views.scalars import UserJson
 
 _STATUS = Field(
     description="`pending`: it waits to be read. `processing`: its text is being read. `chunking`: it waits for a run "
@@ -45,7 +45,7 @@ class Document(Camel):
     content: str | None = Field(description=f"{_CONTENT}, once it is completed.")
     summary: str | None = Field(description="Of its first memory, once it is completed.")
     url: str | None
-    metadata: dict[str, Any] = Field(description=_METADATA)
+    metadata: UserJson = Field(description=_METADATA)
     container_tags: list[str]
     status: Status = _STATUS
     error: str | None = Field(description="The reason of a failure.")
@@ -73,7 +73,7 @@ class FoundDocument(Camel):
     content: str | None = Field(default=None, description=f"{_CONTENT}, with `includeFullDocs`.")
     chunks: list[Chunk] = Field(description="Best first.")
     url: str | None
-    metadata: dict[str, Any] = Field(description=_METADATA)
+    metadata: UserJson = Field(description=_METADATA)
     created_at: datetime
     updated_at: datetime
 

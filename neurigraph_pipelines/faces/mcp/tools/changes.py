@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
 from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.framing import inline
-from neurigraph_pipelines.faces.mcp.results import Result, plain
+from neurigraph_pipelines.faces.mcp.results import Only, Result
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
 from neurigraph_pipelines.ingestion import revision
 from neurigraph_pipelines.lifecycle.erasure import forget as erasure
@@ -18,6 +18,7 @@ from neurigraph_pipelines.lifecycle.erasure.confirmation import confirmation, re
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import ReceivedThrough
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview
 
 MAX_SUBJECTS = 50
 
@@ -75,10 +76,10 @@ class Forgotten(Result):
     """What would be erased, or what was."""
 
     is_dry_run: bool
-    would_erase: list[dict[str, Any]] = Field(default_factory=list)
+    would_erase: list[Annotated[ErasurePreview, Only()]] = Field(default_factory=list)
     token: str | None = None
     expires_at: str | None = None
-    receipts: list[dict[str, Any]] = Field(default_factory=list)
+    receipts: list[Annotated[Erasure, Only()]] = Field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """Yield the preview and the next step, or the receipt."""
@@ -86,18 +87,19 @@ class Forgotten(Result):
             yield "Nothing was erased. This would be erased for good:"
         for one in self.would_erase:
             yield (
-                f"{one['subject_kind']} {one['subject_id']}: {one['records']} records, {one['deltas']} changes, "
-                f"{one['files']} files, {one['sources']} whole sources"
+                f"{one.subject_kind} {one.subject_id}: {one.records} records, {one.deltas} changes, "
+                f"{one.files} files, {one.sources} whole sources"
             )
-            yield from (f"  node {inline(path)}" for path in one["nodes"])
+            yield from (f"  node {inline(path)}" for path in one.nodes)
         if self.token is not None:
             yield "Show this to the person whose memory it is. Only if they agree, call forget again with the same ids"
             yield f"and this token before {self.expires_at}: {self.token}"
         for receipt in self.receipts:
-            counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in receipt["erased"].items())
-            yield f"Erased for good: {receipt['subject_kind']} {receipt['subject_id']} ({counts or 'nothing'})"
-            when = f"finished at {receipt['finished_at']}" if receipt["finished_at"] else "finished within an hour"
-            yield f"  receipt: erasure_id {receipt['erasure_id']}, {when}"
+            counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in receipt.erased.items())
+            yield f"Erased for good: {receipt.subject_kind} {receipt.subject_id} ({counts or 'nothing'})"
+            at = receipt.finished_at
+            when = f"finished at {at.isoformat()}" if at else "finished within an hour"
+            yield f"  receipt: erasure_id {receipt.erasure_id}, {when}"
 
 
 def forget(call: Call, given: ForgetArguments) -> Forgotten:
@@ -105,17 +107,15 @@ def forget(call: Call, given: ForgetArguments) -> Forgotten:
     installation, subjects = call.installation, given.subjects
     database, secret = installation.database, installation.secret
     if not given.token:
-        previews = [plain(dict(erasure.preview(database, call.claims, subject))) for subject in subjects]
+        previews = [erasure.preview(database, call.claims, subject) for subject in subjects]
         token, expires_at = confirmation(database, secret, call.claims, subjects)
-        for one in previews:
-            one["nodes"] = one["nodes"][:_NODES_SHOWN]
-        return Forgotten(is_dry_run=True, would_erase=previews, token=token, expires_at=expires_at.isoformat())
+        short = [one.model_copy(update={"nodes": one.nodes[:_NODES_SHOWN]}) for one in previews]
+        return Forgotten(is_dry_run=True, would_erase=short, token=token, expires_at=expires_at.isoformat())
     require_confirmation(database, secret, call.claims, subjects, given.token)
     receipts = []
     for subject in subjects:
         stop_if_cancelled()
-        receipt = erasure.forget(call.context, subject, through=ReceivedThrough.MCP)
-        receipts.append(plain(dict(receipt)))
+        receipts.append(erasure.forget(call.context, subject, through=ReceivedThrough.MCP))
     return Forgotten(is_dry_run=False, receipts=receipts)
 
 

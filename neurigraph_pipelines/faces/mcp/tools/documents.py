@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import BaseModel, Field, WithJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import Budget
 from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
@@ -16,9 +16,11 @@ from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
 from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.ingestion.record_locations import nodes_of
 from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError, StorageError
-from neurigraph_pipelines.retrieval.open import open_messages
+from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.text.visible import visible
+from neurigraph_pipelines.views.scalars import UserJson
 from neurigraph_pipelines.views.search import Hit, MessageHit
 
 MOST_TOKENS = 12_000
@@ -48,7 +50,19 @@ class SearchDatabaseArguments(Arguments):
     scopedDocumentIds: ListOf[Name] | None = Field(default=None, max_length=50)  # noqa: N815
 
 
-class Document(Result):
+class Chunk(BaseModel):
+    """A message of a document that matches."""
+
+    content: str
+    score: float
+    messageId: int  # noqa: N815
+    author: str | None
+    voice: str | None
+    occurredAt: str | None  # noqa: N815
+    section: str | None
+
+
+class Document(BaseModel):
     """A memory as a document."""
 
     documentId: str  # noqa: N815
@@ -57,9 +71,9 @@ class Document(Result):
     summary: str | None = None
     content: str | None = None
     score: float
-    chunks: list[dict[str, Any]]
+    chunks: list[Chunk]
     url: str | None = None
-    metadata: dict[str, Any]
+    metadata: UserJson
     createdAt: str  # noqa: N815
     updatedAt: str | None  # noqa: N815
 
@@ -68,11 +82,11 @@ class Documents(Result):
     """What ``searchDatabase`` returns. Its text is JSON, in whose texts no quotation mark ends a text."""
 
     count: int
-    results: list[dict[str, Any]]  # each a Document; every agent would pay for the tokens of its schema
+    results: Annotated[list[Document], WithJsonSchema({"type": "array"})]  # every agent pays for schemas
 
     def lines(self) -> Iterator[str]:
         """Yield the answer as one line of JSON."""
-        documents = [Document(**one).model_dump(exclude_none=True) for one in self.results]
+        documents = [{name: value for name, value in one if value is not None} for one in self.results]
         yield as_json({"count": self.count, "results": documents})
 
     def texts(self) -> list[str]:
@@ -88,12 +102,12 @@ def search_database(call: Call, given: SearchDatabaseArguments) -> Documents:
     for hit in hits[: given.limit]:
         stop_if_cancelled()
         document = _document(call, given, hit, said.get(hit.key, [])[:CHUNKS])
-        if not budget.fits(as_json(document.model_dump())):
+        if not budget.fits(as_json(document)):
             break
         if given.includeFullDocs:
             document.content = _content(call, hit, budget)
         shown.append(document)
-    return Documents(count=len(shown), results=[one.model_dump() for one in shown])
+    return Documents(count=len(shown), results=shown)
 
 
 def _found(call: Call, given: SearchDatabaseArguments) -> tuple[list[Hit], dict[UUID, list[MessageHit]]]:
@@ -168,42 +182,30 @@ def _document(call: Call, given: SearchDatabaseArguments, hit: Hit, messages: li
     )
 
 
-def _chunks(call: Call, hit: Hit, messages: list[MessageHit]) -> list[dict[str, Any]]:
+def _chunks(call: Call, hit: Hit, messages: list[MessageHit]) -> list[Chunk]:
     """Return the best messages of a document with their words; none if its file cannot be read."""
     if not hit.stored:
-        return [
-            _chunk(one.content or "", one.score, one.seq, one.author, one.voice, one.occurred_at, one.section)
-            for one in messages
-        ]
-    scores = {message.seq: message.score for message in messages}
-    sections = {message.seq: message.section for message in messages}
-    if not hit.file_id or not scores:
+        return [_chunk(one, one.content or "", one) for one in messages]
+    found = {message.seq: message for message in messages}
+    if not hit.file_id or not found:
         return []
     try:
-        opened = open_messages(call.context, hit.file_id, list(scores))
+        opened = open_messages(call.context, hit.file_id, list(found))
     except StorageError:
         return []
-    return [
-        _chunk(one.text, scores[one.seq], one.seq, one.author, one.voice, one.occurred_at, sections[one.seq])
-        for one in sorted(opened, key=lambda one: -scores[one.seq])
-    ]
+    return [_chunk(found[one.seq], one.text, one) for one in sorted(opened, key=lambda one: -found[one.seq].score)]
 
 
-def _chunk(
-    text: str, score: float, seq: int, author: str | None, voice: str | None, occurred_at: Any, section: str | None
-) -> dict[str, Any]:
-    chunk: dict[str, Any] = plain(
-        {
-            "content": _cut(text, CHUNK_CHARACTERS),
-            "score": min(max(score, 0.0), 1.0),
-            "messageId": seq,
-            "author": author,
-            "voice": voice,
-            "occurredAt": occurred_at,
-            "section": section,
-        }
+def _chunk(found: MessageHit, text: str, said: MessageHit | OpenedMessage) -> Chunk:
+    return Chunk(
+        content=visible(_cut(text, CHUNK_CHARACTERS)),
+        score=min(max(found.score, 0.0), 1.0),
+        messageId=found.seq,
+        author=plain(said.author),
+        voice=said.voice,
+        occurredAt=plain(said.occurred_at),
+        section=plain(found.section),
     )
-    return chunk
 
 
 def _content(call: Call, hit: Hit, budget: Budget) -> str | None:
@@ -211,7 +213,7 @@ def _content(call: Call, hit: Hit, budget: Budget) -> str | None:
     if not hit.file_id or not hit.record_id:
         return None
     record = history.record_at(call.installation.database, call.claims, hit.record_id)
-    first, last = record["first_message"], record["last_message"]
+    first, last = record.first_message, record.last_message
     parts: list[str] = []
     for start in range(first, last + 1, _MESSAGES_AT_ONCE):
         stop_if_cancelled()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -12,13 +13,16 @@ from pydantic.json_schema import SkipJsonSchema
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.faces.mcp.calls import Call
 from neurigraph_pipelines.faces.mcp.framing import inline, quoted
-from neurigraph_pipelines.faces.mcp.results import Result, as_json, described, path_of, plain, shown
+from neurigraph_pipelines.faces.mcp.results import Only, Result, as_json, described, path_of, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
 from neurigraph_pipelines.knowledge.link_lists import LinkFilter, list_links
 from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
 from neurigraph_pipelines.retrieval.listing import facts as listing
 from neurigraph_pipelines.retrieval.listing.facts import FactFilter
 from neurigraph_pipelines.text.visible import visible
+from neurigraph_pipelines.views.facts import Fact, SaidIn
+from neurigraph_pipelines.views.kinds import LinkVerdict, Role
+from neurigraph_pipelines.views.links import Link
 
 MAX_PAGE = 100
 MAX_LINKS = 20
@@ -32,8 +36,9 @@ _FACT = (
 )  # fmt: skip
 _SAID = (
     "fact_id", "record_id", "source_kind", "source_title", "first_message", "last_message", "author", "occurred_at",
-    "received_through",
+    "received_through", "role",
 )  # fmt: skip
+_LINK = ("link_id", "confidence", "verdict", "words", "kind", "id", "text")
 
 
 class FactArguments(Arguments):
@@ -53,10 +58,12 @@ class FactArguments(Arguments):
 class Facts(Result):
     """Some facts, or one with where it was said."""
 
-    facts: list[dict[str, Any]]
+    facts: list[Annotated[Fact, Only(*_FACT)]]
     paths: list[str] = Field(default_factory=list)
-    said_in: list[dict[str, Any]] = Field(default_factory=list)
-    links: SkipJsonSchema[list[dict[str, Any]]] = Field(default_factory=list)  # every agent pays for schemas
+    said_in: list[Annotated[SaidIn, Only(*_SAID)]] = Field(default_factory=list)
+    links: SkipJsonSchema[list[Annotated[Link, Only(*_LINK)]]] = Field(
+        default_factory=list
+    )  # every agent pays for schemas
     next_cursor: str | None = None
     notes: list[str] = Field(default_factory=list)
 
@@ -72,12 +79,12 @@ class Facts(Result):
             yield "a path from one of them:"
             yield quoted(path)
         for place in self.said_in:
-            title = f" {inline(place['source_title'])}" if place["source_title"] else ""
-            where = f"record_id {place['record_id']}, messages {place['first_message']} to {place['last_message']}"
-            yield f"said in {place['source_kind']}{title}, {where}{_by(place, place['occurred_at'])}"
+            title = f" {inline(place.source_title)}" if place.source_title else ""
+            where = f"record_id {place.record_id}, messages {place.first_message} to {place.last_message}"
+            yield f"said in {place.source_kind}{title}, {where}{_by(place, place.occurred_at, place.role)}"
         for link in self.links:
-            yield f"it {link['words']} {link['kind']}_id {link['id']}{_judged(link)}"
-            yield from described(None, link["text"])
+            yield f"it {link.words} {link.kind}_id {link.id}{_judged(link)}"
+            yield from described(None, link.text)
         yield from self.notes
         if self.next_cursor is not None:
             yield f"There are more facts: call again with cursor={self.next_cursor}, or with a larger max_tokens."
@@ -90,16 +97,14 @@ def memory_facts(call: Call, given: FactArguments) -> Facts:
         return _walked(call, given, given.walk)
     if given.fact_id is not None:
         found = listing.fact(database, claims, given.fact_id)
-        fact = shown(found, _FACT)
-        budget.fits(as_json(fact))
-        places = [
-            shown(one, _SAID) | {"role": str(one.messages[0].role) if one.messages else None} for one in found.said_in
-        ]
-        fitting = [place for place in places if budget.fits(as_json(place))]
-        links = [one for one in _links(call, given.fact_id) if budget.fits(as_json(one))]
-        left = len(places) - len(fitting)
+        budget.fits(as_json(shown(found, _FACT)))
+        fitting = [place for place in found.said_in if budget.fits(as_json(shown(place, _SAID)))]
+        asked = LinkFilter(fact_id=given.fact_id)
+        holding = list_links(database, call.installation.cursors, claims, asked, limit=MAX_LINKS).items
+        links: list[Link] = [one for one in holding if budget.fits(as_json(shown(one, _LINK)))]
+        left = len(found.said_in) - len(fitting)
         notes = [f"{left} further places are left out: call again with a larger max_tokens."] if left else []
-        return Facts(facts=[fact], said_in=fitting, links=links, notes=notes)
+        return Facts(facts=[found], said_in=fitting, links=links, notes=notes)
     if given.record_id is not None:
         call.require_visible("record", given.record_id)
     wanted = FactFilter(
@@ -110,10 +115,9 @@ def memory_facts(call: Call, given: FactArguments) -> Facts:
     page = listing.list_facts(
         database, call.installation.cursors, claims, wanted, limit=given.limit, cursor=given.cursor or None
     )
-    facts = list[dict[str, Any]]()
-    for one in page.items:
-        fact = shown(one, _FACT)
-        if not budget.fits(as_json(fact)) and facts:
+    facts = list[Fact]()
+    for fact in page.items:
+        if not budget.fits(as_json(shown(fact, _FACT))) and facts:
             break
         facts.append(fact)
     return Facts(facts=facts, next_cursor=page.cursor_after(len(facts)) if facts else None)
@@ -134,9 +138,8 @@ def _walked(call: Call, given: FactArguments, kind: str) -> Facts:
     budget = call.budget(given.max_tokens)
     found = Facts(facts=[], notes=list(answer.notes))
     reached = [(one, "") for one in answer.matches] + [(one.fact, one.path_description) for one in answer.related]
-    for one, path in reached:
-        fact = shown(one, _FACT)
-        if not budget.fits(as_json(fact) + path) and found.facts:
+    for fact, path in reached:
+        if not budget.fits(as_json(shown(fact, _FACT)) + path) and found.facts:
             found.notes.append("Further facts are left out: call again with a larger max_tokens.")
             break
         found.facts.append(fact)
@@ -144,40 +147,31 @@ def _walked(call: Call, given: FactArguments, kind: str) -> Facts:
     return found
 
 
-def _links(call: Call, fact_id: UUID) -> Iterator[dict[str, Any]]:
-    """Yield the links of a fact that hold, newest first, as they read from it."""
-    database, cursors = call.installation.database, call.installation.cursors
-    for one in list_links(database, cursors, call.claims, LinkFilter(fact_id=fact_id), limit=MAX_LINKS).items:
-        words, end = (one.forward, "to") if one.direction == "out" else (one.backward, "from")
-        kind, of, text = (plain(getattr(one, f"{end}_{name}")) for name in ("kind", "id", "text"))
-        seen = shown(one, ("link_id", "confidence", "verdict"))
-        yield seen | {"words": words, "kind": kind, "id": of, "text": text or ""}
-
-
-def _judged(link: Mapping[str, Any]) -> str:
+def _judged(link: Link) -> str:
     """Return the confidence of a link, and the decision of a person about it."""
-    decided = f", {link['verdict']} by a person" if link["verdict"] == "confirmed" else ""
-    return f", with confidence {link['confidence']:.2f}{decided}"
+    decided = f", {link.verdict} by a person" if link.verdict is LinkVerdict.CONFIRMED else ""
+    return f", with confidence {link.confidence:.2f}{decided}"
 
 
-def _lines(fact: Mapping[str, Any]) -> Iterator[str]:
-    often = f"said {fact['said_count']} times by {fact['source_count']} sources, last on {fact['last_said_at']}"
-    sources = f", {often}" if fact["said_count"] > 1 else ""
-    yield f"fact_id {fact['fact_id']}, {fact['kind']}, {fact['status']}{_by(fact, fact['said_at'])}{sources}"
-    yield f"in record_id {fact['record_id']}, message {fact['first_message']}, at {path_of(fact['node_path'])}"
-    if fact["superseded_by"] is not None:
-        yield f"A later version replaces it: fact_id {fact['superseded_by']}."
-    if fact["occurred_from"] or fact["occurred_until"]:
-        yield f"happened from {fact['occurred_from'] or 'an unknown time'} to {fact['occurred_until'] or 'open'}"
-    yield from described(None, fact["statement"])
+def _lines(fact: Fact) -> Iterator[str]:
+    often = f"said {fact.said_count} times by {fact.source_count} sources, last on {fact.last_said_at.isoformat()}"
+    sources = f", {often}" if fact.said_count > 1 else ""
+    yield f"fact_id {fact.fact_id}, {fact.kind}, {fact.status}{_by(fact, fact.said_at)}{sources}"
+    yield f"in record_id {fact.record_id}, message {fact.first_message}, at {path_of(fact.node_path)}"
+    if fact.superseded_by is not None:
+        yield f"A later version replaces it: fact_id {fact.superseded_by}."
+    if fact.occurred_from or fact.occurred_until:
+        begin, end = (at and at.isoformat() for at in (fact.occurred_from, fact.occurred_until))
+        yield f"happened from {begin or 'an unknown time'} to {end or 'open'}"
+    yield from described(None, fact.statement)
 
 
-def _by(said: Mapping[str, Any], moment: str | None) -> str:
+def _by(said: Fact | SaidIn, moment: datetime | None, role: Role | None = None) -> str:
     """Return who said something, when, and through which door it came, as far as it is known."""
-    author = inline(said["author"]) if said["author"] else said.get("role")
+    author = inline(said.author) if said.author else role
     who = f", said by {author}" if author else ""
-    door = f", through {said['received_through']}" if said["received_through"] else ""
-    return f"{who}{f', {moment}' if moment else ''}{door}"
+    door = f", through {said.received_through}" if said.received_through else ""
+    return f"{who}{f', {moment.isoformat()}' if moment else ''}{door}"
 
 
 MEMORY_FACTS = Tool(

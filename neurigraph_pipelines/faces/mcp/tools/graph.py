@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.faces.mcp.calls import Call
 from neurigraph_pipelines.faces.mcp.framing import inline
-from neurigraph_pipelines.faces.mcp.results import Result, as_json, described, kept_until, listed, path_of, plain, shown
+from neurigraph_pipelines.faces.mcp.results import (
+    Only,
+    Result,
+    as_json,
+    described,
+    kept_until,
+    listed,
+    path_of,
+    plain,
+    shown,
+)
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
 from neurigraph_pipelines.faces.mcp.view import VIEW
 from neurigraph_pipelines.graph import history, navigation
+from neurigraph_pipelines.model import KEYWORD_COLUMNS
 from neurigraph_pipelines.text.hygiene import utc
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.graph import Child, Edge
+from neurigraph_pipelines.views.memories import Delta, Memory
+from neurigraph_pipelines.views.records import Record
 
 MAX_PAGE = 100
 
@@ -27,6 +41,12 @@ _NODE = ("node_id", "name", "path", "kind", "node_type", "state", "depth", "pare
 _BELOW = ("node_id", "name", "node_type", "kind", "state", "record_count")
 _EDGE = ("relation", "direction", "node_id", "node_name", "strength", "valid")
 _RECORD = ("record_id", "title", "summary", "occurred_at", "expires_at", "file_id")
+_VERSION = (
+    "title", "summary", "entities", "topics", "dates", "relationships", "occurred_at", "changed_at", "node_id",
+    "node_path", "file_id", "superseded_by", "source_kind", "source_id", "source", "received_through", "received_at",
+)  # fmt: skip
+_DELTA = ("delta_id", "operation", "changed_at", "authored_by", "before", "after", "notes")
+_View = TypeVar("_View", bound=View)
 
 
 class BrowseArguments(Arguments):
@@ -51,9 +71,9 @@ class Place(Result):
     parent_node_id: SkipJsonSchema[str | None]
     summary: str | None
     record_count: int
-    children: list[dict[str, Any]]
-    edges: list[dict[str, Any]]
-    records: list[dict[str, Any]]
+    children: list[Annotated[Child, Only(*_BELOW)]]
+    edges: list[Annotated[Edge, Only(*_EDGE)]]
+    records: list[Annotated[Record, Only(*_RECORD)]]
     next_cursor: str | None = None
     notes: list[str] = Field(default_factory=list)
 
@@ -64,20 +84,18 @@ class Place(Result):
         if self.children:
             yield "Below it:"
         for child in self.children:
-            count = f"{child['record_count']} records"
-            yield f"  {inline(child['name'])}: node_id {child['node_id']}, {child['kind']}, {count}"
+            yield f"  {inline(child.name)}: node_id {child.node_id}, {child.kind}, {child.record_count} records"
         if self.edges:
             yield "Beside it:"
         for edge in self.edges:
-            arrow = "→" if edge["direction"] == "out" else "←"
-            when = presentation.when_held(edge["valid"])
-            yield f"  {inline(edge['relation'])} {arrow} {inline(edge['node_name'])}: node_id {edge['node_id']}{when}"
+            to = f"{edge.arrow} {inline(edge.node_name)}: node_id {edge.node_id}{edge.held}"
+            yield f"  {inline(edge.relation)} {to}"
         if self.records:
             yield "Its records, newest first:"
         for record in self.records:
-            yield f"record_id {record['record_id']}, {record['occurred_at']}"
-            yield from kept_until(record["expires_at"])
-            yield from described(record["title"], record["summary"])
+            yield f"record_id {record.record_id}, {record.occurred_at.isoformat()}"
+            yield from kept_until(record.expires_at)
+            yield from described(record.title, record.summary)
         yield from self.notes
         if self.next_cursor is not None:
             yield f"There are more records: call again with cursor={self.next_cursor}."
@@ -96,12 +114,11 @@ def browse_graph(call: Call, given: BrowseArguments) -> Place:
     budget, notes = call.budget(given.max_tokens), list[str]()
     summary = budget.cut(plain(node.summary or ""))
     budget.fits(as_json(shown(node, ("node_id", "path", "kind", "parent_node_id"))))
-    children = _fitting([shown(one, _BELOW) for one in node.children], "nodes below it", budget, notes)
-    edges = _fitting([shown(one, _EDGE) for one in node.edges], "edges", budget, notes)
-    listed_records = [shown(one, _RECORD) for one in records]
-    fitting = _fitting(listed_records, "", budget, [])
-    if listed_records and not fitting:  # or the next call would show as little
-        fitting = [listed_records[0] | {"summary": f"{budget.cut(listed_records[0]['summary'])}…"}]
+    children = _fitting(node.children, _BELOW, "nodes below it", budget, notes)
+    edges = _fitting(node.edges, _EDGE, "edges", budget, notes)
+    fitting = _fitting(records, _RECORD, "", budget, [])
+    if records and not fitting:  # or the next call would show as little
+        fitting = [records[0].model_copy(update={"summary": f"{budget.cut(records[0].summary)}…"})]
     return Place(
         **shown(node, _NODE),
         summary=summary,
@@ -113,14 +130,10 @@ def browse_graph(call: Call, given: BrowseArguments) -> Place:
     )
 
 
-def _of(found: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: found[name] for name in names}
-
-
-def _fitting(items: list[dict[str, Any]], what: str, budget: Budget, notes: list[str]) -> list[dict[str, Any]]:
+def _fitting(items: list[_View], names: tuple[str, ...], what: str, budget: Budget, notes: list[str]) -> list[_View]:
     """Return the first items that fit, and note how many do not."""
     for number, item in enumerate(items):
-        if not budget.fits(as_json(item)):
+        if not budget.fits(as_json(shown(item, names))):
             notes.append(f"{len(items) - number} {what} are left out: call again with a larger max_tokens.")
             return items[:number]
     return items
@@ -140,24 +153,24 @@ class History(Result):
     """The changes of a memory, or one version of it."""
 
     record_id: str
-    version: dict[str, Any] | None = None
-    deltas: list[dict[str, Any]] = Field(default_factory=list)
+    version: Annotated[Memory, Only(*_VERSION)] | None = None
+    deltas: list[Annotated[Delta, Only(*_DELTA)]] = Field(default_factory=list)
     next_cursor: str | None = None
 
     def lines(self) -> Iterator[str]:
         """Yield the changes, newest first, or the version."""
         if self.version is not None:
-            found = self.version
-            yield f"record_id {self.record_id} as it was, in {path_of(found['node_path'])}"
-            yield f"last changed {found['changed_at']}; replaced by: {found['superseded_by']}"
-            yield from described(found["title"], found["summary"])
-            for name in ("entities", "topics", "dates", "relationships"):
-                if found[name]:
-                    yield f"{name}: {listed(found[name])}"
+            found, since = self.version, self.version.changed_at
+            yield f"record_id {self.record_id} as it was, in {path_of(found.node_path)}"
+            yield f"last changed {since and since.isoformat()}; replaced by: {found.superseded_by}"
+            yield from described(found.title, found.summary)
+            for name in KEYWORD_COLUMNS:
+                if words := getattr(found, name):
+                    yield f"{name}: {listed(words)}"
         for delta in self.deltas:
-            yield f"{delta['changed_at']}: {delta['operation']} by {inline(delta['authored_by'])}"
-            for name, value in delta["after"].items():
-                before = delta["before"].get(name)
+            yield f"{delta.changed_at.isoformat()}: {delta.operation} by {inline(delta.authored_by)}"
+            for name, value in delta.after.items():
+                before = delta.before.get(name)
                 yield (
                     f"  {name}: {_worded(before)} → {_worded(value)}"
                     if before is not None
@@ -173,22 +186,11 @@ def _worded(value: Any) -> str:
     )
 
 
-def _beginnings(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values of which only the beginnings of long texts and lists are left."""
-    return {
-        name: f"{value[:_BEGINNING]}…"
-        if isinstance(value, str) and len(value) > _BEGINNING
-        else value[:_FEW]
-        if isinstance(value, list)
-        else value
-        for name, value in values.items()
-    }
-
-
-_VERSION = (
-    "title", "summary", "entities", "topics", "dates", "relationships", "occurred_at", "changed_at", "node_id",
-    "node_path", "file_id", "superseded_by", "source_kind", "source_id", "source", "received_through", "received_at",
-)  # fmt: skip
+def _beginning(value: Any) -> Any:
+    """Return the beginning of a long text or a list, and any other value whole."""
+    if isinstance(value, str) and len(value) > _BEGINNING:
+        return f"{value[:_BEGINNING]}…"
+    return value[:_FEW] if isinstance(value, list) else value
 
 
 def memory_history(call: Call, given: HistoryArguments) -> History:
@@ -197,22 +199,23 @@ def memory_history(call: Call, given: HistoryArguments) -> History:
     database, record_id = call.installation.database, str(given.record_id)
     budget = call.budget(given.max_tokens)
     if given.at is not None:
-        version = plain(presentation.record(history.record_at(database, call.claims, given.record_id, utc(given.at))))
-        version["summary"] = budget.cut(version["summary"])
-        return History(record_id=record_id, version=_of(version, _VERSION))
+        version = history.record_at(database, call.claims, given.record_id, utc(given.at))
+        summary = budget.cut(plain(version.summary))
+        return History(record_id=record_id, version=version.model_copy(update={"summary": summary}))
     page = history.page_of_history(
         database, call.installation.cursors, call.claims, given.record_id, given.limit, given.cursor or None
     )
-    fitting: list[dict[str, Any]] = []
+    fitting = list[Delta]()
     for delta in page.items:
-        one = _of(
-            plain(presentation.delta(delta)),
-            ("delta_id", "operation", "changed_at", "authored_by", "before", "after", "notes"),
-        )
-        if not budget.fits(as_json(one)):
+        one = delta
+        if not budget.fits(as_json(shown(one, _DELTA))):
             if fitting:
                 break
-            one = {**one, "before": _beginnings(one["before"]), "after": _beginnings(one["after"])}
+            cut = {
+                side: {name: _beginning(value) for name, value in getattr(one, side).items()}
+                for side in ("before", "after")
+            }
+            one = one.model_copy(update=cut)
         fitting.append(one)
     return History(
         record_id=record_id, deltas=fitting, next_cursor=page.cursor_after(len(fitting)) if fitting else None

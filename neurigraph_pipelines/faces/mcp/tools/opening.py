@@ -10,16 +10,16 @@ from uuid import UUID
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from neurigraph_pipelines.faces import presentation
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.framing import inline, quoted
-from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until, path_of, plain
+from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until, path_of, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, ListOf, MaxTokens, Tool
 from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.model.errors import InvalidInputError, LostObjectError, NotFoundError
 from neurigraph_pipelines.retrieval.open import OpenedMessage, message_view, open_messages
 from neurigraph_pipelines.retrieval.unstored import open_unstored
+from neurigraph_pipelines.views.memories import Memory
 
 READ_AT_ONCE = 20
 """Messages that are read before the next are asked for."""
@@ -101,20 +101,24 @@ def open_memory(call: Call, given: OpenArguments) -> Opened:
         call.require_visible("record", given.record_id)
     except NotFoundError:
         return _open_unstored(call, given)
-    found = presentation.record(history.record_at(call.installation.database, call.claims, given.record_id))
+    found = history.record_at(call.installation.database, call.claims, given.record_id)
     first, offset = _place(given.cursor)
-    wanted = sorted(set(given.messages)) or range(found["first_message"], found["last_message"] + 1)
+    wanted = sorted(set(given.messages)) or range(found.first_message, found.last_message + 1)
     budget = call.budget(given.max_tokens)
     if given.cursor:  # the answer before has shown it
-        found["summary"] = ""
-    budget.fits(found["title"], found["summary"])
-    lost, shown, cursor = None, list[Message](), None
+        found = found.model_copy(update={"summary": ""})
+    budget.fits(found.title, found.summary)
+    lost, messages, cursor = None, list[Message](), None
     try:
-        cursor = _read(call, found["file_id"], [seq for seq in wanted if seq >= first], (first, offset), budget, shown)
+        cursor = _read(call, found.file_id, [seq for seq in wanted if seq >= first], (first, offset), budget, messages)
     except LostObjectError as error:
         lost = str(error)
-    named = {name: plain(found[name]) for name in Opened.model_fields if name in found}
-    return Opened(**named, messages=shown, next_cursor=cursor, lost=lost)
+    return Opened(
+        **shown(found, Opened.model_fields.keys() & Memory.model_fields.keys()),
+        messages=messages,
+        next_cursor=cursor,
+        lost=lost,
+    )
 
 
 def _open_unstored(call: Call, given: OpenArguments) -> Opened:
@@ -162,14 +166,19 @@ def _place(cursor: str) -> tuple[int, int]:
 
 
 def _read(
-    call: Call, file_id: str | None, wanted: Sequence[int], place: tuple[int, int], budget: Budget, shown: list[Message]
+    call: Call,
+    file_id: UUID | None,
+    wanted: Sequence[int],
+    place: tuple[int, int],
+    budget: Budget,
+    shown: list[Message],
 ) -> str | None:
     """Add the messages that fit to those shown, and return where to go on if not all do."""
     if file_id is None:
         return None
     for start in range(0, len(wanted), READ_AT_ONCE):
         stop_if_cancelled()
-        opened = open_messages(call.context, UUID(file_id), wanted[start : start + READ_AT_ONCE])
+        opened = open_messages(call.context, file_id, wanted[start : start + READ_AT_ONCE])
         cursor = _show(opened, place, budget, shown)
         if cursor is not None:
             return cursor
@@ -192,7 +201,7 @@ def _show(opened: Sequence[OpenedMessage], place: tuple[int, int], budget: Budge
 
 def _message(opened: OpenedMessage, begin: int, budget: Budget) -> Message:
     found = message_view(opened)
-    values = {name: plain(getattr(found, name)) for name in Message.model_fields if hasattr(found, name)}
+    values = shown(found, Message.model_fields.keys() - {"is_whole"})
     about = Message(**{**values, "content": "", "is_whole": True})
     budget.fits("\n".join(about.lines()))
     rest = str(values["content"])[begin:]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field, WithJsonSchema
@@ -13,13 +13,14 @@ from pydantic.json_schema import SkipJsonSchema
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.faces.mcp.calls import Call
 from neurigraph_pipelines.faces.mcp.framing import inline
-from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until, path_of, plain, shown
+from neurigraph_pipelines.faces.mcp.results import Only, Result, described, kept_until, path_of, plain, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, MaxTokens, Tool
 from neurigraph_pipelines.retrieval import ask as answering
 from neurigraph_pipelines.retrieval.query import search as searching
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.views import facts as fact_views
 from neurigraph_pipelines.views import search as views
+from neurigraph_pipelines.views.sources import Provenance
 
 MAX_HITS = 50
 
@@ -62,17 +63,16 @@ class Hit(Result):
     score: float
     file_id: str | None
     said_by: list[str]
-    source: dict[str, Any]
-    messages: list[dict[str, Any]]
+    source: Annotated[Provenance, Only(*_SOURCE)]
+    messages: list[Annotated[views.MessageHit, Only("seq", "author", "section", "voice", "score")]]
 
     def lines(self) -> Iterator[str]:
         """Yield the node of the memory, its speakers and times, and its text."""
         yield f"{_place(self)}, {self.occurred_at}, score {self.score:.2f}"
         said = [
-            f"{one['seq']} ({one['voice'] or 'unknown'}{_named(one['author'])}{_named(one['section'])})"
-            for one in self.messages
+            f"{one.seq} ({one.voice or 'unknown'}{_named(one.author)}{_named(one.section)})" for one in self.messages
         ]
-        yield from came_from(self.source)
+        yield from _came_from(self.source)
         yield from kept_until(self.expires_at)
         if self.said_by:
             yield f"said by: {', '.join(self.said_by)}" + (f"; best messages: {', '.join(said)}" if said else "")
@@ -162,8 +162,8 @@ def _hit(hit: views.Hit, messages: list[views.MessageHit]) -> Hit:
     return Hit(
         **shown(hit, Hit.model_fields.keys() & views.Hit.model_fields.keys()),
         said_by=[str(voice) for voice in hit.origin.voices],
-        source=shown(hit.origin.source, _SOURCE),
-        messages=[shown(one, ("seq", "author", "section", "voice", "score")) for one in messages],
+        source=hit.origin.source,
+        messages=messages,
     )
 
 
@@ -175,12 +175,12 @@ def _named(name: str | None) -> str:
     return f", {inline(name)}" if name else ""
 
 
-def came_from(source: Mapping[str, Any]) -> Iterator[str]:
+def _came_from(source: Provenance) -> Iterator[str]:
     """Yield in one line where a source comes from, if its writer stated anything of it."""
-    said = {"origin": source["origin"], "author": source["author"], "url": source["url"]}
+    said = {"origin": source.origin, "author": source.author, "url": source.url}
     facts = [f"{name} {inline(value)}" for name, value in said.items() if value]
-    if source["version"] > 1:
-        facts.append(f"version {source['version']}")
+    if source.version > 1:
+        facts.append(f"version {source.version}")
     if facts:
         yield f"source: {', '.join(facts)}"
 
