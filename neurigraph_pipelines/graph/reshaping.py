@@ -126,8 +126,9 @@ def merge_nodes(
     to their records.
 
     Raises:
-        ConflictError: The node is the root or a persona, or a persona below it would be merged; the target is the
-            node itself or below it; or a node would be below layer 5.
+        ConflictError: The node is the root or a persona, or a persona below it would be merged; a node below it would
+            be merged into a persona that the caller did not name; the target is the node itself or below it; or a node
+            would be below layer 5.
         RehydratingError: A file of a node to remove is being decompressed.
     """
     require_owner_of(database, claims, node_id, into_id)
@@ -215,6 +216,11 @@ class _MergePlan:
                 if other.name_key == child.name_key and other.node_id not in removed
             ]
             if same_name:
+                if same_name[0].node_type is NodeType.PERSONA and child.node_type is not NodeType.PERSONA:
+                    raise ConflictError(
+                        f"{same_name[0].path} is a persona, whose keys would read {child.path}: "
+                        "merge these two by themselves first, or rename one"
+                    )
                 self.merge(child, same_name[0])
             else:
                 _require_depth(child, self._sources, into)

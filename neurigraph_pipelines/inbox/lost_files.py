@@ -107,9 +107,8 @@ def mend_upload(context: Context, upload_id: UUID, fresh_key: str) -> bool:
     for file in lost:
         if not file.is_transcript:
             rewrite_file(context, file, VerifiedBytes(context.objects.get(fresh_key)))
-    with context.database.pipeline() as tx:
-        tx.execute(_QUERIES["read_again"], {"source_id": upload_id, "staging_key": fresh_key})
-    return True
+    with context.database.pipeline() as tx:  # it may be forgotten by now
+        return tx.execute(_QUERIES["read_again"], {"source_id": upload_id, "staging_key": fresh_key}).rowcount > 0
 
 
 def _lost(context: Context, tx: Transaction, records: Sequence[DictRow]) -> list[LostFile]:

@@ -368,7 +368,7 @@ class Uploads:
             for row in rows:
                 self._objects.delete(row["staging_key"])
                 with self._database.pipeline() as tx:
-                    tx.execute(_QUERIES["cleared"], {"source_id": row["source_id"]})
+                    tx.execute(_QUERIES["cleared"], row)
             removed += len(rows)
         return removed + self._clear_abandoned()
 

@@ -125,7 +125,11 @@ def _check_orphan(
 
 
 def _remove(database: Database, objects: ObjectStore, key: str, record_id: UUID) -> bool:
+    """Remove an object if no row names it; return False if one does, or while a restore or another audit works."""
     with database.pipeline() as tx:
+        row = tx.execute(_QUERIES["keep_from_restoring"]).fetchone()
+        if row is None or not row["is_alone"]:
+            return False
         tx.execute(_QUERIES["lock_objects"], {"record_id": record_id})
         if key in keys_in_use(tx, _QUERIES["lock_files_of_records"], [record_id]):
             return False

@@ -32,7 +32,7 @@ from neurigraph_pipelines.lifecycle.stored_bytes import (
 from neurigraph_pipelines.lifecycle.transitions import FileLocation
 from neurigraph_pipelines.model import CompressionCause, CompressionState
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError
+from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError, StorageError
 from neurigraph_pipelines.text.stored_text import passage_text
 
 _QUERIES = statements("lifecycle")
@@ -320,7 +320,7 @@ class _Verifier:
                     durable_content(self._objects, manifest)  # else the copy may be all that is left
                     self._objects.delete(_copy(manifest))
                     return True
-            except (LostObjectError, NotFoundError):
+            except (StorageError, NotFoundError):  # such as a full disk: the others may be repaired
                 pass
         return False
 

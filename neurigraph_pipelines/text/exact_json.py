@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.json_fields import JsonObject
 
-_FLOAT_DIGITS = 17  # every double has a text of as many digits, so nobody means more with them
+_FLOAT_DIGITS = 17  # programs write doubles with up to as many digits, of which some are of no meaning
+_SURE_CHARACTERS = 16  # any 15 digits, beside their point, are those of a double
 _SHOWN = 40
 
 
@@ -114,11 +115,12 @@ def _number_or_text(digits: str) -> float | str:
 
 def _number(digits: str) -> float:
     number = float(digits)
-    if len(digits) <= _FLOAT_DIGITS and "e" not in digits and "E" not in digits:
+    if len(digits) <= _SURE_CHARACTERS and "e" not in digits and "E" not in digits:
         return number
     exact = Decimal(digits)
-    is_kept = math.isfinite(number) and (number != 0 or exact == 0)
-    if not is_kept or (len(exact.as_tuple().digits) > _FLOAT_DIGITS and Decimal(repr(number)) != exact):
+    count = len(exact.as_tuple().digits)
+    written = f"{number:.{count}g}" if count <= _FLOAT_DIGITS else repr(number)
+    if not math.isfinite(number) or Decimal(written) != exact:
         _refused(digits)
     return number
 

@@ -255,6 +255,10 @@ SELECT
     pg_advisory_xact_lock(hashtextextended('neurigraph.places', 0)),
     pg_advisory_xact_lock(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
 
+-- name: keep_from_restoring
+-- No restore begins meanwhile, unless one is under way: nobody sees the rows of its objects yet.
+SELECT pg_try_advisory_xact_lock(hashtextextended('neurigraph.restoring', 0)) AS is_alone;
+
 -- name: now
 SELECT clock_timestamp() AS now;
 

@@ -126,8 +126,10 @@ SELECT
     ) AS being_erased;
 
 -- name: begin_restoring
--- Permits writing mirrors of peers for the rest of the transaction.
-SELECT set_config('neurigraph.mirroring', 'all', true);
+-- Permits writing mirrors of peers for the rest of the transaction, in which no audit takes an object for an orphan.
+SELECT
+    set_config('neurigraph.mirroring', 'all', true),
+    pg_advisory_xact_lock_shared(hashtextextended('neurigraph.restoring', 0));
 
 -- name: create_staging_table
 -- The rows of a stream, by part: one statement then writes all rows of a table, so that they may reference each other.

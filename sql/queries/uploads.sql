@@ -272,8 +272,9 @@ WHERE (u.file_id IS NOT NULL OR (u.imported IS NOT NULL AND u.imported -> 'forma
 LIMIT %(limit)s;
 
 -- name: cleared
+-- Unless the same file was received again meanwhile, from whose bytes it is read again.
 UPDATE neurigraph.uploads SET staging_key = NULL
-WHERE source_id = %(source_id)s;
+WHERE source_id = %(source_id)s AND staging_key = %(staging_key)s;
 
 -- name: staged
 -- The object keys that belong to an upload.

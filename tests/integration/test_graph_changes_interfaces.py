@@ -126,6 +126,26 @@ def test_impossible_changes_are_problems(
     graph.check()
 
 
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_merge_opens_nothing_to_a_persona_that_nobody_named(client: httpx.Client, graph: Graph, dry_run: bool) -> None:
+    (record,) = graph.remember("#Home/Agent My hidden account is in Vaduz.")
+    body = {"parent_node_id": str(graph.user.root_node_id), "name": "Work"}
+    work = client.post("/nodes", json=body).json()["node_id"]
+    body = {"parent_node_id": work, "name": "agent", "node_type": "persona"}
+    persona = client.post("/nodes", json=body).json()["node_id"]
+    home, agent = graph.node("Home"), graph.node("Home/Agent")
+    refused = client.post(f"/nodes/{home}/merge", json={"into_node_id": work, "dry_run": dry_run})
+    assert "Work/agent is a persona" in assert_problem(refused, 409)["detail"]
+    key = client.post("/keys", json={"persona_id": persona}).json()["api_key"]
+    found = client.post("/search", json={"query": "account"}, headers={"Authorization": f"Bearer {key}"})
+    assert found.json()["hits"] == []
+    for merged, into in ((agent, persona), (home, work)):
+        answer = client.post(f"/nodes/{merged}/merge", json={"into_node_id": str(into), "dry_run": dry_run})
+        assert answer.status_code == (409 if dry_run and merged == home else 200)
+    assert graph.records[record] == ("Home/Agent" if dry_run else "Work/agent")
+    graph.check()
+
+
 def test_graph_changes_by_cli(ask: Ask, graph: Graph) -> None:
     walnut, boat = graph.remember("#Family/Dave The walnut tree fell.", "#Work The Boat leaks.")
     assert ask("move", walnut, boat, "--to", "Work", "--dry-run")["records"] == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring.installation import Installation
+from tests.support.locks import wait_until_locked
 from tests.support.memories import ingest, new_user, plain_context, rows
 from tests.support.uploads import FERRY, found, opened, staged, store, upload
 
@@ -87,6 +89,24 @@ def test_stored_upload(installation: Installation, bob: Claims, name: str, conte
     assert (faults(installation), staged(installation)) == (0, [])
     (hit,) = found(installation, bob, "ferry to Tresco").hits
     assert opened(installation, bob, hit.record_id).content == content
+
+
+def test_file_that_comes_again_while_its_bytes_are_cleared(installation: Installation, bob: Claims) -> None:
+    upload_id = upload(installation, bob, "ferry.pdf", FERRY)
+    installation.uploads.read_due(installation.text_extractor)
+    assert len(ingest(installation.context)) == 1  # and nothing cleared its bytes yet
+    lose(installation)
+    with ThreadPoolExecutor(2) as pool, installation.database.owner() as tx:
+        tx.execute("SELECT FROM neurigraph.uploads WHERE source_id = %s FOR UPDATE", [upload_id])
+        again = pool.submit(upload, installation, bob, "ferry.pdf", FERRY)
+        wait_until_locked(installation, 1, "neurigraph_pipeline")
+        clearing = pool.submit(installation.uploads.clear)
+        wait_until_locked(installation, 2, "neurigraph_pipeline")
+        tx.rollback()
+        assert again.result() == upload_id
+        clearing.result()
+    assert store(installation) == []
+    assert (faults(installation), staged(installation)) == (0, [])
 
 
 def test_uploaded_export(installation: Installation, bob: Claims, tmp_path: Path) -> None:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import io
 import json
 import subprocess
+import time
+from contextlib import ExitStack, closing
 from typing import Any
 
 import anyio
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.faces.cli.entry import run
+from neurigraph_pipelines.faces.mcp.server import MemoryServer
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import cancel_while_locked, failure, found, stdio_agent, text_of
 from tests.support.command_line import PROGRAM, describe, environment, run_cli
-from tests.support.memories import converse, ingest, new_user, plain_context
+from tests.support.memories import converse, ingest, new_user, plain_context, rows
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -55,6 +59,32 @@ def test_owner_is_served_by_the_handshake_version(here: Installation, owner: tup
             assert found(await client.call_tool("supersede", change))["superseded_by"] is None
 
     anyio.run(session)
+
+
+def test_waits_of_one_call_have_one_bound(here: Installation, owner: tuple[User, Claims]) -> None:
+    """A change takes a connection to look and another one to write, which was waited for as long again."""
+    _, claims = owner
+    change = {"record_id": str(rows(here, "SELECT record_id FROM neurigraph.record_index")[0]["record_id"]), "by": None}
+
+    async def session(other: Installation, server: MemoryServer) -> float:
+        with ExitStack() as reading, other.database.pipeline():
+            reading.enter_context(other.database.agent(None))
+            async with Client(server) as client, anyio.create_task_group() as beside:
+
+                async def read_on() -> None:
+                    await anyio.sleep(2.0)
+                    reading.close()
+
+                started = time.monotonic()
+                beside.start_soon(read_on)
+                assert "no database connection became free" in failure(await client.call_tool("supersede", change))
+                return time.monotonic() - started
+
+    with (
+        Installation(here.settings.changed(database_pool_size=1, database_wait_seconds=3.0)) as other,
+        closing(MemoryServer(other, lambda: claims)) as server,
+    ):
+        assert 2.0 < anyio.run(session, other, server) < 4.5
 
 
 def test_key_of_the_environment_is_checked_for_each_call(here: Installation, owner: tuple[User, Claims]) -> None:

@@ -15,8 +15,9 @@ import httpx
 import pytest
 
 from neurigraph_pipelines.access.authentication import issue_api_key
-from neurigraph_pipelines.exchange.portability.archive import MANIFEST, new_archive
+from neurigraph_pipelines.exchange.portability.archive import MANIFEST, new_archive, open_archive
 from neurigraph_pipelines.exchange.portability.export import Exported, export_user
+from neurigraph_pipelines.exchange.portability.restore import restore_user
 from neurigraph_pipelines.exchange.portability.tables import LEFT_OUT, SHARED, shared_tables, tables_of
 from neurigraph_pipelines.faces.api.exports import EXPORTS_AT_ONCE
 from neurigraph_pipelines.graph.provisioning import User
@@ -207,6 +208,24 @@ def test_handed_over_original_is_restored(
     audit_objects(there.using(settings=at_once))
     assert open_file(there, file_of_record(there.database, claims, third)).content == original
     assert not verify(there, user_id=user.user_id).findings
+
+
+def test_objects_of_a_restore_are_no_orphans(source: Source, installation: Installation) -> None:
+    at_once = installation.context.using(settings=installation.settings.changed(orphan_grace_hours=0))
+    removed = []
+
+    def sweep(_: int) -> None:
+        if any(installation.objects.keys("durable/")):
+            removed.append(audit_objects(at_once).removed)
+
+    with open_archive(source.folder) as opened:
+        restore_user(installation.context, opened, "exporter", sweep)
+    assert removed
+    assert sum(removed) == 0
+    assert verify(installation.context).findings == []
+    left = next(iter(installation.objects.keys("durable/"))).rpartition("/")[0]
+    installation.objects.put(f"{left}/{uuid4()}-{uuid4().hex[:8]}.jsonl.gz", [b"an orphan"])
+    assert audit_objects(at_once).removed == 1
 
 
 def test_killed_restore_is_repeatable(source: Source, installation: Installation) -> None:

@@ -96,6 +96,17 @@ def test_lost_object_stays_a_finding(file: StoredFile) -> None:
     assert file.events == ["decompressed", "compressed", "failed"]
 
 
+def test_object_that_cannot_be_written_stops_no_other_repair(file: StoredFile) -> None:
+    place = file.here.home / "objects" / file.key
+    place.unlink()
+    (place / "in the way").mkdir(parents=True)
+    assert faults(file, repair=True) == [(Fault.OBJECT, False)]
+    assert file.open().content, "from the copy"
+    (place / "in the way").rmdir()
+    place.rmdir()
+    assert faults(file, repair=True) == [(Fault.OBJECT, True)]
+
+
 def test_dormant_working_copy_is_leftover(file: StoredFile) -> None:
     put_to_sleep(file)
     file.here.objects.put(file.copy, [b"left by a crash"])

@@ -22,6 +22,7 @@ import anyio.from_thread
 import anyio.to_thread
 
 from neurigraph_pipelines.access.authentication import require_visible
+from neurigraph_pipelines.database.waits import bounded_waits
 from neurigraph_pipelines.faces.mcp.budget import Budget, RememberedCounts
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.model import Claims
@@ -115,7 +116,14 @@ class Afterwards:
 
 
 class Workers:
-    """Threads that run calls, at most ``CALLS_AT_ONCE`` at one time."""
+    """Threads that run calls, at most ``CALLS_AT_ONCE`` at one time.
+
+    Args:
+        wait_seconds: The bound of all waits of one call for a thread and for connections of the database.
+    """
+
+    def __init__(self, wait_seconds: float) -> None:
+        self._wait_seconds = wait_seconds
 
     @cached_property
     def _free(self) -> anyio.CapacityLimiter:
@@ -123,6 +131,10 @@ class Workers:
 
     async def run(self, work: Callable[[], _Result]) -> _Result:
         """Run a function in a thread and return its result; when the caller cancels, it is left alone to end."""
+        with bounded_waits(self._wait_seconds):
+            return await self._run(work)
+
+    async def _run(self, work: Callable[[], _Result]) -> _Result:
         borrower, loop, free = object(), asyncio.get_running_loop(), self._free
         has_begun = False
         await free.acquire_on_behalf_of(borrower)

@@ -96,7 +96,7 @@ class MemoryServer(MCPServer[None]):
             )
         self._installation = installation
         self._caller = caller
-        self._workers = Workers()
+        self._workers = Workers(installation.settings.database.wait_seconds)
         self._afterwards = Afterwards()
         self._counts: RememberedCounts | None = None
 
