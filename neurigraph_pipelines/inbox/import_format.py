@@ -42,7 +42,7 @@ def import_format(path: Path) -> str:
 
 
 def why_document(path: Path) -> str | None:
-    """Return why a text is stored as a document; None for a file of which nobody expects a conversation."""
+    """Return why a text is not read as a conversation; None for a file of which nobody expects a conversation."""
     media = _media_type(path)
     if media is None or not media.is_text:
         return None

@@ -75,9 +75,10 @@ _OTHERS = {"vi"}.union(*_LANGUAGES.values())
 _BY_ESCAPES = {"iso2022_kr": "ISO-2022-KR", "iso2022_jp_2": "ISO-2022-JP"}
 """Encodings in ASCII, whose escapes tell them."""
 
-_NAMES = {"cp1252": "Windows-1252", "cp1250": "Windows-1250", "cp1251": "Windows-1251", "gb18030": "GB 18030"}
-_NAMES |= {"cp932": "Shift JIS", "euc_jp": "EUC-JP", "cp949": "EUC-KR", "big5": "Big5", "koi8_r": "KOI8-R"}
-_NAMES |= {"cp1257": "Windows-1257", "iso8859_2": "ISO 8859-2", "iso8859_15": "ISO 8859-15"}
+_NAMES = {f"cp125{number}": f"Windows-125{number}" for number in range(8)}
+_NAMES |= {"cp932": "Shift JIS", "euc_jp": "EUC-JP", "cp949": "EUC-KR", "big5": "Big5", "gb18030": "GB 18030"}
+_NAMES |= {"koi8_r": "KOI8-R", "iso8859_2": "ISO 8859-2", "iso8859_15": "ISO 8859-15", "mac_roman": "Mac OS Roman"}
+_NAMES |= {"cp850": "CP 850", "cp866": "CP 866", "cp874": "Windows-874"}
 _SAMPLE_BYTES = 32_768
 _LONGEST_READ = 20_000
 _NEAR = 0.07

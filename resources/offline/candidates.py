@@ -173,7 +173,10 @@ def _judge_clauses(
     total = sum(weights.values()) or 1.0
     for clause in clauses:
         lexemes = words.lexemes(clause)
-        known = one.understood.union(lexemes, *(kin[lexeme] for lexeme in kin.keys() & lexemes)) & asked.anchors
+        known = (
+            one.understood.union(words.found_by(clause), *(kin[lexeme] for lexeme in kin.keys() & lexemes))
+            & asked.anchors
+        )
         content = [lexeme for lexeme in lexemes if len(lexeme) >= LEAST_CONTENT and not lexeme[0].isdigit()]
         asked_about = sum(lexeme in asked.anchors or lexeme in kin for lexeme in content)
         share, purity = sum(weights[lexeme] for lexeme in known) / total, (asked_about + 0.5) / (len(content) + 1)
@@ -185,9 +188,9 @@ def _candidates(number: int, one: Evidence, speaker: frozenset[str], words: Word
     """Yield the sentences of a message with their neighbours; the question before it is beside the first two."""
     replied = one.before.rstrip()
     asked = _SENTENCE_ENDS.split(replied)[-1] if replied.endswith(questions.ASKS) else ""
-    beside, title = frozenset(words.lexemes(asked)), frozenset(words.lexemes(one.title))
+    beside, title = words.found_by(asked), words.found_by(one.title)
     texts = list(sentences(one.text))
-    read = [frozenset(words.lexemes(text)) for text in texts]
+    read = [words.found_by(text) for text in texts]
     persons = list(persons_meant(texts, asked)) if words.is_english else [""] * len(texts)
     for place, text in enumerate(texts):
         is_fragment = place > 0 and len(text.split()) < FRAGMENT

@@ -11,16 +11,21 @@ from resources.offline.dates import held_mentions
 MONTHS = "January February March April May June July August September October November December".split()
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _RELATIVE = re.compile(
-    r"(?P<near>\b(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow|tonight|last night|"
-    r"this morning|this afternoon|this evening)\b(?!['’]s?)"
+    r"(?<!this )(?<!next )(?<!last )(?P<week>\b(?:a week (?:on )?(?:today|tomorrow|"
+    rf"{_WEEKDAY})|(?:on )?(?:today|tomorrow|{_WEEKDAY}) week)\b(?!['’]s))"
+    r"|(?P<near>\b(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow|tonight|last night|"
+    r"this morning|this afternoon|this evening)\b(?!['’]s?|\s(?:week|fortnight)\b)"
     rf"(?!,?\s(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?(?:{'|'.join(MONTHS)})))"
     rf"|(?P<before>\b(?:every|each)\s(?:{_WEEKDAY}(?:,|\sand|\sor)\s){{0,3}})?"
     r"\b(?P<word>(?:last|next|this|this coming|on|by|until|till|since|before|after)\s)"
-    rf"(?P<weekday>{_WEEKDAY})\b(?!['’]s|,?\s(?:the\s)?\d)"
+    rf"(?P<weekday>{_WEEKDAY})\b(?!['’]s|,?\s(?:the\s)?\d|\s(?:week|fortnight)\b)"
     r"|\b(?P<ordinal>the \d{1,2}(?:st|nd|rd|th))\b(?! of\b)"
     r"|\b(?P<unit>(?:last|next|this) (?:month|year))\b(?!['’])",
     re.I,
 )
+_WEEKS_AWAY = re.compile(r"\b(?:(?:weeks?|fortnight) ago|(?:a|two|three|four) (?:weeks?|fortnight))\s\Z", re.I)
+"""Words before "today" or "on Friday" that mean another day than these."""
+_WEEKS_AWAY_CHARACTERS = 20
 _DIRECTIONS = {"last", "next", "this", "this coming"}
 _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
 _NAMED = re.compile(rf"\b({_WEEKDAY}),?\s(?:the\s)?\d", re.I)
@@ -44,7 +49,7 @@ def with_dates(sentence: str, spoken_at: datetime, year: int | None, context: st
         context: What was said just before, such as the days of a journey. A weekday whose day it names is not resolved
             again, nor is "the 7th" where it names a month, which need not be the nearest.
     """
-    relative = [match for match in _RELATIVE.finditer(sentence) if not match["before"]]
+    relative = [match for match in _RELATIVE.finditer(sentence) if not _is_moved(match, sentence)]
     if not relative:  # most sentences: the context, which is longer, is read for the others only
         return sentence
     named = {match[1].lower() for match in _NAMED.finditer(context)}
@@ -62,13 +67,22 @@ def with_dates(sentence: str, spoken_at: datetime, year: int | None, context: st
         if match["near"]:
             found = [(spoken_at.date() + timedelta(_DAYS_AWAY.get(match["near"].lower(), 0))).isoformat()]
         else:
-            inside = (one.dates for one in meant if one.start < match.end() and match.start() < one.end)
+            last = match.end() if match["week"] else match.start() + 1
+            inside = (one.dates for one in meant if one.start < match.end() and last <= one.end)
             found = next(inside, [])
         shown = _shown(match, sentence[: match.start()], found[0], year) if len(found) == 1 else None
         if shown is not None:
             pieces += [sentence[at : match.start()], shown]
             at = match.end()
     return "".join(pieces) + sentence[at:]
+
+
+def _is_moved(match: re.Match[str], sentence: str) -> bool:
+    """Return whether words before a relative date mean another day, or many."""
+    if match["near"] or match["weekday"]:
+        before = sentence[max(match.start() - _WEEKS_AWAY_CHARACTERS, 0) : match.start()]
+        return bool(match["before"] or _WEEKS_AWAY.search(before))
+    return False
 
 
 def written(day: date, year: int | None) -> str:
@@ -97,7 +111,7 @@ def _shown(match: re.Match[str], before: str, found: str, year: int | None) -> s
         if word.lower() not in _DIRECTIONS:
             return f"{word} {shown}"
         return shown if preposition else f"{'On' if opening else 'on'} {shown}"
-    part = _PARTS.get(match["near"].lower())
+    part = _PARTS.get((match["near"] or "").lower())
     if part and not preposition:
         shown = f"{part} {shown}"
     elif not preposition:

@@ -160,6 +160,10 @@ class Words:
         """Return the lexemes in order, with repetitions."""
         return [lexeme for lexeme in self._lexer.lexemes(text) if lexeme not in self._empty]
 
+    def found_by(self, text: str) -> frozenset[str]:
+        """Return the lexemes by which a question finds a text: its own, and single characters that are words."""
+        return frozenset(self._lexer.found_by(text)) - self._empty
+
 
 @cache
 def words_of(language: str) -> Words:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from neurigraph_pipelines.model import Summary
+from neurigraph_pipelines.model import Message, SourceKind, Summary
 from resources.offline.anchors import Anchors
 from resources.offline.keywords import key_phrases
 from resources.offline.names import Names, find_names
@@ -60,8 +60,10 @@ def summarize(prose: Prose, words: int) -> Summary:
     teller = Teller(prose, names, prose.segment.occurred_at.year)
     lead = teller.period()
     budget = max(10, min(words, MAX_WORDS) - len(lead.split()))
-    told = _Choice(prose, names, teller, phrases).told(budget)
+    choice = _Choice(prose, names, teller, phrases)
+    told = choice.told(budget)
     told += _related(prose, names, teller, " ".join(told), budget) if told else []
+    told += _file_text(prose) if choice.messages == {0} else []
     return Summary(title=title, text=f"{lead}: {' '.join(told) or _fallback(prose, title)}")
 
 
@@ -93,7 +95,11 @@ def _spread(parts: Sequence[Summary], most: int) -> Sequence[Summary]:
 
 
 class _Choice:
-    """Chooses units by lazy greedy coverage; linear except for the heap."""
+    """Chooses units by lazy greedy coverage; linear except for the heap.
+
+    Attributes:
+        messages: The numbers of the messages of the units that were told.
+    """
 
     def __init__(self, prose: Prose, names: Names, teller: Teller, phrases: Sequence[str]) -> None:
         self._prose = prose
@@ -110,6 +116,7 @@ class _Choice:
         self._weights = [salience.of_unit(unit.sentences) for unit in self._units]
         self._covered: set[str] = set()
         self._told: dict[Unit, str] = {}
+        self.messages: set[int] = set()
 
     def _has_words(self, units: Sequence[Unit], least: int) -> bool:
         """Whether what can be understood of some units has at least so many words."""
@@ -171,6 +178,7 @@ class _Choice:
             weight += self._weights[number]
             self._covered.update(word.stem for n in unit.sentences for word in self._prose.sentences[n].words)
             words += length
+        self.messages = set(lines)
         chosen = sorted((unit for units in lines.values() for unit in units), key=lambda one: one.sentences)
         return [self._told[unit] for unit in chosen]
 
@@ -209,10 +217,20 @@ def _states(told: str, relation: StatedRelation) -> bool:
     return any(relation.person in one and relation.label in one for one in sentences(told))
 
 
+def _file_text(prose: Prose) -> list[str]:
+    """Return the beginning of the text of a file whose summary tells no more than the description in front of it."""
+    if prose.segment.ref.source_kind is not SourceKind.UPLOAD:
+        return []
+    return [_beginning(message) for message in prose.segment.messages[1:2] if _beginning(message)]
+
+
+def _beginning(message: Message) -> str:
+    return tidy(message.content[:400])[:200]
+
+
 def _fallback(prose: Prose, title: str) -> str:
     """Return a summary of content without an informative sentence: its beginning, or that there is no text."""
     for message in prose.segment.messages:
-        beginning = tidy(message.content[:400])[:200]
-        if beginning:
+        if beginning := _beginning(message):
             return f"{message.author or message.role.value.capitalize()}: {beginning}"
     return f"{title}: no text."

@@ -43,9 +43,10 @@ def are_states(asked: Asked, one: str, other: str) -> bool:
     """Return whether two sentences say two states of one thing: "The key is in the drawer", "The key is with Ana"."""
     first, second = _words(one), _words(other)
     common = [word for word, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))]
-    left = [len(words) - len(common) for words in (first, second)]
-    is_copula = bool(common) and _STATES.fullmatch(common[-1]) is not None
-    return is_copula and min(left) > 0 and max(left) <= MOST_OF_STATE and Kind.WHERE in asked.kinds
+    copula = max((place for place, word in enumerate(common) if _STATES.fullmatch(word)), default=len(common))
+    lengths = len(first), len(second)
+    is_short = copula < len(common) < min(lengths) and max(lengths) - copula - 1 <= MOST_OF_STATE
+    return is_short and Kind.WHERE in asked.kinds
 
 
 def are_versions(asked: Asked, one: str, other: str) -> bool:

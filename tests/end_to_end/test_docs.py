@@ -40,7 +40,7 @@ PATIENCE_SECONDS = 400
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # `make test` is what runs this; `make demo` has a test of its own below.
 _NOT_AGAIN = {"make test", "make demo"}
-_UP = "make up"
+_UP = "neurigraph up"
 _API_PORT = "8400"
 _FETCHED = re.compile(r"https://(?:www|git)\.example\.com/")
 _SAMPLES = "neurigraph import samples/bob.jsonl --user bob"

@@ -193,7 +193,7 @@ def test_rejected_items_are_reported(home_env: dict[str, str], user: str, tmp_pa
     done = run(home_env, "import", mixed, "--user", user)
     (rejected,) = [line for line in done.stderr.splitlines() if line.startswith("rejected: ")]
     assert "2" in rejected
-    assert "1 items rejected" in done.stdout
+    assert "1 item rejected" in done.stdout
     mixed.write_text("{broken\n{broken too\n", encoding="utf-8")
     report = ask(home_env, "import", mixed, "--user", user, "--format", "jsonl", code=2)
     assert (report["conversations_seen"], len(report["rejected"])) == (0, 2)

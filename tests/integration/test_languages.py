@@ -8,12 +8,13 @@ from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.quotes import best_quotes
 from neurigraph_pipelines.wiring.installation import Installation
-from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, rows, schemas_of
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, node_rows, plain_context, rows, schemas_of
 
 GERMAN = (
     "Wir haben uns am Samstag zwei alte Bauernhäuser in Kitzbühel angesehen, mit großem Garten.",
@@ -128,3 +129,5 @@ def test_particles_and_single_characters_are_found(shared_installation: Installa
     context = plain_context(shared_installation).acting_for(claims)
     found = search(context, Question(asked))
     assert best_quotes(context, asked, found, 300)[found.hits[0].key].text == told
+    answering = shared_installation.context.using(embedder=WordEmbedder()).acting_for(claims)
+    assert told in ask(answering, Question(asked)).answer

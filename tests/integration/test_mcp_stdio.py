@@ -67,6 +67,7 @@ def test_waits_of_one_call_have_one_bound(here: Installation, owner: tuple[User,
     change = {"record_id": str(rows(here, "SELECT record_id FROM neurigraph.record_index")[0]["record_id"]), "by": None}
 
     async def session(other: Installation, server: MemoryServer) -> float:
+        taken = 0.0
         with ExitStack() as reading, other.database.pipeline():
             reading.enter_context(other.database.agent(None))
             async with Client(server) as client, anyio.create_task_group() as beside:
@@ -78,7 +79,8 @@ def test_waits_of_one_call_have_one_bound(here: Installation, owner: tuple[User,
                 started = time.monotonic()
                 beside.start_soon(read_on)
                 assert "no database connection became free" in failure(await client.call_tool("supersede", change))
-                return time.monotonic() - started
+                taken = time.monotonic() - started
+        return taken
 
     with (
         Installation(here.settings.changed(database_pool_size=1, database_wait_seconds=3.0)) as other,

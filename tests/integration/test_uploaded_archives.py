@@ -85,6 +85,7 @@ def test_zip_of_notes_is_a_vault(installation: Installation, bob: Claims) -> Non
     shown = {one: read_upload(installation, bob, one) for one in (notion, obsidian)}
     assert {(one["state"], one["imported"]["format"]) for one in shown.values()} == {("stored", "vault")}
     assert [one["imported"]["conversations"] for one in shown.values()] == [2, 1]
+    assert "files that are no notes, not read: 1" in shown[notion]["notes"]
     found = rows(
         installation,
         "SELECT external_id, privacy, started_at::date::text AS day FROM neurigraph.sources "

@@ -59,6 +59,17 @@ def test_pdf_is_stored_found_and_opened(installation: Installation, bob: Claims)
     assert page.text.strip() == "The ferry returns at dusk, if the captain is sober."
 
 
+@pytest.mark.parametrize(
+    "text", ["Ada has her birthday on 4 May.\n", "Name: Ana Ruiz\nCity: Vigo\n", "会议改到周五。\n"]
+)
+def test_summary_of_a_file_holds_its_text(installation: Installation, bob: Claims, text: str) -> None:
+    upload(installation, bob, "list.txt", text.encode())
+    store(installation)
+    (hit,) = found(installation, bob, text).hits
+    assert "The file list.txt is a plain text" in hit.summary
+    assert " ".join(text.split()) in hit.summary
+
+
 def test_originals_by_kind(installation: Installation, bob: Claims) -> None:
     """Text is gzip at rest with a working copy, what is compressed already is its own; both read back unchanged."""
     contents = {

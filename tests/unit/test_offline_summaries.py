@@ -70,6 +70,10 @@ def test_uncertain_grammar_is_not_retold(said: str) -> None:
         ("Mediation tomorrow is off, Bo is ill.", "Mediation on 4 March is off, Bo is ill."),
         ("I paid until today.", "I paid until 3 March."),
         ("I don't need last year.", "I don't need last year (2024)."),
+        ("Yes, to tomorrow week.", "Yes, to 11 March."),
+        ("We meet on Friday week.", "We meet on 14 March."),
+        ("I left a week ago yesterday.", "I left a week ago yesterday."),
+        ("The day after tomorrow week.", "The day after tomorrow week."),
         ("Today's soup, on Saturday the 8th.", "Today's soup, on Saturday the 8th of March."),
     ],
 )

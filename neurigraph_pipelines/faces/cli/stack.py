@@ -40,7 +40,7 @@ def up(as_json: Json = False) -> None:
 
                 texts = (
                     f"Dagster's UI:  {urls['dagster_ui']}",
-                    f"The HTTP API:  {urls['api']} (documentation at {urls['api']}/docs)",
+                    f"Page and API:  {urls['api']} (documentation of the API at {urls['api']}/docs)",
                     f"Logs:          {urls['logs']}",
                     "Processes that die are restarted. Ctrl-C stops everything.",
                 )

@@ -178,9 +178,9 @@ def _import_one(
     elif chosen == FORMAT:
         import_export(file, user, output)
     elif chosen == DOCUMENT:
-        import_document(file, user, output, private, external_id, details)
         if format_name == "auto" and (reason := why_document(file)) is not None:
-            output.note(f"stored as a document: {reason}")
+            output.note(f"not read as a conversation: {reason}")
+        import_document(file, user, output, private, external_id, details)
     else:
         _import_conversations(file, user, chosen, stated_privacy(private), details, output, dates, dry_run)
 

@@ -144,7 +144,7 @@ def import_view(report: ImportReport, estimated: bool, dry_run: bool) -> Any:
     if report.redacted:
         text += ", redacted: " + ", ".join(f"{count:,} × {kind}" for kind, count in sorted(report.redacted.items()))
     if report.rejected:
-        text += f", {len(report.rejected):,} items rejected"
+        text += f", {counted(len(report.rejected), 'item')} rejected"
     return views.lines(
         text + ".",
         *(f"Note: {note}." for note in report.notes),

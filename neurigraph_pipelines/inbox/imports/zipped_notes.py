@@ -89,10 +89,10 @@ def notes_in(path: Path, max_bytes: int) -> Iterator[ZippedNote | tuple[str, str
 
 
 def others_in(path: Path) -> list[str]:
-    """Return the names of the files of a zip that are no notes, without hidden ones and those of zips in it."""
-    with zipfile.ZipFile(path) as archive:
-        names = [info.filename for info in archive.infolist() if not info.is_dir()]
-    return [name for name in names if not _is_note(name) and not _is_hidden(name) and not name.lower().endswith(".zip")]
+    """Return the names of the files of a zip, and of the zips in it, that are no notes; no hidden ones and no zips."""
+    with zipfile.ZipFile(path) as archive, ExitStack() as stack:
+        names = [one.info.filename for one in _listed(archive, stack) if not one.info.is_dir()]
+    return [name for name in names if not _is_note(name) and not _is_hidden(name) and not _is_zip(name)]
 
 
 def _names(members: list[_Member]) -> list[str]:
@@ -120,11 +120,7 @@ def _members(path: Path, stack: ExitStack) -> list[_Member]:
     """
     try:
         archive = stack.enter_context(zipfile.ZipFile(path))
-        listed = [_Member(archive, info) for info in archive.infolist()]
-        for info in archive.infolist():
-            if info.filename.lower().endswith(".zip") and not info.flag_bits & 1:
-                inner = stack.enter_context(zipfile.ZipFile(stack.enter_context(archive.open(info))))
-                listed += [_Member(inner, one) for one in inner.infolist()]
+        listed = _listed(archive, stack)
     except (*READ_ERRORS, NotImplementedError, UnicodeDecodeError) as error:
         raise UnreadableFileError(f"{path} is a damaged or incomplete zip ({error}): download it again.") from error
     notes = [one for one in listed if _is_note(one.info.filename)]
@@ -136,6 +132,20 @@ def _members(path: Path, stack: ExitStack) -> list[_Member]:
             f"{path} would unpack to {size:,} bytes, which looks like a zip bomb: unpack it yourself."
         )
     return sorted(notes, key=lambda one: one.info.filename)
+
+
+def _listed(archive: zipfile.ZipFile, stack: ExitStack) -> list[_Member]:
+    """Return the members of a zip and of the zips in it."""
+    listed = [_Member(archive, info) for info in archive.infolist()]
+    for info in archive.infolist():
+        if _is_zip(info.filename) and not info.flag_bits & 1:
+            inner = stack.enter_context(zipfile.ZipFile(stack.enter_context(archive.open(info))))
+            listed += [_Member(inner, one) for one in inner.infolist()]
+    return listed
+
+
+def _is_zip(name: str) -> bool:
+    return name.lower().endswith(".zip")
 
 
 def _is_note(name: str) -> bool:

@@ -72,9 +72,9 @@ def run(installation: Installation, listener: Listener) -> None:
             listener.show_reply(asked["question"], reply)
     settings = installation.settings
     listener.say(
-        "The demo has stopped its processes. `make up` starts them to stay: "
-        "Dagster's UI, whose link it prints, and the API at "
-        f"http://{settings.api.host}:{settings.api.port}/docs."
+        "The demo has stopped its processes. `neurigraph up`, in the checkout `make up`, starts them to stay: "
+        "Dagster's UI, whose link it prints, and the page at "
+        f"http://{settings.api.host}:{settings.api.port}/ with the API."
     )
 
 
