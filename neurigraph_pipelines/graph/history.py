@@ -20,6 +20,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.text.json_fields import JsonObject
 
 EVOLVING = (
     "title",
@@ -60,8 +61,8 @@ class Delta:
     delta_id: UUID
     previous_delta_id: UUID | None
     operation: str
-    before: dict[str, Any]
-    after: dict[str, Any]
+    before: JsonObject
+    after: JsonObject
     notes: list[str]
     authored_by: str
     w: datetime
@@ -146,7 +147,7 @@ def record_at(database: Database, claims: Claims, record_id: UUID, at: datetime 
             Third parties never see a past version.
     """
     (row,) = database.ask(claims, _QUERIES["record_at"], {"record_id": record_id, "at": at})
-    found: dict[str, Any] | None = row["found"]
+    found: JsonObject | None = row["found"]
     if found is None:
         raise NotFoundError
     return {**found, "embedding_pending": found["embedding_model"] is None}
