@@ -1,12 +1,11 @@
 """The queue of what waits for a decision: an asset with its figures over time, its checks, and a sensor that tells."""
 
-from typing import Any
-
 import dagster as dg
 
 from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.run_metadata import RunMetadata
 from neurigraph_pipelines.knowledge.deciding import upkeep
 from neurigraph_pipelines.model.errors import NeurigraphError
 
@@ -74,7 +73,7 @@ def _tell(context: dg.AssetExecutionContext, installation: InstallationResource,
         upkeep.note_report(installation.context)
 
 
-def _shown(queue: upkeep.Queue) -> dict[str, Any]:
+def _shown(queue: upkeep.Queue) -> RunMetadata:
     return {"overdue": queue.overdue, "oldest waits for seconds": round(queue.oldest_seconds, 1)}
 
 

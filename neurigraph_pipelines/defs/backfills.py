@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from neurigraph_pipelines.defs.job_config import JobConfig, schema_of
-from neurigraph_pipelines.defs.run_metadata import table
+from neurigraph_pipelines.defs.run_metadata import RunMetadata, table
 
 FIRST_DAY = "2026-01-01"
 """The first partition; it also holds all older records."""
@@ -74,6 +74,6 @@ def failures(failed: Iterable[tuple[Any, str]]) -> dg.MetadataValue[Any] | str:
     return table([{"record": str(record_id)} for record_id, _ in failed])
 
 
-def would_do(context: dg.AssetExecutionContext, metadata: dict[str, Any]) -> dg.AssetObservation:
+def would_do(context: dg.AssetExecutionContext, metadata: RunMetadata) -> dg.AssetObservation:
     """Return what a dry run counted: an observation, so that no day counts as made."""
     return dg.AssetObservation(asset_key=context.asset_key, metadata=metadata, description="what would be done")

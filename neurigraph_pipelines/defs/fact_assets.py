@@ -5,7 +5,6 @@ Each calls one function of ``knowledge.reading`` and reports the result.
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
 
 import dagster as dg
 from pydantic import Field
@@ -23,6 +22,7 @@ from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.memory_assets import added_by_day
+from neurigraph_pipelines.defs.run_metadata import RunMetadata
 from neurigraph_pipelines.defs.run_states import waiting_already
 from neurigraph_pipelines.ingestion.record_locations import storage_times
 from neurigraph_pipelines.knowledge import reading
@@ -141,7 +141,7 @@ def read_facts_schedule(
     return waiting_already(context, read_job.name) or dg.RunRequest()
 
 
-def _counts(done: reading.FactsRead) -> dict[str, Any]:
+def _counts(done: reading.FactsRead) -> RunMetadata:
     return {
         "language model": done.extractor,
         "records read": done.records,
@@ -151,7 +151,7 @@ def _counts(done: reading.FactsRead) -> dict[str, Any]:
     }
 
 
-def _waiting(found: reading.Waiting) -> dict[str, Any]:
+def _waiting(found: reading.Waiting) -> RunMetadata:
     waited = (datetime.now(UTC) - found.since).total_seconds() if found.since is not None else 0.0
     return {"still waiting": found.records, "oldest waits for seconds": round(waited, 1)}
 

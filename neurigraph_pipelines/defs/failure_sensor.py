@@ -75,7 +75,7 @@ def _failed_checks(records: Iterable[dg.EventLogRecord]) -> Iterator[dict[str, s
 def _post(
     context: dg.RunFailureSensorContext | dg.SensorEvaluationContext,
     installation: InstallationResource,
-    report: dict[str, Any],
+    report: dict[str, object],
 ) -> None:
     """Post a report to the webhook, if there is one; a report that cannot be delivered is logged."""
     webhook = installation.opened.failure_webhook
@@ -89,7 +89,7 @@ def _post(
         context.log.info("%s was reported", report["event"])
 
 
-def failure_report(context: dg.RunFailureSensorContext) -> dict[str, Any]:
+def failure_report(context: dg.RunFailureSensorContext) -> dict[str, object]:
     """Return the report of a failed run, which holds no text of users."""
     run = context.dagster_run
     failures = context.get_step_failure_events()

@@ -7,7 +7,6 @@ import the domain when they run, so that loading the definitions does not load n
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 from uuid import UUID
 
 import dagster as dg
@@ -18,7 +17,7 @@ from neurigraph_pipelines.defs.daily_report import backlog
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.defs.memory_assets import missing_marks, queue_observation, stored_by_day
-from neurigraph_pipelines.defs.run_metadata import table
+from neurigraph_pipelines.defs.run_metadata import RunMetadata, table
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
     BatchResult,
@@ -247,7 +246,7 @@ def _stored_row(
     }
 
 
-def _left_out(context: dg.OpExecutionContext, result: BatchResult) -> dict[str, Any]:
+def _left_out(context: dg.OpExecutionContext, result: BatchResult) -> RunMetadata:
     """Log and return the records that lack something because of a defect, if there are any."""
     lacking = [record for record in result.stored if record.left_out]
     if not lacking:
@@ -258,8 +257,8 @@ def _left_out(context: dg.OpExecutionContext, result: BatchResult) -> dict[str, 
     return {"unfinished": len(lacking), "left out because of a defect": table(rows)}
 
 
-def _common(started: float, failures: Sequence[ItemFailure]) -> dict[str, Any]:
-    found: dict[str, Any] = {"seconds": round(time.monotonic() - started, 3), "failed": len(failures)}
+def _common(started: float, failures: Sequence[ItemFailure]) -> RunMetadata:
+    found: RunMetadata = {"seconds": round(time.monotonic() - started, 3), "failed": len(failures)}
     if failures:
         found["failures"] = table(
             {"segment": str(f.trigger_id), "step": f.step, "may pass": f.transient} for f in failures

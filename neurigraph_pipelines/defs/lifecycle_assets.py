@@ -16,7 +16,7 @@ from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
-from neurigraph_pipelines.defs.run_metadata import seconds_since, table
+from neurigraph_pipelines.defs.run_metadata import Row, RunMetadata, seconds_since, table
 from neurigraph_pipelines.ingestion.readiness import beat
 from neurigraph_pipelines.lifecycle import dormancy, orphans, rehydration
 from neurigraph_pipelines.lifecycle import storage_report as storage
@@ -216,7 +216,7 @@ def _sweep(
 
 
 def observed(
-    context: dg.AssetExecutionContext, config: DryRunConfig, metadata: dict[str, Any]
+    context: dg.AssetExecutionContext, config: DryRunConfig, metadata: RunMetadata
 ) -> dg.MaterializeResult[None] | dg.AssetObservation:
     """Return the result of a run: an observation after a dry run."""
     if config.dry_run:
@@ -250,8 +250,8 @@ def _totals_row(totals: storage.StorageTotals) -> dict[str, int]:
     }
 
 
-def _largest(rows: list[dict[str, Any]]) -> dg.MetadataValue[Any] | str:
-    return table(sorted(rows, key=lambda row: row["active bytes"] + row["dormant bytes"], reverse=True))
+def _largest(rows: list[Row]) -> dg.MetadataValue[Any] | str:
+    return table(sorted(rows, key=lambda row: int(row["active bytes"]) + int(row["dormant bytes"]), reverse=True))
 
 
 def definitions() -> dg.Definitions:

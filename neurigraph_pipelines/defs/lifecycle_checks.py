@@ -4,7 +4,6 @@ Each check calls one function of ``lifecycle``. It changes nothing, except that 
 """
 
 import time
-from typing import Any
 
 import dagster as dg
 
@@ -148,7 +147,7 @@ def _verified(found: verification.Verification, started: float) -> dg.AssetCheck
     )
 
 
-def _row(finding: verification.Finding) -> dict[str, Any]:
+def _row(finding: verification.Finding) -> dict[str, str]:
     return {
         "fault": finding.fault.value,
         "node": str(finding.node_id),

@@ -15,6 +15,7 @@ import dagster as dg
 
 from neurigraph_pipelines.defs.backfills import FIRST_DAY, OWNERS, days, partition_of
 from neurigraph_pipelines.defs.daily_report import Backlog, records_of_days
+from neurigraph_pipelines.defs.run_metadata import RunMetadata
 from neurigraph_pipelines.ingestion.records import BatchResult, Committed, RecordPlan
 from neurigraph_pipelines.model.ports import Database
 
@@ -73,7 +74,7 @@ def queue_observation(found: Backlog) -> dg.AssetObservation:
     )
 
 
-def added_by_day(asset: str, moments: Iterable[datetime], metadata: Mapping[str, Any]) -> list[dg.AssetMaterialization]:
+def added_by_day(asset: str, moments: Iterable[datetime], metadata: RunMetadata) -> list[dg.AssetMaterialization]:
     """Return one event for each day on which records were stored to which a run added something.
 
     Args:
@@ -110,7 +111,7 @@ def stored_by_day(
         refs = {plan.ref.trigger_id: plan.ref for plan in of_day}.values()
         messages = sum(plan.filing.last_message - plan.filing.first_message + 1 for plan in of_day)
         share = seconds * len(records) / len(result.stored)
-        said: dict[str, dict[str, Any]] = {
+        said: dict[str, RunMetadata] = {
             "records": {
                 "records": len(records),
                 "messages": messages,

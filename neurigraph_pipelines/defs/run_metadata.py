@@ -7,7 +7,7 @@ never names, titles, text or error messages (docs/adr/0026-forgetting.md).
 import time
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import dagster as dg
 
@@ -15,7 +15,13 @@ MAX_TABLE_ROWS = 200
 """Most rows of a table: a longer one makes the page slow."""
 
 
-def table(rows: Iterable[Mapping[str, Any]]) -> dg.MetadataValue[Any] | str:
+RunMetadata: TypeAlias = dict[str, dg.MetadataValue[Any] | str | int | float]
+"""What a run says of itself, by names for people."""
+
+Row: TypeAlias = Mapping[str, str | int | float]
+
+
+def table(rows: Iterable[Row]) -> dg.MetadataValue[Any] | str:
     """Return the first ``MAX_TABLE_ROWS`` rows as a table, or "none"."""
     records = [dg.TableRecord(dict(row)) for row in islice(rows, MAX_TABLE_ROWS)]
     return dg.MetadataValue.table(records) if records else "none"

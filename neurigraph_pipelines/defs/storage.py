@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy
 from dagster import DagsterInvariantViolationError
@@ -53,7 +52,7 @@ class HomeStorage(DagsterPostgresStorage):
             vars(part)["_engine"] = engine
 
     @classmethod
-    def config_type(cls) -> dict[str, Any]:
+    def config_type(cls) -> dict[str, object]:
         """Return the configuration's schema: nothing can be configured."""
         return {}
 
@@ -61,7 +60,7 @@ class HomeStorage(DagsterPostgresStorage):
     def from_config_value(
         cls,
         inst_data: ConfigurableClassData | None,
-        config_value: Mapping[str, Any],  # noqa: ARG003
+        config_value: Mapping[str, object],  # noqa: ARG003
     ) -> HomeStorage:
         """Make the storage; ``config_value`` is empty.
 

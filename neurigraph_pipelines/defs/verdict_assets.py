@@ -4,7 +4,6 @@ Each calls one function of ``knowledge.reconciling`` and reports the result.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 import dagster as dg
 from pydantic import Field
@@ -23,6 +22,7 @@ from neurigraph_pipelines.defs.fact_assets import GROUP
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.memory_assets import added_by_day, reported
+from neurigraph_pipelines.defs.run_metadata import RunMetadata
 from neurigraph_pipelines.defs.run_states import waiting_already
 from neurigraph_pipelines.ingestion.record_locations import storage_times
 from neurigraph_pipelines.knowledge import reconciling
@@ -130,7 +130,7 @@ def reconcile_facts_schedule(
     return waiting_already(context, reconcile_job.name) or dg.RunRequest()
 
 
-def _counts(done: reconciling.Reconciled) -> dict[str, Any]:
+def _counts(done: reconciling.Reconciled) -> RunMetadata:
     return {
         "language model": done.judge,
         "records": done.records,
@@ -139,7 +139,7 @@ def _counts(done: reconciling.Reconciled) -> dict[str, Any]:
     }
 
 
-def _effects(done: reconciling.Reconciled) -> dict[str, Any]:
+def _effects(done: reconciling.Reconciled) -> RunMetadata:
     return {
         "verdicts": done.verdicts,
         "superseded": done.superseded,

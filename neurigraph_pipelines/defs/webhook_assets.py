@@ -3,13 +3,12 @@
 The API delivers right after a commit. These deliver what it left, and everything where no API runs.
 """
 
-from typing import Any
-
 import dagster as dg
 
 from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.run_metadata import RunMetadata
 from neurigraph_pipelines.exchange.webhooks import delivery, upkeep
 
 
@@ -66,7 +65,7 @@ def webhook_sensor(installation: InstallationResource) -> dg.RunRequest | dg.Ski
     return dg.RunRequest()
 
 
-def _shown(found: upkeep.Figures) -> dict[str, Any]:
+def _shown(found: upkeep.Figures) -> RunMetadata:
     median = {} if found.median_seconds is None else {"median seconds": round(found.median_seconds, 3)}
     return {
         "waiting": found.waiting,

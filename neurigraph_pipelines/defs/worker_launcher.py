@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
 
 from celery import Celery
 from dagster import DagsterRun
@@ -61,7 +60,7 @@ class WorkerRunLauncher(CeleryRunLauncher):
         super().__init__(_QUEUE, home_file(BROKER_FILE), "disabled://", None, dict(_CONFIG), inst_data)
 
     @classmethod
-    def config_type(cls) -> dict[str, Any]:
+    def config_type(cls) -> dict[str, object]:
         """Return the configuration's schema: nothing can be configured."""
         return {}
 
@@ -69,7 +68,7 @@ class WorkerRunLauncher(CeleryRunLauncher):
     def from_config_value(
         cls,
         inst_data: ConfigurableClassData | None,
-        config_value: Mapping[str, Any],  # noqa: ARG003
+        config_value: Mapping[str, object],  # noqa: ARG003
     ) -> WorkerRunLauncher:
         """Make the launcher; ``config_value`` is empty."""
         return cls(inst_data)

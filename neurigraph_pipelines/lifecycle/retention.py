@@ -5,10 +5,11 @@ A record without a row is kept for good. ``archive`` puts records away when thei
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
+
+from psycopg.rows import DictRow
 
 from neurigraph_pipelines.access.guards import FREE, Guard
 from neurigraph_pipelines.database.statements import statements
@@ -167,7 +168,7 @@ def _is_shorter(expiry: datetime | None, before: datetime | None) -> bool:
     return expiry is not None and (before is None or expiry < before)
 
 
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(row: DictRow) -> dict[str, str | None]:
     return {"tier": row["tier"], "expires_at": row["expires_at"] and row["expires_at"].isoformat()}
 
 

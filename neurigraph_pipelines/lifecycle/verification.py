@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 from uuid import UUID
 
 from psycopg import sql
+from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import require_node
@@ -366,7 +366,7 @@ class _Verifier:
                 tx.execute(_PROFILES["outdate"], {"node_id": node_id})
         self.done.findings += [Finding(Fault.PROFILE, node_id, node_id, fault, self._repair) for fault in wrong]
 
-    def _add_findings(self, fault: Fault, node_id: UUID, rows: list[dict[str, Any]]) -> None:
+    def _add_findings(self, fault: Fault, node_id: UUID, rows: list[DictRow]) -> None:
         self.done.findings += [Finding(fault, node_id, row["id"], row["fault"]) for row in rows]
 
 

@@ -40,7 +40,7 @@ class ToolEvent:
         said = getattr(self, _SAID[self.type])
         return self.error if said is None else said
 
-    def fields(self, content: str) -> dict[str, Any]:
+    def fields(self, content: str) -> dict[str, object]:
         """Return the fields that are set, without the one that is the content of its message."""
         said = _SAID[self.type]
         values = {name: getattr(self, name) for name in TOOL_FIELDS}

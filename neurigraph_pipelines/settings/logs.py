@@ -24,7 +24,7 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        line: dict[str, Any] = {
+        line: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -51,7 +51,7 @@ def as_json(config: dict[str, Any]) -> dict[str, Any]:
     uvicorn's own access log, which shows the addresses of requests and of callers, is silent.
     """
     formatters = {name: {"()": JsonFormatter} for name in config["formatters"]}
-    silent: dict[str, Any] = {"handlers": [], "propagate": False}
+    silent: dict[str, object] = {"handlers": [], "propagate": False}
     requests = {"handlers": ["default"], "level": "INFO", "propagate": False}
     loggers = {**config["loggers"], "uvicorn.access": silent, "neurigraph.requests": requests}
     root = {"handlers": ["default"], "level": "WARNING"}

@@ -45,7 +45,7 @@ class ByVariable(PydanticBaseSettingsSource):
         """Return nothing: values are read together."""
         return None, field_name, False
 
-    def __call__(self) -> dict[str, Any]:
+    def __call__(self) -> dict[str, str]:
         """Return the value of each variable that is set; the keys of the values are in lower case."""
         return given_of(self._variables, self._values)
 
@@ -56,7 +56,7 @@ class OfHome(ByVariable):
     def __init__(self, settings_cls: type[BaseSettings], variables: Iterable[str]) -> None:
         super().__init__(settings_cls, variables, {})
 
-    def __call__(self) -> dict[str, Any]:
+    def __call__(self) -> dict[str, str]:
         """Return the value of each variable in the file, except for the home folder itself."""
         chosen = self.current_state
         home = Path(chosen.get("home") or chosen.get(variable_of("home")) or default_home())
@@ -65,7 +65,7 @@ class OfHome(ByVariable):
         return found
 
 
-def given_of(variables: Iterable[str], values: Mapping[str, str]) -> dict[str, Any]:
+def given_of(variables: Iterable[str], values: Mapping[str, str]) -> dict[str, str]:
     """Return the values of these variables; the keys of ``values`` are in lower case."""
     return {variable: values[variable.lower()] for variable in variables if variable.lower() in values}
 

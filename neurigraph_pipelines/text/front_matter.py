@@ -64,7 +64,7 @@ def front_matter(text: str) -> FrontMatter:
     )
 
 
-def _values(block: str) -> Mapping[str, Any]:
+def _values(block: str) -> Mapping[str, object]:
     """Return the properties by their names in lower case.
 
     Raises:
@@ -103,7 +103,7 @@ def _tag(tag: str) -> str:
     return tag.lstrip("#").strip()
 
 
-def _times(found: Mapping[str, Any]) -> tuple[dict[str, datetime], list[str]]:
+def _times(found: Mapping[str, object]) -> tuple[dict[str, datetime], list[str]]:
     """Return the times among the properties by their names, and why others are not usable."""
     times: dict[str, datetime] = {}
     problems: list[str] = []

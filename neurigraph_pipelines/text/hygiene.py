@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from neurigraph_pipelines.model import NewMessage, ToolEvent
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.text.json_fields import JsonObject
 
 Policy = Literal["repair", "reject"]
 Made = TypeVar("Made")
@@ -133,8 +134,8 @@ def _clean_json(value: Any, policy: Policy, levels: int) -> tuple[Any, bool]:
     raise InvalidInputError(f"The data contains a value of type {type(value).__name__}, which JSON does not support.")
 
 
-def _clean_object(value: dict[Any, Any], policy: Policy, levels: int) -> tuple[dict[str, Any], bool]:
-    cleaned: dict[str, Any] = {}
+def _clean_object(value: dict[Any, Any], policy: Policy, levels: int) -> tuple[JsonObject, bool]:
+    cleaned: JsonObject = {}
     repaired = False
     for key, item in value.items():
         if not isinstance(key, str):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from pydantic import Field
@@ -60,9 +59,9 @@ class PulledRecord(View):
     title: str
     summary: str
     occurred_at: datetime
-    source: dict[str, Any] = Field(description="Its source, without its messages.")
-    files: list[dict[str, Any]] = Field(description="Each with its checksum, and its `content` in base64 if small.")
-    passages: list[dict[str, Any]]
+    source: dict[str, object] = Field(description="Its source, without its messages.")
+    files: list[dict[str, object]] = Field(description="Each with its checksum, and its `content` in base64 if small.")
+    passages: list[dict[str, object]]
 
 
 class PulledRecords(View):

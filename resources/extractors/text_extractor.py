@@ -10,7 +10,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
-from typing import IO, Any
+from typing import IO
 
 from neurigraph_pipelines.model import ExtractedPart, Extraction, RepositoryFile
 from neurigraph_pipelines.model.errors import UnreadableFileError
@@ -110,7 +110,7 @@ class SubprocessExtractor:
         """Add what the process writes to ``parts``, which keep it if the process fails."""
         size = 0
         for line in lines:
-            found: dict[str, Any] = json.loads(line)
+            found = json.loads(line)
             if "error" in found:
                 raise UnreadableFileError(f"the file cannot be read: {found['error']}")
             if "facts" in found:
@@ -130,7 +130,7 @@ def _apart(lines: Iterable[bytes], take: Callable[[RepositoryFile], None]) -> It
     """Yield the lines that are of no file, and hand over each file once all of its parts are read."""
     file: RepositoryFile | None = None
     for line in lines:
-        found: dict[str, Any] = json.loads(line)
+        found = json.loads(line)
         if file is not None and "place" in found:
             file.parts.append(ExtractedPart(found["place"], found["text"], found["section"]))
             continue

@@ -105,5 +105,4 @@ def _phrases(text: str) -> tuple[str, ...]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    data: dict[str, Any] = tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
-    return data
+    return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))

@@ -55,7 +55,7 @@ class ChatToolCaller:
         chat = "\n".join(f"{turn.role}: {turn.content}" for turn in before)
         asked = f"Asked on {asked_at:%A %Y-%m-%d %H:%M}: {well_formed(last.content)}"
         blocks = {"CHAT": well_formed(chat), "QUESTION": asked} if before else {"QUESTION": asked}
-        messages: list[dict[str, Any]] = [
+        messages: list[dict[str, object]] = [
             {"role": "system", "content": prompt("tools")},
             {"role": "user", "content": enclosed(blocks)},
         ]
@@ -84,7 +84,7 @@ class ChatToolCaller:
             raise UnusableAnswerError(f"{self.name} answered without a message.") from error
 
 
-def _described(tool: ToolSpec) -> dict[str, Any]:
+def _described(tool: ToolSpec) -> dict[str, object]:
     return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
 
 

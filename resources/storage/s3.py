@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import chain
-from typing import Any, Literal
+from typing import Literal
 
 from neurigraph_pipelines.model import StoredObject
 from neurigraph_pipelines.model.errors import (
@@ -236,7 +236,7 @@ class S3ObjectStore:
             raise
 
     def _complete(
-        self, upload: dict[str, Any], sent: list[dict[str, Any]], expected: str, digest: Callable[[], bytes]
+        self, upload: dict[str, str], sent: list[dict[str, object]], expected: str, digest: Callable[[], bytes]
     ) -> str:
         """Complete an upload; return the object's ETag."""
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -202,7 +202,7 @@ class S3Bucket:
                 return
             piece = self.read(key, position, min(PIECE_BYTES, size - position))
 
-    def _ask(self, operation: str, parameters: dict[str, Any]) -> Any:
+    def _ask(self, operation: str, parameters: Mapping[str, object]) -> Any:
         return getattr(self._client, operation)(Bucket=self.name, **parameters)
 
     def _read(self, key: str, offset: int, length: int) -> Piece:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
+from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.database.asking import views_of
@@ -114,13 +114,13 @@ def with_objects(database: Database, found: Erasure) -> ErasureWithObjects:
         return ErasureWithObjects(**dict(found), objects=objects_of(tx, found.erasure_id))
 
 
-def _row(tx: Transaction, erasure_id: UUID) -> dict[str, Any]:
+def _row(tx: Transaction, erasure_id: UUID) -> DictRow:
     row = tx.execute(_QUERIES["erasure"], {"erasure_id": erasure_id}).fetchone()
     assert row is not None
     return row
 
 
-def _receipt(row: Mapping[str, Any]) -> Erasure:
+def _receipt(row: DictRow) -> Erasure:
     erased = {name: int(count) for name, count in sorted(row["erased"].items())}
     kept = {name: sorted({UUID(text) for text in ids}) for name, ids in sorted(row["kept"].items()) if name in _KEPT}
     return Erasure.model_validate({**row, "requested_at": row["w_coordinate"], "erased": erased, "kept": kept})

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -157,7 +156,7 @@ def dagster_home(installation: Installation) -> DagsterHome:
 
 def _instance(runs: RunSettings) -> str:
     """Return Dagster's settings: those of the project, with the number of runs and what launches them."""
-    instance: dict[str, Any] = yaml.safe_load(INSTANCE.read_bytes())
+    instance = yaml.safe_load(INSTANCE.read_bytes())
     if runs.broker_url is not None:
         if find_spec("dagster_celery") is None:
             raise ConfigurationError("NEURIGRAPH_BROKER_URL needs Celery: pip install 'neurigraph[workers]'")
