@@ -18,6 +18,7 @@ from neurigraph_pipelines.faces.cli import entry
 from tests.conftest import ROOT
 from tests.support.cli_runs import TALK, ask, new_user, run, write_talks
 from tests.support.command_line import PROGRAM
+from tests.support.embedded_server import new_home
 
 
 class Here(Protocol):
@@ -179,6 +180,14 @@ def test_walkthrough_as_text(home_env: dict[str, str], here: Here, user: str, ta
     assert user in here("node", "/", "--user", user)[0]
     assert user in here("stats")[0]
     assert "Nothing found." in here("search", "water", "--user", user, "--speaker", "Eve")[0]
+
+
+def test_first_command_says_that_it_makes_the_database(home_env: dict[str, str], tmp_path: Path) -> None:
+    with new_home(tmp_path) as home:
+        home.mkdir(exist_ok=True)
+        first, second = (run({**home_env, "NEURIGRAPH_HOME": str(home)}, "stats").stderr for _ in range(2))
+    assert first.startswith("Making the database, once.")
+    assert second == ""
 
 
 def test_importing_again_adds_nothing(home_env: dict[str, str], user: str, talk: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -96,6 +97,8 @@ def opened(home: Path | None = None) -> Iterator[Installation]:
     from neurigraph_pipelines.wiring.databases import made_ready
 
     with installed(home) as installation:
+        if installation.settings.database.url is None and not (installation.home / "postgres").exists():
+            print("Making the database, once. This takes a few seconds.", file=sys.stderr, flush=True)
         made_ready(installation)
         user = _about.get() if home is None else None
         yield installation if user is None else installation.databases.of_user(argument(user).partition("@")[0])
