@@ -31,14 +31,7 @@ from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, storage_report
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.lifecycle.transitions import locate, manifest_of
-from neurigraph_pipelines.model import (
-    Claims,
-    Message,
-    Segment,
-    SegmentRef,
-    SourceKind,
-    TriggerType,
-)
+from neurigraph_pipelines.model import Claims, Message, Segment, SegmentRef, SourceKind, TriggerType
 from neurigraph_pipelines.retrieval.open import open_file, open_message, text_at
 from neurigraph_pipelines.text.transcript import transcript_writer
 from neurigraph_pipelines.wiring.installation import Installation

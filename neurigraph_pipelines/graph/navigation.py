@@ -12,7 +12,7 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
-from neurigraph_pipelines.database.asking import rows_of
+from neurigraph_pipelines.database.asking import rows_of, views_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.candidates import candidates_of
@@ -172,27 +172,22 @@ def shell(tx: Transaction, node_id: UUID) -> Shell:
     parent_id, is_whole = row["parent_node_id"], _is_whole(row)
     if not is_whole and tx.execute(_QUERIES["node_by_id"], {"node_id": parent_id}).fetchone() is None:
         parent_id = None
-    children = tx.execute(_QUERIES["children_of_node"], {"node_id": node_id}).fetchall()
-    edges = tx.execute(_QUERIES["edges_of_node"], {"node_id": node_id}).fetchall()
-    return Shell(
-        node_id=row["node_id"],
-        name=row["node_name"],
-        node_type=row["node_type"],
-        kind=row["concept_kind"],
-        depth=row["layer_depth"],
-        path=path_view(row["names"]),
-        parent_node_id=parent_id,
-        state=row["compression_state"],
-        keywords=row["node_keywords"] or [],
-        aliases=row["aliases"],
-        summary=row["node_summary"],
-        record_count=row["record_count"],
-        language=language_view(row["language"], row["record_count"]),
-        last_accessed_at=row["last_accessed_at"],
-        created_at=row["created_at"],
-        profile=find_profile(tx, node_id),
-        children=[Child.model_validate(one) for one in children],
-        edges=[Edge.model_validate(one) for one in edges],
+    return Shell.model_validate(
+        {
+            **row,
+            "name": row["node_name"],
+            "kind": row["concept_kind"],
+            "depth": row["layer_depth"],
+            "path": path_view(row["names"]),
+            "parent_node_id": parent_id,
+            "state": row["compression_state"],
+            "keywords": row["node_keywords"] or [],
+            "summary": row["node_summary"],
+            "language": language_view(row["language"], row["record_count"]),
+            "profile": find_profile(tx, node_id),
+            "children": views_of(tx, _QUERIES["children_of_node"], Child, {"node_id": node_id}),
+            "edges": views_of(tx, _QUERIES["edges_of_node"], Edge, {"node_id": node_id}),
+        }
     )
 
 

@@ -45,26 +45,12 @@ def find_profile(tx: Transaction, node_id: UUID) -> Profile | None:
     own = frozenset(map(name_key, (row["node_name"], *row["aliases"])))
     drift = None
     if row["drift"] is not None:
-        drift = Drift(
-            distance=row["drift"],
-            recent_records=row["recent_records"],
-            baseline_records=row["baseline_records"],
-            recent_from=row["recent_from"],
-        )
+        drift = Drift.model_validate({**row, "distance": row["drift"]})
     described = zip(row["descriptors"], row["weights"], strict=True)
     words = [Descriptor(word=word, weight=weight) for word, weight in described if name_key(word) not in own]
-    return Profile(
-        records=row["records"],
-        sampled=row["sampled"],
-        embedded=row["embedded"],
-        descriptors=words[:DESCRIPTORS_SHOWN],
-        centroids=[_shown(Centroid(**centroid), own) for centroid in row["centroid_records"]],
-        drift=drift,
-        first_at=row["first_at"],
-        last_at=row["last_at"],
-        is_stale=row["is_stale"],
-        rebuilt_at=row["rebuilt_at"],
-    )
+    centroids = [_shown(Centroid(**centroid), own) for centroid in row["centroid_records"]]
+    shown = {"descriptors": words[:DESCRIPTORS_SHOWN], "centroids": centroids, "drift": drift}
+    return Profile.model_validate({**row, **shown})
 
 
 def _shown(centroid: Centroid, own: frozenset[str]) -> Centroid:

@@ -20,14 +20,7 @@ from psycopg.errors import UndefinedObject
 
 from neurigraph_pipelines.database.array_literals import array_literal
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.exchange.peers.answers import (
-    Node,
-    PassageRow,
-    Record,
-    Vectors,
-    require_content,
-    vectors_of,
-)
+from neurigraph_pipelines.exchange.peers.answers import Node, PassageRow, Record, Vectors, require_content, vectors_of
 from neurigraph_pipelines.exchange.portability.restored_objects import NewObjects
 from neurigraph_pipelines.graph.history import append_delta
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared

@@ -5,7 +5,7 @@ New tables are included automatically if they have a column for the user.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from typing import NamedTuple, TypeGuard
@@ -103,14 +103,13 @@ class Table:
         return sql.Identifier(self.schema, self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """A foreign key between two tables of one schema."""
 
     child: str
     parent: str
-    child_columns: tuple[str, ...]
-    parent_columns: tuple[str, ...]
+    child_columns: Sequence[str]
+    parent_columns: Sequence[str]
 
 
 IMPLIED_REFERENCES = (
@@ -156,10 +155,7 @@ def tables_of(tx: Transaction, schema: str) -> list[Table]:
 
 def references_in(tx: Transaction, schema: str) -> list[Reference]:
     """Return all foreign keys between tables of a schema."""
-    return [
-        Reference(row["child"], row["parent"], tuple(row["child_columns"]), tuple(row["parent_columns"]))
-        for row in tx.execute(_QUERIES["references"], {"schema": schema})
-    ]
+    return rows_of(tx, _QUERIES["references"], Reference, {"schema": schema})
 
 
 class StagedObject(NamedTuple):
