@@ -190,10 +190,10 @@ class Toolbox:
         lines = []
         for one in passages:
             number = one.message.seq if one.message is not None else "summary"
-            evidence = one.as_evidence()
+            quotable = one.as_quotable()
             text = " ".join(one.text.split())[:RESULT_CHARACTERS]
             where = f"memory {one.hit.record_id}, message {number}, node {one.hit.node_path}"
-            lines.append(f"[{where}] {one.occurred_at:%Y-%m-%d %H:%M} {evidence.speaker}: {text}")
+            lines.append(f"[{where}] {one.occurred_at:%Y-%m-%d %H:%M} {quotable.speaker}: {text}")
         named = [
             {
                 "memory": one.hit.record_id and str(one.hit.record_id),
