@@ -242,7 +242,7 @@ class OpenAiLanguageModel:
 
     @measured("model.answer")
     def answer(self, question: str, asked_at: datetime, quotable: Sequence[Quotable]) -> list[Statement]:
-        """Return a short answer from the passages alone; empty if the passages does not contain one.
+        """Return a short answer from the passages alone; empty if the passages do not contain one.
 
         Raises:
             TransientError: As ``place``.
