@@ -140,7 +140,7 @@ def _open_in_turns(
         (lambda: None, unpack),
         (lambda: None, copy),
         (lambda: None, partial(durable_content, objects, manifest)),
-        (lambda: None, partial(text_at, objects, manifest._asdict(), stored.byte_offset, stored.byte_length)),
+        (lambda: None, partial(text_at, objects, manifest, stored.byte_offset, stored.byte_length)),
     )
     seconds: list[list[float]] = [[] for _ in works]
     for _ in range(repeats + 1):

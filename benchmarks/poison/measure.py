@@ -23,7 +23,7 @@ from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
 from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
-from neurigraph_pipelines.model import Claims, Evidence, NewConversation, NodeType
+from neurigraph_pipelines.model import Claims, NewConversation, NodeType, Quotable
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval import restating
 from neurigraph_pipelines.retrieval.ask import ACCORDING_TO, ask
@@ -172,7 +172,7 @@ def without_rules() -> Iterator[None]:
             (rank, "repeats_itself", lambda *_: False),
             (rank, "ASSISTANTS", 1.0),
             (restating, "RESTATED", math.inf),
-            (Evidence, "is_of_others", False),
+            (Quotable, "is_of_others", False),
         ):
             changed.enter_context(_replaced(place, name, value))
         yield

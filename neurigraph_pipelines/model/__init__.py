@@ -7,9 +7,9 @@ from neurigraph_pipelines.model.claims import (
 )
 from neurigraph_pipelines.model.content import (
     KEYWORD_COLUMNS,
-    Evidence,
     Keywords,
     Period,
+    Quotable,
     Statement,
     Summary,
 )
@@ -95,7 +95,6 @@ __all__ = [
     "DroppedFile",
     "Ending",
     "EventKind",
-    "Evidence",
     "ExtractedPart",
     "Extraction",
     "Filing",
@@ -122,6 +121,7 @@ __all__ = [
     "PlannedNode",
     "Privacy",
     "Progress",
+    "Quotable",
     "ReceivedThrough",
     "RejectedItem",
     "Relation",

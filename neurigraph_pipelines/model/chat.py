@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 CHAT_ORIGIN = "neurigraph-chat"
 """The origin of our own chats among sources."""
@@ -16,18 +15,24 @@ SEARCH = "searchDatabase"
 """The tool that every answer of a chat has called."""
 
 
-def rests_on_search(tool_calls: Iterable[Mapping[str, Any]]) -> bool:
+def rests_on_search(tool_calls: Iterable[Mapping[str, object]]) -> bool:
     """Return whether a message with these calls is an answer that rests on a search of this memory."""
     return any(call.get("name") == SEARCH for call in tool_calls)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a language model sees it; ``parameters`` is a JSON schema of an object."""
+    """A tool as a language model sees it; ``fields`` has the JSON schema of each argument, and all are required."""
 
     name: str
     description: str
-    parameters: Mapping[str, Any]
+    fields: Mapping[str, Mapping[str, str]]
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The arguments as a JSON schema."""
+        properties, required = dict(self.fields), list(self.fields)
+        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class ToolCall:
 
     call_id: str
     name: str
-    arguments: Mapping[str, Any] | None
+    arguments: Mapping[str, object] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What is made of a segment or read from a question: summaries, keywords, periods, evidence and statements."""
+"""What is made of a segment or read from a question: summaries, keywords, periods, quotable passages and statements."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Quotable:
     """A message or an excerpt of one, from which a question may be answered.
 
     Attributes:
@@ -81,12 +81,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A part of an answer, with the numbers (from 1) of its evidence.
+    """A part of an answer, with the numbers (from 1) of the passages that it quotes.
 
     Attributes:
         is_superseded: Whether it was said before things changed; the statement before it has the latest.
     """
 
     text: str
-    evidence: tuple[int, ...]
+    quoted: tuple[int, ...]
     is_superseded: bool = False

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from uuid import UUID
 
-from neurigraph_pipelines.model import Evidence, Statement, Voice
+from neurigraph_pipelines.model import Quotable, Statement, Voice
 from neurigraph_pipelines.model.chat import CHAT_ORIGIN
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import leave_out
@@ -154,17 +154,17 @@ def reply_from(
     order, rerank_notes = rerank(reranker, query, [passage.text for passage in passages])
     notes += rerank_notes
     passages = [passages[place] for place in order][: settings.ask.passages]
-    evidence = _within(in_context(passages), settings.ask.tokens, context.tokens)
-    retrieved = (passage.hit.record_id for passage in passages[: len(evidence)])
+    quotable = _within(in_context(passages), settings.ask.tokens, context.tokens)
+    retrieved = (passage.hit.record_id for passage in passages[: len(quotable)])
     note(context, "ask", [record_id for record_id in retrieved if record_id is not None], query)
-    said = restated([(_source_of(one), one.text) for one in passages[: len(evidence)]])
-    statements = said.once_a_source(_statements(context.language_model, worded or query, moment, evidence, notes))
+    said = restated([(_source_of(one), one.text) for one in passages[: len(quotable)]])
+    statements = said.once_a_source(_statements(context.language_model, worded or query, moment, quotable, notes))
     if any(statement.is_superseded for statement in statements):
         notes.append(CHANGED)
-    cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
+    cited = dict.fromkeys(place for statement in statements for place in statement.quoted)
     notes += notes_of(context, places_of(passages[place - 1] for place in cited), without)
     numbers = {place: number for number, place in enumerate(cited, start=1)}
-    worded_each = (_worded(statement, numbers, evidence, said) for statement in statements)
+    worded_each = (_worded(statement, numbers, quotable, said) for statement in statements)
     return Reply(
         answer="\n".join(worded_each) or NOTHING_FOUND,
         found=bool(statements),
@@ -177,10 +177,10 @@ def reply_from(
     )
 
 
-def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[Evidence]:
-    """Return as much of the evidence as fits, and always the best of it."""
-    sizes = accumulate(tokens.count(one.text) for one in evidence)
-    return evidence[: max(1, sum(size <= most for size in sizes))]
+def _within(quotable: list[Quotable], most: int, tokens: TokenCounter) -> list[Quotable]:
+    """Return as much of the passages as fits, and always the best of it."""
+    sizes = accumulate(tokens.count(one.text) for one in quotable)
+    return quotable[: max(1, sum(size <= most for size in sizes))]
 
 
 def _read(context: Context, found: Found, most: int, notes: list[str]) -> list[Passage]:
@@ -231,41 +231,41 @@ def _unstored(hit: Hit, found: MessageHit) -> Passage:
 
 
 def _statements(
-    model: LanguageModel, query: str, asked_at: datetime, evidence: Sequence[Evidence], notes: list[str]
+    model: LanguageModel, query: str, asked_at: datetime, quotable: Sequence[Quotable], notes: list[str]
 ) -> list[Statement]:
-    """Return the language model's statements about the evidence, checked; or the evidence itself."""
-    if not evidence:
+    """Return the language model's statements about the passages, checked; or the passages itself."""
+    if not quotable:
         return []
     try:
-        given = storable(model.answer(query, asked_at, evidence))
+        given = storable(model.answer(query, asked_at, quotable))
     except NeurigraphError as error:
         notes.append(f"{model.name} gave no answer, so these are the messages found. {error}")
-        return _verbatim(evidence)
+        return _verbatim(quotable)
     except Exception as error:  # a defect of a model, or files of a local one that cannot be read
         left_out = type(error).__name__ if isinstance(error, OSError) else leave_out("answer", error)
         notes.append(f"{model.name} gave no answer, so these are the messages found. Left out by a defect: {left_out}.")
-        return _verbatim(evidence)
-    usable = list(_usable(given, len(evidence)))
-    if sum(len(s.evidence) for s in usable) < sum(len(s.evidence) for s in given):
+        return _verbatim(quotable)
+    usable = list(_usable(given, len(quotable)))
+    if sum(len(s.quoted) for s in usable) < sum(len(s.quoted) for s in given):
         notes.append(f"{model.name} cited what it was not given: those citations were dropped.")
     if len(usable) < len(given):
         notes.append(f"{model.name} said something without a citation: it was left out.")
-    return usable if usable or not given else _verbatim(evidence)
+    return usable if usable or not given else _verbatim(quotable)
 
 
 def _usable(given: Sequence[Statement], most: int) -> Iterator[Statement]:
-    """Yield the statements that cite given evidence, with only those citations."""
+    """Yield the statements that cite given passages, with only those citations."""
     for statement in given:
-        cited = tuple(number for number in statement.evidence if 1 <= number <= most)
+        cited = tuple(number for number in statement.quoted if 1 <= number <= most)
         if cited:
-            yield replace(statement, evidence=cited)
+            yield replace(statement, quoted=cited)
 
 
-def _verbatim(evidence: Sequence[Evidence]) -> list[Statement]:
-    """Return the best evidence word for word, as statements."""
+def _verbatim(quotable: Sequence[Quotable]) -> list[Statement]:
+    """Return the best passages word for word, as statements."""
     return [
         Statement(f"{one.speaker}: {' '.join(one.text.split())[:STATED_CHARACTERS]}", (number,))
-        for number, one in enumerate(evidence[:MAX_STATEMENTS], start=1)
+        for number, one in enumerate(quotable[:MAX_STATEMENTS], start=1)
     ]
 
 
@@ -274,20 +274,20 @@ def _source_of(passage: Passage) -> str:
     return str(passage.hit.origin.persona_id or passage.hit.source_id)
 
 
-def _worded(statement: Statement, numbers: dict[int, int], evidence: Sequence[Evidence], said: Restated) -> str:
+def _worded(statement: Statement, numbers: dict[int, int], quotable: Sequence[Quotable], said: Restated) -> str:
     """Return a statement with its citations; what only others said, or one source again and again, begins with that."""
     # Numbers in brackets would pass for citations.
     text = _LIKE_A_CITATION.sub(r"(\1)", " ".join(statement.text.split()))
-    cited = [evidence[place - 1] for place in statement.evidence]
+    cited = [quotable[place - 1] for place in statement.quoted]
     if all(one.is_of_others for one in cited):
         speaker = _LIKE_A_CITATION.sub(r"(\1)", " ".join(cited[0].speaker.split()))
         text = ACCORDING_TO + (text if text.startswith(speaker) else f"{speaker}: {text}")
-    elif times := said.times(statement.evidence):
+    elif times := said.times(statement.quoted):
         title = _LIKE_A_CITATION.sub(r"(\1)", " ".join(cited[0].title.split()))
         text = f"{ACCORDING_TO}“{title}”, which says so {times} times: {text}"
     if statement.is_superseded:
         text = BEFORE_THAT + text.replace(ACCORDING_TO, ACCORDING_TO.lower(), 1)
-    return f"{text} {''.join(f'[{numbers[place]}]' for place in statement.evidence)}"
+    return f"{text} {''.join(f'[{numbers[place]}]' for place in statement.quoted)}"
 
 
 def _citation(number: int, passage: Passage, text: str) -> Citation:

@@ -6,12 +6,13 @@ caller sees both sides.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
+from neurigraph_pipelines.database.asking import ask_rows
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
@@ -37,6 +38,23 @@ _MOST_KEPT = 100_000
 _QUERIES = statements("verdicts")
 
 
+class _Conflict(NamedTuple):
+    """Two facts of which the later one updates or contradicts the earlier one."""
+
+    later_statement: str
+    earlier_statement: str
+    later_said_at: datetime
+    earlier_said_at: datetime
+    later_record_id: UUID
+    earlier_record_id: UUID
+    later_first: int
+    earlier_first: int
+    later_last: int
+    earlier_last: int
+    verdict: Verdict
+    effect: Effect
+
+
 def notes_of(context: Context, quoted: Iterable[tuple[UUID, int]], without: Collection[UUID] = ()) -> list[str]:
     """Return a sentence for each conflict of what some messages state; none if a defect ends that.
 
@@ -46,8 +64,8 @@ def notes_of(context: Context, quoted: Iterable[tuple[UUID, int]], without: Coll
     """
 
     def noted() -> list[str]:
-        rows = _conflicts(context, quoted)
-        return [_note(row) for row in rows if {row["later_record_id"], row["earlier_record_id"]}.isdisjoint(without)]
+        found = _conflicts(context, quoted)
+        return [_note(one) for one in found if {one.later_record_id, one.earlier_record_id}.isdisjoint(without)]
 
     return enriched("conflicts", noted, list)
 
@@ -62,14 +80,17 @@ def newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:
     if not first or not _may_conflict(context, first):
         return found
     messages, notes = list(found.messages), list(found.notes)
-    for row in _conflicts(context, [(UUID(record_id), seq) for record_id, seq in first]):
-        notes += [_note(row)] if with_notes else []
-        _bring_together(messages, row)
+    for conflict in _conflicts(context, [(UUID(record_id), seq) for record_id, seq in first]):
+        notes += [_note(conflict)] if with_notes else []
+        _bring_together(messages, conflict)
     return replace(found, messages=tuple(messages), notes=tuple(notes))
 
 
-def _bring_together(messages: list[FoundMessage], row: Mapping[str, Any]) -> None:
-    places = [_place(messages, row, side) for side in ("later", "earlier")]
+def _bring_together(messages: list[FoundMessage], conflict: _Conflict) -> None:
+    places = [
+        _place(messages, str(conflict.later_record_id), conflict.later_first, conflict.later_last),
+        _place(messages, str(conflict.earlier_record_id), conflict.earlier_first, conflict.earlier_last),
+    ]
     if places[0] is None or places[1] is None or places[0] == places[1]:
         return
     pair = [messages[place] for place in places if place is not None]
@@ -79,9 +100,8 @@ def _bring_together(messages: list[FoundMessage], row: Mapping[str, Any]) -> Non
     messages[start:start] = pair
 
 
-def _place(messages: Sequence[FoundMessage], row: Mapping[str, Any], side: str) -> int | None:
+def _place(messages: Sequence[FoundMessage], record_id: str, first: int, last: int) -> int | None:
     """Return where the best message is that states one side of a conflict; None if it was not found."""
-    record_id, first, last = str(row[f"{side}_record_id"]), row[f"{side}_first"], row[f"{side}_last"]
     hits = (place for place, one in enumerate(messages) if one.record_id == record_id and first <= one.seq <= last)
     return next(hits, None)
 
@@ -103,7 +123,7 @@ def _may_conflict(context: Context, messages: Iterable[tuple[str, int]]) -> bool
     )
 
 
-def _conflicts(context: Context, quoted: Iterable[tuple[UUID, int]]) -> list[dict[str, Any]]:
+def _conflicts(context: Context, quoted: Iterable[tuple[UUID, int]]) -> list[_Conflict]:
     places = list(dict.fromkeys(quoted))
     if not places:
         return []
@@ -113,17 +133,17 @@ def _conflicts(context: Context, quoted: Iterable[tuple[UUID, int]]) -> list[dic
         "least": SURE,
         "most": MOST,
     }
-    return context.database.ask(context.claims, _QUERIES["about_messages"], values)
+    return ask_rows(context.database, context.claims, _QUERIES["about_messages"], _Conflict, values)
 
 
-def _note(row: dict[str, Any]) -> str:
-    earlier = _said(row["earlier_said_at"], row["earlier_statement"])
-    later = _said(row["later_said_at"], row["later_statement"])
-    if row["effect"] == Effect.SUPERSEDES:
+def _note(conflict: _Conflict) -> str:
+    earlier = _said(conflict.earlier_said_at, conflict.earlier_statement)
+    later = _said(conflict.later_said_at, conflict.later_statement)
+    if conflict.effect == Effect.SUPERSEDES:
         return f"Superseded: {earlier}; since then {later}."
-    if row["effect"] == Effect.DISPUTES:
+    if conflict.effect == Effect.DISPUTES:
         return f"Disputed: {earlier}, but {later}."
-    word = "Perhaps outdated" if row["verdict"] == Verdict.UPDATES else "Perhaps contradicted"
+    word = "Perhaps outdated" if conflict.verdict == Verdict.UPDATES else "Perhaps contradicted"
     return f"{word}: {earlier}; {later}."
 
 

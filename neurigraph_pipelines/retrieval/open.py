@@ -12,15 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.database.asking import ask_rows
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_from_copy
-from neurigraph_pipelines.lifecycle.stored_bytes import damaged, missing
+from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, damaged, missing
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, locate, manifest_of
 from neurigraph_pipelines.model import TOOL_FIELDS, Claims, Role, ToolEvent, Voice, author_view, type_of
 from neurigraph_pipelines.model.context import Context
@@ -34,6 +35,7 @@ from neurigraph_pipelines.model.errors import (
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.log import note_open
+from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.text.stored_text import members_of, read_text
 from neurigraph_pipelines.text.transcript import LINE_END, event_of, last_line
@@ -45,6 +47,25 @@ TRANSCRIPT = "transcript"
 
 _QUERIES = statements("search")
 _LINES = statements("open")
+
+
+class Place(NamedTuple):
+    """Where a message of a transcript is, and who speaks, as ``neurigraph.open_messages`` returns it."""
+
+    asked_file: UUID
+    node_id: UUID
+    schema_name: str
+    file_id: UUID
+    storage_path: str
+    stored_bytes: int
+    member_offsets: list[int]
+    member_text_offsets: list[int]
+    message: int
+    line_after: int
+    content_end: int
+    voice: Voice
+    persona: str | None
+
 
 _READ_AT_ONCE = 1 << 20
 """Most bytes of a transcript that are read at once for single messages; a longer message is read alone."""
@@ -92,7 +113,7 @@ class OpenedMessage:
     external_id: str | None
     occurred_at: datetime
     text: str
-    tool_calls: tuple[dict[str, Any], ...] = ()
+    tool_calls: tuple[JsonObject, ...] = ()
     event: ToolEvent | None = None
 
 
@@ -150,9 +171,7 @@ def open_file(
     name = manifest.file_name
     head = next(content.chunks(), b"")[:HEAD_BYTES]
     as_stored = as_stored or not is_transcript
-    speakers = (
-        {} if as_stored else {row["message"]: row for row in _places(context, {place.file_id: None})[place.file_id]}
-    )
+    speakers = {} if as_stored else {one.message: one for one in _places(context, {place.file_id: None})[place.file_id]}
     return OpenedFile(
         place.file_id,
         name,
@@ -164,7 +183,7 @@ def open_file(
     )
 
 
-def _with_speakers(chunks: Iterable[bytes], speakers: Mapping[int, Mapping[str, Any]]) -> Iterator[bytes]:
+def _with_speakers(chunks: Iterable[bytes], speakers: Mapping[int, Place]) -> Iterator[bytes]:
     """Yield the lines of a transcript with who speaks. A message that the database does not know has no author."""
     for text in _whole_lines(chunks):
         line = json.loads(text)
@@ -172,8 +191,8 @@ def _with_speakers(chunks: Iterable[bytes], speakers: Mapping[int, Mapping[str, 
         known = speakers.get(line["seq"])
         shown = {"author": None, "stated_author": line["author"], "voice": None}
         if known is not None:
-            voice = Voice(known["voice"])
-            shown |= {"author": author_view(line["author"], voice, known["persona"]), "voice": voice.value}
+            voice = Voice(known.voice)
+            shown |= {"author": author_view(line["author"], voice, known.persona), "voice": voice.value}
         shown_line = json.dumps({**line, **shown, "content": content}, ensure_ascii=False)
         yield f"{shown_line}\n".encode("utf-8", "backslashreplace")  # what UTF-8 cannot hold stays escaped
 
@@ -248,7 +267,7 @@ def open_in_files(
     return opened
 
 
-def _opened(context: Context, file_id: UUID, places: Sequence[Mapping[str, Any]]) -> list[OpenedMessage]:
+def _opened(context: Context, file_id: UUID, places: Sequence[Place]) -> list[OpenedMessage]:
     try:
         return [
             message
@@ -257,23 +276,23 @@ def _opened(context: Context, file_id: UUID, places: Sequence[Mapping[str, Any]]
         ]
     except LostObjectError as error:
         (place, *_) = places
-        location = FileLocation(place["file_id"], place["node_id"], place["schema_name"])
+        location = FileLocation(place.file_id, place.node_id, place.schema_name)
         text = read_from_copy(context, location, error)
         if text is None:
             raise
         return list(_messages(lambda start, length: text[start:][:length], places, file_id))
 
 
-def _places(context: Context, wanted: Mapping[UUID, Sequence[int] | None]) -> dict[UUID, list[dict[str, Any]]]:
+def _places(context: Context, wanted: Mapping[UUID, Sequence[int] | None]) -> dict[UUID, list[Place]]:
     """Return for each transcript where messages are and who speaks in them; None for all of its messages."""
-    found: dict[UUID, list[dict[str, Any]]] = {file_id: [] for file_id in wanted}
+    found: dict[UUID, list[Place]] = {file_id: [] for file_id in wanted}
     asked = [{"file_id": str(file_id), "messages": messages} for file_id, messages in wanted.items()]
     values = {
         "wanted": json.dumps(asked, default=list),
         "ttl_seconds": context.settings.lifecycle.recompress_ttl_minutes * 60,
     }
-    for row in context.database.ask(context.claims, _LINES["open_messages"], values) if wanted else ():
-        found[row["asked_file"]].append(row)
+    for place in ask_rows(context.database, context.claims, _LINES["open_messages"], Place, values) if wanted else ():
+        found[place.asked_file].append(place)
     return found
 
 
@@ -305,21 +324,21 @@ def _transcript_beside(tx: Transaction, place: FileLocation) -> UUID:
     return file_id
 
 
-def text_at(objects: ObjectStore, manifest: Mapping[str, Any], start: int, length: int) -> bytes:
+def text_at(objects: ObjectStore, place: Place | Manifest, start: int, length: int) -> bytes:
     """Return ``length`` bytes of a transcript from ``start``; only the members that hold them are read and checked.
 
     Raises:
         LostObjectError: They are lost, or damaged by the checksum of a member.
     """
     offset, size, text_start, lengths = members_of(
-        start, length, manifest["stored_bytes"], manifest["member_offsets"], manifest["member_text_offsets"]
+        start, length, place.stored_bytes, place.member_offsets, place.member_text_offsets
     )
     try:
-        data = objects.get_range(manifest["storage_path"], offset, size)
+        data = objects.get_range(place.storage_path, offset, size)
     except AbsentObjectError as error:
-        raise missing(manifest["file_id"]) from error
+        raise missing(place.file_id) from error
     except DamagedObjectError as error:
-        raise damaged(manifest["file_id"]) from error
+        raise damaged(place.file_id) from error
     members, position = [], 0
     for member_length in lengths:
         members.append(data[position : position + member_length])
@@ -327,14 +346,14 @@ def text_at(objects: ObjectStore, manifest: Mapping[str, Any], start: int, lengt
     try:
         return read_text(members)[start - text_start :][:length]
     except zlib.error as error:
-        raise damaged(manifest["file_id"]) from error
+        raise damaged(place.file_id) from error
 
 
-def _runs(places: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+def _runs(places: Iterable[Place]) -> Iterator[list[Place]]:
     """Yield places whose lines follow each other without a gap, as far as one read of the file takes them."""
-    run: list[Mapping[str, Any]] = []
+    run: list[Place] = []
     for place in places:
-        if run and (place["line_after"] > _end(run[-1]) or _end(place) - run[0]["line_after"] > _READ_AT_ONCE):
+        if run and (place.line_after > _end(run[-1]) or _end(place) - run[0].line_after > _READ_AT_ONCE):
             yield run
             run = []
         run.append(place)
@@ -342,36 +361,33 @@ def _runs(places: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any
         yield run
 
 
-def _end(place: Mapping[str, Any]) -> int:
-    end: int = place["content_end"] + len(LINE_END)
-    return end
+def _end(place: Place) -> int:
+    return place.content_end + len(LINE_END)
 
 
-def _messages(
-    read: Callable[[int, int], bytes], run: Sequence[Mapping[str, Any]], file_id: UUID
-) -> Iterator[OpenedMessage]:
+def _messages(read: Callable[[int, int], bytes], run: Sequence[Place], file_id: UUID) -> Iterator[OpenedMessage]:
     """Yield the messages of a run, which is read at once.
 
     Args:
         read: Returns as many bytes of the transcript from an offset as asked.
     """
-    first = run[0]["line_after"]
+    first = run[0].line_after
     text = read(first, _end(run[-1]) - first)
     for place in run:
-        yield _message(text[place["line_after"] - first : _end(place) - first], place, file_id)
+        yield _message(text[place.line_after - first : _end(place) - first], place, file_id)
 
 
-def _message(text: bytes, place: Mapping[str, Any], file_id: UUID) -> OpenedMessage:
+def _message(text: bytes, place: Place, file_id: UUID) -> OpenedMessage:
     try:
         line = last_line(text)
-        if line["seq"] != place["message"]:  # whole, and of another transcript
+        if line["seq"] != place.message:  # whole, and of another transcript
             raise damaged(file_id)
-        voice = Voice(place["voice"])
+        voice = Voice(place.voice)
         return OpenedMessage(
             file_id,
             line["seq"],
             Role(line["role"]),
-            author_view(line["author"], voice, place["persona"]),
+            author_view(line["author"], voice, place.persona),
             voice,
             line["external_id"],
             datetime.fromisoformat(line["occurred_at"]),
@@ -383,6 +399,6 @@ def _message(text: bytes, place: Mapping[str, Any], file_id: UUID) -> OpenedMess
         raise damaged(file_id) from error
 
 
-def speaker_lines(content: bytes) -> list[dict[str, Any]]:
+def speaker_lines(content: bytes) -> list[JsonObject]:
     """Return the messages of a transcript, for a face that shows them to a person."""
     return [json.loads(line) for line in content.splitlines() if line]

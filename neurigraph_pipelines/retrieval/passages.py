@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from neurigraph_pipelines.model import Evidence, Voice, speaker_called
+from neurigraph_pipelines.model import Quotable, Voice, speaker_called
 from neurigraph_pipelines.model.chat import CHAT_ORIGIN
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
@@ -30,13 +30,13 @@ class Passage:
     message: OpenedMessage | None = None
     section: str | None = None
 
-    def as_evidence(self, before: str = "") -> Evidence:
+    def as_quotable(self, before: str = "") -> Quotable:
         """Return it as a language model sees it, with the message before it."""
         if self.message is None:
-            return Evidence(self.text, "summary", self.occurred_at, self.hit.title)
+            return Quotable(self.text, "summary", self.occurred_at, self.hit.title)
         voice = self.message.voice
         speaker = speaker_called(self.message.author, voice, self.message.role.value)
-        return Evidence(self.text, speaker, self.occurred_at, self.hit.title, voice, before)
+        return Quotable(self.text, speaker, self.occurred_at, self.hit.title, voice, before)
 
 
 def with_replies(context: Context, question: Question, passages: Sequence[Passage]) -> list[Passage]:
@@ -87,10 +87,10 @@ def places_of(passages: Iterable[Passage]) -> list[tuple[UUID, int]]:
     return [(one.hit.record_id, one.message.seq) for one in passages if one.message and one.hit.record_id]
 
 
-def in_context(passages: Sequence[Passage]) -> list[Evidence]:
-    """Return passages as evidence, each with the message before it where that was found, too."""
+def in_context(passages: Sequence[Passage]) -> list[Quotable]:
+    """Return passages as an answer may quote them, each with the message before it where that was found, too."""
     texts = {(one.hit.source_id, one.message.seq): one.text for one in passages if one.message}
     return [
-        one.as_evidence(texts.get((one.hit.source_id, one.message.seq - 1), "") if one.message else "")
+        one.as_quotable(texts.get((one.hit.source_id, one.message.seq - 1), "") if one.message else "")
         for one in passages
     ]

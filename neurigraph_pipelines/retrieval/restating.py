@@ -96,8 +96,8 @@ class Restated:
         kept: list[Statement] = []
         quoted: list[_Said] = []
         for statement in statements:
-            is_restated = bool(self.times(statement.evidence))
-            said = [self._said[number - 1] for number in statement.evidence] if self._said else []
+            is_restated = bool(self.times(statement.quoted))
+            said = [self._said[number - 1] for number in statement.quoted] if self._said else []
             if is_restated and _are_quoted(said, quoted):
                 continue
             quoted += said

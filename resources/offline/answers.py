@@ -1,4 +1,4 @@
-"""Answers without a model: the sentences of the evidence that answer the question, quoted.
+"""Answers without a model: the sentences of the passages that answer the question, quoted.
 
 ``questions`` reads what kind of answer is wanted, and ``fitting`` whether a sentence has it. A sentence is judged by
 that, by the words that it shares with the question together with its neighbours, by meaning if there is an embedder, by
@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from neurigraph_pipelines.model import Evidence, Statement, Voice
+from neurigraph_pipelines.model import Quotable, Statement, Voice
 from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.text.languages import language_of_parts
 from resources.offline import questions
@@ -73,26 +73,26 @@ SAME = 0.6
 
 
 def answer(
-    question: str, evidence: Sequence[Evidence], embedder: Embedder | None, language: str = "en"
+    question: str, quotable: Sequence[Quotable], embedder: Embedder | None, language: str = "en"
 ) -> list[Statement]:
-    """Return the best sentences, each of another piece of evidence, best first; none if nothing answers."""
-    language = language_of_parts([question, *(one.text for one in evidence)]) or language
+    """Return the best sentences, each of another piece of passages, best first; none if nothing answers."""
+    language = language_of_parts([question, *(one.text for one in quotable)]) or language
     words = questions.words_of(language)
     asked = questions.read(question, words)
     if is_about_asker(question):
-        return list(_of_asker(evidence, language))
-    candidates = of_asked_days(question, asked, judged(question, asked, evidence, words), evidence)
-    add_meaning(question, candidates, evidence, embedder)
-    _score(candidates, evidence)
-    best_of = add_relation(question, asked, candidates, evidence, words, embedder)
+        return list(_of_asker(quotable, language))
+    candidates = of_asked_days(question, asked, judged(question, asked, quotable, words), quotable)
+    add_meaning(question, candidates, quotable, embedder)
+    _score(candidates, quotable)
+    best_of = add_relation(question, asked, candidates, quotable, words, embedder)
     if not any(one.supports(asked.trust) for one in best_of) or _says_something_else(asked, best_of, language):
         return []
-    candidates = _without_others(candidates, evidence)
+    candidates = _without_others(candidates, quotable)
     if _names_wrong_speaker(candidates):
         return []
     best: dict[int, Candidate] = {}
     for candidate in sorted(candidates, key=lambda one: -one.score):
-        best.setdefault(candidate.evidence, candidate)
+        best.setdefault(candidate.number, candidate)
     first = next(iter(best.values())).score
     close = [one for one in best.values() if one.score >= first - CLOSE and (one.own or one.around or one.meaning)]
     if any(one.fit for one in close):
@@ -100,31 +100,31 @@ def answer(
     if is_never_mentioned(asked, question, close, words):
         return []
     close = of_thing(asked, question, close, words)
-    close = with_replies(undominated(asked, question, close, evidence), candidates, evidence)
-    close = with_more(asked, question, close, evidence)
+    close = with_replies(undominated(asked, question, close, quotable), candidates, quotable)
+    close = with_more(asked, question, close, quotable)
     if asked.trust is Trust.NONE:  # an open question, which no single memory answers
-        close = varied(close, evidence)
+        close = varied(close, quotable)
     chosen = without_repetition(close)[:MAX_STATEMENTS]
     if not chosen:
         return []
-    return list(_stated(asked, chosen, evidence, language))
+    return list(_stated(asked, chosen, quotable, language))
 
 
-def _of_asker(evidence: Sequence[Evidence], language: str) -> Iterator[Statement]:
+def _of_asker(quotable: Sequence[Quotable], language: str) -> Iterator[Statement]:
     """Yield what the owner said of themselves, at most once from a message."""
-    own = [(place, one) for place, one in enumerate(evidence) if one.voice in (None, Voice.OWNER)]
+    own = [(place, one) for place, one in enumerate(quotable) if one.voice in (None, Voice.OWNER)]
     told = ((place, next(filter(is_of_speaker, sentences(one.text)), "")) for place, one in own)
     nothing: frozenset[str] = frozenset()
     found = [Candidate(place, text, nothing, nothing, nothing, "", nothing) for place, text in told if text]
     for one in without_repetition(found)[:MAX_OF_ASKER]:
-        yield _statement(one, evidence, language)
+        yield _statement(one, quotable, language)
 
 
-def _score(candidates: Sequence[Candidate], evidence: Sequence[Evidence]) -> None:
-    times = sorted({one.occurred_at for one in evidence})
+def _score(candidates: Sequence[Candidate], quotable: Sequence[Quotable]) -> None:
+    times = sorted({one.occurred_at for one in quotable})
     lateness = {time: place / max(1, len(times) - 1) for place, time in enumerate(times)}
     for one in candidates:
-        spoken = evidence[one.evidence]
+        spoken = quotable[one.number]
         one.score = (
             OWN_WORDS * one.own
             + NEAR_WORDS * (one.around - one.own)
@@ -155,35 +155,35 @@ def _names_wrong_speaker(candidates: Sequence[Candidate]) -> bool:
     return others > rest + OF_OTHER
 
 
-def _without_others(candidates: list[Candidate], evidence: Sequence[Evidence]) -> list[Candidate]:
+def _without_others(candidates: list[Candidate], quotable: Sequence[Quotable]) -> list[Candidate]:
     """Leave out what others than people said if the owner speaks to the question, too."""
-    others = [one for one in candidates if _yields(evidence[one.evidence])]
-    owners = [one for one in candidates if evidence[one.evidence].voice is Voice.OWNER]
+    others = [one for one in candidates if _yields(quotable[one.number])]
+    owners = [one for one in candidates if quotable[one.number].voice is Voice.OWNER]
     if not others or not owners or max(o.match for o in owners) < SPEAKS * max(o.match for o in others):
         return candidates
-    return [one for one in candidates if not _yields(evidence[one.evidence])]
+    return [one for one in candidates if not _yields(quotable[one.number])]
 
 
-def _yields(one: Evidence) -> bool:
+def _yields(one: Quotable) -> bool:
     return one.is_of_others and one.voice is not Voice.OTHER_PERSON
 
 
-def _stated(asked: Asked, chosen: list[Candidate], evidence: Sequence[Evidence], language: str) -> Iterator[Statement]:
+def _stated(asked: Asked, chosen: list[Candidate], quotable: Sequence[Quotable], language: str) -> Iterator[Statement]:
     """Yield the statements; where the first one is replaced, the latest comes first and the others are of before."""
-    same = [chosen[0], *(one for one in chosen[1:] if _replaces(asked, one, chosen[0], evidence))]
-    latest = max(same, key=lambda one: evidence[one.evidence].occurred_at)
-    yield _statement(latest, evidence, language)
-    for one in sorted(same, key=lambda one: evidence[one.evidence].occurred_at, reverse=True):
+    same = [chosen[0], *(one for one in chosen[1:] if _replaces(asked, one, chosen[0], quotable))]
+    latest = max(same, key=lambda one: quotable[one.number].occurred_at)
+    yield _statement(latest, quotable, language)
+    for one in sorted(same, key=lambda one: quotable[one.number].occurred_at, reverse=True):
         if one is not latest:
-            yield replace(_statement(one, evidence, language), is_superseded=True)
-    yield from (_statement(one, evidence, language) for one in chosen if one not in same)
+            yield replace(_statement(one, quotable, language), is_superseded=True)
+    yield from (_statement(one, quotable, language) for one in chosen if one not in same)
 
 
-def _replaces(asked: Asked, one: Candidate, other: Candidate, evidence: Sequence[Evidence]) -> bool:
+def _replaces(asked: Asked, one: Candidate, other: Candidate, quotable: Sequence[Quotable]) -> bool:
     """Return whether one of two sentences says another value of the same thing on a later day."""
     words, others = one.near & asked.anchors, other.near & asked.anchors
-    earlier, later = sorted((evidence[one.evidence], evidence[other.evidence]), key=lambda said: said.occurred_at)
-    texts = (_shown(evidence[one.evidence], one.text), _shown(evidence[other.evidence], other.text))
+    earlier, later = sorted((quotable[one.number], quotable[other.number]), key=lambda said: said.occurred_at)
+    texts = (_shown(quotable[one.number], one.text), _shown(quotable[other.number], other.text))
     found = [values(asked, text) for text in texts]
     if are_states(asked, *texts):
         return earlier.occurred_at.date() != later.occurred_at.date() and not asked.is_past
@@ -206,16 +206,16 @@ def _replaces(asked: Asked, one: Candidate, other: Candidate, evidence: Sequence
     )
 
 
-def _statement(one: Candidate, evidence: Sequence[Evidence], language: str) -> Statement:
+def _statement(one: Candidate, quotable: Sequence[Quotable], language: str) -> Statement:
     """Quote a sentence with its speaker and day, and with the days that its relative dates mean."""
-    said = evidence[one.evidence]
+    said = quotable[one.number]
     quote = _excerpt(said, one.text)
     if said.voice not in (Voice.DOCUMENT, Voice.FETCHED):  # the day of a file is often only that of its arrival
         quote = dated(quote, said.occurred_at, language, said.before)
-    return Statement(f"{said.speaker}, {said.occurred_at.day} {said.occurred_at:%B %Y}: {quote}", (one.evidence + 1,))
+    return Statement(f"{said.speaker}, {said.occurred_at.day} {said.occurred_at:%B %Y}: {quote}", (one.number + 1,))
 
 
-def _excerpt(one: Evidence, sentence: str) -> str:
+def _excerpt(one: Quotable, sentence: str) -> str:
     """Return the whole of a short message, or the sentence with those beside it that a short message has room for."""
     shown = _shown(one, sentence)
     if shown != sentence:
@@ -230,7 +230,7 @@ def _excerpt(one: Evidence, sentence: str) -> str:
     return " ".join(texts[first : last + 1])
 
 
-def _shown(one: Evidence, sentence: str) -> str:
+def _shown(one: Quotable, sentence: str) -> str:
     """Return the whole of a short message, or the sentence."""
     whole = " ".join(one.text.split())
     return whole if len(whole) <= QUOTED_CHARACTERS else sentence

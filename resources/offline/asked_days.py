@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from neurigraph_pipelines.model import Evidence
+from neurigraph_pipelines.model import Quotable
 from resources.offline.candidate import Candidate
 from resources.offline.questions import LISTS, Asked
 
@@ -70,7 +70,7 @@ class _Named:
 
 
 def of_asked_days(
-    question: str, asked: Asked, candidates: Sequence[Candidate], evidence: Sequence[Evidence]
+    question: str, asked: Asked, candidates: Sequence[Candidate], quotable: Sequence[Quotable]
 ) -> list[Candidate]:
     """Leave out sentences about another weekday, month or day than the question names.
 
@@ -82,7 +82,7 @@ def of_asked_days(
     return [
         one
         for one in candidates
-        if (asked.is_past and _was_said(evidence[one.evidence].occurred_at, wanted))
+        if (asked.is_past and _was_said(quotable[one.number].occurred_at, wanted))
         or not _Named.of(one.text).is_other(wanted)
     ]
 

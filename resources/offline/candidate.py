@@ -27,7 +27,7 @@ there."""
 
 @dataclass(slots=True)
 class Candidate:
-    """A sentence of ``evidence``, which counts from 0, judged.
+    """A sentence of the passage ``number``, which counts from 0, judged.
 
     Attributes:
         said: Lexemes of the sentence and of its speaker's name.
@@ -42,7 +42,7 @@ class Candidate:
         purity: How much of that clause the question speaks of.
         understood: Lexemes of its speaker, of whom it speaks to, and of the question that it replies to.
         rest: The share of the question's ``rest`` in ``near`` and the title.
-        place: 1 for the first evidence of the search, near 0 for the last.
+        place: 1 for the first passage of the search, near 0 for the last.
         meaning: Its cosine to the question.
         relation: The same where both have no names: whether it says what is asked, of whomever.
         is_foreign: Whether it speaks of somebody else than the question.
@@ -50,7 +50,7 @@ class Candidate:
         is_of_other: The same, where the question is about somebody who speaks, too.
     """
 
-    evidence: int
+    number: int
     text: str
     said: frozenset[str]
     near: frozenset[str]

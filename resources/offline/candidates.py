@@ -1,6 +1,6 @@
 """Sentences that may answer a question, and what speaks for each of them.
 
-``answers`` chooses among them. Linear in the length of the evidence.
+``answers`` chooses among them. Linear in the length of the passages.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from neurigraph_pipelines.model import Evidence, Voice
+from neurigraph_pipelines.model import Quotable, Voice
 from neurigraph_pipelines.model.errors import NeurigraphError
 from neurigraph_pipelines.model.ports import Embedder
 from resources.offline import questions
@@ -63,26 +63,26 @@ _SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+")
 _CLAUSE_ENDS = re.compile(rf"[,;:](?!\d)\s*|\s[–-]\s|\b(?:{questions.any_of(LISTS['grammar']['joining'])})\b")
 
 
-def judged(question: str, asked: Asked, evidence: Sequence[Evidence], words: Words) -> list[Candidate]:
+def judged(question: str, asked: Asked, quotable: Sequence[Quotable], words: Words) -> list[Candidate]:
     """Return the sentences that share most with the question, without those that are about somebody else."""
-    speakers = {one.speaker: frozenset(words.lexemes(one.speaker)) for one in evidence}
-    ordinary = frozenset().union(*(uncapitalised(one.text) for one in evidence))
-    capitalised = (names_in(one.text, words, ordinary) for one in evidence)
+    speakers = {one.speaker: frozenset(words.lexemes(one.speaker)) for one in quotable}
+    ordinary = frozenset().union(*(uncapitalised(one.text) for one in quotable))
+    capitalised = (names_in(one.text, words, ordinary) for one in quotable)
     people = words.first_names.union(*speakers.values(), *capitalised)
     found = [
         candidate
-        for number, one in enumerate(evidence)
+        for number, one in enumerate(quotable)
         for candidate in _candidates(number, one, speakers[one.speaker], words)
     ]
-    askers = frozenset().union(*(speakers[one.speaker] for one in evidence if one.voice is Voice.OWNER))
-    others = Others(question, asked, [f"{one.speaker}: {one.text}" for one in evidence], words, askers)
+    askers = frozenset().union(*(speakers[one.speaker] for one in quotable if one.voice is Voice.OWNER))
+    others = Others(question, asked, [f"{one.speaker}: {one.text}" for one in quotable], words, askers)
     found = [one for one in _without_others(found, others) if not says_another(question, one.text)]
     for one in found:
         implied = asked.anchors.intersection(*[words.lexemes(" ".join(said_in_other_words(question, one.text)))])
         one.said |= implied
         one.near |= implied
     kin = _add_families(asked, found)
-    found = _of_subject(asked, found, evidence, speakers, words)
+    found = _of_subject(asked, found, quotable, speakers, words)
     spread = Counter(lexeme for one in found for lexeme in one.said & asked.anchors)
     weights = {lexeme: math.log(1 + (len(found) + 1) / (spread[lexeme] + 0.5)) for lexeme in asked.anchors}
     total = sum(weights.values()) or 1.0
@@ -92,15 +92,15 @@ def judged(question: str, asked: Asked, evidence: Sequence[Evidence], words: Wor
         one.around = sum(weights[lexeme] for lexeme in one.near & asked.anchors) / total
         one.around += OF_TITLE * sum(weights[lexeme] for lexeme in (one.title - one.near) & asked.anchors) / total
         one.rest = sum(weights[lexeme] for lexeme in (one.near | one.title) & asked.rest) / total_of_rest
-        one.place = 1 - one.evidence / len(evidence)
+        one.place = 1 - one.number / len(quotable)
         one.fit = fit(asked, one.text, words, people)
-        if not one.fit and Kind.WHEN in asked.kinds and _is_told_by_subject(question, asked, one, evidence, words):
+        if not one.fit and Kind.WHEN in asked.kinds and _is_told_by_subject(question, asked, one, quotable, words):
             one.fit = DEED
         if not one.fit and Kind.WHO in asked.kinds and asked.anchors <= one.said and speaks_first(one.text):
             one.fit = DEED
         one.sets_date = sets_date(asked, one.text)
         one.proof = 1.0 if asked.trust is Trust.NONE else one.fit
-    found.sort(key=lambda one: (-one.own - one.around - one.fit / 2, one.evidence))
+    found.sort(key=lambda one: (-one.own - one.around - one.fit / 2, one.number))
     found = found[:MAX_SENTENCES]
     for one in found if asked.trust is Trust.STRICT else ():
         if one.fit and not one.is_question:
@@ -112,9 +112,9 @@ def _without_others(found: Sequence[Candidate], others: Others) -> Iterator[Cand
     """Yield the sentences that are about nobody else; a fragment is about whom the sentence before it is about."""
     left_out = -1
     for one in found:
-        is_continued = left_out == one.evidence and len(one.text.split()) < FRAGMENT
+        is_continued = left_out == one.number and len(one.text.split()) < FRAGMENT
         if is_continued or others.are_subject(one.text, one.near):
-            left_out = one.evidence
+            left_out = one.number
         else:
             left_out = -1
             yield one
@@ -123,7 +123,7 @@ def _without_others(found: Sequence[Candidate], others: Others) -> Iterator[Cand
 def _of_subject(
     asked: Asked,
     found: Sequence[Candidate],
-    evidence: Sequence[Evidence],
+    quotable: Sequence[Quotable],
     speakers: Mapping[str, frozenset[str]],
     words: Words,
 ) -> list[Candidate]:
@@ -133,7 +133,7 @@ def _of_subject(
     named = frozenset().union(*(speakers[name] for name in subjects)) & asked.anchors
     of_asker = is_of_asker(asked)
     for one in found:
-        spoken = evidence[one.evidence]
+        spoken = quotable[one.number]
         if spoken.speaker not in subjects and _SECOND_PERSON.search(one.text):
             one.said |= named
             one.near |= named
@@ -150,10 +150,10 @@ def _of_subject(
 
 
 def _is_told_by_subject(
-    question: str, asked: Asked, one: Candidate, evidence: Sequence[Evidence], words: Words
+    question: str, asked: Asked, one: Candidate, quotable: Sequence[Quotable], words: Words
 ) -> bool:
     """Return whether the person asked about tells that they did it, so that the message's day says when."""
-    spoken = evidence[one.evidence]
+    spoken = quotable[one.number]
     is_english = " when " in f" {asked.text} "
     is_asker = spoken.voice in (None, Voice.OWNER) and (asked.is_own or not is_english)
     is_subject = is_asker or not asked.subjects.isdisjoint(words.lexemes(spoken.speaker))
@@ -184,7 +184,7 @@ def _judge_clauses(
             one.clause, one.purity = share, purity
 
 
-def _candidates(number: int, one: Evidence, speaker: frozenset[str], words: Words) -> Iterator[Candidate]:
+def _candidates(number: int, one: Quotable, speaker: frozenset[str], words: Words) -> Iterator[Candidate]:
     """Yield the sentences of a message with their neighbours; the question before it is beside the first two."""
     replied = one.before.rstrip()
     asked = _SENTENCE_ENDS.split(replied)[-1] if replied.endswith(questions.ASKS) else ""
@@ -221,7 +221,7 @@ def _is_foreign(one: Candidate, asked: Asked, speaker: str, subjects: frozenset[
 
 
 def add_meaning(
-    question: str, candidates: Sequence[Candidate], evidence: Sequence[Evidence], embedder: Embedder | None
+    question: str, candidates: Sequence[Candidate], quotable: Sequence[Quotable], embedder: Embedder | None
 ) -> None:
     """Set each sentence's cosine to the question; without an embedder all stay 0."""
     if embedder is None or not candidates:
@@ -229,7 +229,7 @@ def add_meaning(
     try:
         query = embedder.embed([question], kind="query")[0]
         vectors = embedder.embed(
-            [f"{one.context} {evidence[one.evidence].speaker}: {one.text}".lstrip() for one in candidates]
+            [f"{one.context} {quotable[one.number].speaker}: {one.text}".lstrip() for one in candidates]
         )
     except NeurigraphError:
         return
@@ -241,7 +241,7 @@ def add_relation(
     question: str,
     asked: Asked,
     candidates: Sequence[Candidate],
-    evidence: Sequence[Evidence],
+    quotable: Sequence[Quotable],
     words: Words,
     embedder: Embedder | None,
 ) -> list[Candidate]:
@@ -249,7 +249,7 @@ def add_relation(
     best = sorted((one for one in candidates if one.may_support), key=lambda one: -one.score)[:RELATED]
     relations = [USUAL_RELATION] * len(best)
     if embedder is not None and best:
-        speakers = (lexeme for one in evidence for lexeme in words.lexemes(one.speaker))
+        speakers = (lexeme for one in quotable for lexeme in words.lexemes(one.speaker))
         names = asked.names if words.has_names else asked.names & words.first_names.union(speakers)
         parts = list(dict.fromkeys((question, *_SEVERAL.split(question))))
         texts = [*parts, *(f"{one.context} {one.text}".lstrip() for one in best)]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import combinations, pairwise
 
-from neurigraph_pipelines.model import Evidence
+from neurigraph_pipelines.model import Quotable
 from resources.offline.candidate import Candidate
 from resources.offline.fitting import is_date_or_number
 from resources.offline.questions import ASKS, WORD, Asked, Trust, Words, asks_for_all, asks_for_several
@@ -122,28 +122,28 @@ def _fillers(
 
 
 def with_replies(
-    best: Sequence[Candidate], candidates: Sequence[Candidate], evidence: Sequence[Evidence]
+    best: Sequence[Candidate], candidates: Sequence[Candidate], quotable: Sequence[Quotable]
 ) -> list[Candidate]:
     """Let the reply to each question among the best sentences follow it, and leave out questions without a reply."""
     kept: list[Candidate] = []
     for one in best:
         if not one.is_question:
-            kept += [] if any(other.evidence == one.evidence for other in kept) else [one]
+            kept += [] if any(other.number == one.number for other in kept) else [one]
             continue
-        replying = [other for other in candidates if not other.is_question and _replies_to(other, one, evidence)]
+        replying = [other for other in candidates if not other.is_question and _replies_to(other, one, quotable)]
         if replying:
             kept += [one, max(replying, key=lambda other: other.score)]
-    return list({one.evidence: one for one in kept}.values())
+    return list({one.number: one for one in kept}.values())
 
 
-def _replies_to(one: Candidate, other: Candidate, evidence: Sequence[Evidence]) -> bool:
+def _replies_to(one: Candidate, other: Candidate, quotable: Sequence[Quotable]) -> bool:
     """Return whether a sentence is of the message that follows a message that asks."""
-    asked = evidence[other.evidence].text.rstrip()
-    return asked.endswith(ASKS) and evidence[one.evidence].before.rstrip() == asked
+    asked = quotable[other.number].text.rstrip()
+    return asked.endswith(ASKS) and quotable[one.number].before.rstrip() == asked
 
 
 def undominated(
-    asked: Asked, question: str, best: Sequence[Candidate], evidence: Sequence[Evidence]
+    asked: Asked, question: str, best: Sequence[Candidate], quotable: Sequence[Quotable]
 ) -> list[Candidate]:
     """Leave out sentences that answer less of the question than a better one: best first.
 
@@ -163,15 +163,15 @@ def undominated(
             is_open = asked.trust is Trust.NONE or bool(asked.names and asked.names <= own)
             if any(are_parallel(one.text, other.text) for other in better):
                 continue
-            if not is_open and (has_news or not all(_is_later(one, other, evidence) for other in better)):
+            if not is_open and (has_news or not all(_is_later(one, other, quotable) for other in better)):
                 continue
             has_news = has_news or not is_open
         kept.append(one)
     return kept
 
 
-def _is_later(one: Candidate, other: Candidate, evidence: Sequence[Evidence]) -> bool:
-    return evidence[one.evidence].occurred_at > evidence[other.evidence].occurred_at
+def _is_later(one: Candidate, other: Candidate, quotable: Sequence[Quotable]) -> bool:
+    return quotable[one.number].occurred_at > quotable[other.number].occurred_at
 
 
 def are_parallel(one: str, other: str) -> bool:
@@ -180,18 +180,18 @@ def are_parallel(one: str, other: str) -> bool:
     return SequenceMatcher(None, first, second, autojunk=False).ratio() >= PARALLEL
 
 
-def varied(candidates: Sequence[Candidate], evidence: Sequence[Evidence]) -> list[Candidate]:
+def varied(candidates: Sequence[Candidate], quotable: Sequence[Quotable]) -> list[Candidate]:
     """Return the best sentence of each memory before the second best of any."""
     seen: Counter[str] = Counter()
     turns: list[tuple[int, int, Candidate]] = []
     for one in candidates:
-        title = evidence[one.evidence].title
+        title = quotable[one.number].title
         turns.append((seen[title], len(turns), one))
         seen[title] += 1
     return [one for _, _, one in sorted(turns, key=lambda turn: turn[:2])]
 
 
-def with_more(asked: Asked, question: str, best: Sequence[Candidate], evidence: Sequence[Evidence]) -> list[Candidate]:
+def with_more(asked: Asked, question: str, best: Sequence[Candidate], quotable: Sequence[Quotable]) -> list[Candidate]:
     """Leave out sentences that add nothing to the best one: best first, each question with its reply.
 
     If the best one has what is asked for and most of the question's words, only as good ones add to it. Beside another
@@ -202,18 +202,18 @@ def with_more(asked: Asked, question: str, best: Sequence[Candidate], evidence: 
     kept = list(best[:1])
     is_several = len(asked.kinds) > 1 or len(_ASKED.findall(question)) > 1 or asks_for_several(question)
     for before, one in pairwise(best):
-        is_reply = before.is_question and before in kept and _replies_to(one, before, evidence)
-        is_more = is_reply or _is_news(asked, one, best[0], evidence) or _has_new_words(asked, one, kept)
+        is_reply = before.is_question and before in kept and _replies_to(one, before, quotable)
+        is_more = is_reply or _is_news(asked, one, best[0], quotable) or _has_new_words(asked, one, kept)
         if is_more or _adds(asked, one, best[0], is_several=is_several):
             kept.append(one)
     return kept
 
 
-def _is_news(asked: Asked, one: Candidate, first: Candidate, evidence: Sequence[Evidence]) -> bool:
+def _is_news(asked: Asked, one: Candidate, first: Candidate, quotable: Sequence[Quotable]) -> bool:
     """Return whether a sentence tells of a later change, which need not repeat the question's words."""
     if asked.trust is Trust.NONE or one.fit < 1:
         return False
-    return TELLS_CHANGE.search(one.text) is not None and _is_later(one, first, evidence)
+    return TELLS_CHANGE.search(one.text) is not None and _is_later(one, first, quotable)
 
 
 def _has_new_words(asked: Asked, one: Candidate, kept: Sequence[Candidate]) -> bool:

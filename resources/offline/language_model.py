@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
+from neurigraph_pipelines.model import Keywords, Outline, Placement, PlannedNode, Quotable, Segment, Statement, Summary
 from neurigraph_pipelines.model.facts import Fact
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import Embedder, KeptFacts
@@ -73,6 +73,6 @@ class OfflineLanguageModel:
         return [verdicts.judge(pair) for pair in pairs]
 
     @measured("model.answer")
-    def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
-        """Return the sentences of the evidence that best match the question."""
-        return answers.answer(question, evidence, self._embedder, self._language)
+    def answer(self, question: str, asked_at: datetime, quotable: Sequence[Quotable]) -> list[Statement]:
+        """Return the sentences of the passages that best match the question."""
+        return answers.answer(question, quotable, self._embedder, self._language)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
+from neurigraph_pipelines.model import Keywords, Outline, Placement, PlannedNode, Quotable, Segment, Statement, Summary
 from neurigraph_pipelines.model.facts import Fact
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import KeptFacts, TokenCounter
@@ -41,8 +41,8 @@ from resources.providers.text_windows import split_text
 from resources.providers.transcript import (
     about_text,
     condensed_transcript,
-    evidence_text,
     outline_text,
+    quotable_text,
     segment_descriptions,
     transcript_windows,
 )
@@ -241,27 +241,27 @@ class OpenAiLanguageModel:
         return self._client.call(*self._call(prompt("verdicts"), question, VerdictsAnswer, read))
 
     @measured("model.answer")
-    def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
-        """Return a short answer from the evidence alone; empty if the evidence does not contain one.
+    def answer(self, question: str, asked_at: datetime, quotable: Sequence[Quotable]) -> list[Statement]:
+        """Return a short answer from the passages alone; empty if the passages do not contain one.
 
         Raises:
             TransientError: As ``place``.
             ProviderError: As ``place``.
         """
         asked = f"Asked on {asked_at:%A %Y-%m-%d %H:%M}: {well_formed(question)}"
-        blocks = enclosed({"QUESTION": asked, "PASSAGES": visible(evidence_text(self._fitting(evidence)))})
+        blocks = enclosed({"QUESTION": asked, "PASSAGES": visible(quotable_text(self._fitting(quotable)))})
         return read_statements(
             self._client.call(partial(self._chat.ask, prompt("answer"), blocks, StatementsAnswer, unchanged))
         )
 
-    def _fitting(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
-        """Return the first passages of the evidence that fit one call; at least one."""
+    def _fitting(self, quotable: Sequence[Quotable]) -> Sequence[Quotable]:
+        """Return the first passages of the passages that fit one call; at least one."""
         room = self._context_tokens
-        for number, one in enumerate(evidence):
-            room -= self._tokens.count(evidence_text([one]))
+        for number, one in enumerate(quotable):
+            room -= self._tokens.count(quotable_text([one]))
             if room < 0 < number:
-                return evidence[:number]
-        return evidence
+                return quotable[:number]
+        return quotable
 
     def _windows(self, segment: Segment) -> list[str]:
         """Return the segment as transcripts that each fit one call."""

@@ -85,7 +85,7 @@ class ChatToolCaller:
 
 
 def _described(tool: ToolSpec) -> dict[str, object]:
-    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
 def _exchanged(exchange: Exchange) -> list[dict[str, Any]]:

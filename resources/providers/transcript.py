@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from neurigraph_pipelines.model import Evidence, Message, Outline, OutlineNode, Segment
+from neurigraph_pipelines.model import Message, Outline, OutlineNode, Quotable, Segment
 from neurigraph_pipelines.model.ports import TokenCounter
 from resources.providers.text_windows import split_text
 from resources.well_formed import well_formed
@@ -127,15 +127,15 @@ def outline_text(outline: Outline, content: str, limit: int, tokens: TokenCounte
     return "\n".join([*lines, f"{LEFT_OUT} {left_out} more nodes"] if left_out else lines)
 
 
-def evidence_text(evidence: Sequence[Evidence]) -> str:
+def quotable_text(quotable: Sequence[Quotable]) -> str:
     """Return numbered passages, each with its speaker, time and memory."""
     return "\n".join(
         f"[{number}] {_when(one.occurred_at)} {_speaker(one)} ({_one_line(one.title)}): {_indented(one.text)}"
-        for number, one in enumerate(evidence, start=1)
+        for number, one in enumerate(quotable, start=1)
     )
 
 
-def _speaker(one: Evidence) -> str:
+def _speaker(one: Quotable) -> str:
     """Return who said a passage, with the mark of what others said, which no author can take away."""
     return f"{_one_line(one.speaker)} [others]" if one.is_of_others else _one_line(one.speaker)
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.model import Claims, Evidence, Statement
+from neurigraph_pipelines.model import Claims, Quotable, Statement
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval import ask as asking
 from neurigraph_pipelines.retrieval import changed, excerpts, log, restating
@@ -93,7 +93,7 @@ class Failing:
 class Speechless(PlainModel):
     """A model whose answers have a defect."""
 
-    def answer(self, question: str, asked_at: object, evidence: Sequence[Evidence]) -> list[Statement]:
+    def answer(self, question: str, asked_at: object, quotable: Sequence[Quotable]) -> list[Statement]:
         raise IndexError(question)
 
 

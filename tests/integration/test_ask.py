@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from neurigraph_pipelines.graph.navigation import find_node
-from neurigraph_pipelines.model import Evidence, Statement, StoredObject
+from neurigraph_pipelines.model import Quotable, Statement, StoredObject
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, ProviderError, TransientError
 from neurigraph_pipelines.model.ports import ObjectStore
 from neurigraph_pipelines.retrieval.ask import CHANGED, CITED_CHARACTERS, EVIDENCE_CHARACTERS, NOTHING_FOUND, ask
@@ -32,10 +32,10 @@ class SayingModel(PlainModel):
     def __init__(self, *statements: Statement, fault: Exception | None = None) -> None:
         super().__init__()
         self.statements, self.fault = statements, fault
-        self.given: list[Evidence] = []
+        self.given: list[Quotable] = []
 
-    def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
-        self.given = list(evidence)
+    def answer(self, question: str, asked_at: datetime, quotable: Sequence[Quotable]) -> list[Statement]:
+        self.given = list(quotable)
         if self.fault is not None:
             raise self.fault
         return list(self.statements)

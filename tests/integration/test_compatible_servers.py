@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.model import Claims, Evidence, Outline
+from neurigraph_pipelines.model import Claims, Outline, Quotable
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConfigurationError, ProviderError, TransientError
 from neurigraph_pipelines.settings.outgoing import destinations
@@ -73,7 +73,7 @@ def test_answers_fit_a_small_context(provider: ModelProvider, client: ProviderCl
     model = make_model(client, 1_000, is_compatible=True)
     model.summarize(long, 150)
     model.place(long, Outline())
-    passages = [Evidence(f"Passage {number}: " + "the boat was repaired. " * 20, "Dave", NOON) for number in range(60)]
+    passages = [Quotable(f"Passage {number}: " + "the boat was repaired. " * 20, "Dave", NOON) for number in range(60)]
     model.answer("Who repaired the boat?", NOON, passages)
     for request in provider.requests:
         assert TOKENS.count(request.body["messages"][-1]["content"]) < 1_250

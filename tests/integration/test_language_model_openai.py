@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.model import ConceptKind, Evidence, Outline, OutlineNode, Summary
+from neurigraph_pipelines.model import ConceptKind, Outline, OutlineNode, Quotable, Summary
 from neurigraph_pipelines.model.errors import ProviderError
 from resources.providers.retries import UNUSABLE_RETRIES, ProviderClient
 from resources.providers.transcript import condensed_transcript, outline_text, transcript_windows
@@ -53,7 +53,7 @@ def test_schemas_fit_structured_outputs(provider: ModelProvider, client: Provide
     model = make_model(client)
     model.extract_keywords(TALK)
     model.place(TALK, Outline())
-    model.answer("When is the marathon?", NOON, [Evidence(TALK.messages[1].content, "Caroline", NOON)])
+    model.answer("When is the marathon?", NOON, [Quotable(TALK.messages[1].content, "Caroline", NOON)])
 
     def check(schema: Any) -> None:
         if isinstance(schema, dict):

@@ -35,12 +35,12 @@ from neurigraph_pipelines.ingestion.unfinished import count_unfinished, list_unf
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.model import (
     ConceptKind,
-    Evidence,
     Keywords,
     NodeProposal,
     NodeType,
     Outline,
     Placement,
+    Quotable,
     Segment,
     Statement,
     Summary,
@@ -199,7 +199,7 @@ class Careless(PlainModel):
     def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
         return [Fact("Ana\0 planted the quince", 1, 1, "Ana\ud83d", FactKind.OTHER, StatedAs.STATEMENT)]
 
-    def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
+    def answer(self, question: str, asked_at: datetime, quotable: Sequence[Quotable]) -> list[Statement]:
         return [Statement("Ana planted\0 it\ud83d", (1,))]
 
 

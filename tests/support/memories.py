@@ -25,7 +25,6 @@ from neurigraph_pipelines.ingestion.records import BatchResult, Committed
 from neurigraph_pipelines.model import (
     Claims,
     ConceptKind,
-    Evidence,
     Keywords,
     NewConversation,
     NewMessage,
@@ -33,6 +32,7 @@ from neurigraph_pipelines.model import (
     Outline,
     Placement,
     PlannedNode,
+    Quotable,
     Relation,
     Role,
     Segment,
@@ -143,12 +143,12 @@ class PlainModel:
         """Return what the rules say."""
         return [verdicts.judge(pair) for pair in pairs]
 
-    def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
-        """Quote every piece of evidence that shares a word with the question."""
+    def answer(self, question: str, asked_at: datetime, quotable: Sequence[Quotable]) -> list[Statement]:
+        """Quote every passage that shares a word with the question."""
         asked = set(re.findall(r"\w+", question.lower()))
         return [
             Statement(one.text, (number,))
-            for number, one in enumerate(evidence, start=1)
+            for number, one in enumerate(quotable, start=1)
             if asked & set(re.findall(r"\w+", one.text.lower()))
         ]
 

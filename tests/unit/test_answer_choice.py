@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from neurigraph_pipelines.model import Evidence, Voice
+from neurigraph_pipelines.model import Quotable, Voice
 from resources.offline.language_model import OfflineLanguageModel
 
 AT = datetime(2025, 3, 1, 10, tzinfo=UTC)
@@ -35,8 +35,8 @@ PHONES = ["Ana's phone number is 555 1234.", "Ben's phone number is 555 9876."]
 
 def quoted(question: str, texts: list[str]) -> list[int]:
     """Return the numbers of the messages that an answer quotes, in order of the messages."""
-    evidence = [Evidence(text, "user", AT + timedelta(days=day), voice=Voice.OWNER) for day, text in enumerate(texts)]
-    return sorted(number for said in MODEL.answer(question, AT, evidence) for number in said.evidence)
+    quotable = [Quotable(text, "user", AT + timedelta(days=day), voice=Voice.OWNER) for day, text in enumerate(texts)]
+    return sorted(number for said in MODEL.answer(question, AT, quotable) for number in said.quoted)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_what_others_know_of_the_asker_answers(question: str, texts: list[str], 
 
 @pytest.mark.parametrize("told", ["I work as a baker.", "My job is baking."])
 def test_what_others_say_of_themselves_is_not_about_the_asker(told: str) -> None:
-    assert MODEL.answer("What is my job?", AT, [Evidence(told, "Marek", AT, voice=Voice.OTHER_PERSON)]) == []
+    assert MODEL.answer("What is my job?", AT, [Quotable(told, "Marek", AT, voice=Voice.OTHER_PERSON)]) == []
 
 
 @pytest.mark.parametrize(
@@ -214,9 +214,9 @@ def test_what_others_say_of_themselves_is_not_about_the_asker(told: str) -> None
     ],
 )
 def test_day_of_a_message_says_when_its_deed_was_done(question: str, told: str) -> None:
-    (said,) = MODEL.answer(question, AT, [Evidence(told, "user", AT, voice=Voice.OWNER)])
+    (said,) = MODEL.answer(question, AT, [Quotable(told, "user", AT, voice=Voice.OWNER)])
     assert said.text == f"user, 1 March 2025: {told}"
-    assert MODEL.answer(question, AT, [Evidence(told, "Ben", AT, voice=Voice.OTHER_PERSON)]) == []
+    assert MODEL.answer(question, AT, [Quotable(told, "Ben", AT, voice=Voice.OTHER_PERSON)]) == []
 
 
 @pytest.mark.parametrize(
@@ -241,9 +241,9 @@ def test_question_alone_is_no_answer() -> None:
 
 def test_quoted_question_brings_its_reply() -> None:
     asked = "Where is the spare key?"
-    evidence = [Evidence(asked, "Ana", AT), Evidence("Under the blue pot.", "Ben", AT, before=asked)]
-    said = MODEL.answer(asked, AT, evidence)
-    assert (2,) in [one.evidence for one in said]
+    quotable = [Quotable(asked, "Ana", AT), Quotable("Under the blue pot.", "Ben", AT, before=asked)]
+    said = MODEL.answer(asked, AT, quotable)
+    assert (2,) in [one.quoted for one in said]
 
 
 MEETINGS = [f"The meeting with Omar is on {day} at 10." for day in ("Monday", "Tuesday", "Friday")]
@@ -262,8 +262,8 @@ TREFFEN = [f"Das Treffen mit Omar ist am {day} um 10 Uhr." for day in ("Montag",
     ],
 )
 def test_latest_value_comes_first_and_earlier_ones_after_it(question: str, texts: list[str]) -> None:
-    evidence = [Evidence(text, "user", AT + timedelta(days=day), voice=Voice.OWNER) for day, text in enumerate(texts)]
-    said = [(one.evidence[0], one.is_superseded) for one in MODEL.answer(question, AT, evidence)]
+    quotable = [Quotable(text, "user", AT + timedelta(days=day), voice=Voice.OWNER) for day, text in enumerate(texts)]
+    said = [(one.quoted[0], one.is_superseded) for one in MODEL.answer(question, AT, quotable)]
     assert said == [(number, number < len(texts)) for number in range(len(texts), 0, -1)]
 
 
@@ -278,8 +278,8 @@ def test_latest_value_comes_first_and_earlier_ones_after_it(question: str, texts
     ],
 )
 def test_values_of_several_things_are_no_versions(question: str, texts: list[str]) -> None:
-    evidence = [Evidence(text, "user", AT + timedelta(days=day), voice=Voice.OWNER) for day, text in enumerate(texts)]
-    assert [one.is_superseded for one in MODEL.answer(question, AT, evidence)] == [False] * len(texts)
+    quotable = [Quotable(text, "user", AT + timedelta(days=day), voice=Voice.OWNER) for day, text in enumerate(texts)]
+    assert [one.is_superseded for one in MODEL.answer(question, AT, quotable)] == [False] * len(texts)
 
 
 ABOUT_ME = [

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from neurigraph_pipelines.model import Evidence, Voice
+from neurigraph_pipelines.model import Quotable, Voice
 from resources.offline.language_model import OfflineLanguageModel
 
 AT = datetime(2025, 3, 1, 10, tzinfo=UTC)
@@ -15,8 +15,8 @@ MODEL = OfflineLanguageModel(None)
 
 def quoted(question: str, texts: list[str]) -> list[int]:
     """Return the numbers of the messages that an answer quotes, as it orders them."""
-    evidence = [Evidence(text, "user", AT + timedelta(days=day), voice=Voice.OWNER) for day, text in enumerate(texts)]
-    return [number for said in MODEL.answer(question, AT, evidence) for number in said.evidence]
+    quotable = [Quotable(text, "user", AT + timedelta(days=day), voice=Voice.OWNER) for day, text in enumerate(texts)]
+    return [number for said in MODEL.answer(question, AT, quotable) for number in said.quoted]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.knowledge.cues import StatedFact, find_links
-from neurigraph_pipelines.model import Evidence, Outline
+from neurigraph_pipelines.model import Outline, Quotable
 from neurigraph_pipelines.retrieval.query.framing import unframed
 from neurigraph_pipelines.retrieval.query.time_phrases import asks_when, event_phrases, period_around, time_phrases
 from neurigraph_pipelines.text.languages import language_of, language_of_parts
@@ -110,7 +110,7 @@ def read_memory(said: list[str], _language: str, at: datetime) -> None:
 
 def read_evidence(said: list[str], _language: str, at: datetime) -> None:
     question, *rest = said
-    MODEL.answer(question, at, [Evidence(text, AUTHORS[n % 4], at, before=question) for n, text in enumerate(rest)])
+    MODEL.answer(question, at, [Quotable(text, AUTHORS[n % 4], at, before=question) for n, text in enumerate(rest)])
 
 
 READERS: dict[Reader, int] = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.model import OTHERS, Evidence, Voice
+from neurigraph_pipelines.model import OTHERS, Quotable, Voice
 from neurigraph_pipelines.model.errors import ProviderError
 from neurigraph_pipelines.retrieval.excerpts import LEFT_OUT, excerpt
 from neurigraph_pipelines.text.lexemes import Lexer
@@ -22,15 +22,15 @@ AT = datetime(2025, 5, 4, 10, tzinfo=UTC)
 MODEL = OfflineLanguageModel(None)
 
 
-def said(*texts: str) -> list[Evidence]:
-    return [Evidence(text, "Bob", AT) for text in texts]
+def said(*texts: str) -> list[Quotable]:
+    return [Quotable(text, "Bob", AT) for text in texts]
 
 
 def test_answer_sentence_comes_first() -> None:
-    evidence = said("How is the weather?", "Who fell into the lake?", "It rained. Dave fell into the lake on Tuesday.")
-    first, *_ = MODEL.answer("Who fell into the lake?", AT, evidence)
+    quotable = said("How is the weather?", "Who fell into the lake?", "It rained. Dave fell into the lake on Tuesday.")
+    first, *_ = MODEL.answer("Who fell into the lake?", AT, quotable)
     assert first.text == "Bob, 4 May 2025: It rained. Dave fell into the lake on Tuesday (29 April 2025)."
-    assert first.evidence == (3,)
+    assert first.quoted == (3,)
 
 
 @pytest.mark.parametrize(
@@ -42,28 +42,28 @@ def test_answer_sentence_comes_first() -> None:
     ],
 )
 def test_what_is_not_allowed(question: str) -> None:
-    evidence = said("The vet looked at the dog again, all is well.", "No jumping and no stairs for the dog this month.")
-    assert MODEL.answer(question, AT, evidence)[0].evidence == (2,)
+    quotable = said("The vet looked at the dog again, all is well.", "No jumping and no stairs for the dog this month.")
+    assert MODEL.answer(question, AT, quotable)[0].quoted == (2,)
 
 
 def test_what_is_not_allowed_in_german() -> None:
-    evidence = said("Der Hund hat die Operation gut überstanden.", "Keine Treppen für den Hund nach der Operation.")
-    assert MODEL.answer("Was darf der Hund nach der Operation nicht?", AT, evidence)[0].evidence == (2,)
+    quotable = said("Der Hund hat die Operation gut überstanden.", "Keine Treppen für den Hund nach der Operation.")
+    assert MODEL.answer("Was darf der Hund nach der Operation nicht?", AT, quotable)[0].quoted == (2,)
 
 
 def test_what_is_harmful_without_a_word_for_it() -> None:
-    evidence = said("Ibuprofen gives me a rash, so those pills are out.", "The pills cost six euros.")
-    assert MODEL.answer("Which pills must I not take?", AT, evidence)[0].evidence == (1,)
+    quotable = said("Ibuprofen gives me a rash, so those pills are out.", "The pills cost six euros.")
+    assert MODEL.answer("Which pills must I not take?", AT, quotable)[0].quoted == (1,)
 
 
 def test_speaker_is_part_of_text() -> None:
-    evidence = [
-        Evidence("Ana did some research, I think.", "Bob", AT),
-        Evidence("I am researching hospitals.", "Ana", AT),
+    quotable = [
+        Quotable("Ana did some research, I think.", "Bob", AT),
+        Quotable("I am researching hospitals.", "Ana", AT),
     ]
-    best_first = MODEL.answer("What is Ana researching?", AT, evidence[::-1])
+    best_first = MODEL.answer("What is Ana researching?", AT, quotable[::-1])
     assert best_first[0].text == "Ana, 4 May 2025: I am researching hospitals."
-    assert MODEL.answer("What does Ana say of the boat and the mast in spring?", AT, evidence) == []
+    assert MODEL.answer("What does Ana say of the boat and the mast in spring?", AT, quotable) == []
 
 
 def test_long_message_is_quoted_around_the_sentence() -> None:
@@ -77,19 +77,19 @@ def test_long_message_is_quoted_around_the_sentence() -> None:
 
 
 def test_unrelated_text_is_no_answer() -> None:
-    evidence = said("The desk needs oil.", "It ships on Friday.")
-    assert MODEL.answer("What is the capital of Mongolia?", AT, evidence) == []
-    assert MODEL.answer("What?", AT, evidence) == []
+    quotable = said("The desk needs oil.", "It ships on Friday.")
+    assert MODEL.answer("What is the capital of Mongolia?", AT, quotable) == []
+    assert MODEL.answer("What?", AT, quotable) == []
     assert MODEL.answer("desk", AT, []) == []
     assert MODEL.answer("desk", AT, said("", "🦊", "\n")) == []
 
 
 def test_meaning_finds_other_words() -> None:
-    evidence = said("The desk needs three coats of oil.")
+    quotable = said("The desk needs three coats of oil.")
     for embedder in (WordEmbedder(), WordEmbedder(fault=ProviderError("down"))):
         model = OfflineLanguageModel(embedder)
-        assert model.answer("coats of oil for the desk", AT, evidence)[0].evidence == (1,)
-        assert model.answer("airspeed of swallows", AT, evidence) == []
+        assert model.answer("coats of oil for the desk", AT, quotable)[0].quoted == (1,)
+        assert model.answer("airspeed of swallows", AT, quotable) == []
 
 
 @settings(max_examples=50)
@@ -98,7 +98,7 @@ def test_any_question_and_texts(question: str, texts: list[str]) -> None:
     statements = MODEL.answer(question, AT, said(*texts))
     assert len(statements) <= MAX_STATEMENTS
     for statement in statements:
-        (number,) = statement.evidence
+        (number,) = statement.quoted
         assert 1 <= number <= len(texts)
 
 
@@ -162,8 +162,8 @@ def test_text_without_sentences_is_cut() -> None:
     assert len(excerpt("x" * 1_000_000, asked("x"), LEXER, 100)) == 101
 
 
-def voiced(text: str, voice: Voice, speaker: str = "user") -> Evidence:
-    return Evidence(text, speaker, AT, voice=voice)
+def voiced(text: str, voice: Voice, speaker: str = "user") -> Quotable:
+    return Quotable(text, speaker, AT, voice=voice)
 
 
 @pytest.mark.parametrize("voice", sorted(OTHERS - {Voice.OTHER_PERSON}))
@@ -174,7 +174,7 @@ def test_owner_is_quoted_and_others_are_not(voice: Voice) -> None:
     ]
     (statement,) = MODEL.answer("Who is the dentist of Priya?", AT, claims)
     assert "Okafor" in statement.text
-    assert statement.evidence == (2,)
+    assert statement.quoted == (2,)
 
 
 def test_people_are_quoted_beside_the_owner() -> None:
@@ -182,7 +182,7 @@ def test_people_are_quoted_beside_the_owner() -> None:
         voiced("The dentist of Priya is Dr. Okafor.", Voice.OTHER_PERSON, "Kwame"),
         voiced("I drove Priya to her dentist, Dr. Mensah.", Voice.OWNER),
     ]
-    assert {s.evidence for s in MODEL.answer("Who is the dentist of Priya?", AT, claims)} == {(1,), (2,)}
+    assert {s.quoted for s in MODEL.answer("Who is the dentist of Priya?", AT, claims)} == {(1,), (2,)}
 
 
 def test_others_are_quoted_where_the_owner_says_nothing_about_it() -> None:
@@ -191,39 +191,39 @@ def test_others_are_quoted_where_the_owner_says_nothing_about_it() -> None:
         voiced("Kwame bought a car.", Voice.OWNER),
     ]
     (statement,) = MODEL.answer("Who is the dentist of Priya?", AT, claims)
-    assert statement.evidence == (1,)
+    assert statement.quoted == (1,)
 
 
 def test_latest_comes_first_where_things_changed() -> None:
     later = AT.replace(month=6)
-    evidence = [
-        Evidence("The surveyor comes on Thursday at nine.", "Ana", AT, voice=Voice.OWNER),
-        Evidence("The surveyor now comes on Monday instead.", "Ana", later, voice=Voice.OWNER),
+    quotable = [
+        Quotable("The surveyor comes on Thursday at nine.", "Ana", AT, voice=Voice.OWNER),
+        Quotable("The surveyor now comes on Monday instead.", "Ana", later, voice=Voice.OWNER),
     ]
-    latest, before = MODEL.answer("When does the surveyor come?", later, evidence)
-    assert (latest.evidence, latest.is_superseded) == ((2,), False)
-    assert (before.evidence, before.is_superseded) == ((1,), True)
-    past = MODEL.answer("When did the surveyor come?", later, evidence)
+    latest, before = MODEL.answer("When does the surveyor come?", later, quotable)
+    assert (latest.quoted, latest.is_superseded) == ((2,), False)
+    assert (before.quoted, before.is_superseded) == ((1,), True)
+    past = MODEL.answer("When did the surveyor come?", later, quotable)
     assert not any(statement.is_superseded for statement in past), "what happened does not change"
 
 
 def test_words_of_one_family_and_names_that_begin_sentences_answer() -> None:
-    evidence = [
-        Evidence("The chair costs 480 euros with a seat of oak.", "Ines", AT, title="Launch of the chair"),
-        Evidence("That is decided. Tannhof, 3 cubic metres of oak at 1,500.", "Ines", AT, title="Another oak supplier"),
+    quotable = [
+        Quotable("The chair costs 480 euros with a seat of oak.", "Ines", AT, title="Launch of the chair"),
+        Quotable("That is decided. Tannhof, 3 cubic metres of oak at 1,500.", "Ines", AT, title="Another oak supplier"),
     ]
-    first, *_ = MODEL.answer("Who supplies the oak, and at what price?", AT, evidence)
-    assert first.evidence == (2,)
+    first, *_ = MODEL.answer("Who supplies the oak, and at what price?", AT, quotable)
+    assert first.quoted == (2,)
 
 
 def test_reply_belongs_to_the_question_before_it() -> None:
     asked = "What do the parts of the bike cost?"
-    evidence = [
-        Evidence("The bike is red.", "Bob", AT),
-        Evidence("It came to 92.40 euros.", "Marek", AT, before=f"Thanks. {asked}"),
+    quotable = [
+        Quotable("The bike is red.", "Bob", AT),
+        Quotable("It came to 92.40 euros.", "Marek", AT, before=f"Thanks. {asked}"),
     ]
-    first, *_ = MODEL.answer("How much did the parts of the bike cost?", AT, evidence)
-    assert first.evidence == (2,)
+    first, *_ = MODEL.answer("How much did the parts of the bike cost?", AT, quotable)
+    assert first.quoted == (2,)
 
 
 @pytest.mark.parametrize(
@@ -231,36 +231,36 @@ def test_reply_belongs_to_the_question_before_it() -> None:
     ["How much does Declan earn?", "What is the brand of the boiler?", "How many rooms does the flat have?"],
 )
 def test_nothing_answers_without_what_is_asked_for(question: str) -> None:
-    evidence = [
-        Evidence("I earn 3,150 euros a month, and the flat takes half of it.", "Oonagh", AT, voice=Voice.OWNER),
-        Evidence("The boiler in the flat is old. Declan moved out on 5 June.", "Oonagh", AT, voice=Voice.OWNER),
+    quotable = [
+        Quotable("I earn 3,150 euros a month, and the flat takes half of it.", "Oonagh", AT, voice=Voice.OWNER),
+        Quotable("The boiler in the flat is old. Declan moved out on 5 June.", "Oonagh", AT, voice=Voice.OWNER),
     ]
-    assert MODEL.answer(question, AT, evidence) == []
-    assert MODEL.answer("How much does Oonagh earn?", AT, evidence)[0].evidence == (1,)
+    assert MODEL.answer(question, AT, quotable) == []
+    assert MODEL.answer("How much does Oonagh earn?", AT, quotable)[0].quoted == (1,)
 
 
 def test_amount_of_something_else_is_no_answer() -> None:
     asked = "What did the dinner with Marijke cost?"
-    other = Evidence("The adviser wants 650 euros. Before the dinner, Marijke looks over the papers.", "Bob", AT)
-    assert MODEL.answer(asked, AT, [Evidence("Marijke is here.", "Bob", AT), other]) == []
-    paid = Evidence("The dinner with Marijke came to 40 euros.", "Bob", AT)
-    assert MODEL.answer(asked, AT, [paid, other])[0].evidence == (1,)
+    other = Quotable("The adviser wants 650 euros. Before the dinner, Marijke looks over the papers.", "Bob", AT)
+    assert MODEL.answer(asked, AT, [Quotable("Marijke is here.", "Bob", AT), other]) == []
+    paid = Quotable("The dinner with Marijke came to 40 euros.", "Bob", AT)
+    assert MODEL.answer(asked, AT, [paid, other])[0].quoted == (1,)
 
 
 def test_nothing_is_quoted_twice() -> None:
-    evidence = said("The ferry leaves at 9:40.", "The ferry leaves at 9:40.", "Remember: the ferry leaves at 9:40.")
-    assert len(MODEL.answer("When does the ferry leave?", AT, evidence)) == 1
+    quotable = said("The ferry leaves at 9:40.", "The ferry leaves at 9:40.", "Remember: the ferry leaves at 9:40.")
+    assert len(MODEL.answer("When does the ferry leave?", AT, quotable)) == 1
 
 
 def test_nobody_answers_for_another_speaker() -> None:
-    evidence = [
-        Evidence("I raised 900 euros for the shelter.", "Ana", AT),
-        Evidence("The shelter is glad of every visit.", "Bob", AT),
+    quotable = [
+        Quotable("I raised 900 euros for the shelter.", "Ana", AT),
+        Quotable("The shelter is glad of every visit.", "Bob", AT),
     ]
-    assert MODEL.answer("How much did Ana raise for the shelter?", AT, evidence)[0].evidence == (1,)
-    assert MODEL.answer("How much did Bob raise for the shelter?", AT, evidence) == []
-    painted = [Evidence("I painted a sunrise at the lake.", "Ana", AT), Evidence("Lovely weather today.", "Bob", AT)]
-    assert MODEL.answer("What did Ana paint at the lake?", AT, painted)[0].evidence == (1,)
+    assert MODEL.answer("How much did Ana raise for the shelter?", AT, quotable)[0].quoted == (1,)
+    assert MODEL.answer("How much did Bob raise for the shelter?", AT, quotable) == []
+    painted = [Quotable("I painted a sunrise at the lake.", "Ana", AT), Quotable("Lovely weather today.", "Bob", AT)]
+    assert MODEL.answer("What did Ana paint at the lake?", AT, painted)[0].quoted == (1,)
     assert MODEL.answer("What did Bob paint at the lake?", AT, painted) == []
 
 
@@ -268,34 +268,34 @@ def test_bare_amount_is_of_the_sentence_before() -> None:
     fair, bonus = "Dave wants a second boiler.", "He has earned his bonus."
     assert MODEL.answer("How much does Dave earn?", AT, said(f"{fair} 5,900 euros. {bonus}")) == []
     paid = said(f"{fair} Dave earns a good salary now. 3,400 euros. {bonus}")
-    assert MODEL.answer("How much does Dave earn?", AT, paid)[0].evidence == (1,)
+    assert MODEL.answer("How much does Dave earn?", AT, paid)[0].quoted == (1,)
 
 
 def test_name_alone_is_no_answer(local_embedder: MiniLmEmbedder) -> None:
     model = OfflineLanguageModel(local_embedder)
-    evidence = said("Karim drives him to the pool on Mondays.", "Samira walks home with Karim after lunch.")
+    quotable = said("Karim drives him to the pool on Mondays.", "Samira walks home with Karim after lunch.")
     for unknown in ("Where does Karim work?", "What is Karim allergic to?", "What does Karim do for a living?"):
-        assert MODEL.answer(unknown, AT, evidence)  # only the embedder tells
-        assert model.answer(unknown, AT, evidence) == []
-    assert model.answer("Where does Karim drive him?", AT, evidence)[0].evidence == (1,)
+        assert MODEL.answer(unknown, AT, quotable)  # only the embedder tells
+        assert model.answer(unknown, AT, quotable) == []
+    assert model.answer("Where does Karim drive him?", AT, quotable)[0].quoted == (1,)
     for anything in ("Tell me everything about Karim.", "What do you know about Karim?", "How is Karim?"):
-        assert model.answer(anything, AT, evidence)
+        assert model.answer(anything, AT, quotable)
 
 
 def test_each_part_of_a_question_is_compared(local_embedder: MiniLmEmbedder) -> None:
     model = OfflineLanguageModel(local_embedder)
-    evidence = said("She was at the fair with Annika in 2019.", "The mast needs varnish.")
+    quotable = said("She was at the fair with Annika in 2019.", "The mast needs varnish.")
     both = "When did I meet Annika, and when did the mast crack?"
-    assert model.answer(both, AT, evidence)[0].evidence == (1,)
+    assert model.answer(both, AT, quotable)[0].quoted == (1,)
 
 
 def test_sentence_that_sets_the_date_comes_first() -> None:
     plan = "Planning the boat launch"
-    week = Evidence("We are in launch week now. I hope for the fair on Sunday.", "Bob", AT, plan)
-    target = Evidence("Target date is Thursday 18 September 2025.", "Bob", AT, plan)
-    crew = Evidence("The crew meets on Thursday 18 September 2025.", "Bob", AT, plan)
-    assert MODEL.answer("When is the boat launch?", AT, [week, target])[0].evidence == (2,)
-    assert MODEL.answer("When is the boat launch?", AT, [week, crew])[0].evidence == (1,)
+    week = Quotable("We are in launch week now. I hope for the fair on Sunday.", "Bob", AT, plan)
+    target = Quotable("Target date is Thursday 18 September 2025.", "Bob", AT, plan)
+    crew = Quotable("The crew meets on Thursday 18 September 2025.", "Bob", AT, plan)
+    assert MODEL.answer("When is the boat launch?", AT, [week, target])[0].quoted == (2,)
+    assert MODEL.answer("When is the boat launch?", AT, [week, crew])[0].quoted == (1,)
 
 
 @pytest.mark.parametrize(
@@ -309,30 +309,30 @@ def test_sentence_that_sets_the_date_comes_first() -> None:
     ],
 )
 def test_reply_without_a_subject_is_of_whom_the_question_was_asked(before: str, right: str, wrong: list[str]) -> None:
-    reply = Evidence("Still in the house in Siegen.", "Bob", AT, voice=Voice.OWNER, before=before)
-    assert MODEL.answer(right, AT, [reply])[0].evidence == (1,)
+    reply = Quotable("Still in the house in Siegen.", "Bob", AT, voice=Voice.OWNER, before=before)
+    assert MODEL.answer(right, AT, [reply])[0].quoted == (1,)
     for name in wrong:
         assert MODEL.answer(f"Where does {name} live?" if name else "Where do I live?", AT, [reply]) == [], name
 
 
 def test_sentence_without_a_subject_is_of_the_sentence_before() -> None:
     of_parents = said("My parents are well. Still in the house in Siegen.")
-    assert MODEL.answer("Where are Bob's parents?", AT, of_parents)[0].evidence == (1,)
+    assert MODEL.answer("Where are Bob's parents?", AT, of_parents)[0].quoted == (1,)
     assert MODEL.answer("Where is Bob?", AT, of_parents) == []
     of_bob = said("I am well. Still in the house in Siegen.")
-    assert MODEL.answer("Where is Bob?", AT, of_bob)[0].evidence == (1,)
+    assert MODEL.answer("Where is Bob?", AT, of_bob)[0].quoted == (1,)
     told = said("My sister says all good. Home in Siegen from Friday.")
-    assert MODEL.answer("When is Bob home in Siegen?", AT, told)[0].evidence == (1,)
+    assert MODEL.answer("When is Bob home in Siegen?", AT, told)[0].quoted == (1,)
 
 
 def test_nobody_else_says_where_the_asker_lives() -> None:
     asked = "Where do your parents live?"
-    evidence = [
+    quotable = [
         voiced("If there is a bed in the club house, I can live with two.", Voice.OTHER_PERSON, "Stein"),
-        Evidence("Still in the house in Siegen. Mum drives to town.", "Bob", AT, voice=Voice.OWNER, before=asked),
+        Quotable("Still in the house in Siegen. Mum drives to town.", "Bob", AT, voice=Voice.OWNER, before=asked),
     ]
-    assert MODEL.answer("Where do I live?", AT, evidence) == []
-    assert MODEL.answer("Where does Stein live?", AT, evidence)[0].evidence == (1,)
-    assert MODEL.answer("Where do my parents live?", AT, evidence)[0].evidence == (2,)
+    assert MODEL.answer("Where do I live?", AT, quotable) == []
+    assert MODEL.answer("Where does Stein live?", AT, quotable)[0].quoted == (1,)
+    assert MODEL.answer("Where do my parents live?", AT, quotable)[0].quoted == (2,)
     own = voiced("I live in Bochum, in the old mill.", Voice.OWNER, "Bob")
-    assert MODEL.answer("Where do I live?", AT, [*evidence, own])[0].evidence == (3,)
+    assert MODEL.answer("Where do I live?", AT, [*quotable, own])[0].quoted == (3,)

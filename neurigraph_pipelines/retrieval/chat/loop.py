@@ -90,7 +90,7 @@ class Event:
     """What happened in a chat: ``conversation``, ``tool_use``, ``tool_result``, ``assistant`` or ``done``."""
 
     type: str
-    data: Mapping[str, Any]
+    data: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)

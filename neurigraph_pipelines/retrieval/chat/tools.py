@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, zip_longest
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.graph.navigation import find_node, shell
@@ -36,27 +35,23 @@ RESULT_CHARACTERS = 600
 OPEN, WALK, DISPUTES = "openWindow", "walkEdges", "nameDisputes"
 
 
-def _parameters(**fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-
-
 _SEARCH = ToolSpec(
     SEARCH,
     "Search the memory by words and meaning. Returns messages with the ids of their memories and nodes.",
-    _parameters(query={"type": "string", "description": "What to search for, in a phrase or a question."}),
+    {"query": {"type": "string", "description": "What to search for, in a phrase or a question."}},
 )
 _OPEN = ToolSpec(
     OPEN,
     "Return the messages before and after one that a search has returned.",
-    _parameters(memory={"type": "string"}, message={"type": "integer"}),
+    {"memory": {"type": "string"}, "message": {"type": "integer"}},
 )
 _WALK = ToolSpec(
     WALK,
     "Return what a node is related to.",
-    _parameters(node={"type": "string", "description": "A path or an id."}),
+    {"node": {"type": "string", "description": "A path or an id."}},
 )
 _DISPUTES = ToolSpec(
-    DISPUTES, "Name what was updated or contradicted of all that was returned so far, with both sides.", _parameters()
+    DISPUTES, "Name what was updated or contradicted of all that was returned so far, with both sides.", {}
 )
 
 
@@ -71,7 +66,7 @@ class Outcome:
     """
 
     text: str
-    shown: Mapping[str, Any]
+    shown: Mapping[str, object]
     is_error: bool = False
 
 
@@ -115,7 +110,7 @@ class Toolbox:
 
     def run(self, call: ToolCall) -> Outcome:
         """Run a call. One that is wrong, or that names what the caller does not see, has an error as its outcome."""
-        runs: dict[str, Callable[[Mapping[str, Any]], Outcome]] = {
+        runs: dict[str, Callable[[Mapping[str, object]], Outcome]] = {
             SEARCH: self._search,
             OPEN: self._open,
             WALK: self._walk,
@@ -126,8 +121,8 @@ class Toolbox:
             if call.name not in known:
                 raise InvalidInputError(f"there is no such tool: use {', '.join(known)}")
             given = call.arguments
-            if given is None or set(given) != set(known[call.name].parameters["properties"]):
-                raise InvalidInputError(f"{call.name} takes {', '.join(known[call.name].parameters['required'])}")
+            if given is None or set(given) != set(known[call.name].fields):
+                raise InvalidInputError(f"{call.name} takes {', '.join(known[call.name].fields)}")
             outcome = runs[call.name](given)
             return replace(outcome, text=visible(outcome.text))
         except NeurigraphError as error:
@@ -141,7 +136,7 @@ class Toolbox:
                 arguments = {"memory": str(passage.hit.record_id), "message": passage.message.seq}
                 self.run(ToolCall("", OPEN, arguments))
 
-    def _search(self, given: Mapping[str, Any]) -> Outcome:
+    def _search(self, given: Mapping[str, object]) -> Outcome:
         query = str(given["query"])[:MAX_QUERY_CHARACTERS]
         passages: list[Passage] = []
         if self.document_ids is None or self.scope:
@@ -153,7 +148,7 @@ class Toolbox:
         self._collected.append(passages)
         return self._returned(passages)
 
-    def _open(self, given: Mapping[str, Any]) -> Outcome:
+    def _open(self, given: Mapping[str, object]) -> Outcome:
         hits = {str(one.hit.record_id): one.hit for each in self._collected for one in each if one.hit.stored}
         hit, message = hits.get(str(given["memory"])), given["message"]
         if hit is None or hit.file_id is None:
@@ -166,7 +161,7 @@ class Toolbox:
         self._collected.append(passages)
         return self._returned(passages)
 
-    def _walk(self, given: Mapping[str, Any]) -> Outcome:
+    def _walk(self, given: Mapping[str, object]) -> Outcome:
         database, claims, named = self.context.database, self.context.claims, str(given["node"])
         with database.agent(claims) as tx:
             try:
@@ -182,7 +177,7 @@ class Toolbox:
         lines = [f"{one['relation']} {'→' if one['direction'] == 'out' else '←'} {one['node']}" for one in edges]
         return Outcome("\n".join(lines) or "nothing", {"node": found.path, "edges": edges})
 
-    def _disputes(self, _: Mapping[str, Any]) -> Outcome:
+    def _disputes(self, _: Mapping[str, object]) -> Outcome:
         said = notes_of(self.context, places_of(self.passages), self.own_records)
         self.notes += [one for one in said if one not in self.notes]
         return Outcome("\n".join(said) or "none", {"disputes": len(said)})
@@ -195,10 +190,10 @@ class Toolbox:
         lines = []
         for one in passages:
             number = one.message.seq if one.message is not None else "summary"
-            evidence = one.as_evidence()
+            quotable = one.as_quotable()
             text = " ".join(one.text.split())[:RESULT_CHARACTERS]
             where = f"memory {one.hit.record_id}, message {number}, node {one.hit.node_path}"
-            lines.append(f"[{where}] {one.occurred_at:%Y-%m-%d %H:%M} {evidence.speaker}: {text}")
+            lines.append(f"[{where}] {one.occurred_at:%Y-%m-%d %H:%M} {quotable.speaker}: {text}")
         named = [
             {
                 "memory": one.hit.record_id and str(one.hit.record_id),
