@@ -145,20 +145,7 @@ ALTER TABLE {schema}.passages
 ALTER COLUMN embedding SET STORAGE PLAIN, ALTER COLUMN window_embedding SET STORAGE PLAIN,
 ALTER COLUMN embedding_next SET STORAGE EXTERNAL, ALTER COLUMN window_embedding_next SET STORAGE EXTERNAL;
 
-CREATE INDEX ON {schema}.metadata_records USING gin (kw_entities, kw_topics, kw_dates, kw_relationships);
--- Without fastupdate, a question never scans a pending list of the index.
-CREATE INDEX ON {schema}.metadata_records USING gin (tsv) WITH (fastupdate = false);
-CREATE INDEX ON {schema}.metadata_records (created_at);
-CREATE INDEX ON {schema}.metadata_records (content_type);
-CREATE INDEX ON {schema}.metadata_records (occurred_at);
-CREATE INDEX ON {schema}.metadata_records (title) WHERE source_kind = 'note';
-CREATE INDEX ON {schema}.file_manifest (record_id);
-CREATE INDEX ON {schema}.file_manifest (compression_state);
-CREATE INDEX ON {schema}.file_manifest (last_accessed_at);
-CREATE INDEX ON {schema}.file_manifest (recompress_after);
-CREATE INDEX ON {schema}.passages USING gin (lexemes) WITH (fastupdate = false);
--- Finds one message of a long transcript.
-CREATE INDEX ON {schema}.passages (record_id, first_message);
+-- The indexes of a node are made when it is large: sql/queries/node_indexes.sql.
 
 -- Triggers of one event run in the order of their names. Registries.
 CREATE TRIGGER register_record AFTER INSERT OR DELETE OR UPDATE OF

@@ -8,6 +8,7 @@ from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.defs.run_states import waiting_already
+from neurigraph_pipelines.lifecycle.node_indexes import build_node_indexes, has_large
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes, count_due, drop_vector_indexes
 
 PACKED_AT_ONCE = 1_000
@@ -31,8 +32,9 @@ class IndexConfig(JobConfig):
     config_schema=schema_of(IndexConfig),
 )
 def vector_indexes(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
-    """Vector indexes of the nodes that are too large for exact search."""
+    """Indexes of the tables of large nodes, and vector indexes of those that are too large for exact search."""
     config, opened = config_of(context, IndexConfig), installation.opened
+    large = build_node_indexes(opened.context, config.limit)
     dropped = drop_vector_indexes(opened.context, config.limit)
     built = build_vector_indexes(opened.context, config.limit)
     rows = [dg.TableRecord({"node": str(index.node_id), "passages": index.passages}) for index in built]
@@ -41,6 +43,7 @@ def vector_indexes(context: dg.AssetExecutionContext, installation: Installation
             "method": opened.settings.retrieval.vector_index_method,
             "from passages": opened.settings.retrieval.vector_index_passages,
             "nodes indexed": len(built),
+            "large nodes that got their indexes": len(large),
             "indexes dropped": len(dropped),
             "nodes still waiting": count_due(opened.context),
             "indexed": dg.MetadataValue.table(rows) if rows else "none",
@@ -67,8 +70,8 @@ vector_index_job = dg.define_asset_job(
     "vector_index_job",
     selection=[vector_indexes, layer_packs],
     executor_def=dg.in_process_executor,
-    description="Builds vector indexes for nodes too large for exact search, drops those of nodes that shrank, and "
-    "packs the layers of nodes that changed.",
+    description="Builds the indexes of large nodes, vectors included for the largest, drops those of small ones, "
+    "and packs the layers of nodes that changed.",
 )
 
 
@@ -86,7 +89,7 @@ def vector_index_schedule(
     from neurigraph_pipelines.retrieval.packing import count_due as count_unpacked
 
     opened = installation.opened
-    if not count_due(opened.context) and not count_unpacked(opened.context):
+    if not (has_large(opened.context) or count_due(opened.context) or count_unpacked(opened.context)):
         return dg.SkipReason("no index has to be built or dropped, and no layer to be packed")
     return waiting_already(context, vector_index_job.name) or dg.RunRequest()
 

@@ -106,7 +106,13 @@ def _build(connection: Transaction, row: IndexedNode, column: str, method: str) 
         "vector": sql.Identifier(column),
         "lists": sql.Literal(max(1, row.passages // ROWS_OF_LIST)),
     }
-    found = connection.execute(_QUERIES["is_valid"], {"schema_name": row.schema_name, "index_name": name}).fetchone()
+    build_valid(connection, row.schema_name, name, _CREATE[method].format(**identifiers))
+
+
+def build_valid(connection: Transaction, schema_name: str, name: str, statement: sql.Composed) -> None:
+    """Make an index of a node by a statement that leaves an existing one; an invalid one is dropped before."""
+    found = connection.execute(_QUERIES["is_valid"], {"schema_name": schema_name, "index_name": name}).fetchone()
     if found is not None and not found["is_valid"]:
-        connection.execute(_QUERIES["drop_index"].format(**identifiers))
-    connection.execute(_CREATE[method].format(**identifiers))
+        places = {"schema": sql.Identifier(schema_name), "name": sql.Identifier(name)}
+        connection.execute(_QUERIES["drop_index"].format(**places))
+    connection.execute(statement)

@@ -35,6 +35,12 @@ class RetrievalSettings(BaseModel):
         description="Most nodes searched for one question; reading one that is not in memory costs 0.2 ms if it is "
         "packed, and 3 ms and more from its tables.",
     )
+    node_index_records: int = Field(
+        default=1_000,
+        ge=0,
+        description="Records from which maintenance makes the indexes of a node's tables. Smaller tables are read as "
+        "fast without, and each index would cost every write.",
+    )
     vector_index_passages: int = Field(
         default=50_000,
         ge=100,

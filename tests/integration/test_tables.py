@@ -10,6 +10,7 @@ import pytest
 from psycopg import sql
 
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.lifecycle.node_indexes import index_node
 from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.model.verdicts import Authority
 from neurigraph_pipelines.views.kinds import Voice
@@ -196,6 +197,8 @@ ENUMS = {
 def catalog(shared_installation: Installation) -> Iterator[psycopg.Connection]:
     """The catalog of a database with one node."""
     create_user(shared_installation.database, NODE)
+    with shared_installation.database.maintenance() as connection:
+        index_node(connection, NODE)
     with psycopg.connect(shared_installation.administrator_url, autocommit=True) as connection:
         yield connection
 

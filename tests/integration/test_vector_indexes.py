@@ -13,6 +13,7 @@ from psycopg import sql
 
 from benchmarks.retrieval.synthetic import Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.definitions import defs
+from neurigraph_pipelines.lifecycle.node_indexes import build_node_indexes, has_large
 from neurigraph_pipelines.lifecycle.vector_indexes import (
     VECTORS,
     build_vector_indexes,
@@ -25,7 +26,7 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
-from tests.support.memories import rows
+from tests.support.memories import converse, ingest, new_user, plain_context, rows
 
 MEMORIES = 3_000
 
@@ -39,6 +40,25 @@ def graph(shared_installation: Installation) -> Graph:
 def settings(shared_installation: Installation) -> Settings:
     changed = {"vector_index_passages": 1_000, "answer_cache_entries": 0, "max_searched_passages": 100_000}
     return shared_installation.settings.changed(**changed)
+
+
+def test_large_nodes_get_their_indexes(shared_installation: Installation) -> None:
+    here = shared_installation
+    user, claims = new_user(here)
+    converse(here, claims, "#Garden We planted an oak.")
+    ingest(plain_context(here), user)
+    (node,) = rows(
+        here, "SELECT schema_name FROM neurigraph.graph_index WHERE user_id = %s AND record_count = 1", user.user_id
+    )
+    query = "SELECT indexname FROM pg_indexes WHERE schemaname = %s ORDER BY indexname"
+    large = here.context.using(settings=here.settings.changed(node_index_records=1))
+    new = [row["indexname"] for row in rows(here, query, node["schema_name"])]
+    assert new == ["file_manifest_pkey", "metadata_records_pkey", "passages_pkey"]
+    assert (has_large(here.context), build_node_indexes(here.context)) == (False, [])
+    assert has_large(large)
+    assert node["schema_name"] in {one.schema_name for one in build_node_indexes(large, 100)}
+    assert len(rows(here, query, node["schema_name"])) == len(new) + 12
+    assert not has_large(large)
 
 
 def ask(here: Installation, settings: Settings, graph: Graph, number: int, **more: Any) -> Found:
@@ -81,6 +101,7 @@ def test_indexed_search_equals_exact_search(
 
 
 def test_indexed_node_uses_its_index(shared_installation: Installation, settings: Settings, graph: Graph) -> None:
+    build_node_indexes(shared_installation.context.using(settings=settings))
     build_vector_indexes(shared_installation.context.using(settings=settings))
     schema = rows(shared_installation, "SELECT schema_name FROM neurigraph.graph_index WHERE record_count > 50")[0]
     with psycopg.connect(shared_installation.administrator_url) as connection:
@@ -98,7 +119,7 @@ def test_indexed_node_uses_its_index(shared_installation: Installation, settings
                 sql.Identifier(schema["schema_name"])
             )
         ).fetchall()
-        assert "passages_lexemes_idx" in str(plan)
+        assert "passages_lexemes" in str(plan)
 
 
 def test_interrupted_build_is_repaired(shared_installation: Installation, settings: Settings, graph: Graph) -> None:
