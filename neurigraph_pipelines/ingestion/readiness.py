@@ -168,7 +168,9 @@ def _ingestion(context: Context, age: float) -> Iterator[Fault]:
         with context.database.pipeline() as tx:
             ages = {row["name"]: row["age_seconds"] for row in tx.execute(_QUERIES["heartbeats"])}
         silent = [name for name in SENSORS if ages.get(name, longest + 1) > longest]
-        if len(silent) == len(SENSORS):
+        if not ages:
+            yield Fault("ingestion", "no sensor has run yet: start Dagster, as `neurigraph up` does")
+        elif len(silent) == len(SENSORS):
             yield Fault("ingestion", f"no sensor has run for {longest:g} s: Dagster's daemon or code server is gone")
         elif silent:
             yield Fault("ingestion", f"stopped or failing for {longest:g} s: {', '.join(silent)}")
