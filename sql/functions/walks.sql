@@ -3,8 +3,7 @@
 -- The memories that facts lead to, and the way to each: the facts first, then memories one step away, and so on.
 -- `parent` is the step before. A link of a record also holds for its facts, at 0.7 of its strength. Versions of a fact,
 -- and verdicts on a fact, are links, too. At most the 50 strongest links of a memory are followed, and 200 memories of
--- a level, not counting memories that are hidden from the caller. The walk ends after `patience` seconds. It may begin
--- at a retracted fact.
+-- a level, without counting hidden memories. The walk ends after `patience` seconds. It may begin at a retracted fact.
 CREATE OR REPLACE FUNCTION neurigraph.walk_facts(payload text, signature text, asked jsonb)
 RETURNS TABLE (
     step integer, parent integer, hops integer, kind text, memory_id uuid, link_id uuid, relation text,
