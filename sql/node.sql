@@ -11,7 +11,7 @@ CREATE TABLE {schema}.metadata_records (
     record_id uuid PRIMARY KEY,
     title text NOT NULL,
     summary text NOT NULL,
-    -- All zeros while pending: the column is never null, and it is not compared until it is filled.
+    -- All zeros while the embedding is pending: the column is never null, and nothing compares it while it is pending.
     embedding vector(1536) NOT NULL,
     embedding_pending boolean NOT NULL DEFAULT false,
     embedding_model text,
@@ -33,7 +33,7 @@ CREATE TABLE {schema}.metadata_records (
             language, title, summary, VARIADIC kw_entities || kw_topics || kw_dates || kw_relationships
         )
     ) STORED,
-    -- The object key of the file that the record is opened by.
+    -- The object key of the file by which the record is opened.
     file_pointer text,
     occurred_at timestamptz NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
@@ -43,18 +43,18 @@ CREATE TABLE {schema}.metadata_records (
     embedding_next_model text,
     -- The record that supersedes this one; null while it is current.
     superseded_by uuid,
-    -- The times at which it was superseded: a search of a past moment uses them.
+    -- The times at which the record was superseded, for searches of a past moment.
     superseded tstzmultirange NOT NULL DEFAULT '{{}}',
     -- The persona that handed in the record or a part of it; null is the owner.
     persona_id uuid,
-    -- The key and the door that all of its messages came through; null if several, or none.
+    -- The key and the door of all messages of the record; null if there are several, or none.
     key_id uuid,
     received_through neurigraph.received_through,
-    -- When the last of its messages arrived.
+    -- When the last message of the record arrived.
     received_at timestamptz,
     -- Hidden from every retrieval. Written by set_quarantined() only, which keeps the statistics right.
     quarantined boolean NOT NULL DEFAULT false,
-    -- The importance that its writer states; null if nobody said. Records of other sources than notes have none.
+    -- The importance that the record's writer states; null if the writer states none. Only notes have one.
     importance real CHECK (importance BETWEEN 0 AND 1),
     CHECK (embedding_pending OR embedding_model IS NOT NULL),
     CHECK ((embedding_next IS NULL) = (embedding_next_model IS NULL)),
@@ -76,16 +76,18 @@ CREATE TABLE {schema}.file_manifest (
     size_bytes bigint NOT NULL CHECK (size_bytes >= 0),
     stored_bytes bigint NOT NULL CHECK (stored_bytes >= 0),
     stored_sha256 bytea NOT NULL CHECK (octet_length(stored_sha256) = 32),
-    -- The start of each gzip member, in the object and in the text: reading one passage needs its members only.
+    -- The start of each gzip member, in the object and in the text: a reader of a passage fetches only the passage's
+    -- members.
     member_offsets bigint [] NOT NULL DEFAULT '{{}}',
     member_text_offsets bigint [] NOT NULL DEFAULT '{{}}',
     last_accessed_at timestamptz NOT NULL DEFAULT now(),
-    -- The time at which a rehydrated file is compressed again.
+    -- The time at which a rehydrated file is due to be compressed again.
     recompress_after timestamptz,
-    -- SHA-256 of the uncompressed content, which a working copy is checked against. Null for files stored without it:
-    -- the first rehydration sets it.
+    -- SHA-256 of the uncompressed content, against which working copies are checked. Null for files that were stored
+    -- without a checksum, until the first rehydration sets it.
     content_sha256 bytea CHECK (octet_length(content_sha256) = 32),
-    -- The lease of the worker that rehydrates the file. A range: after the clock is set back, now lies before it.
+    -- The lease of the worker that rehydrates the file. It is a range because a clock that is set back may lie before
+    -- its start.
     lease tstzrange,
     lease_holder uuid,
     -- The error of the last attempt to read or rehydrate the file; null after a success.
@@ -96,49 +98,50 @@ CREATE TABLE {schema}.file_manifest (
     CHECK (compression_state = 'active' OR recompress_after IS NULL)
 );
 
--- The smallest parts that search can point at: one message, or a part of a long one, as vectors and lexemes, never as
--- text.
+-- Passages, the smallest parts that search can point at: one message, or a part of a long message, as vectors and
+-- lexemes, never as text.
 CREATE TABLE {schema}.passages (
     record_id uuid NOT NULL REFERENCES {schema}.metadata_records ON DELETE CASCADE,
     seq integer NOT NULL CHECK (seq > 0),
     first_message integer NOT NULL,
     last_message integer NOT NULL CHECK (last_message >= first_message),
     author text,
-    -- The place of the content in the transcript.
+    -- The place of the passage's content in the transcript.
     byte_offset bigint NOT NULL CHECK (byte_offset >= 0),
     byte_length integer NOT NULL CHECK (byte_length >= 0),
-    -- Null while the record's embedding is pending, as is window_embedding.
+    -- The vector of the passage. Both vectors are null while the record's embedding is pending.
     embedding halfvec(512),
     -- The vector of the passage together with its neighbours.
     window_embedding halfvec(512),
-    -- Distinct stems, with the frequency of each: no order, so the text cannot be read back.
+    -- Distinct stems, and the frequency of each. Their order is not stored, so nobody can read back the text.
     lexemes text [] NOT NULL,
     frequencies smallint [] NOT NULL,
     lexeme_count integer NOT NULL CHECK (lexeme_count >= 0),
-    -- Vectors of the next model, as in metadata_records.
+    -- Vectors of the model that the user is moving to, as in metadata_records.
     embedding_next halfvec(512),
     window_embedding_next halfvec(512),
     -- The role of the speaker.
     role neurigraph.message_role,
     -- The weighted number of lexemes of the passage and its neighbours.
     window_length real CHECK (window_length >= 0),
-    -- Who speaks; null for passages from before, where the role says it.
+    -- The speaker; null for passages from before voices were recorded, whose role states the speaker.
     voice neurigraph.voice,
-    -- Passages of one key say the same: text/statement_key.py computes it. Null if a defect kept it from that.
+    -- Passages with the same key say the same; text/statement_key.py computes the key. Null if a defect prevented the
+    -- key.
     statement_key bigint,
-    -- The headings or the page of a document that the passage is under; null for passages of other texts.
+    -- The headings or the page above the passage in its document; null for passages of other texts.
     section text CHECK (char_length(section) BETWEEN 1 AND 300),
     PRIMARY KEY (record_id, seq),
     CHECK (cardinality(lexemes) = cardinality(frequencies))
--- With two vectors a row is longer than the size at which Postgres compresses or moves values out of line; in line, its
--- lexemes are compared in a third of the time.
+-- With two vectors a row is longer than the size at which Postgres compresses or moves values out of line. Lexemes stay
+-- in line, because comparing them is then three times as fast.
 ) WITH (toast_tuple_target = 8160);
 
 GRANT SELECT, INSERT, UPDATE ON
 {schema}.metadata_records, {schema}.file_manifest, {schema}.passages TO neurigraph_pipeline;
 GRANT SELECT ON {schema}.metadata_records, {schema}.file_manifest, {schema}.passages TO neurigraph_agent;
 
--- Two vectors of 6 kB do not fit on one page: the one that is rarely read is stored out of line.
+-- Two vectors of 6 kB do not fit on one page, so the vector that is rarely read is stored out of line.
 ALTER TABLE {schema}.metadata_records
 ALTER COLUMN embedding SET STORAGE PLAIN, ALTER COLUMN embedding_next SET STORAGE EXTERNAL;
 ALTER TABLE {schema}.passages
@@ -147,14 +150,14 @@ ALTER COLUMN embedding_next SET STORAGE EXTERNAL, ALTER COLUMN window_embedding_
 
 -- The indexes of a node are made when it is large: sql/queries/node_indexes.sql.
 
--- Triggers of one event run in the order of their names. Registries.
+-- Registries follow the tables of the node. Triggers of one event run in the order of their names.
 CREATE TRIGGER register_record AFTER INSERT OR DELETE OR UPDATE OF
 content_type, occurred_at, superseded_by, kw_entities, kw_topics
 ON {schema}.metadata_records
 FOR EACH ROW EXECUTE FUNCTION neurigraph.register_record({node_id}, {user_id});
 
--- File states. The state of the node is not summed up for inserts: the commit that adds a file holds the node's row and
--- marks it active there.
+-- File states follow the files. Inserts do not sum up the state of the node: the commit that adds a file holds the
+-- node's row and sets it to active.
 CREATE TRIGGER state_guarded BEFORE INSERT OR UPDATE OF compression_state ON {schema}.file_manifest
 FOR EACH ROW EXECUTE FUNCTION neurigraph.guard_file_state();
 CREATE TRIGGER followed AFTER INSERT OR DELETE OR UPDATE OF compression_state, last_failure ON {schema}.file_manifest
@@ -162,7 +165,7 @@ FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_file({node_id}, {user_id});
 CREATE TRIGGER states_summed AFTER UPDATE OF compression_state OR DELETE ON {schema}.file_manifest
 FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.follow_file({node_id}, {user_id});
 
--- Statistics, and the records whose passages change.
+-- Statistics, and the list of records whose passages change.
 CREATE TRIGGER count_added AFTER INSERT ON {schema}.passages
 REFERENCING NEW TABLE AS changed FOR EACH STATEMENT
 EXECUTE FUNCTION neurigraph.follow_passages({node_id}, {user_id});
@@ -177,13 +180,13 @@ FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_change(
     'the lexemes of a passage cannot be changed: delete the passage and insert another'
 );
 
--- History.
+-- History: a delta for each change of a record.
 CREATE TRIGGER log_change BEFORE UPDATE OF
 title, summary, kw_entities, kw_topics, kw_dates, kw_relationships, embedding_model, superseded_by
 ON {schema}.metadata_records
 FOR EACH ROW EXECUTE FUNCTION neurigraph.log_record_change();
 
--- Versions of caches: every change that an answer may depend on, of the node and by record.
+-- Versions for caches: every change on which an answer may depend, for the node and for each record.
 CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF
 title, summary, embedding, embedding_pending, embedding_model, embedding_next, embedding_next_model, kw_entities,
 kw_topics, kw_dates, kw_relationships, content_type, source_kind, source_id, file_pointer, occurred_at, created_at,
@@ -205,7 +208,7 @@ CREATE TRIGGER note_record AFTER INSERT OR UPDATE OF record_id, storage_path, co
 ON {schema}.file_manifest
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_node_change({node_id}, {user_id});
 
--- From here on changes are listed by record.
+-- Changes of the node are listed by record from here on.
 INSERT INTO neurigraph.record_changes (node_id, user_id, change)
 VALUES ({node_id}, {user_id}, pg_current_xact_id());
 

@@ -1,6 +1,6 @@
--- Roles, the vector extension and the schemas. This is the only file that runs as the connecting administrator; every
--- other one runs as neurigraph_owner. Roles belong to the whole server, hence the guards. The migration runner sets
--- logins and passwords, which it derives from the secret of the installation.
+-- Roles, the vector extension and the schemas. Only this file runs as the connecting administrator; every other file
+-- runs as neurigraph_owner. Roles belong to the whole server, so each statement first checks whether its role exists.
+-- The migration runner sets logins and passwords, which it derives from the secret of the installation.
 
 DO $$
 DECLARE
@@ -12,12 +12,12 @@ BEGIN
         IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted) THEN
             EXECUTE format('CREATE ROLE %I NOINHERIT', wanted);
         END IF;
-        -- From Postgres 16 on, the creator of a role may administer it, but needs this grant to become it.
+        -- From Postgres 16 on, the creator of a role may administer the role, but needs this grant to become it.
         IF NOT pg_catalog.pg_has_role(current_user, wanted, 'USAGE') THEN
             EXECUTE format('GRANT %I TO %I', wanted, current_user);
         END IF;
     END LOOP;
-    -- The pipeline becomes the owner while it provisions a node, and inherits nothing from it.
+    -- The pipeline becomes the owner while it provisions a node, and inherits no rights of the owner.
     IF NOT pg_catalog.pg_has_role('neurigraph_pipeline', 'neurigraph_owner', 'MEMBER') THEN
         GRANT neurigraph_owner TO neurigraph_pipeline;
     END IF;

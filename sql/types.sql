@@ -10,7 +10,7 @@ CREATE TYPE neurigraph.trigger_type AS ENUM ('conversation_end', 'chunk_threshol
 CREATE TYPE neurigraph.file_type AS ENUM ('pdf', 'transcript', 'image', 'video', 'audio', 'code', 'export');
 CREATE TYPE neurigraph.compression_format AS ENUM ('gzip', 'native');
 
--- The last value is the transition from dormant to rehydrating; the other transitions are named by their results.
+-- The last value is the transition from dormant to rehydrating. Other transitions have the name of their result.
 CREATE TYPE neurigraph.compression_event AS ENUM (
     'compressed', 'decompressed', 'recompressed', 'failed', 'rehydrating'
 );
@@ -25,8 +25,8 @@ CREATE TYPE neurigraph.upload_state AS ENUM ('received', 'extracted', 'failed');
 CREATE TYPE neurigraph.privacy AS ENUM ('shared', 'private');
 CREATE TYPE neurigraph.erasure_subject AS ENUM ('record', 'node', 'user', 'fact');
 
--- The door: a program over HTTP, the command line, an import of another program's files, the drop folder, the protocol
--- for models' tools, a fetched page, another installation, or a digest of memories.
+-- The door by which a text came in: a program over HTTP, the command line, an import of another program's files, the
+-- drop folder, the protocol for models' tools, a fetched page, another installation, or a digest of memories.
 CREATE TYPE neurigraph.received_through AS ENUM ('api', 'cli', 'import', 'drop', 'mcp', 'web', 'peer', 'digest');
 
 -- The voice of a text, as the server knows it: the owner of the graph, the assistant, instructions of the system, the
@@ -35,7 +35,7 @@ CREATE TYPE neurigraph.received_through AS ENUM ('api', 'cli', 'import', 'drop',
 CREATE TYPE neurigraph.voice AS ENUM (
     'owner', 'assistant', 'system', 'tool', 'persona', 'other_person', 'document', 'fetched'
 );
--- How far the way in which a fact came about speaks for it, the least first.
+-- The trust in the way in which a fact was stated, lowest first.
 CREATE TYPE neurigraph.authority AS ENUM (
     'observation', 'inference', 'assistant', 'document', 'statement', 'by_hand'
 );
@@ -62,9 +62,9 @@ CREATE TYPE neurigraph.channel AS ENUM ('dm', 'private', 'public');
 CREATE TYPE neurigraph.retention_tier AS ENUM ('short', 'mid', 'long');
 CREATE TYPE neurigraph.link_verdict AS ENUM ('unverified', 'confirmed', 'rejected');
 
--- The text that full-text search finds a record or a node by. It is declared immutable because array_to_string is only
--- stable for element types that these arrays do not have. Generated columns store its results, so it is not replaced
--- like the functions of sql/functions: a migration that changes it computes these columns again.
+-- The text by which full-text search finds a record or a node. The function is declared immutable because
+-- array_to_string is only stable for element types that these arrays do not have. Generated columns store its results,
+-- so it is not replaced like the functions of sql/functions: a migration that changes it computes these columns again.
 CREATE FUNCTION neurigraph.record_tsv(
     language regconfig, title text, summary text, VARIADIC keywords text []
 ) RETURNS tsvector

@@ -1,10 +1,11 @@
 -- Claims and access: the caller of a statement, and the nodes and sources that the caller may read and write.
 
--- The signed claims of the transaction, or null: without a valid signature, or after they expire, there are none.
--- Claims are signed right before they are sent. So if they are not as old as the transaction, the clock of the program
--- that signed them is wrong: that is an error, which says so, rather than an answer without rows. Ten seconds behind
--- are normal, since signatures are reused for so long; two minutes are allowed, so that claims live long enough (five
--- minutes) for every statement (half a minute) and its wait for a connection (half a minute).
+-- The signed claims of the transaction, or null without a valid signature or after the claims expired. Programs sign
+-- claims right before they send them. Claims that are two minutes older or newer than the transaction show that the
+-- clock of the program is wrong, and then the function raises an error, so that nobody takes a wrong clock for an empty
+-- answer. Ten seconds of age are normal, because programs reuse signatures for ten seconds. The limit is two minutes,
+-- so that the lifetime of claims (five minutes) suffices for every statement (half a minute) and its wait for a
+-- connection (half a minute).
 CREATE OR REPLACE FUNCTION neurigraph.claims() RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -39,8 +40,8 @@ BEGIN
 END
 $$;
 
--- Set the signed claims of the transaction and return them if they are valid, for functions that are called with them:
--- one statement fewer is sent.
+-- Set the signed claims of the transaction and return them if they are valid. Functions that get claims as arguments
+-- call it, which saves a statement.
 CREATE OR REPLACE FUNCTION neurigraph_private.set_claims(payload text, signature text) RETURNS jsonb
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -64,7 +65,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM (SELECT neurigraph.claims() AS stated) AS c
 $$;
 
--- The container tags that the caller is limited to; null is no limit.
+-- The container tags that the caller is limited to; null means no limit.
 CREATE OR REPLACE FUNCTION neurigraph.asking_tags() RETURNS text []
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN c.stated ? 'container_tags'
@@ -72,14 +73,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM (SELECT neurigraph.claims() AS stated) AS c
 $$;
 
--- The key of a caller's limit to spaces, which callers of the same spaces share; null is no limit.
+-- The key of a caller's limit to spaces, equal for callers of the same spaces; null means no limit.
 CREATE OR REPLACE FUNCTION neurigraph.asking_binding() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT md5(array_to_string(ARRAY(SELECT t.tag FROM unnest(neurigraph.asking_tags()) AS t (tag) ORDER BY t.tag), ','))::uuid
     WHERE neurigraph.asking_tags() IS NOT NULL
 $$;
 
--- The node of the persona that the claims name, or null if it is not a persona of the graph (any more).
+-- The node of the persona that the claims name, or null if the graph has no such persona (any more).
 CREATE OR REPLACE FUNCTION neurigraph_private.persona_of(asking jsonb) RETURNS uuid
 LANGUAGE sql STABLE AS $$
     SELECT g.node_id FROM neurigraph.graph_index AS g
@@ -103,8 +104,8 @@ $$;
 
 -- The nodes that a caller other than the owner reaches. A member of an organization reads all nodes. A persona reads
 -- its own node and all nodes below it. Every other right is granted node by node: a grant opens the node that it names,
--- and no node above, beside or below it. Writing always needs a grant. A caller that is limited to spaces reaches the
--- nodes among these that lead to a record which it sees; one that acts for the owner, all such nodes.
+-- and no node above, beside or below it. Writing always needs a grant. A caller that is limited to spaces reaches only
+-- nodes that lead to a record in these spaces; if the caller acts for the owner, it reaches all such nodes.
 CREATE OR REPLACE FUNCTION neurigraph_private.reach(asking jsonb, wanted neurigraph.grant_type) RETURNS SETOF uuid
 LANGUAGE plpgsql STABLE ROWS 100 SET plan_cache_mode = 'force_generic_plan' AS $$
 BEGIN
@@ -149,9 +150,9 @@ LANGUAGE sql STABLE AS $$
         )
 $$;
 
--- The sources of the graph that are hidden from the caller, the single definition: for all but the owner the private
--- ones, but for a member of an organization own ones; and for a caller that is limited to spaces all that are in none
--- of them. Pass only the result of claims().
+-- The sources of the graph that are hidden from the caller, in a single definition. Private sources are hidden from
+-- everybody but the owner, except that a member of an organization sees the member's own ones. From a caller that is
+-- limited to spaces, all sources outside these spaces are hidden. Pass only the result of claims().
 CREATE OR REPLACE FUNCTION neurigraph_private.hidden_sources(asking jsonb) RETURNS uuid []
 LANGUAGE plpgsql STABLE SET plan_cache_mode = 'force_generic_plan' AS $$
 DECLARE
@@ -174,13 +175,14 @@ BEGIN
 END
 $$;
 
--- The same for the policies of all tables that describe records, evaluated once a statement.
+-- The sources that are hidden from the caller, for the policies of all tables that describe records: evaluated once a
+-- statement.
 CREATE OR REPLACE FUNCTION neurigraph.hidden_sources() RETURNS uuid []
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT neurigraph_private.hidden_sources(neurigraph.claims())
 $$;
 
--- The deltas of the graph that a quarantine in force hides, from its owner, too.
+-- The deltas of the graph that a quarantine in force hides from everybody, the owner included.
 CREATE OR REPLACE FUNCTION neurigraph.hidden_deltas() RETURNS uuid []
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT ARRAY(
@@ -188,8 +190,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     )
 $$;
 
--- Whether the caller may see figures that are counted over whole nodes (words, speakers, mean vectors): not if a hidden
--- source is counted in them, and never within spaces. Then all words are equally rare.
+-- Whether the caller may see figures that are counted over whole nodes (words, speakers, mean vectors): not if such a
+-- figure counts a hidden source, and never within spaces. For a caller without these figures all words are equally
+-- rare.
 CREATE OR REPLACE FUNCTION neurigraph_private.counts_are_visible(asking jsonb) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -204,8 +207,8 @@ BEGIN
 END
 $$;
 
--- Whether the caller may read a node. In PL/pgSQL, whose plans are cached once a connection: SQL would be planned for
--- each statement.
+-- Whether the caller may read a node. The function is in PL/pgSQL because its plans are cached once a connection: an
+-- SQL function would be planned for each statement.
 CREATE OR REPLACE FUNCTION neurigraph.may_read_node(wanted uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = 'force_generic_plan' AS $$
@@ -216,7 +219,7 @@ BEGIN
 END
 $$;
 
--- Whether a node is a mount node of a peer, or below one: nobody writes there.
+-- Whether a node is a mount node of a peer, or lies below a mount node. Nobody writes to such nodes.
 CREATE OR REPLACE FUNCTION neurigraph_private.is_mirror(wanted uuid) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
@@ -226,8 +229,8 @@ LANGUAGE sql STABLE AS $$
     )
 $$;
 
--- The rights that the standard of a node gives to a caller with a grant to write there, or to a member: now, after an
--- approval, or neither.
+-- The rule for the caller's writes to a node: `any` for the owner; the `write` field of the node's standard for a
+-- caller with a grant to write, and for a member; null for callers who may not write.
 CREATE OR REPLACE FUNCTION neurigraph_private.write_rule(asking jsonb, wanted uuid) RETURNS text
 LANGUAGE plpgsql STABLE SET plan_cache_mode = 'force_generic_plan' AS $$
 BEGIN
@@ -248,8 +251,8 @@ BEGIN
 END
 $$;
 
--- Whether the caller may write to a node at once, which changes what others wrote there: members may not. In PL/pgSQL
--- for the same reason.
+-- Whether the caller may write to a node without an approval, which includes changes of memories of others, so members
+-- may not. In PL/pgSQL for its cached plans, as may_read_node.
 CREATE OR REPLACE FUNCTION neurigraph.may_write_node(wanted uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = 'force_generic_plan' AS $$
@@ -261,7 +264,8 @@ BEGIN
 END
 $$;
 
--- Whether the caller may hand a note in for a node, which may then have to be approved; for members nobody approves.
+-- Whether the caller may hand in a note for a node, even if the note then waits for an approval. Notes of members never
+-- wait, so a member may not where an approval is needed.
 CREATE OR REPLACE FUNCTION neurigraph.may_hand_in(wanted uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = 'force_generic_plan' AS $$
@@ -275,7 +279,7 @@ BEGIN
 END
 $$;
 
--- The nodes that the caller may read without owning the graph; none for the owner, whose rows other policies show.
+-- The nodes that a caller other than the owner may read; no rows for the owner, for whom other policies apply.
 CREATE OR REPLACE FUNCTION neurigraph.readable_nodes() RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT r.node_id
@@ -283,7 +287,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     CROSS JOIN LATERAL neurigraph_private.reach(c.asking, 'read') AS r (node_id)
 $$;
 
--- The persona that is the caller, if it may write to at least one node.
+-- The node of the calling persona, if the persona may write to at least one node.
 CREATE OR REPLACE FUNCTION neurigraph.writing_persona() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT neurigraph_private.persona_of(c.asking)
@@ -291,14 +295,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE EXISTS (SELECT FROM neurigraph_private.reach(c.asking, 'read_write'))
 $$;
 
--- The sources that the caller handed in as a persona that may still write, for policies: the policies of sources need
--- not be planned again for each table that follows them.
+-- The sources that the caller handed in as a persona that may still write. Policies of tables with sources call this
+-- function, so that the policies of sources are not planned again for each table.
 CREATE OR REPLACE FUNCTION neurigraph.handed_in_sources() RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT s.source_id FROM neurigraph.sources AS s WHERE s.persona_id = neurigraph.writing_persona()
 $$;
 
--- The segments of these sources.
+-- The segments of the sources that the caller handed in as a persona that may still write.
 CREATE OR REPLACE FUNCTION neurigraph.handed_in_triggers() RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT t.trigger_id
@@ -318,7 +322,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE g.node_id = persona
 $$;
 
--- The nodes that an answer may depend on, computed once a question: null means all nodes, for the owner, and for a
+-- The nodes that an answer may depend on, computed once a question. Null means all nodes: for the owner, and for a
 -- member from whom nothing is hidden. Other callers learn nothing of other nodes, not even through a score. Pass only
 -- the result of claims().
 CREATE OR REPLACE FUNCTION neurigraph_private.visible_node_ids(asking jsonb) RETURNS uuid []
@@ -334,15 +338,15 @@ BEGIN
 END
 $$;
 
--- Nodes of a graph, limited to the result of visible_node_ids().
+-- The nodes of a graph, limited to the result of visible_node_ids().
 CREATE OR REPLACE FUNCTION neurigraph_private.nodes_of(owner uuid, visible uuid []) RETURNS SETOF neurigraph.graph_index
 LANGUAGE sql STABLE AS $$
     SELECT g.* FROM neurigraph.graph_index AS g
-    -- The planner estimates half of the nodes for a CASE, and almost none for an OR.
+    -- For a CASE the planner estimates half of the nodes, and for an OR almost none.
     WHERE g.user_id = owner AND NOT g.quarantined AND CASE WHEN visible IS NULL THEN true ELSE g.node_id = ANY(visible) END
 $$;
 
--- Edges of a graph with both ends among those nodes, and with evidence that the caller sees.
+-- The edges of a graph between nodes of visible_node_ids(), with evidence that the caller sees.
 CREATE OR REPLACE FUNCTION neurigraph_private.edges_of(owner uuid, visible uuid []) RETURNS SETOF neurigraph.node_edges
 LANGUAGE sql STABLE AS $$
     SELECT e.* FROM neurigraph.node_edges AS e

@@ -1,7 +1,7 @@
--- Passwords: setting one, and signing in. No role reads what is stored of them.
+-- Passwords: setting a password, and signing in. No role reads the stored hashes.
 
--- Set the password of the owner who asks, or remove it with null. Keys that were issued for the old one end. Returns
--- whether the caller may do this: not within spaces, not as a member, and not for an organization.
+-- Set the password of the owner who asks, or remove it with null. Keys that were issued for the old password end.
+-- Returns whether the caller may set a password: not within spaces, not as a member, and not for an organization.
 CREATE OR REPLACE FUNCTION neurigraph.set_password(new_salt bytea, derived bytea) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -28,7 +28,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (SELECT FROM neurigraph.user_passwords AS p WHERE p.user_id = (SELECT neurigraph.asking_user_id()))
 $$;
 
--- The salt of a user's password. For all other names, a salt that is made of the name and does not change.
+-- The salt of a user's password. A name without a password gets a salt that is made of the name and does not change.
 CREATE OR REPLACE FUNCTION neurigraph.salt_of(name text, made bytea) RETURNS bytea
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(
@@ -42,7 +42,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Sign in: issue a key that expires, if the password is right. The outcome is signed_in, too_often, or null for a wrong
--- name or password. Ten failures within a quarter of an hour close a name until it is over, whether it exists or not.
+-- name or password. Ten failures within a quarter of an hour close a name, known or not, until the quarter is over.
 CREATE OR REPLACE FUNCTION neurigraph.sign_in(
     name text, derived bytea, new_key_hash bytea, lifetime interval,
     OUT outcome text, OUT person uuid, OUT key_id uuid, OUT expires timestamptz
@@ -52,7 +52,7 @@ DECLARE
     named bytea := sha256(convert_to(name, 'UTF8'));
     failed integer;
 BEGIN
-    -- Attempts with one name take turns.
+    -- Attempts for one name take turns.
     PERFORM pg_advisory_xact_lock(hashtextextended('neurigraph sign-in ' || encode(named, 'hex'), 0));
     DELETE FROM neurigraph.sign_in_attempts AS a WHERE a.since < clock_timestamp() - interval '15 minutes';
     SELECT a.attempts INTO failed FROM neurigraph.sign_in_attempts AS a WHERE a.name_hash = named;

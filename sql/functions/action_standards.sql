@@ -1,7 +1,8 @@
 -- Standards of nodes, resolved up the path.
 
--- The standard that holds at a node, field by field: the nearest node up the path that sets the field, up to one that
--- does not inherit. Without any, those who may write to a node write, and only the owner deletes.
+-- The standard in force at a node. Each field comes from the nearest node up the path that sets the field; the search
+-- ends at a node that does not inherit. Without a standard, everybody who may write to a node writes, and only the
+-- owner deletes.
 CREATE OR REPLACE FUNCTION neurigraph_private.standard_of(wanted uuid)
 RETURNS TABLE (field text, value text, from_node_id uuid)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -44,8 +45,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ORDER BY f.field, f.layer_depth DESC
 $$;
 
--- The same for interfaces, of a node that the caller may read; where a field comes from is hidden with that node. The
--- pipeline has no claims and may ask for every node.
+-- The standard in force at a node that the caller may read, for interfaces. The node that sets a field is null if the
+-- caller may not read that node. The pipeline has no claims and may ask for every node.
 CREATE OR REPLACE FUNCTION neurigraph.standard_of(wanted uuid)
 RETURNS TABLE (field text, value text, from_node_id uuid)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -1,6 +1,6 @@
--- Votes on actions, and what personas ask for. Both take effect by functions alone, which check the claims.
+-- Votes on actions, and requests of personas. Both take effect by functions alone, which check the claims.
 
--- Erase messages that wait in the inbox and were not approved: the messages that are no segment yet.
+-- Erase messages in the inbox that wait for an approval: the messages that are in no segment yet.
 CREATE OR REPLACE FUNCTION neurigraph_private.drop_held(held_source uuid) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     DELETE FROM neurigraph.messages AS m USING neurigraph.sources AS s
@@ -14,7 +14,7 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     WHERE s.source_id = held_source AND s.held
 $$;
 
--- Reject a change that a rule has written and asks about. Other links between these ends stay as they are.
+-- Reject a link that a rule wrote and that an action asks about. Other links between the two ends do not change.
 CREATE OR REPLACE FUNCTION neurigraph_private.reject_inferred(asked neurigraph.actions, voting text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     UPDATE neurigraph.links AS l SET verdict = 'rejected', verdict_by = voting, verdict_at = clock_timestamp()
@@ -25,9 +25,10 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
         AND l.detected_by = 'rule' AND l.verdict = 'unverified' AND l.ended_at IS NULL
 $$;
 
--- Vote on an action that the caller sees. The voter is who the signed claims say, and a model with its user's key is
--- not its user. The owner decides alone; a persona, or several, as the standard says now. Returns the outcome: a state,
--- or absent, mine (the caller asked for it), model or voted (the other way).
+-- Vote on an action that the caller sees. The signed claims name the voter, and a model with its user's key may not
+-- vote for the user. The owner decides alone; for personas the standard in force names one persona or a number of them.
+-- Returns the outcome: a state, or absent, mine (the caller asked for the action), model, or voted (the caller voted
+-- the other way before).
 CREATE OR REPLACE FUNCTION neurigraph.cast_vote(wanted uuid, approves boolean) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -68,7 +69,7 @@ BEGIN
     ON CONFLICT DO NOTHING;
     SELECT s.value INTO approver FROM neurigraph_private.standard_of(asked.node_id) AS s WHERE s.field = 'approver';
     needed := CASE WHEN approver LIKE 'consensus:%' THEN split_part(approver, ':', 2)::bigint ELSE 1 END;
-    -- Votes of callers who may not decide any more do not count.
+    -- Votes of callers who may no longer decide do not count.
     SELECT count(*) INTO agreeing FROM neurigraph.action_votes AS v
     WHERE v.action_id = wanted AND v.approves = cast_vote.approves
         AND neurigraph_private.persona_may_decide(asked, (regexp_match(v.voter, '^persona:(.*)$'))[1]::uuid);
@@ -88,9 +89,9 @@ BEGIN
 END
 $$;
 
--- Ask, as a persona that may write to a record's node, for something to be done with the record. Where the standard
--- asks for no approval this is approved at once. Returns the action, or the obstacle: absent, read only (the persona
--- may not write there), or forbidden (the standard leaves it to the owner).
+-- Request an action on a record, as a persona that may write to the record's node. If the standard asks for no
+-- approval, the action is approved at once. Returns the action, or the obstacle: absent, read only (the persona may not
+-- write to the node), or forbidden (only the owner may act).
 CREATE OR REPLACE FUNCTION neurigraph.request_action(of_kind text, wanted uuid)
 RETURNS TABLE (action_id uuid, state text, created boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

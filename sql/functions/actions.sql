@@ -1,9 +1,9 @@
--- Actions: proposing them, once each.
+-- Actions: proposing each action once.
 
--- The present state of the subject of an action: an action is carried out only if the subject is in the state that it
--- had when the action was proposed. Neither the node of a record nor whether a fact is disputed counts, since a doubt
--- itself changes that; nor does the place of a fact in its chain, which each approval about the same chain changes. A
--- lone fact has place 1.
+-- A digest of the state of an action's subject. An action is carried out only if the digest is the same as at the
+-- proposal. The digest leaves out values that doubts and approvals change themselves: the node of a record, whether a
+-- fact is disputed, and the place of a fact in its chain. The digest has place 1 for every fact, as for a fact without
+-- versions.
 CREATE OR REPLACE FUNCTION neurigraph_private.expectation(asked neurigraph.actions) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT md5(jsonb_build_array(
@@ -43,7 +43,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     )::text)
 $$;
 
--- The key by which the same proposal is known: contradictions and merges are the same in either direction.
+-- The key that recognises a repeated proposal. A contradiction or a merge has the same key in either direction.
 CREATE OR REPLACE FUNCTION neurigraph_private.digest_of_action(asked neurigraph.actions) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT md5(jsonb_build_array(
@@ -61,8 +61,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ) AS t
 $$;
 
--- When an action expires by default. The hours are a parameter of the connection, from the setting of the installation;
--- a caller who sets them otherwise, in SQL, moves at most the expiry of its own actions.
+-- The default expiry of an action. The setting of the installation comes as hours in a parameter of the connection. A
+-- caller who sets the parameter in SQL moves only the expiry of its own actions.
 CREATE OR REPLACE FUNCTION neurigraph_private.expiry_of_actions() RETURNS timestamptz
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
     SELECT clock_timestamp() + least(
@@ -73,8 +73,8 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
     ) * interval '1 hour'
 $$;
 
--- Put something in the queue, unless it is there. A decided doubt is not asked again while its subject is unchanged. No
--- row if something that it is about is gone, or of another user.
+-- Put an action into the queue, unless the queue has it. A decided doubt is not asked again while its subject is
+-- unchanged. Returns no row if a subject of the action is gone or belongs to another user.
 CREATE OR REPLACE FUNCTION neurigraph.propose_action(proposed jsonb)
 RETURNS TABLE (action_id uuid, state text, created boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -116,7 +116,7 @@ BEGIN
     asked.expires_at := coalesce(asked.expires_at, neurigraph_private.expiry_of_actions());
     asked.digest := neurigraph_private.digest_of_action(asked);
     asked.expected := neurigraph_private.expectation(asked);
-    -- Callers who propose the same at once take turns.
+    -- Callers who propose the same action at once take turns.
     PERFORM pg_advisory_xact_lock(hashtextextended('neurigraph.action:' || asked.user_id || asked.digest, 0));
     RETURN QUERY
     SELECT a.action_id, a.state, false FROM neurigraph.actions AS a
@@ -144,7 +144,7 @@ BEGIN
 END
 $$;
 
--- The caller who asks or votes, by role and subject, with any key.
+-- The caller who asks or votes, by role and subject, whichever key the caller used.
 CREATE OR REPLACE FUNCTION neurigraph.asking_voter() RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT (c.stated ->> 'role') || ':' || CASE
@@ -153,8 +153,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM (SELECT neurigraph.claims() AS stated OFFSET 0) AS c
 $$;
 
--- Whether a persona may decide about an action now, as the standard of its node says. No caller decides an action that
--- it asked for, and doubts are the owner's.
+-- Whether the standard of its node lets a persona decide about an action now. No caller decides an action that the
+-- caller asked for, and only the owner decides doubts.
 CREATE OR REPLACE FUNCTION neurigraph_private.persona_may_decide(asked neurigraph.actions, persona uuid)
 RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -173,7 +173,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     )
 $$;
 
--- The actions that a persona may see, if it sees what they are about: its own, and those that it may decide about.
+-- The actions of a persona: its own, and the actions that it may decide about. The policy of actions also requires that
+-- the persona sees the subjects.
 CREATE OR REPLACE FUNCTION neurigraph.actions_of_persona() RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT a.action_id
@@ -184,8 +185,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
         AND (a.requested_by = 'persona:' || p.persona OR neurigraph_private.persona_may_decide(a, p.persona))
 $$;
 
--- The last look before an action is carried out, in the transaction that does it: whether it is still to be done,
--- whether what it is about is as it was when it was proposed, and whether who asked for it may still write there.
+-- The last check before an action is carried out, in the same transaction: whether the action is still approved,
+-- whether its subjects are unchanged since the proposal, and whether the requester may still write to the node.
 CREATE OR REPLACE FUNCTION neurigraph.lock_approved(wanted uuid)
 RETURNS TABLE (is_as_expected boolean, may_write boolean)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -200,7 +201,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FOR UPDATE
 $$;
 
--- The text of a held note, for those who decide about it and for its writer: they see the action.
+-- The text of a held note, for its writer and for callers who may decide about it: both see the action.
 CREATE OR REPLACE FUNCTION neurigraph.held_text(wanted uuid) RETURNS TABLE (title text, content text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT s.title, m.content
@@ -214,9 +215,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     )
 $$;
 
--- Actions of nodes that are about to be merged away: what is about the node itself is void, for nobody approved it of
--- the other one. The merge that is being carried out, what is about records and what waits in the inbox pass to the
--- successor, whose standard applies from then on.
+-- Actions of nodes that are about to be merged away. Actions about the node itself are deleted, because nobody approved
+-- them for the other node. The running merge, actions about records and held notes pass to the successor, whose
+-- standard applies from then on.
 CREATE OR REPLACE FUNCTION neurigraph_private.redirect_actions(nodes uuid [], successors uuid []) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     DELETE FROM neurigraph.actions AS a

@@ -1,10 +1,10 @@
 -- The search gate: it returns the shells of nodes and counts of words, by which a process chooses the nodes to search.
--- It runs with the owner's rights behind one function that checks the claims, and only on nodes of visible_node_ids():
--- only so do operators that are not leakproof use their indexes. The policies of the tables stay in force as a second
--- barrier.
+-- It runs with the owner's rights behind one function that checks the claims, and only on nodes of visible_node_ids().
+-- With the caller's rights, operators that are not leakproof could not use their indexes. The policies of the tables
+-- stay in force as a second barrier.
 
 -- The shells of all nodes that the caller may see, in the order of their ids, with the edges between them, packed for a
--- process that caches them. Centroids are cut to so many dimensions.
+-- process that caches them. Centroids are cut to the given number of dimensions.
 CREATE OR REPLACE FUNCTION neurigraph_private.shells(
     asking jsonb, visible uuid [], dimensions integer,
     OUT node_ids bytea, OUT parents bytea, OUT node_names text [], OUT aliases text [], OUT counts bytea,
@@ -13,13 +13,14 @@ CREATE OR REPLACE FUNCTION neurigraph_private.shells(
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     owner uuid := asking ->> 'user_id';
-    -- While a user moves to another model, an index holds vectors of both models.
+    -- While a user moves to another model, a vector index holds vectors of both models.
     is_moving boolean := (SELECT u.embedding_next_model IS NOT NULL FROM neurigraph.users AS u WHERE u.user_id = owner);
     hidden uuid [] := neurigraph_private.hidden_sources(asking);
     are_visible boolean := neurigraph_private.counts_are_visible(asking);
-    -- Within spaces a node is its name and the records in them: values of the node as a whole come from all spaces.
+    -- Within spaces the shell of a node has only its name and the count of its records in the spaces: all other values
+    -- of the node come from all spaces.
     is_limited boolean NOT NULL := coalesce(asking ? 'container_tags', false);
-    -- The process caches the words of so few nodes, too, and counts the words of a question itself.
+    -- For up to 100 nodes, the process also caches the words of the shells and compares a question with them itself.
     are_few boolean := neurigraph_private.seen_version(asking) IS NOT NULL
         AND (SELECT count(*) <= 100 FROM (SELECT FROM neurigraph_private.nodes_of(owner, visible) LIMIT 101) AS n);
     width integer := least(dimensions, 512);
@@ -32,7 +33,7 @@ BEGIN
         array_agg(s.aliases),
         string_agg(int4send(s.record_count) || int4send(s.passages) || int4send(s.is_indexed::integer), ''),
         array_agg(s.version),
-        -- A mean reveals something of its vectors.
+        -- A mean vector reveals something about the averaged vectors.
         string_agg(coalesce(neurigraph_private.bytes_of(s.routing_centroid, width), none), '') FILTER (WHERE are_visible),
         array_agg(CASE WHEN is_limited THEN '' ELSE array_to_string(tsvector_to_array(s.tsv), ' ') END)
             FILTER (WHERE are_few)
@@ -41,17 +42,17 @@ BEGIN
         SELECT
             g.node_id,
             g.node_name,
-            -- A root is not looked up by name.
+            -- No search looks for a root by name.
             CASE WHEN g.layer_depth > 0 THEN CASE WHEN is_limited THEN '' ELSE array_to_string(g.aliases, E'\n') END END
                 AS aliases,
             CASE WHEN is_limited THEN coalesce(l.records, 0) ELSE g.record_count END AS record_count,
             g.routing_centroid,
             g.tsv,
-            -- An estimate: the passages of spaces are not counted.
+            -- Within spaces passages are not counted: 20 a record is an estimate.
             CASE WHEN is_limited THEN 20 * coalesce(l.records, 0) ELSE coalesce(t.passages, 0)::integer END AS passages,
             t.vector_index IS NOT NULL AND NOT is_moving AND NOT is_limited AS is_indexed,
             coalesce(q.version, c.version, '') AS version,
-            -- The nearest visible node above it; a root is its own parent.
+            -- The parent is the nearest visible node above; a root is its own parent.
             coalesce(
                 CASE WHEN visible IS NULL THEN g.parent_node_id ELSE (
                     SELECT a.node_id FROM unnest(g.path) WITH ORDINALITY AS a (node_id, depth)
@@ -72,10 +73,11 @@ BEGIN
 END
 $$;
 
--- Count the words of a question: `content` lists which nodes hold which rare word of the question in how many passages,
--- `words` the share of the question's words in the shells of nodes, and `occurrences` the number of passages that hold
--- each word. The shells are returned too, unless the caller knows the version in force; so are the
--- messages that are not stored yet, in the same snapshot, so that each message is in one of the two. It sets the signed
+-- Count the words of a question. `content` lists the nodes that hold each rare word, with the number of passages;
+-- `words` is the share of the question's words in the shell of each node; `occurrences` is the number of passages with
+-- each word. The function also returns the shells, unless the caller knows the current version, and the unstored
+-- messages, in the same snapshot, so that each message is either stored or unstored. The function sets the signed
+-- claims, and returns no row if they allow nothing.
 -- claims, and returns no row if they allow nothing.
 CREATE OR REPLACE FUNCTION neurigraph.search_gate(
     payload text, signature text,
@@ -123,13 +125,14 @@ BEGIN
         (
             SELECT string_agg(int4send(r.place) || uuid_send(n.node_id) || int4send(n.passages), '')
             FROM rare AS r
-            -- Not planned as one join: before the tables are analysed, it would read all words of the owner.
+            -- OFFSET 0 keeps the planner from one join, which would read all words of the owner before the tables are
+            -- analysed.
             CROSS JOIN LATERAL (
                 SELECT l.node_id, l.passages FROM neurigraph.node_lexemes AS l
                 WHERE l.user_id = owner AND l.lexeme = r.lexeme
                 OFFSET 0
             ) AS n
-            -- A word that is almost everywhere speaks for no node, and its nodes are many.
+            -- A word in nearly all passages favours no node, and listing all its nodes is slow.
             WHERE r.till < 4000 AND are_visible AND (visible IS NULL OR n.node_id = ANY(visible))
         )
     INTO occurrences, content;
@@ -138,7 +141,7 @@ BEGIN
     FROM (
         SELECT g.node_id, (count(*) / greatest(cardinality(stems), 1)::double precision)::real AS score
         FROM unnest(stems) AS l (stem)
-        -- Not planned as one join: it would compare all shells with each word.
+        -- OFFSET 0 keeps the planner from one join, which would compare all shells with each word.
         CROSS JOIN LATERAL (
             SELECT i.node_id FROM neurigraph.graph_index AS i
             WHERE i.tsv @@ plainto_tsquery('simple', l.stem) AND i.user_id = owner AND NOT i.quarantined
@@ -154,7 +157,7 @@ BEGIN
         SELECT c.passages, c.lexemes INTO corpus_passages, corpus_lexemes
         FROM neurigraph_private.corpus(asking, visible) AS c;
         speakers := neurigraph_private.marked(asking, '@');
-        -- A caller who may not count learns only what the nodes show.
+        -- A caller who may not see counts gets only the languages of visible nodes.
         languages := CASE WHEN are_visible THEN neurigraph_private.marked(asking, '#') ELSE ARRAY(
             SELECT DISTINCT g.language::text FROM neurigraph.graph_index AS g
             WHERE g.node_id = ANY(visible) AND NOT asking ? 'container_tags'

@@ -1,6 +1,6 @@
 -- Callers: the key and the door of a call, whether anything is hidden from it, and the holders of keys.
 
--- The key that the caller used, and the door it came through; null without claims, and for a caller without a key.
+-- The key and the door that the caller used; null without claims, and for a caller without a key.
 CREATE OR REPLACE FUNCTION neurigraph.asking_key() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT (neurigraph.claims() ->> 'key_id')::uuid
@@ -11,7 +11,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT (neurigraph.claims() ->> 'received_through')::neurigraph.received_through
 $$;
 
--- Whether no source is hidden from the caller: a short cut, which a caller within spaces does not take.
+-- Whether no source is hidden from the caller: a quick check, which is never true for a caller within spaces.
 CREATE OR REPLACE FUNCTION neurigraph_private.sees_all_sources(asking jsonb) RETURNS boolean
 LANGUAGE plpgsql STABLE SET plan_cache_mode = 'force_generic_plan' AS $$
 BEGIN
@@ -30,7 +30,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(neurigraph_private.sees_all_sources(neurigraph.claims()), true)
 $$;
 
--- Whether no record of the graph is hidden from the caller, neither by privacy nor by quarantine.
+-- Whether no record of the graph is hidden from the caller, by privacy or by quarantine.
 CREATE OR REPLACE FUNCTION neurigraph.sees_all_records() RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT neurigraph_private.sees_all_sources(c.asking) AND NOT EXISTS (
@@ -39,7 +39,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
 $$;
 
--- The caller, as the key of values that are cached for one caller: the API key, or role and subject of a token.
+-- The caller as a cache key of values for one caller: the API key, or role and subject of a token.
 CREATE OR REPLACE FUNCTION neurigraph.asking_caller() RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(c.stated ->> 'key_id', (c.stated ->> 'role') || ':' || (c.stated ->> 'sub'))

@@ -1,7 +1,7 @@
--- The candidates of a node with vector indexes for one question: they are not cached, and no more is read than may be
--- found.
+-- The candidates of a node with vector indexes for one question. Candidates are not cached, and only passages that a
+-- search may return are read.
 
--- The question's conditions on records, as text: records that they exclude take no part in the ranking.
+-- The question's conditions on records, as text. Excluded records take no part in the ranking.
 CREATE OR REPLACE FUNCTION neurigraph_private.record_filter(question jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT concat_ws(
@@ -19,15 +19,15 @@ LANGUAGE sql IMMUTABLE AS $$
     )
 $$;
 
--- The passages that are nearest by either vector, and those in whose windows the rare lexemes of the question weigh
--- most, with the neighbours that their windows contain.
+-- The passages that are nearest by either vector, and the passages whose windows have the greatest weight of the
+-- question's rare lexemes, with the neighbours in their windows.
 CREATE OR REPLACE FUNCTION neurigraph_private.candidates_of(
     schema_name text, shown text, question jsonb, rare text [], weights double precision [], embedding halfvec,
     OUT records uuid [], OUT seqs integer [], OUT are_eligible boolean []
 )
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    -- A limit of k returns k rows, whatever the filters exclude (pgvector 0.8 and newer).
+    -- Iterative scans make a limit of k return k rows, however many rows the filters exclude (pgvector 0.8 and newer).
     PERFORM set_config('hnsw.ef_search', least((question ->> 'candidates')::integer, 1000)::text, true);
     IF current_setting('hnsw.iterative_scan', true) IS NOT NULL THEN
         PERFORM

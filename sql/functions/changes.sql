@@ -1,14 +1,15 @@
--- Change tracking: the versions by which cached answers and cached nodes are known to be current.
+-- Change tracking: the versions that tell whether cached answers and cached nodes are current.
 
--- The version of everything of a user that an answer may depend on.
+-- The version of all data of a user that an answer may depend on.
 CREATE OR REPLACE FUNCTION neurigraph_private.data_version(owner uuid) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT md5(coalesce(string_agg(c.change::text, ',' ORDER BY c.change), ''))
     FROM neurigraph.user_changes AS c WHERE c.user_id = owner
 $$;
 
--- The version of the part of a graph that a caller sees. The part that a member or a caller within spaces sees depends
--- only on rows that are counted here. Personas and third parties get none: a grant ends without a change.
+-- The version of the part of a graph that a caller sees. For a member or a caller within spaces, the visible part
+-- depends only on rows that the user's version counts. Personas and third parties get null, because a grant ends
+-- without a change of any row.
 CREATE OR REPLACE FUNCTION neurigraph_private.seen_version(asking jsonb) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -17,8 +18,8 @@ BEGIN
 END
 $$;
 
--- The same, with the version of the messages that are not stored yet, for the caller with these signed claims, which it
--- sets.
+-- The version of the part of a graph that a caller sees, with the version of the unstored messages. The function sets
+-- the signed claims.
 CREATE OR REPLACE FUNCTION neurigraph.data_version(payload text, signature text) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -44,10 +45,10 @@ LANGUAGE sql STABLE AS $$
     FROM neurigraph.node_changes AS c WHERE c.user_id = owner GROUP BY c.node_id
 $$;
 
--- The records of some nodes that a caller sees from whom these sources are hidden, and the version of this part of the
--- node: another one after each change of one of these records, and the same after changes of hidden ones. No row names
--- erased records, so erasing changes all parts of a node. The version of a part begins with a slash. Pass only the
--- result of claims(), and nodes that the caller sees.
+-- For a caller from whom some sources are hidden: the records of some nodes that the caller sees, and the version of
+-- this part of each node. The version changes with each change of a visible record, and not with changes of hidden
+-- records. No row names erased records, so an erasure changes the versions of all parts of a node. The version of a
+-- part begins with a slash. Pass only the result of claims(), and nodes that the caller sees.
 CREATE OR REPLACE FUNCTION neurigraph_private.seen_parts(asking jsonb, hidden uuid [], nodes uuid [])
 RETURNS TABLE (node_id uuid, records uuid [], version text)
 LANGUAGE plpgsql STABLE ROWS 100 SET plan_cache_mode = 'force_generic_plan' AS $$
@@ -87,7 +88,7 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph_private.note_change(owner uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    -- Once a transaction and user is enough.
+    -- One row for each transaction and user suffices.
     IF current_setting('neurigraph.changed', true) = owner::text || pg_current_xact_id() THEN
         RETURN;
     END IF;
@@ -128,12 +129,13 @@ BEGIN
         ) AS past
         WHERE c.node_id = past.node_id AND c.change = past.change;
     END IF;
-    -- Erased records are erased from the packed layer, too. Other changes only leave it behind the node's version.
+    -- An erasure deletes the packed layer, which has the erased records. Other changes only make the packed layer
+    -- outdated.
     IF erases THEN
         DELETE FROM neurigraph.layer_packs AS p
         USING neurigraph.graph_index AS g
         WHERE p.node_id = g.node_id AND g.schema_name = in_schema;
-        -- A record that is gone is named nowhere: the node is read as a whole.
+        -- No row may name an erased record, so readers read the whole node again.
         DELETE FROM neurigraph.record_changes AS c
         USING neurigraph.graph_index AS g
         WHERE c.node_id = g.node_id AND g.schema_name = in_schema;
@@ -144,7 +146,7 @@ BEGIN
 END
 $$;
 
--- Record that the current transaction changes these records of a node.
+-- Record that the current transaction changes some records of a node.
 CREATE OR REPLACE FUNCTION neurigraph_private.note_record_changes(node uuid, owner uuid, records uuid []) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -155,8 +157,7 @@ BEGIN
 END
 $$;
 
--- The same for a statement on a table of a node, or for one of its rows, which may be new or have been of another
--- record.
+-- Record a change of a node's table: of the whole node for a statement, and of the old and the new record for a row.
 CREATE OR REPLACE FUNCTION neurigraph_private.note_change_of(
     level text, node uuid, owner uuid, in_schema name, erases boolean, old_record uuid, new_record uuid
 ) RETURNS void
@@ -171,7 +172,7 @@ END
 $$;
 
 -- Trigger on the tables of nodes, once a statement, and for each row of records and files. Arguments: node_id and
--- user_id. Of a statement, OLD and NEW are null.
+-- user_id. OLD and NEW are null for a statement.
 CREATE OR REPLACE FUNCTION neurigraph.note_node_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -182,8 +183,8 @@ BEGIN
 END
 $$;
 
--- The records of a node that may have changed since a transaction began; null if that is not known, or if they are so
--- many that the node is read faster as a whole.
+-- The records of a node that may have changed since a transaction began; null if the changes are unknown, or if so many
+-- records changed that reading the whole node is faster.
 CREATE OR REPLACE FUNCTION neurigraph_private.changed_since(node uuid, since bigint) RETURNS uuid []
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -209,7 +210,7 @@ BEGIN
 END
 $$;
 
--- Trigger on shared tables, for each row.
+-- Trigger on shared tables, for each row: record that the current transaction changes something of the row's user.
 CREATE OR REPLACE FUNCTION neurigraph.note_row_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,5 +1,5 @@
--- Digests follow the records that they cover: one that is erased, moved, revised, superseded, hidden or made private
--- takes its digests along in the same transaction. A nightly asset makes them again from the remaining records.
+-- Digests follow the records that they cover: if a record is erased, moved, revised, superseded, hidden or made
+-- private, the same transaction removes its digests. A nightly asset makes digests again from the remaining records.
 
 -- Whether the caller sees all records that a digest covers.
 CREATE OR REPLACE FUNCTION neurigraph.sees_digest(wanted uuid) RETURNS boolean

@@ -1,6 +1,6 @@
 -- Types of relations, for callers who have no right on their table.
 
--- The rules that the type of a relation sets for its edges; a relation in other words has no type.
+-- The rules that the type of a relation sets for its edges; no row for a relation without a type.
 CREATE OR REPLACE FUNCTION neurigraph.relation_traits(
     stated text, OUT is_exclusive boolean, OUT is_acyclic boolean, OUT inverse text
 )

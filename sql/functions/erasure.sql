@@ -1,7 +1,8 @@
--- Erasure: the parts of forgetting that need more than deleting rows.
+-- Erasure: the parts of forgetting that are more than deleting rows.
 
--- Give a file to another record of the same user, in any node: the original of an upload, of which other parts remain.
--- The state log gets no entry, and the object stays at its key, which is returned. The successor is opened by the file.
+-- Give a file to another record of the same user, in any node, when the file is the original of an upload with other
+-- remaining parts. The state log gets no entry. The object stays at its key, which is returned. The other record is
+-- opened by the file from now on.
 CREATE OR REPLACE FUNCTION neurigraph_private.hand_over_file(wanted uuid, successor uuid, OUT storage_path text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -42,7 +43,7 @@ BEGIN
 END
 $$;
 
--- The sum of two objects of counts, name by name.
+-- The sum of two JSON objects of counts, name by name.
 CREATE OR REPLACE FUNCTION neurigraph_private.added(counts jsonb, more jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(n.name, n.total), '{}')
@@ -57,8 +58,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     ) AS n
 $$;
 
--- Refuse new messages and keys while a user is being forgotten. An erasure begins when the transactions that hold the
--- lock are over.
+-- Refuse new messages and keys while a user is being forgotten. An erasure begins only after the transactions that hold
+-- the lock have ended.
 CREATE OR REPLACE FUNCTION neurigraph_private.refuse_while_forgotten(owner uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -75,8 +76,8 @@ BEGIN
 END
 $$;
 
--- The messages that personas handed in and that are not stored yet: with their keys ends the right to file them. The
--- words of others in the same conversations are not among them. Without personas: all that waits in a user's inbox.
+-- The unstored messages that personas handed in: the right to file them ends with the persona's keys. Messages of
+-- others in the same conversations are left out. Without personas: all messages in a user's inbox.
 CREATE OR REPLACE FUNCTION neurigraph.waiting_messages(owner uuid, personas uuid [])
 RETURNS TABLE (source_id uuid, seq integer)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$

@@ -1,8 +1,8 @@
--- Evidence: what follows from it. Edges, candidates and the aliases of nodes are sums over evidence and mentions, which
--- triggers keep up to date, and which can be computed again at any time.
+-- Sums over evidence: edges, candidates and the aliases of nodes are sums over evidence and mentions. Triggers keep the
+-- sums up to date, and sum_graph() computes all of them again.
 
--- Whether a record may shape the values of a node that every reader sees: not if its source is private or it is in
--- quarantine.
+-- Whether a record may change the values of a node that every reader sees: a record of a private source, or one in
+-- quarantine, may not.
 CREATE OR REPLACE FUNCTION neurigraph.is_shared(record uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -15,11 +15,12 @@ BEGIN
 END
 $$;
 
--- Strength, count and validity of edges, over the evidence that the caller sees: the triggers see all of it. Evidence
--- of records in quarantine or superseded counts nothing. Several records of one source are no independent evidence: the
--- strongest counts. `unproven` counts the statements whose records are unknown. A model ends and denies only assertions
--- of models. Of an exclusive relation, an assertion ends where a later one of another edge begins. In PL/pgSQL, whose
--- plans are cached once a connection, as all functions that a commit calls.
+-- Strength, count and validity of edges, over the evidence that the caller sees. Triggers see all evidence. Evidence of
+-- records that are in quarantine or superseded does not count. Records of one source are not independent, so only the
+-- strongest evidence of a source counts. `unproven` counts the statements whose records are unknown. A model ends and
+-- denies only assertions of models. In an exclusive relation, an assertion ends when a later assertion of another edge
+-- begins. The function is in PL/pgSQL because its plans are cached once a connection, as in all functions that a commit
+-- calls.
 CREATE OR REPLACE FUNCTION neurigraph.edge_sums(edges uuid [])
 RETURNS TABLE (
     edge_id uuid, strength real, evidence_count integer, unproven integer, valid tstzmultirange,
@@ -64,7 +65,7 @@ BEGIN
             AND (v.record_id IS NULL OR coalesce(NOT i.quarantined AND i.superseded IS NOT TRUE, false))
     ),
 
-    -- Where the beginning is not known, an assertion that follows another edge's begins when it was made.
+    -- An assertion with an unknown beginning that follows an assertion of another edge begins when it was made.
     begun AS (
         SELECT
             a.*,
@@ -83,7 +84,7 @@ BEGIN
         ) AS b
     ),
 
-    -- Each assertion holds from its beginning to the first known end, without denied times.
+    -- Each assertion holds from its beginning to the first known end, except for denied times.
     held AS (
         SELECT a.edge_id, range_agg(h.spans) AS valid
         FROM begun AS a
@@ -134,8 +135,8 @@ BEGIN
 END
 $$;
 
--- An edge as the caller may see it: its owner sees the sums over everything, others those over the evidence that is
--- open to them.
+-- Strength and count of an edge for the caller: the owner gets the stored sums, other callers the sums over the
+-- evidence that they see.
 CREATE OR REPLACE FUNCTION neurigraph.seen_edge(edge neurigraph.node_edges)
 RETURNS TABLE (strength real, evidence_count integer)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -145,8 +146,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WHERE edge.user_id IS DISTINCT FROM (SELECT neurigraph.asking_user_id())
 $$;
 
--- Bring edges up to date with their evidence, with the others of their exclusive relations. Those that nothing but
--- statements of people ends or denies go, with what these say: the words of a relation go with its last memory.
+-- Bring edges, and the other edges of their exclusive relations, up to date with their evidence. An edge is deleted if
+-- its only evidence left is people's statements that end or deny it. These statements are deleted with the edge, so
+-- that no words of a relation outlive its last memory.
 CREATE OR REPLACE FUNCTION neurigraph_private.sum_edges(edges uuid []) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -171,7 +173,7 @@ BEGIN
 END
 $$;
 
--- The weights of candidates: the evidence of the shared records that mention them, combined as independent.
+-- The weights of candidates: the shared records that mention a candidate count as independent evidence.
 CREATE OR REPLACE FUNCTION neurigraph_private.candidate_sums(candidates uuid [])
 RETURNS TABLE (
     candidate_id uuid, confidence double precision, segments integer,
@@ -192,7 +194,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     GROUP BY m.candidate_id
 $$;
 
--- Bring candidates up to date with their mentions; those without any go.
+-- Bring candidates up to date with their mentions, and delete candidates without mentions.
 CREATE OR REPLACE FUNCTION neurigraph_private.sum_candidates(candidates uuid []) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -238,7 +240,7 @@ BEGIN
 END
 $$;
 
--- Bring everything up to date that follows from records, after they were hidden or shown.
+-- Bring edges, candidates and aliases up to date after some of their records were hidden or shown.
 CREATE OR REPLACE FUNCTION neurigraph_private.sum_records(records uuid []) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -257,10 +259,11 @@ BEGIN
 END
 $$;
 
--- Triggers, once a statement: `removed_rows` and `added_rows` are the rows before and after.
+-- Triggers on evidence run once a statement: `removed_rows` and `added_rows` are the rows before and after.
 
--- New assertions of edges that are as strong as can be, and always hold, only add to the count: an edge that thousands
--- of records state is not summed again for each. Returns the edges that these are.
+-- A new assertion of an edge that has strength 1 and holds at all times changes only the edge's count. This function
+-- raises the count, so that an edge of thousands of records is not summed again for each record. Returns the edges
+-- whose counts it raised.
 CREATE OR REPLACE FUNCTION neurigraph_private.add_to_certain(edges uuid [], evidence uuid []) RETURNS uuid []
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     WITH fresh AS (
@@ -288,7 +291,7 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(array_agg(a.edge_id), '{}') FROM added AS a
 $$;
 
--- Compute everything of a graph again that follows from evidence.
+-- Compute all edges, candidates and aliases of a graph again from their evidence.
 CREATE OR REPLACE FUNCTION neurigraph_private.sum_graph(owner uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -304,8 +307,8 @@ BEGIN
 END
 $$;
 
--- Trigger on evidence, mentions and aliases, once a statement: sum up what they speak for. A name that nobody uses any
--- more, and that nobody gave by hand, goes.
+-- Trigger on evidence, mentions and aliases, once a statement: sum up the edges, candidates and nodes concerned. An
+-- alias that no mention uses, and that nobody gave by hand, is deleted.
 CREATE OR REPLACE FUNCTION neurigraph.sum_evidence() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -318,7 +321,7 @@ BEGIN
     IF TG_TABLE_NAME = 'edge_evidence' THEN
         IF TG_OP <> 'INSERT' THEN
             edges := ARRAY(SELECT DISTINCT g.edge_id FROM removed_rows AS g WHERE g.edge_id IS NOT NULL)
-                -- An edge that is gone cannot name the others of its exclusive relation.
+                -- A deleted edge cannot name the other edges of its exclusive relation, so the evidence names them.
                 || ARRAY(
                     SELECT e.edge_id FROM removed_rows AS g
                     INNER JOIN neurigraph.node_edges AS e ON g.from_node_id = e.from_node_id AND g.relation = e.relation

@@ -1,7 +1,7 @@
--- Evidence through merges of nodes, and its verification.
+-- Evidence: merges of nodes, and verification.
 
--- Point everything at the successors of nodes that are about to be deleted: mentions, aliases, links, evidence and,
--- with it, edges. An edge that both had becomes one.
+-- Move mentions, aliases, links, evidence and edges of nodes that are about to be deleted to the successors of the
+-- nodes. An edge that both nodes had becomes one edge.
 CREATE OR REPLACE FUNCTION neurigraph_private.redirect_nodes(nodes uuid [], successors uuid []) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -12,7 +12,7 @@ BEGIN
         FROM unnest(nodes, successors) AS n (node_id, successor)
         INNER JOIN neurigraph.graph_index AS g ON n.successor = g.node_id
     LOOP
-        -- A node without a definition of its own takes over that of the other.
+        -- A node without a definition of its own takes over the definition of the merged node.
         UPDATE neurigraph.graph_index AS g SET defined_by = o.defined_by
         FROM neurigraph.graph_index AS o
         WHERE g.node_id = merge.successor AND o.node_id = merge.node_id AND coalesce(g.node_summary, '') = '';
@@ -35,7 +35,7 @@ BEGIN
                 AND o.fact_id IS NOT DISTINCT FROM m.fact_id AND o.alias_id IS NOT DISTINCT FROM m.alias_id
         );
         UPDATE neurigraph.mentions AS m SET node_id = merge.successor WHERE m.node_id = merge.node_id;
-        -- Rows that are linked to both stay linked once; the other link goes with the node.
+        -- A memory that is linked to both nodes keeps one link; the other link is deleted with the merged node.
         UPDATE neurigraph.links AS l SET to_node_id = merge.successor
         WHERE l.to_node_id = merge.node_id AND NOT EXISTS (
             SELECT FROM neurigraph.links AS o
@@ -44,7 +44,7 @@ BEGIN
         );
         DELETE FROM neurigraph.edge_evidence AS v
         WHERE merge.node_id IN (v.from_node_id, v.to_node_id) AND merge.successor IN (v.from_node_id, v.to_node_id);
-        -- Evidence that waits for a candidate has no edge.
+        -- Evidence without an edge waits for a candidate.
         UPDATE neurigraph.edge_evidence AS v SET from_node_id = merge.successor
         WHERE v.from_node_id = merge.node_id AND v.edge_id IS NULL;
         INSERT INTO neurigraph.node_edges (user_id, from_node_id, to_node_id, relation, strength, evidence_count)
@@ -67,7 +67,7 @@ BEGIN
 END
 $$;
 
--- Differences between a node and the sums over its evidence: edges, names and records, and at a root the candidates.
+-- Differences between a node and the sums over its evidence: in edges, names and records, and in a root's candidates.
 CREATE OR REPLACE FUNCTION neurigraph.wrong_sums(node uuid) RETURNS TABLE (id uuid, fault text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT e.edge_id, 'the strength, count or validity of the edge differs from its evidence'

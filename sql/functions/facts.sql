@@ -1,6 +1,6 @@
 -- Facts: their versions and the log of their changes.
 
--- The fields of a fact that can change after it was read or stated, as an object.
+-- The fields of a fact that may change after it was read or stated, as an object.
 CREATE OR REPLACE FUNCTION neurigraph_private.changeable_fields(fact neurigraph.facts) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT jsonb_build_object(

@@ -13,8 +13,8 @@ DECLARE
             AND (of_user IS NULL OR f.user_id = of_user)
     );
 BEGIN
-    -- All callers lock in one order, in statements of their own: the next statement sees the changes of the first
-    -- caller.
+    -- Each lock is a statement of its own, and all callers take the locks in one order: a statement after a lock sees
+    -- the changes of the caller that held the lock before.
     PERFORM FROM neurigraph.storage_triggers AS t
     WHERE t.trigger_id IN (
         SELECT f.trigger_id FROM neurigraph.pipeline_failures AS f WHERE f.failure_id = ANY(chosen)
@@ -65,8 +65,8 @@ BEGIN
 END
 $$;
 
--- The same for the failures of the user who is the caller, and of a member those of own sources: the only way for an
--- interface to change the queue.
+-- Replay failures of the user who is the caller, or, for a member, failures of the member's own sources. An interface
+-- can change the queue by this function only.
 CREATE OR REPLACE FUNCTION neurigraph.replay_own_failures(wanted uuid [])
 RETURNS TABLE (failure_id uuid, outcome text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

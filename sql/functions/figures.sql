@@ -1,5 +1,5 @@
--- Counts of the whole installation for its operator. The functions return numbers with labels of closed sets, and give
--- them to claims of the role operator only, which no key and no token has: the program signs them for itself.
+-- Counts of the whole installation for its operator. The functions return numbers with labels of closed sets, and only
+-- to claims of the role operator. No key and no token has this role: the program signs such claims for itself.
 
 CREATE OR REPLACE FUNCTION neurigraph_private.is_operator() RETURNS boolean
 LANGUAGE sql STABLE AS $$
@@ -20,7 +20,7 @@ BEGIN
     SELECT 'heartbeat_age_seconds', h.name, '', extract(EPOCH FROM now() - h.beat_at)::double precision
     FROM neurigraph.heartbeats AS h
     UNION ALL
-    -- One by one: each has an index of its own.
+    -- Each count is a query of its own, because each has an index of its own.
     SELECT 'queue_segments', 'due', '', count(*)::double precision FROM neurigraph.storage_triggers AS t
     WHERE t.state = 'pending' AND t.next_attempt_at <= now()
     UNION ALL
@@ -51,7 +51,7 @@ BEGIN
 END
 $$;
 
--- Counts of stored things: read rarely, since it counts whole tables and asks for the sizes of files.
+-- Counts of stored things: read rarely, because the function counts whole tables and asks for the sizes of files.
 CREATE OR REPLACE FUNCTION neurigraph.figures_of_sizes()
 RETURNS TABLE (name text, label text, detail text, figure double precision)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -35,9 +35,9 @@ BEGIN
 END
 $$;
 
--- Log the state of a new file (operation INSERT), or what a change of its state or of its last failure changed. The
--- parameter neurigraph.compression_cause gives the cause, for the transaction; without it no state changes, since the
--- column of the log is never null.
+-- Log the state of a new file (operation INSERT), or a change of its state or of its last failure. The transaction's
+-- parameter neurigraph.compression_cause states the cause. Without the parameter no state can change, because the cause
+-- in the log is never null.
 CREATE OR REPLACE FUNCTION neurigraph_private.log_file_state(
     operation text, node uuid, owner uuid, file uuid, old_state neurigraph.compression_state,
     new_state neurigraph.compression_state, was_due boolean, old_failure text, new_failure text
@@ -51,7 +51,7 @@ BEGIN
         IF neurigraph.is_moving() THEN
             RETURN;
         END IF;
-        -- A committed file has its working copy beside the compressed object, so its first entry is decompressed.
+        -- A committed file has a working copy beside its compressed object, so its first entry is decompressed.
         event := 'decompressed';
         cause := coalesce(cause, 'scheduler');
     ELSIF new_state <> old_state THEN
@@ -77,8 +77,8 @@ BEGIN
 END
 $$;
 
--- The state of a node by its files: rehydrating if any file is, else active if any is, else dormant; with the earliest
--- time at which one of them is to be compressed again.
+-- The state of a node from its files: rehydrating if any file is, else active if any is, else dormant; and the earliest
+-- time at which one of the files is to be compressed again.
 CREATE OR REPLACE FUNCTION neurigraph.summed_file_states(
     in_schema name, OUT state neurigraph.compression_state, OUT due timestamptz
 )
@@ -102,8 +102,8 @@ BEGIN
 END
 $$;
 
--- Update the state in the node's row. The node is locked before its files are read, so that the last of several writers
--- sees the changes of all; the row is written only if it changes.
+-- Update the state in the node's row. The function locks the node before it reads the files, so that the last of
+-- several writers sees the changes of all. It writes the row only if the state changes.
 CREATE OR REPLACE FUNCTION neurigraph.sum_file_states(wanted uuid, in_schema name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -114,8 +114,8 @@ BEGIN
 END
 $$;
 
--- Follow a statement on the files of a node, or a new, changed or deleted one of them: it is registered first, because
--- the entry of the log names the registered file.
+-- Handle a statement on the files of a node, or a new, changed or deleted file. A file is registered before its state
+-- is logged, because the log entry refers to the registered file.
 CREATE OR REPLACE FUNCTION neurigraph_private.follow_file(
     level text, operation text, node uuid, owner uuid, in_schema name, file uuid, record uuid,
     old_state neurigraph.compression_state, new_state neurigraph.compression_state, was_due boolean, old_failure text,
@@ -139,7 +139,7 @@ END
 $$;
 
 -- Trigger on file_manifest: register files and log their states; after statements, sum up the state of the node.
--- Arguments: node_id and user_id. Of a deleted row, NEW is null. Runs with the owner's rights, because no other role
+-- Arguments: node_id and user_id. NEW is null for a deleted row. Runs with the owner's rights, because no other role
 -- writes the log.
 CREATE OR REPLACE FUNCTION neurigraph.follow_file() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -1,9 +1,9 @@
 -- History: the deltas of records, written by one function, and the reconstruction of any past state.
 
 -- Append a change of a record to its chain, in the transaction that changes the record. The record's registry row is
--- locked until the end of the transaction, so chains do not fork. w is the time of this server, but always later than
--- that of the delta before, even if the clock is set back; the first delta has the record's creation time. Digests and
--- profiles of words that were replaced show no more, and new vectors outdate the profile.
+-- locked until the end of the transaction, so chains do not fork. `w` is the time of this server, and always later than
+-- `w` of the delta before, even if the clock is set back; the first delta has the record's creation time. A revision
+-- removes the digests and profiles that were made of the old words, and new vectors mark profiles as stale.
 CREATE OR REPLACE FUNCTION neurigraph.append_delta(
     changed uuid, operation text, old_values jsonb, new_values jsonb, author text, notes jsonb DEFAULT '[]',
     OUT delta_id uuid, OUT w timestamptz
@@ -41,8 +41,8 @@ BEGIN
 END
 $$;
 
--- Trigger on metadata_records: write a delta with the values that change. The parameter neurigraph.author gives the
--- author, for the transaction; without it no change is possible, since the column of the log is never null.
+-- Trigger on metadata_records: write a delta with the values that change. The transaction's parameter neurigraph.author
+-- states the author. Without the parameter no change is possible, because the author in the log is never null.
 CREATE OR REPLACE FUNCTION neurigraph.log_record_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -92,8 +92,8 @@ BEGIN
 END
 $$;
 
--- Hide, in values of a delta, other nodes and records that the caller may not see. The owner sees all, even deleted
--- ones.
+-- Hide, in values of a delta, other nodes and records that the caller may not see. The owner sees all values, even ids
+-- of deleted nodes and records.
 CREATE OR REPLACE FUNCTION neurigraph.visible_values(stated jsonb) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
@@ -117,8 +117,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- The fields of a record that had other values at a moment than now: for each field, the value that the first delta
--- after that moment replaced. Runs with the caller's rights, as all functions below: deltas of other records are
--- invisible.
+-- after the moment replaced. This function and the functions below run with the caller's rights, so deltas that the
+-- caller may not see are invisible.
 CREATE OR REPLACE FUNCTION neurigraph.values_then(wanted uuid, moment timestamptz) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(b.key, b.value), '{}')
@@ -131,8 +131,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ) AS b
 $$;
 
--- The fields of a record that single memories and lists show, as arguments of jsonb_build_object: r is the row of the
--- record, and f that of its file. A new field is shown everywhere once it stands here and in the view.
+-- The fields that a memory shows, alone and in lists, as arguments of jsonb_build_object: r is the row of the record,
+-- and f the row of its file. A new field needs a line here and in the view.
 CREATE OR REPLACE FUNCTION neurigraph.record_fields() RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT
@@ -147,9 +147,9 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         $fields$
 $$;
 
--- A record as it was at a moment, with the delta that made it so; null if the caller does not see it, if it did not
--- exist yet, or if a third party asks for a past state. The function is stable and so uses one snapshot: the current
--- row and the deltas always fit each other.
+-- A record as it was at a moment, with the delta that led to this state. Null if the caller does not see the record, if
+-- the record did not exist yet, or if a third party asks for a past state. The function is stable and so uses one
+-- snapshot, in which the current row and the deltas fit each other.
 CREATE OR REPLACE FUNCTION neurigraph.record_at(wanted uuid, moment timestamptz) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -159,7 +159,7 @@ BEGIN
     SELECT g.* INTO node
     FROM neurigraph.record_index AS i INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
     WHERE i.record_id = wanted;
-    -- A past state cannot be rebuilt without the deltas.
+    -- A past state is rebuilt from deltas, which third parties do not see.
     IF NOT FOUND OR (moment < 'infinity' AND neurigraph.claims() ->> 'role' = 'third_party') THEN
         RETURN NULL;
     END IF;

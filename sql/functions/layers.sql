@@ -1,5 +1,5 @@
--- Reads metadata layers for a process that ranks in memory. Each node is read by its own statement: its schema name is
--- quoted, the caller may see its id, and compared values are bound, never part of the text.
+-- The metadata layers of nodes, for a process that ranks in memory. Each node is read by its own statement: its schema
+-- name is quoted, the caller may see its id, and compared values are bound, never part of the text.
 
 -- The spans in which a record was superseded, as JSON pairs of seconds since 1970.
 CREATE OR REPLACE FUNCTION neurigraph_private.seconds_of(spans tstzmultirange) RETURNS text
@@ -15,12 +15,13 @@ $$;
 -- The metadata layers of some nodes, for a process that ranks them in memory. `records` and `passages` are rows of
 -- fixed width; the arrays and vectors beside them are in the same order. A record without a file has the file id zero.
 -- Each passage that may be found has two vectors, its own and that of its window; a vector of another model than the
--- one in use is zeros. Where sources are hidden from the caller, a layer has the records that it sees, and the version
--- of this part of the node (see seen_parts). A layer of candidates for a single question has no version: it is not
--- cached. A caller that has the whole node in its cache passes its `horizon` (transactions from there on may have been
--- running when it was read). If the changes since then are known, `changed` lists these records, 16 bytes of id each,
--- and only records that exist now are returned. If the question names a form of `packs`, a whole node is returned as it
--- was packed, and `changed` lists what is not in it. The vectors of that pack are those of `pack_version`.
+-- one in use is zeros. Where sources are hidden from the caller, a layer has only the records that the caller sees, and
+-- the version of this part of the node (see seen_parts). A layer of candidates for a single question has no version,
+-- because it is not cached. A caller that has the whole node in its cache passes the node's `horizon` (transactions
+-- from the horizon on may have been running when the node was read). If the changes since the horizon are known,
+-- `changed` lists the changed records, 16 bytes of id each, and the layer has only the changed records that still
+-- exist. If the question names a form of `packs`, a whole node is returned as a pack, and `changed` lists the records
+-- that changed since the pack. The vectors of that pack have the version `pack_version`.
 CREATE OR REPLACE FUNCTION neurigraph.layers(question jsonb, nodes uuid [], horizons bigint [], embedding halfvec)
 RETURNS TABLE (
     node_id uuid, version text, model text, horizon bigint, pack bytea, pack_version text, changed bytea,
@@ -30,19 +31,19 @@ RETURNS TABLE (
     frequencies text
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER
--- The whole result goes to the caller: spilling it to a file would only delay it.
+-- work_mem is large because the whole result goes to the caller: writing it to a temporary file would only delay it.
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' SET work_mem = '256MB' AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
     hidden uuid [] := neurigraph_private.hidden_sources(asking);
-    -- On a replica a snapshot does not list all running transactions.
+    -- On a replica a snapshot does not list all running transactions, so the horizon is null there.
     now_running bigint := CASE WHEN NOT pg_is_in_recovery()
         THEN pg_snapshot_xmin(pg_current_snapshot())::text::bigint END;
     vectors_schema name := (
         SELECT n.nspname FROM pg_extension AS e
         INNER JOIN pg_namespace AS n ON e.extnamespace = n.oid WHERE e.extname = 'vector'
     );
-    -- Of a full window, in passages.
+    -- The length of a full window, in passages.
     window_length double precision NOT NULL := (
         SELECT sum(w.weight::double precision) FROM jsonb_array_elements_text(question -> 'window_weights') AS w (weight)
     );
@@ -55,7 +56,7 @@ DECLARE
     filter text;
     packed uuid [];
     changed_records uuid [];
-    -- Whether only candidates are read, by vector indexes.
+    -- Whether vector indexes choose candidates, and only the candidates are read.
     by_index boolean;
 BEGIN
     IF hidden = '{}' AND question ? 'packs' THEN
@@ -96,7 +97,7 @@ BEGIN
         model := node.model;
         pack := NULL;
         pack_version := NULL;
-        -- Where sources are hidden from the caller, a layer is not the whole node.
+        -- Changes are listed for whole nodes, and a caller from whom sources are hidden has only a part of a node.
         changed_records := CASE WHEN hidden = '{}' THEN neurigraph_private.changed_since(node.id, node.since) END;
         IF hidden = '{}' AND changed_records IS NULL AND question ? 'packs' THEN
             SELECT p.* INTO pack, pack_version, changed_records
@@ -140,7 +141,8 @@ BEGIN
                 node.schema_name, filter, question, rare, weights,
                 CASE WHEN node.model = question ->> 'model' THEN embedding END
             ) AS c;
-            -- Adds the records whose summaries match best: more than are ever shown beside those of the candidates.
+            -- Also read the records whose summaries match best: more than a search shows beside the candidates'
+            -- records.
             filter := format(
                 'WHERE r.record_id IN (SELECT k.record_id FROM unnest($1) AS k (record_id) UNION (SELECT r.record_id'
                 ' FROM %I.metadata_records AS r WHERE r.tsv @@ $2 AND %s ORDER BY ts_rank(r.tsv, $2, 1) DESC LIMIT %s))',
@@ -159,14 +161,15 @@ BEGIN
                     || float8send(extract(EPOCH FROM r.created_at)::double precision)
                     || uuid_send(r.source_id)
                     || uuid_send(coalesce(f.file_id, '00000000-0000-0000-0000-000000000000'))
-                    -- The importance that other people give to their notes lifts nothing.
+                    -- Importance counts only for records of the owner: other writers cannot lift their notes in the
+                    -- ranking.
                     || float4send(coalesce(CASE WHEN r.persona_id IS NULL THEN r.importance END, 0.5)), ''
                 ) AS records,
                 array_agg(r.title) AS titles,
                 array_agg(r.summary) AS summaries,
                 array_agg(r.source_kind::text) AS source_kinds,
                 array_agg(s.external_id) AS source_names,
-                -- Of records from before origins were recorded, only the persona is known.
+                -- Records from before origins were recorded have only a persona.
                 array_agg(jsonb_build_object(
                     'persona_id', CASE WHEN r.received_at IS NULL THEN s.persona_id ELSE r.persona_id END,
                     'key_id', r.key_id, 'received_through', r.received_through, 'received_at', r.received_at,
@@ -174,7 +177,7 @@ BEGIN
                 )::text) AS origins,
                 array_agg(f.compression_state::text) AS file_states,
                 array_agg(
-                    -- A record that a record in quarantine replaced is current.
+                    -- A record that was superseded by a record in quarantine is current.
                     CASE WHEN r.superseded <> '{}' AND NOT EXISTS (
                         SELECT FROM neurigraph.record_index AS i
                         WHERE i.record_id = r.superseded_by AND i.quarantined
@@ -219,7 +222,7 @@ BEGIN
                     uuid_send(p.record_id) || int4send(p.seq) || int4send(p.first_message)
                     || float4send(coalesce(p.window_length, $11 * p.lexeme_count)::real)
                     || int4send(
-                        -- Of passages from before voices were recorded, their source or the role says it.
+                        -- Passages from before voices were recorded get their voice from their source or role.
                         256 * coalesce(
                             array_position($13, coalesce(p.voice, r.voice, CASE p.role
                                 WHEN 'user' THEN 'owner' WHEN 'assistant' THEN 'assistant' WHEN 'system' THEN 'system'
@@ -267,8 +270,8 @@ BEGIN
 END
 $$;
 
--- SQL text for the vector of the model in use (bound to $3): it is in the column itself, or in the `_next` column while
--- the user moves from one model to another.
+-- SQL text for the vector of the model in use (bound to $3): the column itself, or the `_next` column while the user
+-- moves from one model to another.
 CREATE OR REPLACE FUNCTION neurigraph_private.vector_in_use(column_name text, place text) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT format(

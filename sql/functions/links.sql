@@ -1,7 +1,7 @@
 -- Links between memories: the rules for storing them, the effects of changes of their ends, and the walk along them.
 
--- Whether a relation without cycles leads back from one end of a link to the other, over standing links. Union, not
--- union all: the walk ends even if rows from before the check form a cycle.
+-- Whether standing links of a relation without cycles lead back from one end of a link to the other. UNION, not UNION
+-- ALL, ends the walk even if rows from before the check form a cycle.
 CREATE OR REPLACE FUNCTION neurigraph_private.leads_back(owner uuid, wanted text, start uuid, goal uuid) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WITH RECURSIVE walked AS (
@@ -15,7 +15,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (SELECT FROM walked AS w WHERE w.id = goal)
 $$;
 
--- Whether one fact surely begins after another has ended.
+-- Whether a fact certainly begins after another fact has ended.
 CREATE OR REPLACE FUNCTION neurigraph_private.begins_after(later uuid, earlier uuid) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (
@@ -47,7 +47,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE r.node_id = node AND l.verdict <> 'rejected' AND l.ended_at IS NULL AND f.fault IS NOT NULL
 $$;
 
--- How relations between memories read from either end. Callers need no right on the table.
+-- The words of relations between memories, as read from either end. Callers need no right on the table.
 CREATE OR REPLACE FUNCTION neurigraph.relation_words() RETURNS TABLE (relation text, forward text, backward text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT t.name, t.forward, t.backward FROM neurigraph.relation_types AS t WHERE t.scope <> 'edge'

@@ -1,8 +1,9 @@
 -- Progress of sources, for callers who wait until their messages are stored.
 
--- The state of a source: open while more may arrive; then waiting for a run, storing during one, and stored; or failed,
--- which needs a person, whatever else is under way. That of an uploaded export is the state of its conversations. Runs
--- with the caller's rights, and has no search path of its own so that it becomes a part of the query that calls it.
+-- The state of a source: open while more messages may arrive, then waiting for a run, storing during a run, and stored.
+-- A source that needs a person is failed, even if a run stores other parts of it. The state of an uploaded export is
+-- the state of its conversations. The function runs with the caller's rights, and has no search path of its own so that
+-- Postgres inlines it into the calling query.
 CREATE OR REPLACE FUNCTION neurigraph.progress_of(source neurigraph.sources) RETURNS SETOF text
 LANGUAGE sql STABLE AS $$
     SELECT CASE
@@ -33,9 +34,9 @@ LANGUAGE sql STABLE AS $$
     ) AS i ON u.imported -> 'format' IS NOT NULL
 $$;
 
--- The newest records of a graph that the caller sees and that meet all conditions that are set. record_index answers
--- all of them; only the nodes of the records in the page are read. The rights of the caller are computed once, and not
--- by the policies of each of these nodes.
+-- The newest records of a graph that the caller sees and that meet all given conditions. record_index answers all
+-- conditions, so only the nodes of the records in the page are read. The rights of the caller are computed once here,
+-- and not again by the policies of each node.
 CREATE OR REPLACE FUNCTION neurigraph.list_records(
     graph uuid, nodes uuid [], of_source uuid, created_from timestamptz, created_until timestamptz,
     inside jsonb, at timestamptz, last_id uuid, most integer
@@ -43,7 +44,7 @@ CREATE OR REPLACE FUNCTION neurigraph.list_records(
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
-    -- Null: all nodes, and all records that are not in quarantine.
+    -- Null means all nodes, and all records that are not in quarantine.
     visible uuid [] := neurigraph_private.visible_node_ids(asking);
     hidden uuid [] := neurigraph_private.hidden_sources(asking);
     node record;
@@ -123,7 +124,7 @@ BEGIN
 END
 $$;
 
--- A page of the records of a node, the latest first, of those before a position. Runs with the caller's rights.
+-- A page of the records of a node before a position, the latest first. Runs with the caller's rights.
 CREATE OR REPLACE FUNCTION neurigraph.records_of_node(
     schema_name name, at timestamptz, last_id uuid, most integer
 ) RETURNS SETOF jsonb

@@ -1,4 +1,4 @@
--- Members of organizations as callers: who asks, and what they write.
+-- Members of organizations as callers, and the texts that they write.
 
 -- The member of an organization that is the caller, the name to sign its messages with, and its sources.
 CREATE OR REPLACE FUNCTION neurigraph.asking_member() RETURNS uuid

@@ -1,5 +1,5 @@
--- Mirrors are read-only: only the pull whose peer the parameter neurigraph.mirroring names writes below a mount node,
--- and a restore, for which it is all.
+-- Mirrors are read-only. Below a mount node only the pull of the peer named by the parameter neurigraph.mirroring
+-- writes, and a restore, which sets the parameter to `all`.
 
 -- Refuse changes of a mirror that do not come from a pull.
 CREATE OR REPLACE FUNCTION neurigraph_private.refuse_in_mirror(nodes uuid []) RETURNS void
@@ -18,7 +18,7 @@ BEGIN
 END
 $$;
 
--- Refuse other words for a mirrored memory than those of its publisher.
+-- Refuse changes of a mirrored memory's words that do not come from its publisher.
 CREATE OR REPLACE FUNCTION neurigraph_private.refuse_words(record uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

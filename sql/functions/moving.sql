@@ -31,8 +31,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Move records with all their rows into the tables of another node of the same user. Both nodes have the current DDL,
--- and the caller has locked them and the records. Objects, log entries and evidence stay; the node of a state log entry
--- follows its file, and the mention of the node that a record is filed at follows the record.
+-- and the caller has locked both nodes and the records. Objects, log entries and evidence stay. A state log entry gets
+-- the new node of its file, and the mention of the node that a record is filed at gets the record's new node.
 CREATE OR REPLACE FUNCTION neurigraph_private.move_records(records uuid [], from_node uuid, to_node uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

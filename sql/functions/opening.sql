@@ -1,7 +1,7 @@
 -- Opening files: byte ranges of messages, and the access times of files, records and nodes.
 
--- Update the access times of nodes, at most once a minute. A node that another transaction holds is skipped: its writer
--- updates the time itself, and the two never wait for each other.
+-- Update the access times of nodes, at most once a minute. A node that another transaction has locked is skipped: its
+-- writer updates the time, and neither transaction waits for the other.
 CREATE OR REPLACE FUNCTION neurigraph.touch_nodes(wanted uuid []) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     UPDATE neurigraph.graph_index AS g SET last_accessed_at = now()
@@ -15,9 +15,9 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Update the access times of a file, its record and its node. Only a rehydrated file has a time at which it is
--- compressed again, and that time is put off; a file that has been active since its commit stays active until it goes
--- dormant. If the clock was set back, the node's time is computed again. A file that another transaction holds is
--- skipped: it is being opened or compressed at this moment.
+-- compressed again, and an access moves that time; a file that has been active since its commit stays active until it
+-- goes dormant. If the clock was set back, the node's time is computed again. A file that another transaction has
+-- locked is skipped, because that transaction is opening or compressing the file.
 CREATE OR REPLACE FUNCTION neurigraph.touch_file(
     wanted uuid, in_node uuid, in_schema name, ttl_seconds double precision
 )
@@ -64,11 +64,11 @@ BEGIN
 END
 $$;
 
--- The byte ranges of messages of transcripts, for a caller who may read their nodes, in one round trip and one
--- statement a node; no row for an absent or invisible file. Of each file the numbers of its messages are given, null
--- for all. A line ends with its content, and starts after the content before it. Accepts any file of the record, and
--- updates its access times at most once a minute, without waiting for the disk: a crash may lose the latest. Runs with
--- the owner's rights, since interfaces may not write.
+-- The byte ranges of messages of transcripts, for a caller who may read the nodes, in one round trip and one statement
+-- a node; no row for an absent or invisible file. For each file the caller gives numbers of messages, or null for all.
+-- A line ends with its content, and starts after the content before it. The function accepts any file of the record,
+-- and updates its access times at most once a minute, without waiting for the disk: a crash may lose the latest access
+-- times. It runs with the owner's rights, because interfaces may not write.
 CREATE OR REPLACE FUNCTION neurigraph.open_messages(wanted jsonb, ttl_seconds double precision)
 RETURNS TABLE (
     asked_file uuid,
@@ -123,7 +123,7 @@ BEGIN
                     min(p.seq) AS first_passage,
                     max(p.byte_offset + p.byte_length) AS content_end,
                     min(o.persona_id::text)::uuid AS persona_id,
-                    -- Of passages from before voices were recorded, their source or the role says it.
+                    -- Passages from before voices were recorded get their voice from their source or role.
                     min(coalesce(p.voice, CASE
                         WHEN o.persona_id IS NOT NULL THEN 'persona'
                         WHEN o.source_kind = 'upload' THEN 'document'

@@ -1,15 +1,16 @@
 -- Organizations: the parts that callers see, and every change of members and invitations. Callers change these tables
--- by functions alone, which read who asks from the signed claims. An organization that the caller is no member of does
--- not exist for the caller: functions return null or no row.
+-- by functions alone, which take the caller from the signed claims. For a caller who is no member, an organization does
+-- not exist: functions return null or no row.
 
--- The user who asks: the owner of a graph with a key of that graph, or a member with a key of the organization's.
+-- The person behind the caller: the owner of a graph with a key of that graph, or a member with a key of the
+-- organization.
 CREATE OR REPLACE FUNCTION neurigraph_private.person_of(asking jsonb) RETURNS uuid
 LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN asking ->> 'role' = 'user' THEN (asking ->> 'user_id')::uuid
         ELSE neurigraph_private.member_of(asking) END
 $$;
 
--- The role of the caller in an organization, or null. A key of one organization opens no other.
+-- The role of the caller in an organization, or null. A key of an organization gives no role in another one.
 CREATE OR REPLACE FUNCTION neurigraph_private.role_in(asking jsonb, organization uuid) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT m.role FROM neurigraph.organization_members AS m
@@ -17,7 +18,8 @@ LANGUAGE sql STABLE AS $$
         AND (asking ->> 'role' = 'user' OR (asking ->> 'user_id')::uuid = organization)
 $$;
 
--- The organizations that the caller is a member of, for policies; and of these where the caller manages members.
+-- The organizations of which the caller is a member, or, for admins and owners, in which the caller manages members.
+-- Policies use this function.
 CREATE OR REPLACE FUNCTION neurigraph.organizations_of_caller(least_role text) RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT m.user_id
@@ -28,7 +30,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
         AND (least_role = 'member' OR m.role IN ('owner', 'admin'))
 $$;
 
--- These organizations with the caller's role and the number of members, by slug.
+-- The organizations of the caller, with the caller's role and the number of members, by slug.
 CREATE OR REPLACE FUNCTION neurigraph.list_organizations()
 RETURNS TABLE (
     organization_id uuid, slug text, name text, metadata jsonb, created_at timestamptz, role text, members bigint
@@ -44,7 +46,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     ORDER BY u.slug
 $$;
 
--- The members of one of them, the first to join first.
+-- The members of an organization of the caller, the first to join first.
 CREATE OR REPLACE FUNCTION neurigraph.list_members(organization uuid)
 RETURNS TABLE (member_id uuid, slug text, role text, joined_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -56,7 +58,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     ORDER BY m.joined_at, m.member_id
 $$;
 
--- Change the name or the metadata; null leaves one as it is. Returns done, or forbidden for members; null if absent.
+-- Change the name or the metadata; null leaves either as it is. Returns done, or forbidden for members; null if the
+-- organization is absent.
 CREATE OR REPLACE FUNCTION neurigraph.change_organization(organization uuid, new_name text, new_metadata jsonb)
 RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -77,7 +80,7 @@ BEGIN
 END
 $$;
 
--- Whether a member is the only owner of an organization whose row is locked.
+-- Whether a member is the only owner of an organization. The caller has locked the organization's row.
 CREATE OR REPLACE FUNCTION neurigraph_private.is_last_owner(organization uuid, member uuid) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
@@ -89,8 +92,8 @@ LANGUAGE sql STABLE AS $$
     )
 $$;
 
--- Give a member another role. Only owners do. Returns done, forbidden, last_owner, or null if the organization or the
--- member is absent. Changes of one organization take turns, so that there is always an owner.
+-- Change the role of a member, which only owners do. Returns done, forbidden, last_owner, or null if the organization
+-- or the member is absent. Changes of one organization take turns, so that the organization always has an owner.
 CREATE OR REPLACE FUNCTION neurigraph.change_role(organization uuid, member uuid, new_role text) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -115,8 +118,9 @@ END
 $$;
 
 -- End a membership: from the next statement on the member sees nothing of the organization. A member may leave, an
--- admin removes members, an owner anybody. What goes with the member is forgotten afterwards; whether shared sources
--- do, only the member decides. Returns as above.
+-- admin may remove members, and an owner may remove anybody. Private sources of the member are forgotten later; shared
+-- sources only if the member decides so. Returns done, forbidden, last_owner, or null if the organization or the member
+-- is absent.
 CREATE OR REPLACE FUNCTION neurigraph.end_membership(organization uuid, member uuid, forget_all boolean) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -142,7 +146,7 @@ BEGIN
 END
 $$;
 
--- The change itself. A member who comes back later is the author of the remaining messages.
+-- End a membership without checks. Remaining messages keep their author, who is the member again after coming back.
 CREATE OR REPLACE FUNCTION neurigraph_private.close_membership(organization uuid, member uuid, forget_all boolean)
 RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -156,7 +160,8 @@ BEGIN
 END
 $$;
 
--- End all memberships of a user who is to be forgotten. Returns the slug of an organization that has no other owner.
+-- End all memberships of a user who is to be forgotten. Stops at an organization that has no other owner, and returns
+-- its slug.
 CREATE OR REPLACE FUNCTION neurigraph_private.close_memberships(person uuid) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -179,7 +184,7 @@ BEGIN
 END
 $$;
 
--- Create an invitation. An admin invites members, an owner anybody. Returns the outcome, and the id.
+-- Create an invitation. An admin may invite members, an owner may invite to any role. Returns the outcome, and the id.
 CREATE OR REPLACE FUNCTION neurigraph.invite(
     organization uuid, hash bytea, invited_role text, invited text, invitee uuid, lifetime interval,
     OUT outcome text, OUT invitation uuid
@@ -229,9 +234,9 @@ BEGIN
 END
 $$;
 
--- Use the code of an invitation, as the owner of a graph. Returns joined, too_often, or null: for a code that is wrong,
--- used, expired, revoked or for somebody else, and one whose inviter may not give the role any more. Somebody who is a
--- member already keeps the role and the code stays unused.
+-- Accept an invitation by its code, as the owner of a graph. Returns joined, too_often, or null. Null stands for a code
+-- that is wrong, used, expired, revoked or for somebody else, and for a code whose inviter may no longer give the role.
+-- A caller who already is a member keeps the role, and the code stays unused.
 CREATE OR REPLACE FUNCTION neurigraph.accept_invitation(
     hash bytea, OUT outcome text, OUT organization uuid, OUT joined_role text
 )
@@ -263,7 +268,7 @@ BEGIN
     WHERE i.invitation_id = offer.invitation_id AND i.used_at IS NULL AND i.revoked_at IS NULL
         AND m.ended_at IS NULL AND (m.role = 'owner' OR (m.role = 'admin' AND i.role = 'member'))
         AND NOT EXISTS (
-            -- What goes with somebody who left must be gone before that one comes back.
+            -- Rows of a member who left must be erased before the member comes back.
             SELECT FROM neurigraph.organization_members AS e
             WHERE e.user_id = i.user_id AND e.member_id = person AND (e.ended_at IS NULL OR e.settled_at IS NULL)
         );
@@ -292,7 +297,7 @@ DECLARE
     asking jsonb := neurigraph.claims();
     issued uuid;
 BEGIN
-    -- Not while the membership ends.
+    -- The lock waits for a membership that is being ended.
     PERFORM FROM neurigraph.organizations AS o WHERE o.user_id = organization FOR NO KEY UPDATE;
     INSERT INTO neurigraph.api_keys AS k (user_id, key_hash, role, subject_id, label)
     SELECT organization, hash, 'member', neurigraph_private.person_of(asking)::text, key_label
@@ -302,7 +307,8 @@ BEGIN
 END
 $$;
 
--- Whether a graph is an organization's. Without claims: a token names a graph before there are any.
+-- Whether a graph belongs to an organization. The function needs no claims, because interfaces ask it before they make
+-- claims from a token.
 CREATE OR REPLACE FUNCTION neurigraph.is_organization(graph uuid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (SELECT FROM neurigraph.organizations AS o WHERE o.user_id = graph)

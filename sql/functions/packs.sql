@@ -13,8 +13,8 @@ LANGUAGE sql STABLE AS $$
         AND p.version = (SELECT v.version FROM neurigraph_private.node_version(p.node_id) AS v)
 $$;
 
--- The packed layer of a node with the records that changed since it was made; none if these are not known. Pass only a
--- node that a caller sees from whom no source is hidden.
+-- The packed layer of a node with the records that changed since the layer was packed; no layer if the changed records
+-- are not known. Pass only a node that the caller sees, and only a caller from whom no source is hidden.
 CREATE OR REPLACE FUNCTION neurigraph_private.pack_before(
     node uuid, model_in_use text, wanted_format integer, OUT pack bytea, OUT pack_version text, OUT changed uuid []
 )
@@ -33,8 +33,9 @@ BEGIN
 END
 $$;
 
--- The vectors of some passages of packed layers, which have the versions that the caller read: the rows of the passages
--- are texts, separated by spaces, and null is all of them; widths are the bytes of a passage.
+-- The vectors of passages of packed layers, for layers that still have the version that the caller read. `passages` has
+-- one text of row numbers a layer, separated by spaces, and null for all passages. `widths` is the number of bytes a
+-- passage.
 CREATE OR REPLACE FUNCTION neurigraph.packed_vectors(
     nodes uuid [], versions text [], widths integer [], passages text [], wanted_format integer
 )

@@ -1,7 +1,8 @@
--- The horizons of listings that peers got here. Each function works only for the third party in the claims.
+-- The horizons of listings that this installation gave to peers. Each function serves only the third party in the
+-- claims.
 
--- Begin a listing: note up to where changes are seen for certain, and return its id. The newest twenty of a third party
--- are kept.
+-- Begin a listing: store its horizon, the point up to which the listing certainly sees all changes, and return its id.
+-- The newest twenty listings of a third party are kept.
 CREATE OR REPLACE FUNCTION neurigraph.open_horizon() RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -26,8 +27,8 @@ BEGIN
 END
 $$;
 
--- The digests of an earlier listing for nodes that nobody changed since; none if this database does not know it, as
--- after it was restored from a backup.
+-- The digests of an earlier listing for nodes that nobody changed since; no rows if this database does not know the
+-- listing, as after a restore from a backup.
 CREATE OR REPLACE FUNCTION neurigraph.recalled_digests(earlier uuid) RETURNS TABLE (node_id uuid, digests jsonb)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT d.key::uuid, d.value
@@ -41,7 +42,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
         )
 $$;
 
--- Whether an earlier listing is known.
+-- Whether this database knows an earlier listing.
 CREATE OR REPLACE FUNCTION neurigraph.knows_horizon(earlier uuid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (
@@ -52,7 +53,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
 $$;
 
--- Remember the digests of nodes that were listed.
+-- Store the digests of the listed nodes.
 CREATE OR REPLACE FUNCTION neurigraph.remember_digests(horizon uuid, listed jsonb) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     UPDATE neurigraph.peer_horizons AS h SET digests = h.digests || listed

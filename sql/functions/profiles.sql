@@ -1,8 +1,8 @@
--- Profiles of nodes follow their records: what is erased, hidden, revised or moved away leaves no profile that was made
--- of it, and what comes or is superseded leaves one that says it is stale. A nightly asset makes them again.
+-- Profiles of nodes follow their records. Erasing, hiding, revising or moving a record removes the profiles that were
+-- made of it. Adding or superseding a record marks them as stale. A nightly asset makes them again.
 
--- Outdate the profiles that a record is part of: those of shared records change nothing when a private one changes, or
--- their readers would learn of it. With `gone` they are removed.
+-- Outdate the profiles that a record is part of; with `gone`, remove them. A change of a private record does not touch
+-- profiles of shared records, because their readers would notice the change.
 CREATE OR REPLACE FUNCTION neurigraph_private.outdate_profiles(node uuid, of_source uuid, gone boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
 BEGIN

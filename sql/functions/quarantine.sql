@@ -1,6 +1,7 @@
--- Quarantine: which records one meets, and hiding them with everything that is counted from them.
+-- Quarantine: finding the records and changes that a quarantine meets, and hiding records with all counts of their
+-- words.
 
--- Whether a message meets the conditions of a quarantine. Of messages from before origins were recorded, only the
+-- Whether a message meets the conditions of a quarantine. For messages from before origins were recorded, only the
 -- source, its persona and the time are known.
 CREATE OR REPLACE FUNCTION neurigraph_private.is_met(
     rule neurigraph.quarantines, message neurigraph.messages, source_persona uuid
@@ -17,8 +18,7 @@ LANGUAGE sql STABLE AS $$
         AND (rule.received_until IS NULL OR message.received_at < rule.received_until)
 $$;
 
--- The records that a quarantine meets: those with at least one message that meets it, since a summary cannot be taken
--- apart.
+-- The records that a quarantine meets: records with at least one such message, because a summary cannot be split.
 CREATE OR REPLACE FUNCTION neurigraph_private.records_met(rule neurigraph.quarantines)
 RETURNS TABLE (record_id uuid, node_id uuid, messages bigint)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -52,8 +52,8 @@ BEGIN
 END
 $$;
 
--- Hide records from every retrieval, or show them again: their rows, and what is counted from their passages. What
--- they replaced is sent to caches again. All nodes have the current DDL; the caller holds the graph's lock.
+-- Hide records from every retrieval, or show them again: change their rows, and the counts of their passages. Records
+-- that they superseded are read again by caches. All nodes have the current DDL, and the caller holds the graph's lock.
 CREATE OR REPLACE FUNCTION neurigraph_private.set_quarantined(records uuid [], hidden boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -95,10 +95,11 @@ BEGIN
         USING node.changing, hidden;
         UPDATE neurigraph.record_index AS i SET quarantined = hidden WHERE i.record_id = ANY(node.changing);
         DELETE FROM neurigraph.warm_nodes AS w WHERE w.node_id = node.id;
-        -- A packed layer still holds the records that are hidden now.
+        -- The packed layer still holds the newly hidden records.
         DELETE FROM neurigraph.layer_packs AS p WHERE p.node_id = node.id;
     END LOOP;
-    -- A record that one of these superseded is current again, or no more: caches read it again.
+    -- A record that a hidden record superseded is current again, and a record that a shown record supersedes is not, so
+    -- caches read both again.
     FOR node IN
         SELECT g.schema_name, array_agg(DISTINCT d.record_id) AS replaced
         FROM neurigraph.delta_log AS d
@@ -117,8 +118,8 @@ BEGIN
 END
 $$;
 
--- Whether a change of a record meets the conditions of a quarantine. Changes that people and personas make have a key,
--- a persona and a time, but no source. The key of changes from before it was recorded is unknown.
+-- Whether a change of a record meets the conditions of a quarantine. Changes by people and personas have a key, a
+-- persona and a time, but no source. The key is unknown for changes from before keys were recorded.
 CREATE OR REPLACE FUNCTION neurigraph_private.is_revision_met(
     rule neurigraph.quarantines, author text, key_used uuid, moment timestamptz
 ) RETURNS boolean
@@ -140,7 +141,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         AND neurigraph_private.is_revision_met(rule, d.authored_by, d.key_id, d.w_coordinate)
 $$;
 
--- Whether a change that an author made now would be in quarantine.
+-- Whether a change by an author at this moment would be in quarantine.
 CREATE OR REPLACE FUNCTION neurigraph.is_held(of_user uuid, author text, key_used uuid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (
@@ -150,8 +151,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     )
 $$;
 
--- The fields of a record that hidden deltas changed, with the values that the visible deltas give them: what the last
--- visible delta set or, without one, what the first delta replaced. Deltas of quarantines give no values.
+-- The fields of a record that hidden deltas changed, with their values by the visible deltas: the value that the last
+-- visible delta set or, without a visible delta, the value that the first delta replaced. Deltas that quarantines wrote
+-- give no values.
 CREATE OR REPLACE FUNCTION neurigraph_private.visible_fields(wanted uuid) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WITH changes AS MATERIALIZED (
@@ -162,7 +164,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
             ) AS is_visible
         FROM neurigraph.delta_log AS d CROSS JOIN LATERAL jsonb_each(d.delta_payload -> 'after') AS v
         WHERE d.record_id = wanted
-            -- Others than the owner only lengthen lives, and only the owner archives.
+            -- Retention and the archive are left out: callers other than the owner only lengthen lives, and only the
+            -- owner archives.
             AND v.key NOT IN (
                 'embedding_model', 'node_path', 'tier', 'expires_at', 'archived_at', 'archived_reason'
             )
@@ -182,7 +185,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ) AS f
 $$;
 
--- The times at which a record was superseded, by its visible deltas.
+-- The times at which a record was superseded, according to its visible deltas.
 CREATE OR REPLACE FUNCTION neurigraph_private.visible_supersessions(wanted uuid) RETURNS tstzmultirange
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(range_agg(tstzrange(s.w, s.until)) FILTER (WHERE s.is_superseded), '{}')
@@ -198,7 +201,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ) AS s
 $$;
 
--- The quarantines in force that a part of a source meets. The commit asks before it stores the part.
+-- The quarantines in force that a part of a source meets. The commit calls this function before it stores the part.
 CREATE OR REPLACE FUNCTION neurigraph.quarantines_of(of_source uuid, first_message integer, last_message integer)
 RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -213,7 +216,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     )
 $$;
 
--- Put a record that was just stored into these quarantines.
+-- Put a record that was just stored into the given quarantines.
 CREATE OR REPLACE FUNCTION neurigraph.hold_record(held uuid, in_quarantines uuid []) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -226,8 +229,8 @@ BEGIN
 END
 $$;
 
--- The changes that a quarantine makes in a node. Edges, candidates and aliases follow from evidence, so their changes
--- need not be remembered.
+-- The values of a node that a quarantine may change. Edges, candidates and aliases are left out, because they are
+-- computed again from evidence.
 CREATE OR REPLACE FUNCTION neurigraph_private.changeable(node neurigraph.graph_index) RETURNS jsonb
 LANGUAGE sql IMMUTABLE AS $$
     SELECT jsonb_object_agg(c.key, c.value) FROM jsonb_each(to_jsonb(node)) AS c

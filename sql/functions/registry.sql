@@ -1,9 +1,10 @@
 -- Registration: record_index, record_titles and file_index follow the tables of all nodes.
 --
--- A connection compiles a trigger function, and plans each of its expressions, for every trigger: again for each node.
--- So what a trigger of a node's table does stands in a function of neurigraph_private, planned once for all nodes, and
--- the trigger function calls it with values (a function that takes a row is compiled for each type of row). It returns
--- NEW, also where nobody reads it: NULL is an expression.
+-- A connection compiles a trigger function, and plans each of its expressions, once for every trigger, and so once for
+-- every node. Therefore a function of neurigraph_private, planned once for all nodes, does the work of a node's
+-- trigger, and the trigger function calls it with values (a function that takes a row is compiled for each type of
+-- row). Trigger functions return NEW even where Postgres ignores the result, because NULL would be one more expression
+-- to plan.
 
 -- The digest of a title within a graph, without regard to case. Two titles with one digest count as the same.
 CREATE OR REPLACE FUNCTION neurigraph_private.title_key(owner uuid, title text) RETURNS bigint
@@ -11,8 +12,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT hashtextextended('neurigraph.title:' || owner || ':' || lower(title), 0)
 $$;
 
--- The first of some titles that no other record of the graph has, or null. It stays free until the transaction ends. A
--- title that another transaction considers at the same time counts as taken, so nobody waits.
+-- The first of some titles that no other record of the graph has, or null. The title stays free until the transaction
+-- ends. A title that another transaction considers at the same time counts as taken, so nobody waits.
 CREATE OR REPLACE FUNCTION neurigraph.free_title(owner uuid, wanted uuid, titles text []) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -32,7 +33,7 @@ BEGIN
 END
 $$;
 
--- Keywords as record_index has them, so that lists compare them without regard to case.
+-- Keywords in the form of record_index, in lower case and once each, so that lists compare them without regard to case.
 CREATE OR REPLACE FUNCTION neurigraph.keyword_keys(keywords text []) RETURNS text []
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT lower(k.word)), '{}') FROM unnest(keywords) AS k (word)
@@ -80,7 +81,7 @@ BEGIN
 END
 $$;
 
--- Trigger on metadata_records. Arguments: node_id and user_id of the node. Of a deleted row, NEW is null.
+-- Trigger on metadata_records. Arguments: node_id and user_id of the node. NEW is null for a deleted row.
 CREATE OR REPLACE FUNCTION neurigraph.register_record() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,4 +1,4 @@
--- Retention: the parts that callers see, and accesses.
+-- Retention: the parts that callers see, and the counting of accesses.
 
 -- The retention of records that the caller sees. Pass only the result of claims().
 CREATE OR REPLACE FUNCTION neurigraph_private.seen_retention(asking jsonb, records uuid [])
@@ -19,8 +19,8 @@ LANGUAGE sql STABLE AS $$
         )
 $$;
 
--- The tier and the expiry of records that the caller sees and that have a row. Reasons and accesses are the owner's
--- alone; for everybody else a record expires when it was said to, though accesses may have moved that.
+-- The tier and the expiry of records that the caller sees and that have a row. Only the owner gets reasons and counts
+-- of accesses. Other callers get the expiry that the record was given, even if accesses have moved the expiry since.
 CREATE OR REPLACE FUNCTION neurigraph.retention_of(records uuid [])
 RETURNS TABLE (
     record_id uuid, tier neurigraph.retention_tier, expires_at timestamptz, expiry_reason text,
@@ -44,8 +44,8 @@ BEGIN
 END
 $$;
 
--- Count that the caller was given some records, once a record, asker and hour, and extend their lives. Rows are locked
--- in one order; one that a sweep archives meanwhile is left alone.
+-- Count an access of the caller to some records, once for each record, asker and hour, and extend the lives of the
+-- records. Rows are locked in one order. A record that a sweep archives at the same time is left alone.
 CREATE OR REPLACE FUNCTION neurigraph_private.count_accesses(asking jsonb, returned uuid []) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -73,7 +73,7 @@ BEGIN
                 AND (t.last_access_at AT TIME ZONE 'UTC')::date >= (now() AT TIME ZONE 'UTC')::date THEN 0
             ELSE 1
         END,
-        -- A clock that is set back does not begin a new hour.
+        -- The hour of the last access stays the current hour after the clock is set back.
         hour_askers = CASE WHEN t.last_access_at >= this_hour THEN t.hour_askers ELSE '{}' END || asker,
         last_access_at = greatest(t.last_access_at, now())
     FROM due AS d
@@ -81,7 +81,7 @@ BEGIN
 END
 $$;
 
--- Whether anything in a graph expires: only then is it worth counting accesses.
+-- Whether anything in a graph expires: without an expiry, counting accesses is useless.
 CREATE OR REPLACE FUNCTION neurigraph_private.has_expiring(owner uuid) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
@@ -89,7 +89,7 @@ LANGUAGE sql STABLE AS $$
     )
 $$;
 
--- Records that were opened since a moment, of some. Node tables say when.
+-- The records, of the given ones, that were opened since a moment. The tables of nodes have the access times.
 CREATE OR REPLACE FUNCTION neurigraph_private.opened_since(records uuid [], moment timestamptz) RETURNS SETOF uuid
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

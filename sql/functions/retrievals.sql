@@ -1,8 +1,8 @@
--- Notes of retrievals: entries of the log, accesses of records that expire, and canaries that were retrieved.
+-- Retrievals: entries of the log, accesses of records that expire, and canaries that were retrieved.
 
--- Note that the caller retrieved some records: in the log if `is_logged`, and always for records that expire and for
--- canaries. Returns whether the graph has canaries to watch, with each canary that this call was the first to retrieve,
--- and whether anything in it expires.
+-- Store that the caller retrieved some records: in the log if `is_logged`, and always for records that expire and for
+-- canaries. Returns whether the graph has canaries that nobody has retrieved yet, the canaries that this call retrieved
+-- first, and whether any record of the graph expires.
 CREATE OR REPLACE FUNCTION neurigraph.note_retrieval(
     noted_operation text, returned uuid [], asked text, is_logged boolean
 )

@@ -1,8 +1,8 @@
--- Whether a caller may see something by its id. An interface asks this before it looks anything up: an id that is
--- hidden takes the same path and the same time as an id that does not exist.
+-- Whether a caller may see something by its id. An interface calls this function before it looks up anything: an id
+-- that is hidden takes the same path and the same time as an id that does not exist.
 
--- The rights of a caller are computed before the id is looked up. Policies compute them only for a row that exists,
--- which takes long enough to be measured from outside. Policies decide nonetheless: this function may let through rows
+-- The rights of a caller are computed before the id is looked up. Policies compute rights only for rows that exist, and
+-- the difference in time can be measured from outside. The policies still decide: this function may let through rows
 -- that they hide, such as an upload to a caller who sees none of its records, and hides no row that they show.
 CREATE OR REPLACE FUNCTION neurigraph.sees(payload text, signature text, of_kind text, wanted uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -28,7 +28,7 @@ BEGIN
             SELECT r.user_id, r.node_id, r.source_id, NULL, r.quarantined
             FROM neurigraph.record_index AS r WHERE of_kind = 'record' AND r.record_id = wanted
             UNION ALL
-            -- A record of the archive may be put there again.
+            -- A record of the archive may be restored.
             SELECT
                 r.user_id, r.node_id, r.source_id, NULL,
                 r.quarantined AND NOT EXISTS (
@@ -78,7 +78,7 @@ BEGIN
             FROM neurigraph.signing_keys AS k
             WHERE of_kind = 'signing_key' AND k.key_id = wanted AND k.holder NOT LIKE 'peer:%'
             UNION ALL
-            -- A key is seen with what it signed, also by those whose it is not.
+            -- Everybody who sees a link also sees the key that signed it.
             SELECT k.user_id, r.node_id, r.source_id, NULL, r.quarantined
             FROM neurigraph.signing_keys AS k
             LEFT JOIN neurigraph.links AS l ON k.key_id IN (l.key_id, l.end_key_id)
@@ -120,7 +120,7 @@ BEGIN
             WHERE of_kind = 'digest' AND d.digest_id = wanted
             GROUP BY d.digest_id
             UNION ALL
-            -- A forgotten memory has a receipt, which its owner gets again.
+            -- A forgotten memory has a receipt, which the owner may read again.
             SELECT e.user_id, NULL, NULL, NULL, false
             FROM neurigraph.erasures AS e WHERE of_kind IN ('node', 'record', 'fact') AND e.subject_id = wanted
         ) AS found

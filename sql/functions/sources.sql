@@ -1,8 +1,8 @@
--- Where sources come from, as records and search results show it.
+-- The fields of sources that records and search results show.
 
--- The fields of a source besides its text; null if it has none. A message of a note is a version of the note. Runs with
--- the caller's rights: an earlier version that the caller does not see is not named. It has no search path of its own
--- so that it becomes a part of the query that calls it.
+-- The fields of a source besides its text; null if it has none. A message of a note is a version of the note. The
+-- function runs with the caller's rights, so it names no earlier version that the caller does not see. It has no search
+-- path of its own so that Postgres inlines it into the calling query.
 CREATE OR REPLACE FUNCTION neurigraph.source_details(source neurigraph.sources, message integer) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
     SELECT CASE
@@ -26,7 +26,7 @@ LANGUAGE sql STABLE AS $$
     END
 $$;
 
--- Whether the caller may hand in a new version of a source: the caller's own only.
+-- Whether the caller may hand in a new version of a source: only of the caller's own sources.
 CREATE OR REPLACE FUNCTION neurigraph.may_replace(wanted uuid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (

@@ -1,5 +1,5 @@
--- Spaces: which sources they have, and what a caller that is limited to some of them may do. What it sees follows from
--- hidden_sources() and reach() (sql/functions/access.sql), as for private sources.
+-- Spaces: the sources of spaces, and the rights of a caller that is limited to some spaces. hidden_sources() and
+-- reach() (sql/functions/access.sql) apply these limits, as they apply privacy.
 
 -- The sources in the spaces that the caller is limited to. Pass only the result of claims().
 CREATE OR REPLACE FUNCTION neurigraph_private.sources_in_spaces(asking jsonb) RETURNS SETOF uuid
@@ -11,7 +11,7 @@ LANGUAGE sql STABLE AS $$
         AND p.container_tag IN (SELECT t.tag FROM jsonb_array_elements_text(asking -> 'container_tags') AS t (tag))
 $$;
 
--- The nodes that lead to a record which such a caller sees, with the root. A persona still needs its grants.
+-- The nodes that lead to a record that the caller sees in its spaces, with the root. A persona still needs its grants.
 CREATE OR REPLACE FUNCTION neurigraph_private.nodes_in_spaces(asking jsonb) RETURNS SETOF uuid
 LANGUAGE sql STABLE AS $$
     SELECT g.node_id FROM neurigraph.graph_index AS g
@@ -30,7 +30,7 @@ LANGUAGE sql STABLE AS $$
     CROSS JOIN LATERAL unnest(g.path) AS a (node_id)
 $$;
 
--- The records of the nodes of spaces that the caller sees, counted.
+-- The number of records that the caller sees in its spaces, by node.
 CREATE OR REPLACE FUNCTION neurigraph_private.records_in_spaces(asking jsonb)
 RETURNS TABLE (node_id uuid, records integer)
 LANGUAGE sql STABLE AS $$

@@ -1,7 +1,7 @@
--- Staging: the nodes near the hits of a question are prepared for the next question.
+-- Staging: preparing the nodes near the hits of a question for the next question.
 
--- Stage the target nodes, their neighbours and the neighbours of these: two edges, no further. Returns the staged
--- nodes. Opens no file, and the rows expire by themselves; a node that was staged a moment ago is not written again.
+-- Stage the target nodes and the nodes within two edges of them. Returns the staged nodes. The function opens no file.
+-- Rows expire by themselves, and a node that was staged a moment ago is not written again.
 CREATE OR REPLACE FUNCTION neurigraph.stage(targets uuid [], seconds double precision) RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
@@ -10,9 +10,10 @@ DECLARE
     owner uuid := asking ->> 'user_id';
     visible uuid [] := neurigraph_private.visible_node_ids(asking);
 BEGIN
-    -- These rows may be lost in a crash of the server.
+    -- A crash of the server may lose rows of staged nodes.
     PERFORM set_config('synchronous_commit', 'off', true);
-    -- At most once a minute. A node that another transaction holds is skipped: its writer updates the time itself.
+    -- Access times change at most once a minute. A node that another transaction has locked is skipped: its writer
+    -- updates the time itself.
     UPDATE neurigraph.graph_index AS g SET last_accessed_at = now()
     FROM (
         SELECT i.node_id FROM neurigraph.graph_index AS i

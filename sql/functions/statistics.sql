@@ -1,8 +1,8 @@
 -- Corpus statistics: how many records, passages and lexemes there are, and in how many passages a lexeme occurs.
 -- Triggers on the passages of nodes count, so that every writer keeps the figures right.
 
--- A speaker counts as a lexeme: `@` and the name in lower case, which no lexeme of a text can be. Likewise a passage in
--- another language than the installation's has `#` and the name of its stemmer among its lexemes.
+-- A speaker counts as a lexeme: `@` and the name in lower case, which cannot be a lexeme of a text. Likewise a passage
+-- in another language than the installation's has `#` and the name of the language's stemmer among its lexemes.
 CREATE OR REPLACE FUNCTION neurigraph_private.speaker_lexeme(author text) RETURNS text []
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN author IS NULL THEN '{}' ELSE ARRAY['@' || lower(author)] END
@@ -57,9 +57,9 @@ BEGIN
 END
 $$;
 
--- Trigger on passages, once a statement. Arguments: node_id and user_id. Passages that come or go are counted, and the
--- records of those that come or change are noted. Two statements, since a connection plans them for each node: the
--- empty lexeme, which each passage has once, stands for the passages as a whole.
+-- Trigger on passages, once a statement. Arguments: node_id and user_id. It counts added and removed passages, and
+-- notes the records of added and changed passages. It has only two statements, because a connection plans them for each
+-- node. The empty lexeme, which each passage has once, counts the passages as a whole.
 CREATE OR REPLACE FUNCTION neurigraph.follow_passages() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -83,7 +83,7 @@ BEGIN
         CROSS JOIN LATERAL unnest(
             c.lexemes || neurigraph_private.speaker_lexeme(c.author) || ARRAY['']
         ) AS l (lexeme)
-        -- Passages in quarantine are not counted, wherever they move.
+        -- Passages in quarantine are not counted, wherever their record moves.
         WHERE TG_OP <> 'UPDATE'
             AND c.record_id NOT IN (SELECT unnest(neurigraph_private.records_in_quarantine(TG_ARGV[1]::uuid)))
         GROUP BY l.lexeme
@@ -93,7 +93,7 @@ BEGIN
 END
 $$;
 
--- Count the passages of one node again, for rows that were written while its triggers were off.
+-- Count the passages of one node again, for example after rows were written with triggers off.
 CREATE OR REPLACE FUNCTION neurigraph_private.recount_node(node uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -139,7 +139,7 @@ BEGIN
         SELECT sum(t.passages), sum(t.lexemes) INTO passages, lexemes
         FROM neurigraph.node_statistics AS t WHERE t.node_id = ANY(visible);
     ELSE
-        -- The figures of a usual graph.
+        -- The assumed size of a graph whose counts the caller may not see.
         passages := 1000;
         lexemes := 20000;
     END IF;
@@ -148,7 +148,7 @@ BEGIN
 END
 $$;
 
--- In how many passages of that corpus each lexeme occurs; no row for a lexeme that occurs in none.
+-- The number of passages of the caller's corpus in which each lexeme occurs; no row for a lexeme that occurs in none.
 CREATE OR REPLACE FUNCTION neurigraph_private.occurrences(asking jsonb, visible uuid [], words text [])
 RETURNS TABLE (lexeme text, passages bigint)
 LANGUAGE plpgsql STABLE ROWS 8 AS $$
@@ -166,7 +166,8 @@ BEGIN
 END
 $$;
 
--- The marks of one kind in the nodes that the caller may read: '@' for speakers in lower case, '#' for languages.
+-- The marks in the nodes that the caller may read, without their first character: '@' for speakers in lower case, '#'
+-- for languages.
 CREATE OR REPLACE FUNCTION neurigraph_private.marked(asking jsonb, mark text) RETURNS text []
 LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -1,9 +1,11 @@
--- Messages that were handed in and are not stored yet, for search. They lie in no node, so who handed them in decides.
+-- Unstored messages, for search: messages that were handed in and are not stored yet. They lie in no node, so the
+-- rights to read them depend on who handed them in.
 
--- The sources with such messages that the caller may read, the last message first. The owner of the graph reads all, or
--- all in some spaces; a member of an organization what it handed in, a persona that may still write what it handed in
--- unless that is private, and nobody else reads any: what the policies of messages say. `change` is another one after
--- whatever adds, replaces or stores messages: all of them write the row. Pass only the result of claims().
+-- The sources with unstored messages that the caller may read, the last message first. The owner of the graph reads all
+-- of them, or, within spaces, all in the spaces. A member of an organization reads sources that the member handed in. A
+-- persona that may still write reads sources that it handed in and that are not private. Other callers read none. These
+-- rules are the rules of the policies of messages. `change` differs after every statement that adds, replaces or stores
+-- messages, because each writes the source's row. Pass only the result of claims().
 CREATE OR REPLACE FUNCTION neurigraph_private.unstored_sources(asking jsonb, wanted uuid, most integer)
 RETURNS TABLE (
     source_id uuid, kind neurigraph.source_kind, external_id text, title text, persona_id uuid,
@@ -42,7 +44,7 @@ BEGIN
 END
 $$;
 
--- The version of all of this; null if the caller sees no such message, which is what costs least.
+-- The version of the unstored messages that the caller may read; null if there are none, the cheapest case.
 CREATE OR REPLACE FUNCTION neurigraph_private.unstored_version(asking jsonb) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -66,18 +68,18 @@ BEGIN
 END
 $$;
 
--- The messages themselves: of the 200 sources that a message reached last, the newest `most` messages, up to a hundred
--- times as many tokens. Segments of a source may be stored out of their order. A source of which any of them meets a
--- quarantine in force is left out, because the record that it becomes will be hidden. `sent` is null if the caller
--- knows the version in force; of a caller that knows the state before `since` it has the text of new messages only.
--- Transaction ids are compared modulo 2^32, as rows hold them.
+-- The unstored messages that the caller may read: the newest `most` messages of the 200 sources that received a message
+-- last, with at most a hundred times as many tokens. Segments of a source may be stored in any order. A source is left
+-- out if any of its unstored messages meets a quarantine in force, because its record will be hidden. `sent` is null if
+-- the caller knows the current version. A caller that knows the state before `since` gets only the text of newer
+-- messages. Transaction ids are compared modulo 2^32, because rows store them so.
 CREATE OR REPLACE FUNCTION neurigraph_private.unstored(
     asking jsonb, known_version text, since bigint, most integer, OUT version text, OUT horizon bigint, OUT sent json
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     owner uuid := asking ->> 'user_id';
-    -- A persona reads what it said itself: what others say in its conversations is not stored at its node either.
+    -- A persona reads only its own messages: the pipeline does not store messages of others at its node either.
     sender uuid := neurigraph_private.persona_of(asking);
     are_held boolean;
     till_now bigint;
@@ -125,7 +127,7 @@ BEGIN
                     WHERE t.source_id = i.source_id AND t.state = 'stored'
                         AND i.seq BETWEEN t.first_message AND t.last_message
                 )
-            -- Not planned as one join: it would read the messages of all users.
+            -- The limit keeps the planner from one join, which would read the messages of all users.
             ORDER BY i.seq DESC
             LIMIT most
         ) AS m
@@ -162,8 +164,7 @@ BEGIN
 END
 $$;
 
--- The messages of one source that are not stored yet, from a number on; null if there is no such source, or none that
--- the caller may read.
+-- The unstored messages of one source, from a number on; null if no such source exists or the caller may not read it.
 CREATE OR REPLACE FUNCTION neurigraph.unstored_messages(wanted uuid, from_message integer, most integer) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

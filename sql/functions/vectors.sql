@@ -1,7 +1,8 @@
 -- Vector operators and functions that every search_path finds.
 
--- The extension is in a schema that the administrator chose, and a pinned search_path does not include it. The bodies
--- are parsed now, so no search_path matters later; they are simple enough to be inlined, so that indexes are used.
+-- The extension is in a schema that the administrator chose, and a pinned search_path does not include it. Postgres
+-- parses the bodies of these functions when it creates them, so that no search_path matters later. The bodies are
+-- simple enough to be inlined, so that indexes are used.
 DO $$
 DECLARE
     extension_schema text := (

@@ -1,7 +1,7 @@
--- Verdicts on facts: records that wait for verdicts, and the verdicts on a fact that the caller sees.
+-- Verdicts on facts: the links and versions that decide which fact stands, for the facts that the caller sees.
 
--- Links of a fact that people made or confirmed and that move the belief in it: facts that it depends on or that
--- require it, contradictions and repetitions. Links that a revoked key signed do not count.
+-- Links of a fact that people made or confirmed and that change the belief in the fact: dependencies in either
+-- direction, contradictions and repetitions. Links that a revoked key signed do not count.
 CREATE OR REPLACE FUNCTION neurigraph.stated_links(wanted uuid)
 RETURNS TABLE (fact_id uuid, relation text, strength real, is_start boolean)
 LANGUAGE sql STABLE AS $$
@@ -15,7 +15,8 @@ LANGUAGE sql STABLE AS $$
         AND (l.detected_by = 'person' OR l.verdict = 'confirmed') AND l.verdict <> 'rejected' AND l.valid @> now()
         AND (
             l.relation = 'depends_on'
-            -- These two count against or for the fact at the other end, which is the owner's to say.
+            -- Contradictions and repetitions count only if the owner stated or confirmed them: they change the belief
+            -- in the fact at the other end.
             OR (l.relation IN ('contradicts', 'duplicates') AND 'user' IN (
                 split_part(l.observed_by, ':', 1), split_part(l.verdict_by, ':', 1)
             ))
@@ -25,9 +26,9 @@ LANGUAGE sql STABLE AS $$
         )
 $$;
 
--- The facts that replace or dispute a fact: the next version that stands, or else a fact that a verdict says supersedes
--- it, among the facts that the caller sees. Confirming a fact ends its part of the disputes before. It has no settings
--- of its own, so that Postgres puts its text into the statement that calls it: a call a row takes longer than the row.
+-- The facts that replace or dispute a fact, among the facts that the caller sees: the next version that stands, or else
+-- a fact that supersedes it by a verdict. Confirming a fact ends earlier disputes about it. The function has no
+-- settings of its own, so that Postgres inlines it: a call for each row would take longer than reading the row.
 CREATE OR REPLACE FUNCTION neurigraph.replacing(wanted uuid)
 RETURNS TABLE (superseded_by uuid, superseded_at timestamptz, disputed_by uuid [])
 LANGUAGE sql STABLE AS $$

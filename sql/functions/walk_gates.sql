@@ -1,7 +1,7 @@
--- Gates of walks (walks.sql): which records, facts and links a walk may enter. Postgres inlines them.
+-- Checks of a walk (walks.sql): the records, facts and links that it may enter. Postgres inlines these functions.
 
--- Whether a record is open to a caller. The caller's rights are computed once a walk; an owner without anything in
--- quarantine sees all.
+-- Whether a record is open to a caller. The caller's rights are computed once a walk. An owner without anything in
+-- quarantine sees all records.
 CREATE OR REPLACE FUNCTION neurigraph_private.may_enter_record(
     r neurigraph.record_index, sees_all boolean, is_owner boolean, readable uuid [], hidden uuid []
 ) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
@@ -12,7 +12,8 @@ CREATE OR REPLACE FUNCTION neurigraph_private.may_enter_record(
     )
 $$;
 
--- Whether a node, or else a source, is open to a caller. Not inlined: few links lead there.
+-- Whether a node, or else a source, is open to a caller. The function is not inlined, because few links lead to nodes
+-- and sources.
 CREATE OR REPLACE FUNCTION neurigraph_private.may_enter_end(
     node uuid, from_source uuid, is_owner boolean, readable uuid [], hidden uuid []
 ) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
@@ -31,7 +32,8 @@ BEGIN
 END
 $$;
 
--- Whether a fact stands: it is not forgotten, was known at a moment, and was true at another. Null means any moment.
+-- Whether a fact stands: it is not forgotten, was known at a moment, and was true at another moment. Null means any
+-- moment.
 CREATE OR REPLACE FUNCTION neurigraph_private.fact_stands(
     f neurigraph.facts, with_archived boolean, known_at timestamptz, true_at timestamptz
 ) RETURNS boolean LANGUAGE sql STABLE AS $$
@@ -46,7 +48,7 @@ CREATE OR REPLACE FUNCTION neurigraph_private.fact_stands(
         )
 $$;
 
--- Whether a link held at a moment in the world, as it was known at another. Null means now.
+-- Whether a link was true in the world at a moment, as far as was known at another moment. Null means now.
 CREATE OR REPLACE FUNCTION neurigraph_private.link_held(
     l neurigraph.links, known_at timestamptz, held_at timestamptz
 ) RETURNS boolean LANGUAGE sql STABLE AS $$

@@ -1,10 +1,9 @@
--- Graph queries: walks from facts along links, versions and verdicts. One call has all gates and all bounds.
+-- Graph queries: walks from facts along links, versions and verdicts. One function checks all rights and all limits.
 
--- The memories that facts lead to, with how: the facts first, then those one step away, and so on. `parent` is the step
--- that led there. A link of a record holds for its facts, at 0.7 of its strength. Versions of a fact, and verdicts on
--- it, are links, too. At most 50 of the strongest links of a memory are followed, and at most 200 memories from each
--- level; what is hidden from the caller takes no place in either. The walk ends after `patience` seconds. It may begin
--- at a fact that was retracted.
+-- The memories that facts lead to, and the way to each: the facts first, then memories one step away, and so on.
+-- `parent` is the step before. A link of a record also holds for its facts, at 0.7 of its strength. Versions of a fact,
+-- and verdicts on a fact, are links, too. At most the 50 strongest links of a memory are followed, and 200 memories of
+-- a level, without counting hidden memories. The walk ends after `patience` seconds. It may begin at a retracted fact.
 CREATE OR REPLACE FUNCTION neurigraph.walk_facts(payload text, signature text, asked jsonb)
 RETURNS TABLE (
     step integer, parent integer, hops integer, kind text, memory_id uuid, link_id uuid, relation text,
@@ -41,10 +40,10 @@ DECLARE
     known_at CONSTANT timestamptz := asked ->> 'at';
     true_at CONSTANT timestamptz := asked ->> 'valid_at';
     held_at CONSTANT timestamptz := coalesce(true_at, known_at, now());
-    -- Of each memory that was reached, in the order of the walk.
+    -- The memories reached so far, in the order of the walk.
     ids uuid [];
     kinds text [];
-    -- Where the row of a fact lies, which stays so for the snapshot that the whole walk reads.
+    -- The ctid of a fact's row, which does not change within the snapshot of the walk.
     places tid [];
     records uuid [];
     parents integer [];
@@ -54,7 +53,7 @@ DECLARE
     strengths real [];
     scores double precision [];
     levels integer [];
-    -- The same of the level that is walked.
+    -- The memories of the next level, as arrays.
     l record;
     first integer := 1;
     was_cut boolean NOT NULL := false;
@@ -84,7 +83,7 @@ BEGIN
             was_late := true;
             EXIT;
         END IF;
-        -- In the order of the sorted subquery.
+        -- The arrays are in the order of the sorted subquery.
         SELECT
             array_agg(n.id) AS ids, array_agg(n.kind) AS kinds, array_agg(n.at) AS places,
             array_agg(n.record_id) AS records, array_agg(n.parent) AS parents, array_agg(n.link_id) AS links,
@@ -99,7 +98,8 @@ BEGIN
                 FROM (
                     SELECT
                         q.id, q.kind, q.score, (first + q.place - 1)::integer AS parent, q.record_id, x.root_id, x.version,
-                        -- Few memories have links of their own and few facts have versions: two small indexes say so.
+                        -- Few memories have links of their own and few facts have versions: a look into two small
+                        -- indexes finds the others.
                         q.kind = 'fact' AND (
                             EXISTS (
                                 SELECT FROM neurigraph.links AS k
@@ -253,7 +253,7 @@ BEGIN
                             ORDER BY w.confidence DESC, x.fact_id
                             LIMIT 50
                         ) AS v
-                        -- The facts of a memory that a link has led to.
+                        -- The facts of a memory that was reached by a link.
                         UNION ALL
                         SELECT NULL, y.fact_id, 'fact', y.at, y.record_id, 'derived_from', false, y.confidence
                         FROM (

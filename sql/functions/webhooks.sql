@@ -1,7 +1,7 @@
--- Webhooks: the outbox. Triggers write an event and its deliveries in the transaction of the change, for webhooks that
--- want it, and only about what is neither private nor in quarantine.
+-- Webhooks: the outbox. Triggers write an event and its deliveries in the transaction of the change, if a webhook wants
+-- the event and the event names nothing private and nothing in quarantine.
 
--- Whether a source is there and not private.
+-- Whether a source exists and is not private.
 CREATE OR REPLACE FUNCTION neurigraph_private.is_shared(source uuid) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (
@@ -20,7 +20,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     ) OR EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.node_id = node AND g.quarantined)
 $$;
 
--- The records and nodes in quarantine of the graph whose owner asks; their events are hidden with them.
+-- The records and nodes in quarantine of the graph whose owner asks. Their events are hidden, too.
 CREATE OR REPLACE FUNCTION neurigraph.quarantined_ids() RETURNS uuid []
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT ARRAY(
@@ -33,8 +33,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM (SELECT neurigraph.asking_user_id() AS asking OFFSET 0) AS c
 $$;
 
--- Whether the path of a node, from the root down, matches a pattern with *, or lies below one that does. The pattern
--- may leave the root out; case does not count.
+-- Whether a pattern with * matches the path of a node, from the root down, or the path of a node above it. The pattern
+-- may leave the root out and ignores case.
 CREATE OR REPLACE FUNCTION neurigraph_private.path_matches(names text [], glob text) RETURNS boolean
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(bool_or(
@@ -48,7 +48,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     CROSS JOIN (VALUES (array_to_string(names, '/')), (array_to_string(names[2:], '/'))) AS t (path)
 $$;
 
--- The author of a change, without the words that may follow, such as the name of a model.
+-- The author of a change. Words after the author, such as the name of a model, are cut off.
 CREATE OR REPLACE FUNCTION neurigraph_private.plain_author(author text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
@@ -57,7 +57,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     END
 $$;
 
--- Write an event and its deliveries, if a webhook of its user wants it.
+-- Write an event and its deliveries, if a webhook of the event's user wants the event.
 CREATE OR REPLACE FUNCTION neurigraph_private.raise_event(happened neurigraph.webhook_events) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -108,7 +108,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WHERE i.record_id = record
 $$;
 
--- Write an event about a fact, unless its record is gone: then that is the event.
+-- Write an event about a fact, unless the record of the fact is gone: the end of the record is an event itself.
 CREATE OR REPLACE FUNCTION neurigraph_private.raise_fact_event(
     name text, fact uuid, record uuid, author text, other uuid DEFAULT NULL
 ) RETURNS void
@@ -129,8 +129,8 @@ BEGIN
 END
 $$;
 
--- Trigger on the tables whose changes are events. Beside each table stands a function that says which event a change
--- is.
+-- Trigger on the tables whose changes are events. The file of each table has a function that chooses the event for a
+-- change.
 CREATE OR REPLACE FUNCTION neurigraph.raise_event() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -148,7 +148,8 @@ BEGIN
 END
 $$;
 
--- A test event for one webhook of the caller, whatever it wants otherwise; null if the caller has no such webhook.
+-- Write a test event for one webhook of the caller, even if the webhook subscribes to other events; null if the caller
+-- has no such webhook.
 CREATE OR REPLACE FUNCTION neurigraph.test_webhook(wanted uuid) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -166,7 +167,7 @@ BEGIN
 END
 $$;
 
--- Let deliveries of a webhook of the caller wait again: a finished one, or all that are dead. Returns their number.
+-- Let deliveries of a webhook of the caller wait again: one finished delivery, or all dead ones. Returns their number.
 CREATE OR REPLACE FUNCTION neurigraph.replay_deliveries(wanted uuid, one uuid) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

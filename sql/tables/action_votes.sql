@@ -1,4 +1,4 @@
--- One vote a voter. Only the function cast_vote writes them, from the claims that it has checked.
+-- One vote a voter and action. Only the function cast_vote writes votes, from the claims that it has checked.
 CREATE TABLE neurigraph.action_votes (
     action_id uuid NOT NULL,
     user_id uuid NOT NULL,
@@ -24,7 +24,7 @@ CREATE POLICY own_rows ON neurigraph.action_votes TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
--- Others than the owner see their own votes.
+-- Callers other than the owner see only their own votes.
 CREATE POLICY granted ON neurigraph.action_votes FOR SELECT TO neurigraph_agent
 USING (voter = (SELECT neurigraph.asking_voter()));
 

@@ -1,5 +1,6 @@
--- Actions: changes that wait for a decision, because a standard says so or because the pipeline is in doubt. A row has
--- ids, figures and words of closed vocabularies, never remembered text; it is deleted with its subject.
+-- Actions: changes that wait for a decision, because a standard requires an approval or because the pipeline is in
+-- doubt. A row has ids, figures and words of closed vocabularies, never remembered text. A row is deleted with its
+-- subject.
 CREATE TABLE neurigraph.actions (
     action_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
@@ -8,35 +9,35 @@ CREATE TABLE neurigraph.actions (
     )),
     origin text NOT NULL CHECK (origin IN ('policy', 'doubt')),
     reason text NOT NULL CHECK (reason ~ '^[a-z][a-z_]{0,59}$'),
-    -- The node whose standard applies: that of the record, of a held note, or the subject itself.
+    -- The node whose standard applies: the node of the record, the node of the held note, or the subject itself.
     node_id uuid NOT NULL,
-    -- A node that the first one is to be merged into or linked to.
+    -- The node that the first node is to be merged into or linked to.
     other_node_id uuid,
     record_id uuid REFERENCES neurigraph.record_index ON DELETE CASCADE,
     other_record_id uuid REFERENCES neurigraph.record_index ON DELETE CASCADE,
     fact_id uuid REFERENCES neurigraph.facts ON DELETE CASCADE,
     other_fact_id uuid REFERENCES neurigraph.facts ON DELETE CASCADE,
-    -- The held note, and which of its messages.
+    -- The held note, and the number of its message.
     source_id uuid REFERENCES neurigraph.sources ON DELETE CASCADE,
     message integer CHECK (message > 0),
-    -- What the kind needs besides: numbers, booleans and single words.
+    -- Further values of this kind of action: numbers, booleans and single words.
     details jsonb NOT NULL DEFAULT '{}',
-    -- persona:ID or job:NAME.
+    -- The requester: persona:ID or job:NAME.
     requested_by text NOT NULL CHECK (requested_by ~ '^(persona:[0-9a-f-]{36}|job:[a-z][a-z_]{0,59})$'),
     requested_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     expires_at timestamptz NOT NULL,
-    -- A digest of its subject at the time of the proposal.
+    -- A digest of the subject's state at the time of the proposal.
     expected text NOT NULL,
     state text NOT NULL DEFAULT 'open' CHECK (
         state IN ('open', 'approved', 'rejected', 'executed', 'failed', 'expired')
     ),
     decided_at timestamptz,
     finished_at timestamptz,
-    -- Why it failed.
+    -- The reason of a failure.
     failure text CHECK (failure ~ '^[a-z][a-z_]{0,59}$'),
-    -- When somebody was told that it waits.
+    -- When somebody was notified that the action waits.
     told_at timestamptz,
-    -- The key by which the same proposal is known, in either direction.
+    -- The key that recognises a repeated proposal, in either direction.
     digest text NOT NULL,
     UNIQUE (action_id, user_id),
     CHECK (expires_at > requested_at),
@@ -57,7 +58,7 @@ CREATE TABLE neurigraph.actions (
     FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE,
     FOREIGN KEY (other_node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE
 );
--- The same proposal is open once.
+-- A proposal has at most one open or approved action.
 CREATE UNIQUE INDEX actions_open_once ON neurigraph.actions (user_id, digest)
 WHERE state IN ('open', 'approved');
 CREATE INDEX actions_digest ON neurigraph.actions (user_id, digest);
@@ -80,7 +81,8 @@ GRANT SELECT, INSERT, UPDATE ON neurigraph.actions TO neurigraph_pipeline;
 
 -- A write sets off webhooks of a new or decided action.
 
--- Trigger on actions: one is opened, or decided, carried out, failed or expired. Its subject must not be withheld.
+-- Trigger on actions: raise the event of an action that is opened, decided, carried out, failed or expired, unless its
+-- subject is withheld.
 CREATE OR REPLACE FUNCTION neurigraph_private.raise_action(
     operation text, old_row neurigraph.actions, new_row neurigraph.actions
 ) RETURNS void
@@ -112,8 +114,8 @@ CREATE POLICY own_rows ON neurigraph.actions TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
--- A persona sees what it asked for and what it may decide about, if it sees everything that this is about. Third
--- parties see nothing.
+-- A persona sees actions that it requested and actions that it may decide, if it sees all their subjects. Third parties
+-- see no actions.
 CREATE POLICY granted ON neurigraph.actions FOR SELECT TO neurigraph_agent
 USING (
     action_id IN (SELECT neurigraph.actions_of_persona())
@@ -121,7 +123,7 @@ USING (
     AND (other_node_id IS NULL OR other_node_id IN (SELECT neurigraph.readable_nodes()))
 );
 
--- An action about a hidden record or fact is hidden with it; in quarantine, from the owner, too.
+-- An action about a hidden record or fact is hidden with it; an action about a quarantined one also from the owner.
 CREATE POLICY not_hidden ON neurigraph.actions AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (record_id IS NULL OR EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = actions.record_id))
@@ -133,8 +135,7 @@ USING (
     AND (other_fact_id IS NULL OR EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = actions.other_fact_id))
 );
 
--- Values of a node as a whole come from records of all spaces, so callers limited to some spaces see none. The same
--- holds for edges that nobody can trace to a record, for names that were given by hand, and for standards.
+-- Callers limited to some spaces see no actions: nobody can trace an action to a record of these spaces.
 CREATE POLICY traceable ON neurigraph.actions AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (SELECT neurigraph.asking_tags() IS NULL)

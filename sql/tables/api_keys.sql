@@ -12,8 +12,8 @@ CREATE TABLE neurigraph.api_keys (
     subject_id text CHECK (char_length(subject_id) BETWEEN 1 AND 300),
     -- Updated at most once an hour.
     last_used_at timestamptz,
-    -- The container tags that a key is limited to; null is no limit. They stay when a space is removed, so that its key
-    -- never sees more.
+    -- The container tags that a key is limited to; null means no limit. The tags stay when a space is removed, so that
+    -- the key never sees more than before.
     container_tags text [] CHECK (cardinality(container_tags) BETWEEN 1 AND 100),
     -- Whether a key was issued for a password; such keys end when the password changes.
     by_password boolean NOT NULL DEFAULT false,
@@ -32,8 +32,8 @@ GRANT SELECT (container_tags), INSERT (container_tags) ON neurigraph.api_keys TO
 
 -- A write sets off the refusal of a key for a graph that is being forgotten, and of an owner key for an organization.
 
--- Trigger on api_keys: nobody holds a key that opens all of an organization's graph, private sources included, and none
--- is made for a graph that is being forgotten.
+-- Trigger on api_keys: refuse a key that opens all of an organization's graph, private sources included, and a key for
+-- a graph that is being forgotten.
 CREATE OR REPLACE FUNCTION neurigraph.guard_key() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

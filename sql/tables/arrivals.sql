@@ -1,10 +1,10 @@
--- A copy whose move is not complete: the database that it came from still has the user, or has just erased it. The next
--- run of the move completes the copy or removes it.
+-- Copies of users whose move is not complete: the old database still has the user, or has just erased the user. The
+-- next run of the move completes the copy or removes it.
 CREATE TABLE neurigraph.arrivals (
     user_id uuid PRIMARY KEY REFERENCES neurigraph.users ON DELETE CASCADE,
     began_at timestamptz NOT NULL DEFAULT now(),
-    -- Rows of tables that an export leaves out, such as keys, by table. They are written when the move is complete, so
-    -- until then nobody reaches the copy.
+    -- Rows of tables that an export leaves out, such as keys, by table. The end of the move writes them, so until then
+    -- nobody reaches the copy.
     kept jsonb NOT NULL
 );
 

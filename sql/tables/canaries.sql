@@ -1,4 +1,4 @@
--- Planted conversations. The first retrieval is written here, and no later one.
+-- Planted conversations. A row stores the first retrieval only.
 CREATE TABLE neurigraph.canaries (
     source_id uuid PRIMARY KEY,
     user_id uuid NOT NULL,
@@ -13,7 +13,7 @@ CREATE TABLE neurigraph.canaries (
 CREATE INDEX canaries_watched ON neurigraph.canaries (user_id) WHERE retrieved_at IS NULL;
 
 ALTER TABLE neurigraph.canaries ENABLE ROW LEVEL SECURITY;
--- Entries are written by neurigraph.note_retrieval alone, so that no caller can write one in another's name.
+-- Only neurigraph.note_retrieval writes retrievals, so that no caller can state another caller.
 GRANT SELECT ON neurigraph.canaries TO neurigraph_pipeline, neurigraph_agent;
 GRANT INSERT (source_id, user_id) ON neurigraph.canaries TO neurigraph_agent;
 

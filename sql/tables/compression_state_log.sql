@@ -1,4 +1,4 @@
--- The state log of files. A function of the owner writes it.
+-- The state log of files. Only a function of the owner writes it.
 CREATE TABLE neurigraph.compression_state_log (
     log_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
@@ -9,7 +9,7 @@ CREATE TABLE neurigraph.compression_state_log (
     triggered_by neurigraph.compression_cause NOT NULL,
     occurred_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     error_detail text,
-    -- The order of a file's entries even if the clock is set back: the file is locked while they are numbered.
+    -- The order of a file's entries, even if the clock is set back: the file is locked while its entries are numbered.
     entry bigint GENERATED ALWAYS AS IDENTITY,
     CHECK ((error_detail IS NOT NULL) = (event_type = 'failed'))
 );
@@ -37,7 +37,7 @@ CREATE POLICY own_rows ON neurigraph.compression_state_log TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
--- Log entries are visible with the file or record that they are about, whichever node it was in before.
+-- Log entries are visible with their file, whichever node the file was in before.
 CREATE POLICY granted ON neurigraph.compression_state_log FOR SELECT TO neurigraph_agent
 USING (EXISTS (SELECT FROM neurigraph.file_index AS f WHERE f.file_id = compression_state_log.file_id));
 

@@ -1,4 +1,4 @@
--- Databases, each of an installation. `main` is this one, and has no home folder here.
+-- Databases, each of one installation. `main` is this database, and has no home folder here.
 CREATE TABLE neurigraph.databases (
     name text PRIMARY KEY CHECK (name ~ '^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$'),
     home text UNIQUE,

@@ -1,16 +1,17 @@
--- The changes of records: one chain a record, in the order of w. Only the function append_delta writes it.
+-- The changes of records: one chain a record, in the order of w. Only the function append_delta writes rows.
 CREATE TABLE neurigraph.delta_log (
     delta_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
     record_id uuid NOT NULL REFERENCES neurigraph.record_index ON DELETE CASCADE,
-    -- The time of the change, later than that of the delta before.
+    -- The time of the change, always later than the time of the delta before.
     w_coordinate timestamptz NOT NULL,
     -- {"operation", "before", "after", "notes"}: the changed fields with their old and new values.
     delta_payload jsonb NOT NULL,
     previous_delta_id uuid REFERENCES neurigraph.delta_log ON DELETE CASCADE,
     authored_by text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- The key of the caller who made the change; null for jobs, the command line, and deltas from before.
+    -- The key of the caller who made the change; null for jobs, the command line, and deltas from before keys were
+    -- recorded.
     key_id uuid
 );
 CREATE INDEX delta_log_record_id ON neurigraph.delta_log (record_id);
@@ -37,7 +38,8 @@ FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_change();
 CREATE OR REPLACE TRIGGER append_only_truncate BEFORE TRUNCATE ON neurigraph.delta_log
 FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.refuse_change();
 
--- Say which event a change of a record is. Vectors, tiers and the archive are the installation's own business.
+-- Raise the event of a record's change. Changes of vectors, tiers and the archive raise no event, because they concern
+-- only this installation.
 CREATE OR REPLACE FUNCTION neurigraph_private.raise_record_change(new_row neurigraph.delta_log) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -76,14 +78,14 @@ USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
 CREATE POLICY granted ON neurigraph.delta_log FOR SELECT TO neurigraph_agent
--- A third party sees memories as they are now: what was removed from one before it was shared stays hidden.
+-- A third party sees memories only as they are now: words that were removed before sharing stay hidden.
 USING (
     (SELECT neurigraph.claims() ->> 'role') <> 'third_party'
     AND EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = delta_log.record_id)
 );
 
--- The logs of records and files in quarantine are hidden from the owner, too, and so are nodes that only such records
--- made.
+-- The logs of records and files in quarantine are hidden from the owner, too, and so are nodes that only quarantined
+-- records made.
 CREATE POLICY not_hidden ON neurigraph.delta_log AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (

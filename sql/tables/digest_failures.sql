@@ -1,4 +1,4 @@
--- Windows that could not be put into words, and when they are tried again.
+-- Windows for which no digest could be written, and the time of the next attempt.
 CREATE TABLE neurigraph.digest_failures (
     node_id uuid NOT NULL,
     user_id uuid NOT NULL,
@@ -7,7 +7,7 @@ CREATE TABLE neurigraph.digest_failures (
     covers text NOT NULL CHECK (covers IN ('all', 'shared')),
     attempts integer NOT NULL CHECK (attempts > 0),
     next_attempt_at timestamptz NOT NULL,
-    -- The class of the error: its text may have words of a record.
+    -- The class of the error, without the error's text, which may contain words of a record.
     error text NOT NULL CHECK (error ~ '^[A-Za-z]{1,60}$'),
     PRIMARY KEY (node_id, days, starts_at, covers),
     FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE

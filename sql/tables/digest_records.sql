@@ -1,4 +1,4 @@
--- The records that a digest is derived from. A digest goes with the first of these rows that goes.
+-- The records that a digest is derived from. Deleting one of these rows deletes the digest.
 CREATE TABLE neurigraph.digest_records (
     digest_id uuid NOT NULL,
     record_id uuid NOT NULL REFERENCES neurigraph.record_index ON DELETE CASCADE,
@@ -15,11 +15,11 @@ GRANT SELECT ON neurigraph.digest_records TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
--- A write sets off the refusal of a record that is not current, and the removal of a digest with the first of its
--- records.
+-- A write sets off the refusal of a record that is not current; deleting a row sets off deleting its digest.
 
--- Trigger on digest_records: a digest goes with the first record that it covers, and covers only current records of its
--- user, and a shared one no private source. The locks let those who change one of them wait, and then find this digest.
+-- Trigger on digest_records: delete a digest with the first of its rows. A digest covers only current records of its
+-- user, and a shared digest covers no private source. Concurrent changes of a record or source wait for the locks, and
+-- then find this digest.
 CREATE OR REPLACE FUNCTION neurigraph.guard_digest() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

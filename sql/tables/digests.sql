@@ -1,21 +1,22 @@
--- The text of a digest, and the records that it was made of.
+-- Digests: texts that sum up records.
 CREATE TABLE neurigraph.digests (
-    -- Follows from what it covers, so the same is there once.
+    -- Derived from the window or the covered records, so that the same digest exists once.
     digest_id uuid PRIMARY KEY,
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
-    -- The node and the time of a window; null of a digest of named records.
+    -- The node and the time of a window; null for a digest of named records.
     node_id uuid,
     days integer CHECK (days IN (7, 30, 90)),
     starts_at timestamptz,
     ends_at timestamptz,
-    -- shared: made of shared sources only. all: also of private ones; only windows with such records have it.
+    -- shared: made of shared sources only. all: also made of private sources; only windows with private records have
+    -- one.
     covers text NOT NULL CHECK (covers IN ('all', 'shared')),
     title text NOT NULL CHECK (char_length(title) BETWEEN 1 AND 200),
     text text NOT NULL CHECK (char_length(text) BETWEEN 1 AND 8000),
-    -- Current records of the window; a large window is covered by the most important ones.
+    -- The number of current records of the window. A digest of a large window covers only the most important records.
     records integer NOT NULL CHECK (records > 0),
     facts integer NOT NULL CHECK (facts >= 0),
-    -- The language model that put it into words.
+    -- The language model that wrote the text.
     made_by text NOT NULL,
     made_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (digest_id, user_id),

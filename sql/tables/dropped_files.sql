@@ -1,4 +1,5 @@
--- Versions of files in a drop folder that were read: each became a source or has an error. The files stay there.
+-- Versions of files in a drop folder that were read: each became a source or has an error. The files stay in the
+-- folder.
 CREATE TABLE neurigraph.dropped_files (
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
     file_name text NOT NULL,

@@ -1,20 +1,20 @@
--- Evidence asserts, ends or denies an edge; it comes from a record, one of its facts, or a person. Strength, count and
--- validity of an edge follow from it, and an edge is deleted with its last evidence.
+-- Evidence asserts, ends or denies an edge. It comes from a record, one of the record's facts, or a person. Strength,
+-- count and validity of an edge are computed from its evidence, and an edge is deleted with its last evidence.
 CREATE TABLE neurigraph.edge_evidence (
     evidence_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL,
     edge_id uuid REFERENCES neurigraph.node_edges ON DELETE CASCADE,
     from_node_id uuid NOT NULL,
-    -- Null while it waits for its candidate to become a node; then there is no edge.
+    -- Null while the evidence waits for its candidate to become a node; until then there is no edge.
     to_node_id uuid,
     candidate_id uuid REFERENCES neurigraph.node_candidates ON DELETE CASCADE ON UPDATE CASCADE,
     relation text NOT NULL CHECK (char_length(relation) BETWEEN 1 AND 120),
     record_id uuid REFERENCES neurigraph.record_index ON DELETE CASCADE,
-    -- As in mentions.
+    -- A fact of the record; null for the record as a whole. There is no foreign key.
     fact_id uuid,
-    -- The person who states it, where no record does.
+    -- The person who states the edge, for evidence without a record.
     observed_by text,
-    -- Of statements from before evidence was kept, whose records are unknown: how many, and when they were stored.
+    -- For statements from before evidence was kept, whose records are unknown: their number, and when they were stored.
     statements integer NOT NULL DEFAULT 1 CHECK (statements > 0),
     stated tstzrange,
     messages integer [] NOT NULL DEFAULT '{}' CHECK (cardinality(messages) <= 32),
@@ -48,7 +48,7 @@ GRANT SELECT ON neurigraph.edge_evidence TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
--- A write sets off strength, count and validity of its edges, computed again.
+-- A write sets off a new computation of strength, count and validity of its edges.
 
 CREATE OR REPLACE TRIGGER summed_new AFTER INSERT ON neurigraph.edge_evidence
 REFERENCING NEW TABLE AS added_rows
@@ -66,8 +66,8 @@ CREATE POLICY own_rows ON neurigraph.edge_evidence TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
--- Evidence of an edge names both its ends, and is visible with its record, as `not_hidden` says. Statements without a
--- record, from before evidence was kept, are visible with both ends; those of a person are the owner's.
+-- Evidence of an edge is visible with both ends of the edge and, by `not_hidden`, with its record. Statements without a
+-- record, from before evidence was kept, are visible with both ends. Only the owner sees statements of people.
 CREATE POLICY granted ON neurigraph.edge_evidence FOR SELECT TO neurigraph_agent
 USING (
     from_node_id IN (SELECT neurigraph.readable_nodes()) AND to_node_id IN (SELECT neurigraph.readable_nodes())
@@ -81,8 +81,7 @@ USING (
     OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
 );
 
--- Values of a node as a whole come from records of all spaces, so callers limited to some spaces see none. The same
--- holds for edges that nobody can trace to a record, for names that were given by hand, and for standards.
+-- A caller limited to some spaces sees no evidence without a record: nobody can trace it to these spaces.
 CREATE POLICY traceable ON neurigraph.edge_evidence AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (SELECT neurigraph.asking_tags() IS NULL)

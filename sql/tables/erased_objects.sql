@@ -1,11 +1,12 @@
--- The objects of an erasure.
+-- The objects that an erasure removes.
 CREATE TABLE neurigraph.erased_objects (
     erasure_id uuid NOT NULL REFERENCES neurigraph.erasures ON DELETE CASCADE,
     number bigint GENERATED ALWAYS AS IDENTITY,
     user_id uuid NOT NULL,
-    -- Null once the object is removed, because keys contain names.
+    -- The object key; null once the object is removed, because keys contain names.
     object_key text,
-    -- SHA-256 of the stored bytes; null for an object without a row, such as one that a killed process left behind.
+    -- SHA-256 of the stored bytes; null for an object without a row, such as an object that a killed process left
+    -- behind.
     sha256 bytea CHECK (octet_length(sha256) = 32),
     size_bytes bigint,
     PRIMARY KEY (erasure_id, number)

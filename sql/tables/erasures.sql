@@ -27,7 +27,7 @@ GRANT SELECT ON neurigraph.erasures TO neurigraph_pipeline, neurigraph_agent;
 
 -- A write sets off webhooks of a finished erasure.
 
--- Trigger on receipts: an erasure is complete. The receipt says of what.
+-- Trigger on receipts: raise the event of a complete erasure, which names the receipt.
 CREATE OR REPLACE FUNCTION neurigraph_private.raise_erasure(new_row neurigraph.erasures) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -1,4 +1,5 @@
--- The changes of facts after they were read or stated, in the order of w. A trigger writes them; they go with the fact.
+-- The changes of facts after they were read or stated, in the order of w. A trigger writes the rows, and deleting a
+-- fact deletes its rows.
 CREATE TABLE neurigraph.fact_deltas (
     fact_id uuid NOT NULL REFERENCES neurigraph.facts ON DELETE CASCADE,
     w_coordinate timestamptz NOT NULL,
@@ -20,7 +21,7 @@ GRANT SELECT ON neurigraph.fact_deltas TO neurigraph_agent, neurigraph_pipeline;
 
 -- A write sets off webhooks of a changed fact.
 
--- Trigger on the log of facts.
+-- Trigger on fact_deltas: raise the event of a changed fact.
 CREATE OR REPLACE FUNCTION neurigraph_private.raise_fact_change(new_row neurigraph.fact_deltas) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -43,7 +44,7 @@ CREATE POLICY own_rows ON neurigraph.fact_deltas TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
--- Changes of facts are visible with them, but for third parties, who see facts as they are now.
+-- Changes of a fact are visible with the fact, except to third parties, who see facts only as they are now.
 CREATE POLICY granted ON neurigraph.fact_deltas FOR SELECT TO neurigraph_agent
 USING ((SELECT neurigraph.claims() ->> 'role') <> 'third_party');
 

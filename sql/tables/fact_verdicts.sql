@@ -1,6 +1,6 @@
 -- Verdicts: the relation of a later fact to an earlier one, its reason, and its effect.
 CREATE TABLE neurigraph.fact_verdicts (
-    -- In the world's order, whichever of them arrived first.
+    -- Later and earlier by the time in the world, not by the time of arrival.
     later_id uuid NOT NULL REFERENCES neurigraph.facts ON DELETE CASCADE,
     earlier_id uuid NOT NULL REFERENCES neurigraph.facts ON DELETE CASCADE,
     user_id uuid NOT NULL,
@@ -9,17 +9,17 @@ CREATE TABLE neurigraph.fact_verdicts (
     ),
     confidence real NOT NULL CHECK (confidence BETWEEN 0 AND 1),
     reason text NOT NULL CHECK (char_length(reason) BETWEEN 1 AND 300),
-    -- Why an update did not supersede by itself.
+    -- The missing conditions, if an update did not supersede the earlier fact by itself.
     missing text [] NOT NULL DEFAULT '{}',
     effect text NOT NULL CHECK (effect IN ('supersedes', 'disputes', 'flagged', 'none')),
     judged_by text NOT NULL,
     judged_at timestamptz NOT NULL DEFAULT now(),
-    -- The one of the two that entered the other's chain of versions with this verdict.
+    -- The fact, later or earlier, that entered the other fact's chain of versions with this verdict.
     entered text CHECK (entered IN ('later', 'earlier')),
-    -- When a person, or a later decision, took the effect back.
+    -- When a person, or a later decision, took back the effect.
     undone_at timestamptz,
     undone_by text,
-    -- Follows from the pair, so a verdict has it again after a restore.
+    -- Derived from the pair, so a verdict has the same id after a restore.
     link_id uuid NOT NULL
     GENERATED ALWAYS AS (md5(later_id::text || earlier_id::text)::uuid) STORED,
     confirmed_at timestamptz,
@@ -49,7 +49,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.fact_verdicts TO neurigraph_p
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurigraph.fact_verdicts
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
--- Trigger on verdicts: a fact is superseded or disputed by another one, if both may be named.
+-- Trigger on verdicts: raise the event of a fact that another fact supersedes or disputes, if neither is withheld.
 CREATE OR REPLACE FUNCTION neurigraph_private.raise_verdict(new_row neurigraph.fact_verdicts) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -70,7 +70,7 @@ CREATE POLICY own_rows ON neurigraph.fact_verdicts TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
--- A verdict is visible to every caller with both its facts.
+-- A verdict is visible to every caller who sees both facts.
 CREATE POLICY granted ON neurigraph.fact_verdicts FOR SELECT TO neurigraph_agent
 USING (EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = fact_verdicts.later_id));
 

@@ -1,28 +1,28 @@
--- One table for all nodes: a fact belongs to its record, and goes, hides and moves with it.
+-- Facts of all nodes, in one table: a fact is deleted, hidden and moved with its record.
 CREATE TABLE neurigraph.facts (
-    -- Follows from the record and the statement, so that reading a record again keeps the ids of what it still says.
+    -- Derived from the record and the statement, so that a statement keeps its id when the record is read again.
     fact_id uuid PRIMARY KEY,
     record_id uuid NOT NULL REFERENCES neurigraph.record_index ON DELETE CASCADE,
     user_id uuid NOT NULL,
-    -- The order within the record.
+    -- The order of facts within the record.
     seq integer NOT NULL CHECK (seq > 0),
     first_message integer NOT NULL CHECK (first_message > 0),
     last_message integer NOT NULL,
-    -- Who said it.
+    -- The speaker of the statement.
     author text,
     statement text NOT NULL CHECK (char_length(statement) BETWEEN 1 AND 1000),
     kind neurigraph.fact_kind NOT NULL,
     stated_as neurigraph.fact_stated_as NOT NULL,
-    -- The people that it is about; then the place, the reason and the manner.
+    -- The people that the fact is about; then the place, the reason and the manner.
     who text [] NOT NULL DEFAULT '{}' CHECK (cardinality(who) <= 20),
     where_context text,
     why text,
     how text,
-    -- What it says of whom, if it has that form.
+    -- The statement as subject, predicate and object, if it has that form.
     subject text,
     predicate text,
     object text,
-    -- When it happened or will happen. The length of the range is its precision.
+    -- When the event of the fact happened or will happen. The length of the range is its precision.
     occurred tstzrange CHECK (NOT isempty(occurred)),
     expires_at timestamptz,
     confidence real NOT NULL CHECK (confidence BETWEEN 0 AND 1),
@@ -31,36 +31,36 @@ CREATE TABLE neurigraph.facts (
     -- The language model that read the record.
     extractor text NOT NULL,
     recorded_at timestamptz NOT NULL DEFAULT now(),
-    -- A chain of versions has one root. The next version that stands supersedes the one before: this is not stored
-    -- again.
+    -- The first version of the chain. The next version that stands supersedes the version before; the supersession is
+    -- not stored separately.
     root_id uuid NOT NULL,
     version integer NOT NULL DEFAULT 1 CHECK (version > 0),
-    -- The decisions of people and of later verdicts about it. A retracted fact is archived.
+    -- The decisions of people and of later verdicts about the fact. A retracted fact is archived.
     status neurigraph.fact_status NOT NULL DEFAULT 'active',
     confirmed_at timestamptz,
-    -- When it stopped being true, if somebody said so.
+    -- When the fact stopped being true, if somebody said so.
     valid_until timestamptz,
     pinned boolean NOT NULL DEFAULT false,
     tags text [] NOT NULL DEFAULT '{}' CHECK (cardinality(tags) <= 20),
     metadata jsonb NOT NULL DEFAULT '{}',
     updated_at timestamptz NOT NULL DEFAULT now(),
-    -- From this time on it is hidden, and 30 days later erased; the sweep notes when and why it hid it.
+    -- The fact is hidden from this time on, and erased 30 days later. The sweep stores when and why it hid the fact.
     forget_after timestamptz,
     forgotten_at timestamptz,
     forget_reason text,
-    -- Facts of one key say the same: text/statement_key.py computes it, as it does for messages.
+    -- Facts with the same key say the same. text/statement_key.py computes the key, as it does for messages.
     statement_key bigint NOT NULL,
     CHECK (last_message >= first_message),
     CHECK ((subject IS NULL) = (predicate IS NULL) AND (predicate IS NULL) = (object IS NULL)),
     CONSTRAINT facts_first_is_root CHECK ((version = 1) = (root_id = fact_id)),
-    -- Deferred: when a version goes, the ones after it move up together.
+    -- Deferred, because the versions after a deleted version move up together.
     CONSTRAINT facts_one_of_a_version UNIQUE (root_id, version)
         DEFERRABLE INITIALLY DEFERRED,
     UNIQUE (record_id, seq)
         DEFERRABLE INITIALLY DEFERRED,
     CONSTRAINT facts_forgotten_for_a_reason
         CHECK ((forgotten_at IS NULL) = (forget_reason IS NULL) AND forget_reason <> ''),
-    -- Flat, and at most 16 KiB.
+    -- Metadata has no nested values, and at most 16 KiB.
     CONSTRAINT facts_flat_metadata CHECK (
         jsonb_typeof(metadata) = 'object' AND octet_length(metadata::text) <= 16384
         AND NOT jsonb_path_exists(metadata, 'strict $.* ? (@.type() == "object" || @.type() == "array")')
@@ -70,7 +70,7 @@ CREATE INDEX facts_recorded_at ON neurigraph.facts (user_id, recorded_at, fact_i
 CREATE INDEX facts_who ON neurigraph.facts USING gin (who);
 CREATE INDEX facts_tags ON neurigraph.facts USING gin (tags);
 CREATE INDEX facts_to_forget ON neurigraph.facts (forget_after) WHERE forget_after IS NOT NULL;
--- Facts of a subject, by its first word: also of those who have a name in common.
+-- Facts by the first word of their subject, which also finds facts of other people with the same first name.
 CREATE INDEX facts_subject ON neurigraph.facts (user_id, split_part(lower(subject), ' ', 1))
 WHERE subject IS NOT NULL;
 CREATE INDEX facts_by_statement_key ON neurigraph.facts (user_id, statement_key);
@@ -85,11 +85,11 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.facts TO neurigraph_pipeline;
 -- A write sets off the root and gapless versions of its chain, the log of its changes, the rejection of impossible
 -- causes, waiting for verdicts, a new version of cached answers, and webhooks.
 
--- Answers show facts. The layers of nodes do not hold them, so their versions stay as they are.
+-- Facts change answers but not the layers of nodes, so this trigger changes the user's version and no node's version.
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurigraph.facts
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
--- Trigger on facts, at the end of the transaction: no version without the one before it, of the same user.
+-- Trigger on facts, at the end of the transaction: refuse a version without the version before it, of the same user.
 CREATE OR REPLACE FUNCTION neurigraph.require_version_before() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -112,8 +112,8 @@ CREATE CONSTRAINT TRIGGER gapless AFTER INSERT OR UPDATE OF root_id, version ON 
 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (new.version > 1)
 EXECUTE FUNCTION neurigraph.require_version_before();
 
--- Write a delta with the values of a fact that change; false if none does. As for records, the author is a parameter of
--- the transaction, and no change is possible without it.
+-- Write a delta with the changed values of a fact; return false if no value changes. As for records, the author is a
+-- parameter of the transaction, and no change is possible without it.
 CREATE OR REPLACE FUNCTION neurigraph_private.log_fact_change(
     old_row neurigraph.facts, new_row neurigraph.facts
 ) RETURNS boolean
@@ -152,8 +152,9 @@ BEGIN
 END
 $$;
 
--- Trigger on facts, before a change: a fact that follows no other is the first of its own chain, changes are logged,
--- and a version that waits to be stored follows the one before, or else the one after, the version that goes.
+-- Trigger on facts, before a change: log the change, and place the fact in its chain. A fact that follows no other fact
+-- begins a chain. A note that states the next version of a deleted fact follows the nearest version before that fact,
+-- or else after it.
 CREATE OR REPLACE FUNCTION neurigraph.guard_fact() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -197,9 +198,9 @@ BEGIN
 END
 $$;
 
--- Trigger on facts, after a change. New facts, and those that stand again, wait for verdicts. Causes and effects no
--- longer stand when their times turn out otherwise. When versions go, those after them move up, and the first that is
--- left is the root.
+-- Trigger on facts, after a change. New facts, and facts that stand again, wait for verdicts. Links of cause and effect
+-- no longer stand if new times contradict them. When versions are deleted, later versions move up, and the first
+-- remaining version is the root.
 CREATE OR REPLACE FUNCTION neurigraph.follow_fact() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -241,7 +242,7 @@ FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_fact();
 CREATE OR REPLACE TRIGGER followed_gone AFTER DELETE ON neurigraph.facts
 REFERENCING OLD TABLE AS removed_rows FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.follow_fact();
 
--- Raise the events of a fact that is stated, or gone.
+-- Raise the event of a fact that is stated or deleted.
 CREATE OR REPLACE FUNCTION neurigraph_private.raise_fact(
     operation text, old_row neurigraph.facts, new_row neurigraph.facts
 ) RETURNS void
@@ -281,16 +282,16 @@ CREATE POLICY own_rows ON neurigraph.facts TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
--- Facts of records in quarantine are hidden from the owner, too: their versions, restatements and counts are over facts
--- alone.
+-- Facts of records in quarantine are hidden from the owner, too, because queries of versions, restatements and counts
+-- read facts alone.
 CREATE POLICY not_hidden ON neurigraph.facts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (SELECT neurigraph.sees_all_records())
     OR EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = facts.record_id)
 );
 
--- Facts are visible with their records, until their time to be forgotten has come; then the owner alone sees them, and
--- can take it back until they are erased.
+-- Facts are visible with their records until their time to be forgotten has come. From then on only the owner sees
+-- them, and can keep them until they are erased.
 CREATE POLICY granted ON neurigraph.facts FOR SELECT TO neurigraph_agent
 USING (EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = facts.record_id));
 

@@ -1,4 +1,4 @@
--- The record and node of each file; written by triggers of node tables.
+-- The record and node of each file. Triggers of node tables write the rows.
 CREATE TABLE neurigraph.file_index (
     file_id uuid PRIMARY KEY,
     record_id uuid NOT NULL REFERENCES neurigraph.record_index ON DELETE CASCADE,

@@ -1,4 +1,5 @@
--- Statements that were forgotten alone, by their keys, so that reading their record again does not bring them back.
+-- Statements that were forgotten without their record, by their keys, so that reading the record again does not restore
+-- them.
 CREATE TABLE neurigraph.forgotten_facts (
     record_id uuid NOT NULL REFERENCES neurigraph.record_index ON DELETE CASCADE,
     statement_key bigint NOT NULL,

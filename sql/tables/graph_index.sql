@@ -1,5 +1,5 @@
--- The registry of all nodes. A row is the part of a node that is always readable; the node's own tables are in the
--- schema that it names.
+-- The registry of all nodes. A row is the part of a node that is always readable. The node's own tables are in the
+-- schema that the row names.
 CREATE TABLE neurigraph.graph_index (
     node_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
@@ -29,10 +29,10 @@ CREATE TABLE neurigraph.graph_index (
     centroid vector(1536),
     -- The earliest time at which one of the node's files is to be compressed again.
     next_recompress_at timestamptz,
-    -- The number of the schema that the node's tables are at: that of sql/node.sql, or of the last migration.
+    -- The number of the schema version of the node's tables: the version of sql/node.sql, or of the last migration.
     node_ddl_version integer NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
-    -- Weights in the order of node_keywords; a missing one counts 1. Frequent and recent keywords stay.
+    -- Weights in the order of node_keywords; a missing weight counts 1. Frequent and recent keywords stay.
     keyword_weights real [] NOT NULL DEFAULT '{}',
     language regconfig NOT NULL DEFAULT 'pg_catalog.english',
     -- Full-text index of names, aliases, keywords and summary.
@@ -45,10 +45,10 @@ CREATE TABLE neurigraph.graph_index (
     routing_centroid halfvec(512) GENERATED ALWAYS AS (
         subvector(centroid, 1, 512)::halfvec(512)
     ) STORED,
-    -- A node that only records in quarantine still support.
+    -- Whether only records in quarantine still support the node.
     quarantined boolean NOT NULL DEFAULT false,
-    -- The record that a node was made for, which its definition and its first keywords come from. No foreign key: the
-    -- record names its node. Null for nodes that people made.
+    -- The record that a node was made for, which gives the node its definition and its first keywords. There is no
+    -- foreign key, because the record refers to its node. Null for nodes that people made.
     defined_by uuid,
     CONSTRAINT only_the_root_has_no_parent CHECK ((parent_node_id IS NULL) = (layer_depth = 0)),
     UNIQUE (node_id, user_id),
@@ -63,12 +63,12 @@ CREATE INDEX graph_index_last_accessed_at ON neurigraph.graph_index (last_access
 CREATE INDEX graph_index_parent_node_id ON neurigraph.graph_index (parent_node_id);
 CREATE INDEX graph_index_next_recompress_at ON neurigraph.graph_index (next_recompress_at)
 WHERE next_recompress_at IS NOT NULL;
--- The nodes that a lifecycle sweep looks at: those with files that are not all dormant.
+-- The nodes that a lifecycle sweep visits: nodes with files of which at least one is not dormant.
 CREATE INDEX graph_index_awake ON neurigraph.graph_index (last_accessed_at)
 WHERE compression_state <> 'dormant' AND record_count > 0;
 CREATE INDEX graph_index_path ON neurigraph.graph_index USING gin (path);
 CREATE INDEX graph_index_tsv ON neurigraph.graph_index USING gin (tsv);
--- Parents come before their children.
+-- Queries list parents before their children.
 CREATE INDEX graph_index_by_depth ON neurigraph.graph_index (user_id, layer_depth, node_id);
 CREATE INDEX graph_index_defined_by ON neurigraph.graph_index (defined_by) WHERE defined_by IS NOT NULL;
 
@@ -88,8 +88,7 @@ node_summary, record_count, centroid, language, node_ddl_version, quarantined ON
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
 -- Trigger on graph_index: set the path. A node is one layer below its parent, so a cycle would have to grow deeper for
--- ever and cannot exist. Nodes below a node that moves follow it (follow_node), and moves within one graph do not
--- run at the same time.
+-- ever and cannot exist. The nodes below a moved node follow it (follow_node), and moves within one graph take turns.
 CREATE OR REPLACE FUNCTION neurigraph.place_node() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -122,8 +121,8 @@ CREATE OR REPLACE TRIGGER place_node
 BEFORE INSERT OR UPDATE OF parent_node_id, layer_depth, path ON neurigraph.graph_index
 FOR EACH ROW EXECUTE FUNCTION neurigraph.place_node();
 
--- Trigger on graph_index: nodes below a mount node appear, move and change their names only as at the publisher, and
--- nodes below a node that moved follow it, layer by layer. A constraint of the table refuses layers below 5.
+-- Trigger on graph_index: nodes below a mount node are added, moved and renamed only by a pull. The nodes below a moved
+-- node follow it, layer by layer. A constraint of the table refuses layers below 5.
 CREATE OR REPLACE FUNCTION neurigraph.follow_node() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

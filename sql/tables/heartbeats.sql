@@ -1,4 +1,5 @@
--- When each sensor last ran, and when an interface last checked that the database takes writes. About no user.
+-- The times at which each sensor last ran, and at which an interface last checked that the database takes writes. About
+-- no user.
 CREATE TABLE neurigraph.heartbeats (
     name text PRIMARY KEY CHECK (char_length(name) BETWEEN 1 AND 100),
     beat_at timestamptz NOT NULL DEFAULT now()

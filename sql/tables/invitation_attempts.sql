@@ -1,4 +1,4 @@
--- Codes that a user tried in vain in the current hour.
+-- The number of wrong codes that a user tried in the current hour.
 CREATE TABLE neurigraph.invitation_attempts (
     user_id uuid PRIMARY KEY REFERENCES neurigraph.users ON DELETE CASCADE,
     since timestamptz NOT NULL,

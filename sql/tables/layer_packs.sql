@@ -1,24 +1,24 @@
--- Packed layers: what the process of a search keeps of a node's records and passages, as it keeps it. They are a cache
--- of the node's tables, used only while the node still has the version of which they were made. The pipeline writes
--- them, and only neurigraph.layers() and neurigraph.packed_vectors() read them: what a caller may not read in the
--- tables is not there either.
+-- Packed layers: the records and passages of a node in the form in which a search process holds them in memory. A pack
+-- is a cache of the node's tables, used only while the node still has the pack's version. The pipeline writes packs,
+-- and only neurigraph.layers() and neurigraph.packed_vectors() read them. A caller gets nothing from a pack that the
+-- caller may not read in the tables.
 CREATE TABLE neurigraph.layer_packs (
     node_id uuid PRIMARY KEY,
     user_id uuid NOT NULL,
     version text NOT NULL,
     model text,
-    -- The form of what is packed; a process reads only its own.
+    -- The number of the pack's format; a process reads only packs of its own format.
     format integer NOT NULL,
-    -- Transactions below it had ended when the node was read.
+    -- All transactions below this one had ended when the node was read.
     horizon bigint,
-    -- All but the vectors of passages.
+    -- The layer without the vectors of passages.
     layer bytea NOT NULL,
-    -- Those vectors, in the order of the passages.
+    -- The vectors of passages, in the order of the passages.
     vectors bytea NOT NULL,
     FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE
 );
 CREATE INDEX layer_packs_user_id ON neurigraph.layer_packs (user_id);
--- Parts of the vectors are read by themselves, and unpacking either would take longer than reading it.
+-- Queries read parts of the vectors alone, and decompressing a column would take longer than reading it uncompressed.
 ALTER TABLE neurigraph.layer_packs ALTER COLUMN layer SET STORAGE EXTERNAL, ALTER COLUMN vectors SET STORAGE EXTERNAL;
 
 ALTER TABLE neurigraph.layer_packs ENABLE ROW LEVEL SECURITY;

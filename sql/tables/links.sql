@@ -1,8 +1,9 @@
--- From a fact or a record to exactly one fact, record, node or source.
+-- Links between memories: each leads from a fact or a record to exactly one fact, record, node or source.
 CREATE TABLE neurigraph.links (
     link_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
-    -- Records of the ends; that of a fact is set by trigger, so a link is hidden with the records of its facts.
+    -- The facts and records at both ends. A trigger sets the record of a fact, so a link is hidden with the records of
+    -- its facts.
     from_fact_id uuid REFERENCES neurigraph.facts ON DELETE CASCADE,
     from_record_id uuid NOT NULL REFERENCES neurigraph.record_index ON DELETE CASCADE,
     to_fact_id uuid REFERENCES neurigraph.facts ON DELETE CASCADE,
@@ -14,21 +15,21 @@ CREATE TABLE neurigraph.links (
     relation text NOT NULL REFERENCES neurigraph.relation_types (name),
     strength real NOT NULL CHECK (strength BETWEEN 0 AND 1),
     confidence real NOT NULL CHECK (confidence BETWEEN 0 AND 1),
-    -- Whether it reads the same from both ends; a trigger sets it for symmetric relations.
+    -- Whether the link reads the same from both ends; a trigger sets the column for symmetric relations.
     bidirectional boolean NOT NULL DEFAULT false,
-    -- When the relation holds in the world; unbounded where nobody said.
+    -- When the relation holds in the world; an end that nobody stated is unbounded.
     valid tstzrange NOT NULL DEFAULT '(,)' CHECK (NOT isempty(valid)),
-    -- Who says so: user:ID, persona:ID, peer:NAME, or the rule or model that inferred it.
+    -- The author of the link: user:ID, persona:ID, peer:NAME, or the rule or model that inferred it.
     observed_by text NOT NULL CHECK (observed_by ~ '^[^[:cntrl:]]{1,200}$'),
     detected_by neurigraph.detector NOT NULL,
     reason text CHECK (char_length(reason) BETWEEN 1 AND 500),
-    -- Numbers of the messages of the from end's record that show it, the first ones.
+    -- The first messages of the from end's record that show the link, by number.
     messages integer [] NOT NULL DEFAULT '{}' CHECK (cardinality(messages) <= 32),
     verdict neurigraph.link_verdict NOT NULL DEFAULT 'unverified',
     verdict_by text,
     verdict_at timestamptz,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- Ending is a statement of its own, which sets the end of `valid`.
+    -- Ending a link is an assertion with an author of its own, and sets the end of `valid`.
     ended_by text,
     ended_at timestamptz,
     key_id uuid REFERENCES neurigraph.signing_keys,
@@ -38,7 +39,7 @@ CREATE TABLE neurigraph.links (
     CHECK (num_nonnulls(to_record_id, to_node_id, to_source_id) = 1),
     CHECK (to_fact_id IS NULL OR to_record_id IS NOT NULL),
     CHECK (from_id <> to_id),
-    -- The chain of versions is the supersession, and led_to is caused_by from its other end: neither is stored.
+    -- Versions of facts are the supersession, and led_to is caused_by from the other end: neither relation is stored.
     CHECK (relation NOT IN ('supersedes', 'led_to')),
     CHECK ((verdict = 'unverified') = (verdict_by IS NULL) AND (verdict_by IS NULL) = (verdict_at IS NULL)),
     CHECK ((ended_by IS NULL) = (ended_at IS NULL)),
@@ -48,22 +49,22 @@ CREATE TABLE neurigraph.links (
     CHECK (end_signature IS NULL OR ended_by IS NOT NULL),
     FOREIGN KEY (to_node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE
 );
--- One observer says it once, until it is ended.
+-- One observer has at most one link of a relation between two ends that is not ended.
 CREATE UNIQUE INDEX links_said_once ON neurigraph.links (
     user_id, relation, observed_by,
     (CASE WHEN bidirectional THEN least(from_id, to_id) ELSE from_id END),
     (CASE WHEN bidirectional THEN greatest(from_id, to_id) ELSE to_id END)
 )
 WHERE ended_at IS NULL;
--- A traversal reads the strongest of an end.
+-- A walk reads the strongest links of an end.
 CREATE INDEX links_from_id ON neurigraph.links (from_id, strength DESC);
 CREATE INDEX links_to_id ON neurigraph.links (to_id, strength DESC);
 CREATE INDEX links_from_record_id ON neurigraph.links (from_record_id);
 CREATE INDEX links_to_record_id ON neurigraph.links (to_record_id) WHERE to_record_id IS NOT NULL;
 CREATE INDEX links_key_id ON neurigraph.links (key_id) WHERE key_id IS NOT NULL;
 CREATE INDEX links_end_key_id ON neurigraph.links (end_key_id) WHERE end_key_id IS NOT NULL;
--- Links that lead from or to a memory itself, and facts with a version before them: few of all, and a walk asks for
--- them at each fact.
+-- Links that lead from or to a memory itself, and facts with a version before: a walk looks for these few rows at each
+-- fact.
 CREATE INDEX links_from_records ON neurigraph.links (from_record_id) WHERE from_fact_id IS NULL;
 CREATE INDEX links_to_records ON neurigraph.links (to_record_id)
 WHERE to_fact_id IS NULL AND to_record_id IS NOT NULL;
@@ -74,9 +75,10 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.links TO neurigraph_pipeline;
 
 -- Replaced when it changes: functions, triggers, policies.
 
--- A write sets off the records of its ends, and the refusal of cycles and of causes after their effects.
+-- A write sets off the records of the link's ends, and the refusal of cycles and of causes after their effects.
 
--- Trigger on links: the records of its facts, one graph for both ends, and what the relation demands.
+-- Trigger on links: set the records of facts, check that both ends are in one graph, and apply the rules of the
+-- relation.
 CREATE OR REPLACE FUNCTION neurigraph.place_link() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -111,7 +113,7 @@ BEGIN
         RAISE check_violation USING MESSAGE = 'a cause does not begin after its effect';
     END IF;
     IF kind.is_acyclic THEN
-        -- Two links at once could close a cycle that neither of them sees.
+        -- Two concurrent links could close a cycle that neither of them sees.
         PERFORM pg_advisory_xact_lock(hashtextextended('neurigraph.links:' || NEW.user_id, 0));
         IF neurigraph_private.leads_back(
             NEW.user_id, NEW.relation,
@@ -136,7 +138,7 @@ USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
 -- A link is visible with both its ends: facts that are not forgotten, records, nodes and sources. A key is visible with
--- the links that it signed. The owner sees links to what is about to be forgotten, as the facts.
+-- the links that it signed. The owner also sees links to facts that are about to be forgotten.
 CREATE POLICY granted ON neurigraph.links FOR SELECT TO neurigraph_agent
 USING (
     EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = links.from_record_id)

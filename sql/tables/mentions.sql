@@ -1,16 +1,16 @@
--- A record, or one of its facts, speaks of a node, or of a candidate for one.
+-- Mentions: a record, or one of its facts, speaks of a node, or of a candidate for a node.
 CREATE TABLE neurigraph.mentions (
     mention_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL,
     record_id uuid NOT NULL REFERENCES neurigraph.record_index ON DELETE CASCADE,
-    -- A fact of the record; null for the record as a whole. Facts have no table yet, so this is no foreign key.
+    -- A fact of the record; null for the record as a whole. There is no foreign key.
     fact_id uuid,
     node_id uuid,
     candidate_id uuid REFERENCES neurigraph.node_candidates ON DELETE CASCADE ON UPDATE CASCADE,
     role neurigraph.mention_role NOT NULL,
-    -- The alias that it uses, if any.
+    -- The alias that the mention uses, if any.
     alias_id uuid REFERENCES neurigraph.node_aliases ON DELETE SET NULL,
-    -- Numbers of the messages that say it, the first ones; empty for the whole record.
+    -- The first messages that speak of the node, by number; empty for the whole record.
     messages integer [] NOT NULL DEFAULT '{}' CHECK (cardinality(messages) <= 32),
     confidence double precision NOT NULL DEFAULT 1 CHECK (confidence > 0 AND confidence <= 1),
     detected_by neurigraph.detector NOT NULL,
@@ -29,7 +29,7 @@ GRANT SELECT ON neurigraph.mentions TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
--- A write sets off candidates and aliases that it speaks for, computed again.
+-- A write sets off a new computation of the mentioned candidates and aliases.
 
 CREATE OR REPLACE TRIGGER summed_new AFTER INSERT ON neurigraph.mentions
 REFERENCING NEW TABLE AS added_rows
@@ -47,7 +47,7 @@ CREATE POLICY own_rows ON neurigraph.mentions TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
--- A mention names a node and a record.
+-- A mention is visible to callers who see both its node and its record.
 CREATE POLICY granted ON neurigraph.mentions FOR SELECT TO neurigraph_agent
 USING (
     node_id IN (SELECT neurigraph.readable_nodes())

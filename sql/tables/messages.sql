@@ -15,16 +15,17 @@ CREATE TABLE neurigraph.messages (
     -- False while a response is streaming in.
     complete boolean NOT NULL DEFAULT true,
     received_at timestamptz NOT NULL DEFAULT now(),
-    -- Of each message, since several keys may write to one source. Those of an upload are of the source.
+    -- The origin of a message, since several keys may write to one source. Messages of an upload have the origin of
+    -- their source.
     key_id uuid,
     persona_id uuid,
     received_through neurigraph.received_through,
-    -- What such a message has besides its content: type, tool_name, tool_use_id, input, output, error, duration_ms. It
-    -- becomes null with the content.
+    -- The fields of a tool message besides its content: type, tool_name, tool_use_id, input, output, error,
+    -- duration_ms. They become null with the content.
     tool_event jsonb,
-    -- The part of a document that a message is of: its headings, or its page.
+    -- The part of a document that the message comes from: its headings, or its page.
     section text CHECK (char_length(section) BETWEEN 1 AND 300),
-    -- Minutes by which the clock of the speaker is ahead of UTC; null if that is unknown, or nothing.
+    -- Minutes by which the speaker's clock is ahead of UTC; null if the offset is unknown or zero.
     utc_offset smallint CHECK (utc_offset BETWEEN -1439 AND 1439),
     PRIMARY KEY (source_id, seq),
     UNIQUE (source_id, external_id),
@@ -58,7 +59,7 @@ USING (
     )
 );
 
--- An interface replaces a message while the message is streaming in, and never a complete one.
+-- An interface may replace a message while the message is streaming in, but never a complete message.
 CREATE POLICY streaming_only ON neurigraph.messages AS RESTRICTIVE FOR UPDATE TO neurigraph_agent
 USING (NOT complete) WITH CHECK (true);
 

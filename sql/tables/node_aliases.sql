@@ -1,5 +1,5 @@
--- Other names and typed ids of nodes. graph_index.aliases is the projection of those that a question may use. An alias
--- stands while a mention uses it or a person gave it.
+-- Other names and typed ids of nodes. graph_index.aliases has the aliases that a question may use. An alias stands
+-- while a mention uses it or a person gave it.
 CREATE TABLE neurigraph.node_aliases (
     alias_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL,
@@ -8,17 +8,17 @@ CREATE TABLE neurigraph.node_aliases (
     value text NOT NULL CHECK (char_length(value) BETWEEN 1 AND 500),
     -- The value without differences of case, width and whitespace.
     value_key text NOT NULL CHECK (value_key <> ''),
-    -- Whether somebody vouches for it, and who.
+    -- Whether somebody vouches for the alias, and that person.
     verified boolean NOT NULL DEFAULT false,
     verified_by text,
-    -- The person who gave it; null if mentions use it.
+    -- The person who gave the alias; null if only mentions use it.
     given_by text,
     created_at timestamptz NOT NULL DEFAULT now(),
     CHECK (verified = (verified_by IS NOT NULL)),
     UNIQUE (node_id, alias_type, value_key),
     FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE
 );
--- Two people may have one name, but not one address.
+-- Two people may share a name, but not an address.
 CREATE UNIQUE INDEX node_aliases_one_bearer ON neurigraph.node_aliases (user_id, alias_type, value_key)
 WHERE alias_type NOT IN ('name', 'former_name');
 CREATE INDEX node_aliases_value_key ON neurigraph.node_aliases (user_id, value_key);
@@ -29,7 +29,7 @@ GRANT SELECT ON neurigraph.node_aliases TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
--- A write sets off the aliases of its node, computed again.
+-- A write sets off a new projection of the node's aliases into graph_index.
 
 CREATE OR REPLACE TRIGGER summed_new AFTER INSERT ON neurigraph.node_aliases
 REFERENCING NEW TABLE AS added_rows
@@ -57,8 +57,8 @@ USING (
     OR EXISTS (SELECT FROM neurigraph.mentions AS m WHERE m.alias_id = node_aliases.alias_id)
 );
 
--- Values of a node as a whole come from records of all spaces, so callers limited to some spaces see none. The same
--- holds for edges that nobody can trace to a record, for names that were given by hand, and for standards.
+-- A caller limited to some spaces sees no alias that was only given by hand: nobody can trace it to a record of these
+-- spaces.
 CREATE POLICY traceable ON neurigraph.node_aliases AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (SELECT neurigraph.asking_tags() IS NULL)

@@ -1,4 +1,4 @@
--- Concepts that may become nodes: evidence from several segments adds up here until it suffices.
+-- Concepts that may become nodes: evidence from several segments adds up until it suffices for a node.
 CREATE TABLE neurigraph.node_candidates (
     -- Derived from user, kind, name and parent: a path of long names would not fit into an index.
     candidate_id uuid PRIMARY KEY,
@@ -9,10 +9,10 @@ CREATE TABLE neurigraph.node_candidates (
     -- Names from layer 1 down of the node below which the concept was mentioned.
     parent_path text [] NOT NULL,
     confidence double precision NOT NULL CHECK (confidence BETWEEN 0 AND 1),
-    -- The number of segments that mention the concept.
-    -- A candidate whose evidence is all hidden or superseded counts none and is hidden itself.
+    -- The number of shared segments that mention the concept. It is 0 if all evidence is hidden or superseded, and then
+    -- the candidate is hidden itself.
     segments integer NOT NULL DEFAULT 1 CHECK (segments >= 0),
-    -- Relations stated before the node exists: {"from", "label", "strength"}.
+    -- Always empty: edge_evidence has the relations that wait for the node.
     edges jsonb NOT NULL DEFAULT '[]',
     first_seen_at timestamptz NOT NULL DEFAULT now(),
     last_seen_at timestamptz NOT NULL DEFAULT now()

@@ -1,4 +1,5 @@
--- The same for each node, so that a write to one node leaves cached copies of other nodes current.
+-- One row for each transaction that changed a node. Versions of single nodes keep cached copies of other nodes current
+-- when one node changes.
 CREATE TABLE neurigraph.node_changes (
     node_id uuid NOT NULL,
     user_id uuid NOT NULL,
@@ -8,7 +9,7 @@ CREATE TABLE neurigraph.node_changes (
 );
 
 ALTER TABLE neurigraph.node_changes ENABLE ROW LEVEL SECURITY;
--- By their versions it finds nodes to pack.
+-- The pipeline finds nodes to pack by their versions.
 GRANT SELECT ON neurigraph.node_changes TO neurigraph_pipeline;
 
 -- Replaced when it changes: functions, triggers, policies.

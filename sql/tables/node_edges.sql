@@ -6,12 +6,12 @@ CREATE TABLE neurigraph.node_edges (
     to_node_id uuid NOT NULL,
     relation text NOT NULL CHECK (char_length(relation) BETWEEN 1 AND 120),
     strength real NOT NULL DEFAULT 0.5 CHECK (strength BETWEEN 0 AND 1),
-    -- The number of records that state the relation.
-    -- An edge whose evidence is all hidden or superseded counts none and is hidden itself.
+    -- The number of records that state the relation. It is 0 if all evidence is hidden or superseded, and then the edge
+    -- is hidden itself.
     evidence_count integer NOT NULL DEFAULT 1 CHECK (evidence_count >= 0),
     created_at timestamptz NOT NULL DEFAULT now(),
     last_seen_at timestamptz NOT NULL DEFAULT now(),
-    -- When the relation holds, as far as the evidence says.
+    -- When the relation holds, according to the evidence.
     valid tstzmultirange NOT NULL DEFAULT '{(,)}',
     CHECK (from_node_id <> to_node_id),
     UNIQUE (from_node_id, to_node_id, relation),
@@ -39,7 +39,7 @@ CREATE POLICY own_rows ON neurigraph.node_edges TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
--- An edge is visible with evidence for it.
+-- An edge is visible to callers who see evidence for it.
 CREATE POLICY granted ON neurigraph.node_edges FOR SELECT TO neurigraph_agent
 USING (
     from_node_id IN (SELECT neurigraph.readable_nodes()) AND to_node_id IN (SELECT neurigraph.readable_nodes())

@@ -1,5 +1,5 @@
--- The same for each node. A foreign key would cost too much for each row; the rows are deleted with those of
--- node_statistics.
+-- The number of a node's passages in which a lexeme occurs. A foreign key to the node would cost too much for each row;
+-- deleting the node's row of node_statistics deletes these rows.
 CREATE TABLE neurigraph.node_lexemes (
     user_id uuid NOT NULL,
     lexeme text COLLATE "C" NOT NULL,

@@ -1,21 +1,23 @@
--- The rights of people and programs at a node and below it; a null field is inherited from the nodes above. A standard
--- binds personas and jobs, never the owner of the graph.
+-- Standards: the rights of people and programs at a node and below it. A null field is inherited from the nodes above.
+-- A standard binds personas and jobs, never the owner of the graph.
 CREATE TABLE neurigraph.node_standards (
     node_id uuid PRIMARY KEY,
     user_id uuid NOT NULL,
-    -- Who may write, promote and delete: any, registered (personas, no jobs), owner, or after an approval.
+    -- The callers who may write, promote and delete: any, registered (personas, no jobs), owner, or approve (after an
+    -- approval).
     write_rule text CHECK (write_rule IN ('any', 'registered', 'owner', 'approve')),
     promote_rule text CHECK (promote_rule IN ('any', 'registered', 'owner', 'approve')),
     delete_rule text CHECK (delete_rule IN ('any', 'registered', 'owner', 'approve')),
-    -- Who approves besides the owner: nobody, one persona, or several personas that may write there.
+    -- The approver besides the owner: human (only the owner), persona (one persona), or consensus (several personas
+    -- that may write to the node).
     approver text CHECK (approver IN ('human', 'persona', 'consensus')),
     approver_persona uuid,
     approvals integer CHECK (approvals BETWEEN 2 AND 20),
-    -- Whether the fields of the nodes above apply where this one has none.
+    -- Whether a null field of this standard takes the value of the nodes above.
     inherit boolean NOT NULL DEFAULT true,
     default_tier text CHECK (default_tier IN ('short', 'mid', 'long')),
     default_ttl_seconds bigint CHECK (default_ttl_seconds BETWEEN 60 AND 315576000),
-    -- The note that has the standard's text.
+    -- The note with the text of the standard.
     note_id uuid REFERENCES neurigraph.sources ON DELETE SET NULL,
     updated_at timestamptz NOT NULL DEFAULT now(),
     CHECK (approver_persona IS NULL OR coalesce(approver, '') = 'persona'),
@@ -44,8 +46,7 @@ WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 CREATE POLICY granted ON neurigraph.node_standards FOR SELECT TO neurigraph_agent
 USING (node_id IN (SELECT neurigraph.readable_nodes()));
 
--- Values of a node as a whole come from records of all spaces, so callers limited to some spaces see none. The same
--- holds for edges that nobody can trace to a record, for names that were given by hand, and for standards.
+-- Callers limited to some spaces see no standards, because standards belong to all spaces.
 CREATE POLICY traceable ON neurigraph.node_standards AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (SELECT neurigraph.asking_tags() IS NULL)

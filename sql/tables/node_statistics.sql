@@ -4,7 +4,7 @@ CREATE TABLE neurigraph.node_statistics (
     user_id uuid NOT NULL,
     passages bigint NOT NULL DEFAULT 0 CHECK (passages >= 0),
     lexemes bigint NOT NULL DEFAULT 0 CHECK (lexemes >= 0),
-    -- The method of the vector index that maintenance built; null means that vectors are compared one by one.
+    -- The method of the node's vector index, which maintenance builds; null means that vectors are compared one by one.
     vector_index text CHECK (vector_index IN ('hnsw', 'ivfflat')),
     FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE
 );
@@ -15,12 +15,13 @@ GRANT SELECT ON neurigraph.node_statistics TO neurigraph_pipeline;
 
 -- Replaced when it changes: functions, triggers, policies.
 
--- A write sets off a new version of cached answers, and counts of the user without those of a row that goes.
+-- A write sets off a new version of cached answers, and, when a row is deleted, lower counts of the user.
 
 CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF vector_index ON neurigraph.node_statistics
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
--- Trigger on node_statistics: subtract a node's share when its row is deleted, with its node, its user or by a recount.
+-- Trigger on node_statistics: subtract the counts of a deleted row from the user's counts, whether its node, its user
+-- or a recount deleted it.
 CREATE OR REPLACE FUNCTION neurigraph_private.forget_statistics() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

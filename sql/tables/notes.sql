@@ -3,19 +3,19 @@ CREATE TABLE neurigraph.notes (
     source_id uuid NOT NULL,
     message integer NOT NULL,
     user_id uuid NOT NULL,
-    -- Whether the writer chose the node. A node that is removed before the note is stored leaves the note without one:
-    -- it then waits for a person, and is filed nowhere else.
+    -- Whether the writer chose the node. If the node is removed before the note is stored, the note has no node, waits
+    -- for a person, and is filed nowhere else.
     pinned boolean NOT NULL,
     node_id uuid REFERENCES neurigraph.graph_index ON DELETE SET NULL,
     importance real CHECK (importance BETWEEN 0 AND 1),
     tags text [] NOT NULL DEFAULT '{}' CHECK (cardinality(tags) <= 20),
-    -- The earlier note whose memory this one supersedes once it is stored. A version supersedes the version before.
+    -- The earlier note whose memory this note supersedes once it is stored. A version supersedes the version before.
     replaces uuid REFERENCES neurigraph.sources ON DELETE SET NULL,
-    -- A digest of text, title, node and privacy: the same note again is recognised by it.
+    -- A digest of text, title, node and privacy, which recognises a repeated note.
     digest bytea NOT NULL CHECK (octet_length(digest) = 32),
-    -- What the fact that this note states has besides its words; null for other notes.
+    -- The fields besides its words of the fact that the note states; null for notes that state no fact.
     fact jsonb CHECK (jsonb_typeof(fact) = 'object'),
-    -- The fact that it is the next version of.
+    -- The fact whose next version the note states.
     follows uuid REFERENCES neurigraph.facts ON DELETE SET NULL,
     PRIMARY KEY (source_id, message),
     FOREIGN KEY (source_id, message) REFERENCES neurigraph.messages (source_id, seq) ON DELETE CASCADE,
@@ -34,10 +34,11 @@ GRANT SELECT, INSERT, UPDATE ON neurigraph.notes TO neurigraph_pipeline;
 
 -- Replaced when it changes: functions, triggers, policies.
 
--- A write sets off the hold of a note that waits for an approval, and the spaces of the note before.
+-- A write sets off the hold of a note that waits for an approval, and copies the spaces of the note or fact that the
+-- new note follows.
 
--- What a persona writes where writing needs an approval is held, with an action in the same
--- statement; where only the owner writes, it is refused. No statement of a caller gets around this.
+-- Hold the note of a persona where writing needs an approval, and propose its action in the same statement; refuse the
+-- note where only the owner writes. No statement of a caller gets around this trigger.
 CREATE OR REPLACE FUNCTION neurigraph_private.hold_note(made neurigraph.notes) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -64,8 +65,8 @@ BEGIN
 END
 $$;
 
--- Trigger on notes: one that waits for an approval is held, and one that replaces another, or states the next version
--- of a fact, is in the spaces of that, too.
+-- Trigger on notes: hold a note that waits for an approval. A note that replaces another note, or states the next
+-- version of a fact, also gets the spaces of that note or fact.
 CREATE OR REPLACE FUNCTION neurigraph.follow_note() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -99,7 +100,7 @@ WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 CREATE POLICY by_member ON neurigraph.notes TO neurigraph_agent
 USING (source_id IN (SELECT neurigraph.sources_of_member()));
 
--- A note can only be pinned to a node that its writer may write to; another one is absent for the writer.
+-- A note can only be pinned to a node that its writer may write to; for the writer no other node exists.
 CREATE POLICY handed_in ON neurigraph.notes TO neurigraph_agent
 USING (
     EXISTS (
@@ -111,7 +112,7 @@ USING (
 CREATE POLICY pinned_where_writable ON neurigraph.notes AS RESTRICTIVE FOR INSERT TO neurigraph_agent
 WITH CHECK (node_id IS NULL OR neurigraph.may_hand_in(node_id));
 
--- A note that is the next version of a fact needs the right to write where that fact is.
+-- A note that states the next version of a fact needs the right to write to the fact's node.
 CREATE POLICY follows_where_writable ON neurigraph.notes AS RESTRICTIVE FOR INSERT TO neurigraph_agent
 WITH CHECK (
     follows IS NULL OR EXISTS (

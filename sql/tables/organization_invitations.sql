@@ -1,13 +1,13 @@
--- Codes that make their users members, once.
+-- Invitations: codes that make a user a member, once.
 CREATE TABLE neurigraph.organization_invitations (
     invitation_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL REFERENCES neurigraph.organizations ON DELETE CASCADE,
     -- SHA-256 of a code with 256 random bits.
     code_hash bytea NOT NULL UNIQUE CHECK (octet_length(code_hash) = 32),
     role text NOT NULL CHECK (role IN ('owner', 'admin', 'member')),
-    -- Whom it is for, for those who list invitations.
+    -- The name of the invited person, for callers who list invitations.
     label text NOT NULL DEFAULT '' CHECK (char_length(label) <= 300),
-    -- The only user who may use it; null for anybody who has the code.
+    -- The only user who may use the code; null lets anybody use it.
     invitee_id uuid REFERENCES neurigraph.users ON DELETE CASCADE,
     created_by uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
     created_at timestamptz NOT NULL DEFAULT now(),

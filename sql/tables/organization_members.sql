@@ -1,12 +1,12 @@
 -- The users who share a graph. The row of a member who has left stays, without access, so that nobody else becomes the
--- author of what the member wrote.
+-- author of the member's messages.
 CREATE TABLE neurigraph.organization_members (
     user_id uuid NOT NULL REFERENCES neurigraph.organizations ON DELETE CASCADE,
     member_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
     role text NOT NULL CHECK (role IN ('owner', 'admin', 'member')),
     joined_at timestamptz NOT NULL DEFAULT now(),
     ended_at timestamptz,
-    -- Whether shared sources of a member who has left go, too; private ones always do.
+    -- Whether shared sources of a member who has left are forgotten, too; private sources always are.
     forgets_all boolean NOT NULL DEFAULT false,
     -- The time at which the member's rows were forgotten.
     settled_at timestamptz,

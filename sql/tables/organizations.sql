@@ -1,5 +1,5 @@
--- Graphs that belong to an organization instead of a person. The row of users is the graph; its slug is the
--- organization's.
+-- Graphs that belong to an organization instead of a person. The row of users is the graph, and the slug of the user is
+-- the organization's slug.
 CREATE TABLE neurigraph.organizations (
     user_id uuid PRIMARY KEY REFERENCES neurigraph.users ON DELETE CASCADE,
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 300),

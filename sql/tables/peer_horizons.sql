@@ -3,9 +3,9 @@ CREATE TABLE neurigraph.peer_horizons (
     horizon_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
     subject_id text NOT NULL CHECK (char_length(subject_id) BETWEEN 1 AND 300),
-    -- Every transaction before this one had ended when the listing began, so later listings look at this one and later.
+    -- Every transaction before this one had ended when the listing began, so the next listing starts at this one.
     change xid8 NOT NULL,
-    -- By node: the digest of its visible records' ids, and of their contents.
+    -- For each node a digest of the ids of its visible records, and a digest of their contents.
     digests jsonb NOT NULL DEFAULT '{}',
     noted_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );

@@ -1,5 +1,5 @@
--- The keys of third parties that publishers issued, encrypted with the secret of this installation. A peer without a
--- key is not pulled.
+-- The keys by which this installation calls publishers, encrypted with the secret of this installation. The publishers
+-- issued them for a third party. A peer without a key is not pulled.
 CREATE TABLE neurigraph.peer_keys (
     peer_id uuid PRIMARY KEY,
     user_id uuid NOT NULL,

@@ -1,4 +1,4 @@
--- Publishers that users pull. Mirrored rows are deleted with the mount node.
+-- Publishers that users pull. Deleting the mount node deletes the mirrored rows.
 CREATE TABLE neurigraph.peers (
     peer_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,

@@ -1,11 +1,11 @@
--- Records without vectors, so that filling them in scans no node schema. Written by the commit.
+-- Records without vectors, listed so that filling in vectors scans no node schema. The commit writes the rows.
 CREATE TABLE neurigraph.pending_embeddings (
     record_id uuid PRIMARY KEY REFERENCES neurigraph.record_index ON DELETE CASCADE,
     node_id uuid NOT NULL,
     user_id uuid NOT NULL,
     since timestamptz NOT NULL DEFAULT now(),
     attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
-    -- A worker that takes the record moves this on, so it is also the worker's lease.
+    -- A worker that takes the record moves this time on, so the time is also the worker's lease.
     next_attempt_at timestamptz NOT NULL DEFAULT now(),
     last_error text,
     FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE

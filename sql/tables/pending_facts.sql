@@ -1,10 +1,10 @@
--- Records that wait to be read. Written by the commit, and by whoever wants a record read again.
+-- Records that wait to be read for facts. The commit writes the rows, and every request to read a record again.
 CREATE TABLE neurigraph.pending_facts (
     record_id uuid PRIMARY KEY REFERENCES neurigraph.record_index ON DELETE CASCADE,
     user_id uuid NOT NULL,
     since timestamptz NOT NULL DEFAULT now(),
     attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
-    -- A worker that takes the record moves this on, so it is also the worker's lease.
+    -- A worker that takes the record moves this time on, so the time is also the worker's lease.
     next_attempt_at timestamptz NOT NULL DEFAULT now(),
     last_error text
 );

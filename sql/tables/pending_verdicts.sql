@@ -1,10 +1,10 @@
--- Records whose facts were not yet compared with the known ones.
+-- Records whose facts are not yet compared with the known facts.
 CREATE TABLE neurigraph.pending_verdicts (
     record_id uuid PRIMARY KEY REFERENCES neurigraph.record_index ON DELETE CASCADE,
     user_id uuid NOT NULL,
     since timestamptz NOT NULL DEFAULT now(),
     attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
-    -- A worker that takes the record moves this on, so it is also the worker's lease.
+    -- A worker that takes the record moves this time on, so the time is also the worker's lease.
     next_attempt_at timestamptz NOT NULL DEFAULT now(),
     last_error text
 );

@@ -1,4 +1,4 @@
--- Work that needs a person: a segment or an upload whose last attempt failed.
+-- Work that waits for a person: a segment or an upload whose last attempt failed.
 CREATE TABLE neurigraph.pipeline_failures (
     failure_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     trigger_id uuid REFERENCES neurigraph.storage_triggers ON DELETE CASCADE,

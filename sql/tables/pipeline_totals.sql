@@ -1,5 +1,5 @@
 -- Totals of the pipeline since the installation began, and figures of its last storage report: counts for metrics,
--- about no user. The tables of records, failures and files have the present state; totals count events, and never
+-- about no user. The tables of records, failures and files have the present state. Totals count events, and never
 -- shrink when a user is forgotten.
 CREATE TABLE neurigraph.pipeline_totals (
     -- The name of the total, such as stored_passages.

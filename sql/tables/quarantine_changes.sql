@@ -1,12 +1,12 @@
--- The rows of the graph that a quarantine changed or deleted, as they were: a release puts them back unless they have
--- changed since. Erasures delete these rows, since they may contain erased words.
+-- The state of rows of the graph before a quarantine changed or deleted them. A release restores rows that have not
+-- changed since. Erasures delete these rows, because they may contain erased words.
 CREATE TABLE neurigraph.quarantine_changes (
     quarantine_id uuid NOT NULL REFERENCES neurigraph.quarantines ON DELETE CASCADE,
     user_id uuid NOT NULL,
     table_name text NOT NULL CHECK (table_name IN ('graph_index', 'node_edges', 'node_candidates')),
     row_id uuid NOT NULL,
     before jsonb NOT NULL,
-    -- A digest of the row as the quarantine left it; null if it deleted the row.
+    -- A digest of the row right after the quarantine; null if the quarantine deleted the row.
     digest_after text,
     PRIMARY KEY (quarantine_id, table_name, row_id)
 );

@@ -1,5 +1,5 @@
--- The deltas that a quarantine in force hides. A record shows what the other deltas make of it. Those that a quarantine
--- itself appended to that end (reverts) are hidden with them.
+-- The deltas that a quarantine in force hides. A record shows the state that its visible deltas give. Deltas that a
+-- quarantine appended to restore this state are hidden with the others.
 CREATE TABLE neurigraph.quarantined_deltas (
     quarantine_id uuid NOT NULL REFERENCES neurigraph.quarantines ON DELETE CASCADE,
     delta_id uuid NOT NULL REFERENCES neurigraph.delta_log ON DELETE CASCADE,

@@ -1,4 +1,4 @@
--- The records that a quarantine in force holds. A record is visible again when none holds it.
+-- The records that a quarantine in force holds. A record is visible again when no quarantine holds it.
 CREATE TABLE neurigraph.quarantined_records (
     quarantine_id uuid NOT NULL REFERENCES neurigraph.quarantines ON DELETE CASCADE,
     record_id uuid NOT NULL REFERENCES neurigraph.record_index ON DELETE CASCADE,

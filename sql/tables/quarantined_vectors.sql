@@ -1,4 +1,4 @@
--- Vectors of summaries that are not shown while a quarantine is in force: a release needs no embedder.
+-- Vectors of summaries that are hidden while a quarantine is in force, so that a release needs no embedder.
 CREATE TABLE neurigraph.quarantined_vectors (
     record_id uuid NOT NULL REFERENCES neurigraph.record_index ON DELETE CASCADE,
     summary_digest text NOT NULL,

@@ -1,9 +1,10 @@
--- The log: what was put into quarantine, by whom, when and why. A quarantine is in force until it is released; what
--- meets it is hidden, also what is stored later.
+-- The log of quarantines: conditions, author, time and reason. A quarantine is in force until it is released. It hides
+-- everything that meets its conditions, even records stored later.
 CREATE TABLE neurigraph.quarantines (
     quarantine_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
-    -- What is met: all conditions that are set. A source has no foreign key, since the log outlives it.
+    -- A record is met if it meets all conditions that are not null. A source has no foreign key, because the log
+    -- outlives it.
     source_id uuid,
     key_id uuid,
     persona_id uuid,

@@ -1,4 +1,4 @@
--- Why nothing is leased from the queue of segments, as long as a model provider refuses the account. About no user.
+-- The reason for which no segment is leased while a model provider refuses the account. About no user.
 CREATE TABLE neurigraph.queue_hold (
     the_only boolean PRIMARY KEY DEFAULT true CHECK (the_only),
     reason text NOT NULL CHECK (char_length(reason) BETWEEN 1 AND 1000),

@@ -1,5 +1,5 @@
 -- The node of each record, and the guarantee that a segment is stored once. Triggers of node tables write the rows: a
--- foreign key from there would lock all writers out while a node is provisioned.
+-- foreign key from a node's table would lock all writers out while a node is provisioned.
 CREATE TABLE neurigraph.record_index (
     record_id uuid PRIMARY KEY,
     node_id uuid NOT NULL,
@@ -10,10 +10,10 @@ CREATE TABLE neurigraph.record_index (
     -- SHA-256 of the segment's content.
     content_hash bytea NOT NULL CHECK (octet_length(content_hash) = 32),
     created_at timestamptz NOT NULL DEFAULT now(),
-    -- Hidden from every caller. Set with the same column of the node's records.
+    -- Hidden from every caller. set_quarantined() sets the same column of the node's records.
     quarantined boolean NOT NULL DEFAULT false,
-    -- The columns that lists of records filter by, as in the node's own tables, so that a list reads no node schema.
-    -- The trigger register_record writes it.
+    -- Columns by which lists of records filter, with the values of the node's tables, so that a list reads no node
+    -- schema. The trigger register_record writes them.
     content_type neurigraph.content_type,
     occurred_at timestamptz,
     superseded boolean,
@@ -22,12 +22,12 @@ CREATE TABLE neurigraph.record_index (
     topic_keys text [] NOT NULL DEFAULT '{}',
     UNIQUE (user_id, source_id, content_hash),
     FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE,
-    -- Checked at the end of a transaction, because an erasure removes both.
+    -- Checked at the end of a transaction, because an erasure removes both rows.
     FOREIGN KEY (source_id, user_id) REFERENCES neurigraph.sources (source_id, user_id)
         DEFERRABLE INITIALLY DEFERRED
 );
 CREATE INDEX record_index_node_id ON neurigraph.record_index (node_id);
--- A backfill by days walks over this index.
+-- A backfill by days reads this index.
 CREATE INDEX record_index_created_at ON neurigraph.record_index (created_at, record_id);
 CREATE INDEX record_index_quarantined ON neurigraph.record_index (user_id, node_id) WHERE quarantined;
 CREATE INDEX record_index_newest ON neurigraph.record_index (user_id, created_at, record_id);
@@ -37,12 +37,12 @@ GRANT SELECT ON neurigraph.record_index TO neurigraph_pipeline, neurigraph_agent
 
 -- Replaced when it changes: functions, triggers, policies.
 
--- A write sets off what follows from the record: counts of records, evidence, digests, profiles, waiting verdicts and
--- the nodes of its actions; the refusal of changes in a mirror; webhooks of a record that is gone.
+-- A write sets off new counts of records, evidence, digests, profiles, waiting verdicts and the nodes of the record's
+-- actions; the refusal of changes in a mirror; webhooks of a deleted record.
 
--- Trigger on record_index: records enter and leave mirrors only as at the publisher. Digests and profiles follow.
--- Its actions follow it to another node, whose standard applies from then on. The facts of a record that is released,
--- or that nothing supersedes now, wait for verdicts again.
+-- Trigger on record_index: records enter and leave mirrors only by a pull. Digests and profiles follow the record.
+-- Actions follow the record to another node, whose standard applies from then on. Facts of a record that is released
+-- from quarantine, or that is no longer superseded, wait for verdicts again.
 CREATE OR REPLACE FUNCTION neurigraph.follow_record() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -80,8 +80,8 @@ FOR EACH ROW WHEN (
 )
 EXECUTE FUNCTION neurigraph.follow_record();
 
--- Trigger on record_index: count the records of users. Records that are hidden or superseded count no more for what
--- they speak for, and others may have become the first to say so.
+-- Trigger on record_index: count the records of users. Evidence and mentions of records that are hidden or superseded
+-- no longer count, so edges, candidates and aliases are summed again.
 CREATE OR REPLACE FUNCTION neurigraph.count_records() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -122,8 +122,8 @@ CREATE OR REPLACE TRIGGER summed AFTER UPDATE ON neurigraph.record_index
 REFERENCING OLD TABLE AS removed_rows NEW TABLE AS added_rows
 FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
 
--- Raise the event of a record that is gone. The records of a node that goes are named with the node, because
--- its path is not known any more here.
+-- Raise the event of a deleted record. Deleting a node raises the events of its records itself, because the path of the
+-- node is no longer known here.
 CREATE OR REPLACE FUNCTION neurigraph_private.raise_record_gone(old_row neurigraph.record_index) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -1,4 +1,4 @@
--- The titles of each graph's records, as digests: no two records that are stored get the same one.
+-- The titles of each graph's records, as digests: no two stored records of a graph get the same title.
 CREATE TABLE neurigraph.record_titles (
     record_id uuid PRIMARY KEY REFERENCES neurigraph.record_index ON DELETE CASCADE,
     user_id uuid NOT NULL,

@@ -1,22 +1,22 @@
--- The types of relations between nodes (edges) and between memories (links); about no user. A relation in other words
--- is allowed: it then has no properties. Callers have no right on the table and read it by relation_traits().
+-- The types of relations between nodes (edges) and between memories (links); about no user. A relation without a type
+-- is allowed and has no properties. Callers have no right on the table and read it by relation_traits().
 CREATE TABLE neurigraph.relation_types (
     name text PRIMARY KEY CHECK (name ~ '^[a-z][a-z_]{0,59}$'),
-    -- How an edge states it.
+    -- The words of the relation in an edge.
     label text NOT NULL UNIQUE CHECK (char_length(label) BETWEEN 1 AND 120),
     scope text NOT NULL CHECK (scope IN ('edge', 'link', 'both')),
     is_symmetric boolean NOT NULL DEFAULT false,
-    -- The relation as read from its other end; it is stored once.
+    -- The name of the relation as read from its other end; only one direction is stored.
     inverse text CHECK (inverse <> name),
-    -- At most one at a time from a node.
+    -- Whether a node has at most one such relation at a time.
     is_exclusive boolean NOT NULL DEFAULT false,
     is_acyclic boolean NOT NULL DEFAULT false,
-    -- Kinds of nodes that it leads from and to; null means all.
+    -- Kinds of nodes that the relation may lead from and to; null means all.
     from_kinds neurigraph.concept_kind [],
     to_kinds neurigraph.concept_kind [],
-    -- Other labels, in lower case, that state the same.
+    -- Other labels of the relation, in lower case.
     synonyms text [] NOT NULL DEFAULT '{}',
-    -- How a relation reads from its one end and from its other, and how much a path over it counts.
+    -- The words of the relation as read from either end, and the weight of a path over it.
     forward text,
     backward text,
     weight real NOT NULL DEFAULT 0.5 CHECK (weight BETWEEN 0 AND 1),

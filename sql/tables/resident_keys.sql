@@ -1,4 +1,4 @@
--- Keys of residents that may be older than keys that name their user.
+-- Hashes of residents' keys, for keys that are too old to name their user.
 CREATE TABLE neurigraph.resident_keys (
     key_hash bytea PRIMARY KEY,
     resident_id uuid NOT NULL REFERENCES neurigraph.residents ON DELETE CASCADE

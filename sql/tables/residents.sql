@@ -1,5 +1,5 @@
--- Users who live in another database than this one, and those who are moving. Everybody else is here. The column is not
--- called user_id, since these are no rows of a user of this database.
+-- Users who live in another database than this one, and users who are moving. All other users live here. The column is
+-- not called user_id, because a resident is no user of this database.
 CREATE TABLE neurigraph.residents (
     resident_id uuid PRIMARY KEY,
     slug text NOT NULL UNIQUE,

@@ -1,5 +1,5 @@
--- Wrong passwords in the current quarter of an hour, by SHA-256 of the name that was given, known or not. No role may
--- read it.
+-- The number of wrong passwords in the current quarter of an hour, by SHA-256 of the given name, known or not. No role
+-- may read the table.
 CREATE TABLE neurigraph.sign_in_attempts (
     name_hash bytea PRIMARY KEY CHECK (octet_length(name_hash) = 32),
     since timestamptz NOT NULL,

@@ -1,9 +1,9 @@
--- Public keys of those who sign links. A rotated key signs no more, and what it signed still counts; what a revoked
--- key signed counts no more.
+-- Public keys for signatures of links. A rotated key no longer signs, and its links still count. Links of a revoked key
+-- no longer count.
 CREATE TABLE neurigraph.signing_keys (
     key_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
-    -- user:ID, persona:ID, or peer:NAME for another installation.
+    -- The holder of the key: user:ID, persona:ID, or peer:NAME for another installation.
     holder text NOT NULL CHECK (holder ~ '^(user|persona|peer):[A-Za-z0-9_.:-]{1,100}$'),
     public_key bytea NOT NULL CHECK (octet_length(public_key) = 32),
     registered_at timestamptz NOT NULL DEFAULT now(),

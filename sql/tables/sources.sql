@@ -4,8 +4,8 @@ CREATE TABLE neurigraph.sources (
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
     kind neurigraph.source_kind NOT NULL,
     event_kind neurigraph.event_kind,
-    -- The sender's id of the source. The owner and each persona have ids of their own, so that no caller finds out
-    -- another caller's ids by trying.
+    -- The sender's id of the source. The owner and each persona have ids of their own, so that no caller can test which
+    -- ids another caller uses.
     external_id text NOT NULL CHECK (char_length(external_id) BETWEEN 1 AND 300),
     title text CHECK (char_length(title) <= 500),
     started_at timestamptz NOT NULL DEFAULT now(),
@@ -14,29 +14,31 @@ CREATE TABLE neurigraph.sources (
     last_message integer NOT NULL DEFAULT 0 CHECK (last_message >= 0),
     -- The number of the newest message that is stored.
     stored_through integer NOT NULL DEFAULT 0 CHECK (stored_through >= 0),
-    -- The number of the newest message that a trigger covers, in whatever state the trigger is.
+    -- The number of the newest message that a trigger covers, in any state.
     triggered_through integer NOT NULL DEFAULT 0 CHECK (triggered_through >= 0),
     untriggered_tokens bigint NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL DEFAULT now(),
-    -- Whether messages arrived since segmentation last looked for a break: an unchanged tail is not read again.
+    -- Whether messages arrived since segmentation last looked for a break: segmentation does not read an unchanged tail
+    -- again.
     tail_changed boolean NOT NULL DEFAULT true,
-    -- A private source is visible to the owner only, even where its nodes are granted. It applies to all records of the
-    -- source from the next statement on.
+    -- A private source is visible to the owner only, even where its nodes are granted. A change of privacy applies to
+    -- all records of the source from the next statement on.
     privacy neurigraph.privacy NOT NULL DEFAULT 'shared',
-    -- The persona that sent the source; null is the owner. There is no foreign key: the sources of a deleted persona
-    -- must not become the owner's.
+    -- The persona that sent the source; null is the owner. There is no foreign key, because sources of a deleted
+    -- persona must not become the owner's.
     persona_id uuid,
-    -- Who handed it in and through which door, from the signed claims of the caller and never from what it states. Keys
-    -- have no foreign key: what a deleted key handed in must not become the owner's.
+    -- The key and the door of the caller who handed in the source, from the signed claims and never from the caller's
+    -- own statements. Keys have no foreign key, because sources of a deleted key must not become the owner's.
     key_id uuid,
     received_through neurigraph.received_through,
-    -- When a message last arrived: search finds messages that are not stored yet, those that arrived last first.
+    -- When a message last arrived: search finds unstored messages of the sources with the latest arrivals.
     last_received_at timestamptz NOT NULL DEFAULT now(),
     -- The program or site, such as slack.
     origin text CHECK (char_length(origin) BETWEEN 1 AND 100),
-    -- Null: the kind of the source decides.
+    -- The type of the document; null means that the kind of the source decides.
     document_type neurigraph.document_type,
-    -- A page to read it at; without a password, because everybody who sees its memories sees it.
+    -- The address of a page with the source. It contains no password, because everybody who sees the source's memories
+    -- sees it.
     url text CHECK (
         char_length(url) <= 2000 AND url ~ '^https?://[^/?#]' AND url !~ '^https?://[^/?#]*@'
     ),
@@ -46,22 +48,23 @@ CREATE TABLE neurigraph.sources (
     metadata jsonb CHECK (
         jsonb_typeof(metadata) = 'object' AND octet_length(metadata::text) <= 32768
     ),
-    -- When it last changed where it comes from.
+    -- When the source last changed at its origin.
     updated_at timestamptz,
-    -- A source that changed where it comes from is a new source with the same external id and the next version.
+    -- A source that changed at its origin is a new source with the same external id and the next version.
     version integer NOT NULL DEFAULT 1 CHECK (version > 0),
-    -- The version before; null if that is forgotten.
+    -- The source of the version before; null if that version is forgotten.
     replaces uuid REFERENCES neurigraph.sources ON DELETE SET NULL CHECK (replaces <> source_id),
-    -- What waits for an approval waits in the inbox: it makes no segment, and no search finds it.
+    -- Whether messages wait for an approval in the inbox: they are in no segment, and no search finds them.
     held boolean NOT NULL DEFAULT false,
-    -- What the writer of a source asked for; null is long. Its records get it when they are stored.
+    -- The tier that the writer of the source asked for; null is long. Its records get the tier when they are stored.
     tier neurigraph.retention_tier,
-    -- Callers that are limited to the same spaces share external ids, and nobody else finds out about them by trying.
+    -- The key of the caller's limit to spaces. Callers with the same limit share external ids, and no other caller can
+    -- test which ids they use.
     binding uuid,
-    -- The member of an organization that handed a source in; null elsewhere. There is no foreign key: what a member
-    -- wrote must not become somebody else's.
+    -- The member of an organization that handed in the source; null elsewhere. There is no foreign key, because a
+    -- member's sources must not become somebody else's.
     member_id uuid,
-    -- The newest uploaded export that holds this conversation. Only the pipeline sets it.
+    -- The newest uploaded export that has this conversation. Only the pipeline sets it.
     upload_id uuid CHECK (upload_id <> source_id),
     CHECK ((kind = 'event') = (event_kind IS NOT NULL)),
     CHECK (stored_through <= triggered_through AND triggered_through <= last_message),
@@ -71,8 +74,8 @@ CREATE TABLE neurigraph.sources (
     CONSTRAINT sources_upload_id FOREIGN KEY (upload_id, user_id) REFERENCES neurigraph.sources (source_id, user_id)
         ON DELETE SET NULL (upload_id)
 );
--- The sensors look for sources that ended and have messages without a trigger. The kind is in the predicates: behind
--- row-level security, equality of enums gives an index no order.
+-- Sensors look for sources that ended and have messages without a trigger. The kind is in the predicates, because
+-- behind row-level security a comparison of enums cannot give an index order.
 CREATE INDEX sources_ended_untriggered ON neurigraph.sources (kind, ended_at)
 WHERE ended_at IS NOT NULL AND triggered_through < last_message;
 CREATE INDEX sources_open_changed ON neurigraph.sources (untriggered_tokens)
@@ -81,8 +84,8 @@ CREATE INDEX sources_ended_tokens ON neurigraph.sources (untriggered_tokens)
 WHERE kind = 'conversation' AND ended_at IS NOT NULL AND triggered_through < last_message;
 CREATE INDEX sources_private ON neurigraph.sources (user_id) WHERE privacy = 'private';
 CREATE INDEX sources_persona_id ON neurigraph.sources (persona_id) WHERE persona_id IS NOT NULL;
--- Lists are read page by page, newest first, backwards from a cursor. One index a kind of source: behind row-level
--- security, a condition on an enum cannot be one of an index.
+-- Lists are read page by page, newest first, backwards from a cursor. Each kind of source has an index, because behind
+-- row-level security a condition on an enum cannot use an index column.
 CREATE INDEX sources_conversations ON neurigraph.sources (user_id, created_at, source_id)
 WHERE kind = 'conversation';
 CREATE INDEX sources_events ON neurigraph.sources (user_id, created_at, source_id)
@@ -109,26 +112,27 @@ GRANT UPDATE (last_received_at) ON neurigraph.sources TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.
 
--- A write sets off the refusal of a source of a graph that is being forgotten, its spaces, what follows from its
--- records after a change of privacy (evidence, digests, profiles, cached answers), and records that no longer name a
--- forgotten version.
+-- A write sets off the refusal of a source of a graph that is being forgotten, the spaces of the source, the values
+-- that follow from its records after a change of privacy (evidence, digests, profiles, cached answers), and records
+-- that no longer name a forgotten version.
 
 CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF privacy, member_id ON neurigraph.sources
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
--- A member sends conversations, events, notes and files, sees how far the storing of these is, and why it failed.
+-- A member sends conversations, events, notes and files, and sees how far the storing of these sources is and why it
+-- failed.
 ALTER TABLE neurigraph.sources ALTER COLUMN member_id SET DEFAULT neurigraph.asking_member();
 
--- A persona with a grant to write sends conversations and events. They are closed to it when its last such grant ends.
+-- A persona with a grant to write sends conversations and events. It no longer sees them when its last such grant ends.
 ALTER TABLE neurigraph.sources ALTER COLUMN persona_id SET DEFAULT neurigraph.writing_persona();
 
--- Where text comes from is what the claims say: a caller can state no other key, persona or door.
+-- The claims state the origin of a text: a caller can state no other key, persona or door.
 ALTER TABLE neurigraph.sources
 ALTER COLUMN key_id SET DEFAULT neurigraph.asking_key(),
 ALTER COLUMN received_through SET DEFAULT neurigraph.asking_door();
 
--- The readers of the records of a source change with its privacy: digests and profiles of them are made again, and
--- names and candidates are counted again.
+-- A change of a source's privacy changes the readers of its records: digests and profiles of the records are made
+-- again, and names and candidates are counted again.
 CREATE OR REPLACE FUNCTION neurigraph_private.follow_privacy(changed neurigraph.sources) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -146,8 +150,8 @@ BEGIN
 END
 $$;
 
--- When the version before is forgotten, the records of the version after it no longer name it, and
--- neither do cached layers. Writing a record makes them read it again.
+-- When a version of a source is forgotten, records of the next version, and cached layers, no longer name it. Writing
+-- the records again makes caches read them again.
 CREATE OR REPLACE FUNCTION neurigraph_private.note_forgotten_version(changed neurigraph.sources) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -166,8 +170,9 @@ BEGIN
 END
 $$;
 
--- A source is in the spaces that its sender names (neurigraph.container_tags), else in all that the
--- sender is limited to; and a version in those of the one before. The owner's first use of a tag makes the space.
+-- A source is in the spaces that its sender names (neurigraph.container_tags), else in all spaces that the sender is
+-- limited to. A new version is also in the spaces of the version before. The owner's first use of a tag makes the
+-- space.
 CREATE OR REPLACE FUNCTION neurigraph_private.file_in_spaces(made neurigraph.sources) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -203,7 +208,7 @@ BEGIN
 END
 $$;
 
--- Trigger on sources.
+-- Trigger on sources: refuse, file and follow a source with the functions above.
 CREATE OR REPLACE FUNCTION neurigraph.follow_source() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -228,8 +233,8 @@ $$;
 CREATE OR REPLACE TRIGGER followed AFTER INSERT OR UPDATE OF last_message, privacy, replaces ON neurigraph.sources
 FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_source();
 
--- Callers limited to spaces read and write the sources of these spaces, except files. A trigger puts sources that they
--- hand in into these spaces at once.
+-- Callers limited to spaces read and write the sources of these spaces, except files. A trigger puts their new sources
+-- into these spaces at once.
 ALTER TABLE neurigraph.sources ALTER COLUMN binding SET DEFAULT neurigraph.asking_binding();
 
 REVOKE ALL ON FUNCTION neurigraph.follow_source() FROM PUBLIC;
@@ -249,8 +254,8 @@ WITH CHECK (
 CREATE POLICY true_member ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
 WITH CHECK (member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member()));
 
--- The owner of a graph makes sources private, and a member of an organization own ones; what others send starts as
--- shared.
+-- The owner of a graph may hand in private sources, and a member of an organization private sources of the member's
+-- own. Sources of other callers start as shared.
 CREATE POLICY owner_decides ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
 WITH CHECK (
     privacy = 'shared'
@@ -258,7 +263,7 @@ WITH CHECK (
     OR member_id = (SELECT neurigraph.asking_member())
 );
 
--- Sources of visible records, never their messages.
+-- Callers see the sources of records that they see, but never the messages of these sources.
 CREATE POLICY granted ON neurigraph.sources FOR SELECT TO neurigraph_agent
 USING (
     EXISTS (
@@ -277,7 +282,7 @@ WITH CHECK (
 );
 
 -- Private sources are hidden from every caller but the owner, whatever nodes are granted. The logs of records and files
--- follow, since their policies query the registries.
+-- are hidden with them, because their policies query the registries.
 CREATE POLICY not_hidden ON neurigraph.sources AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     (SELECT neurigraph.sees_all_sources())
@@ -294,7 +299,7 @@ WITH CHECK (
 CREATE POLICY replaces_own ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
 WITH CHECK (replaces IS NULL OR neurigraph.may_replace(replaces));
 
--- The pipeline says which export a conversation was in, when it has read that.
+-- Only the pipeline names the export of a conversation, after it has read the export.
 CREATE POLICY no_export ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
 WITH CHECK (upload_id IS NULL);
 

@@ -6,7 +6,7 @@ CREATE TABLE neurigraph.spaces (
     container_tag text NOT NULL CHECK (container_tag ~ '^[A-Za-z0-9_:-]{1,100}$'),
     -- Texts, numbers and booleans by name.
     metadata jsonb CHECK (jsonb_typeof(metadata) = 'object' AND octet_length(metadata::text) <= 32768),
-    -- What language models are told about the sources of the space; data, never an instruction.
+    -- The text that tells language models about the sources of the space: data, never an instruction.
     entity_context text CHECK (char_length(entity_context) BETWEEN 1 AND 1500),
     created_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (space_id, user_id),
@@ -31,7 +31,7 @@ CREATE POLICY own_rows ON neurigraph.spaces TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
--- A caller that is limited to spaces sees these, and which of its sources are in them.
+-- A caller that is limited to spaces sees these spaces, and which of the caller's sources are in them.
 CREATE POLICY bound ON neurigraph.spaces FOR SELECT TO neurigraph_agent
 USING (
     user_id = (SELECT (neurigraph.claims() ->> 'user_id')::uuid)

@@ -1,5 +1,5 @@
--- The result of a step for one segment of a batch that is being stored, as JSON. Only the pipeline reads it. The row is
--- deleted in the transaction in which the segment leaves its batch: stored, given back, or taken over.
+-- The result of a step for one segment of a batch that is being stored, as JSON. Only the pipeline reads the row. The
+-- transaction in which the segment leaves its batch (stored, given back, or taken over) deletes the row.
 CREATE TABLE neurigraph.step_results (
     trigger_id uuid NOT NULL REFERENCES neurigraph.storage_triggers ON DELETE CASCADE,
     step text NOT NULL CHECK (step IN ('assign_nodes', 'summarize', 'extract_keywords')),

@@ -12,17 +12,17 @@ CREATE TABLE neurigraph.storage_triggers (
     next_attempt_at timestamptz NOT NULL DEFAULT now(),
     -- The batch that has leased the segment.
     batch_id uuid,
-    -- The run that has leased it.
+    -- The run that has leased the segment.
     claimed_by text,
-    -- The end of the lease, unless it is renewed.
+    -- The end of the lease, unless the run renews it.
     claimed_until timestamptz,
     last_error text,
     created_at timestamptz NOT NULL DEFAULT now(),
     stored_at timestamptz,
-    -- The number of runs in a row that died with the segment without an error. From the first on, the segment is run
-    -- alone, so that another death identifies it.
+    -- The number of consecutive runs that died with the segment without an error. After the first such death the
+    -- segment runs alone, so that another death identifies it.
     deaths integer NOT NULL DEFAULT 0 CHECK (deaths >= 0),
-    -- Whether the messages may still have their content.
+    -- Whether the messages of the segment may still have their content.
     bodies_kept boolean NOT NULL DEFAULT true,
     CHECK (last_message >= first_message),
     CHECK ((state = 'claimed') = (batch_id IS NOT NULL)),
@@ -42,7 +42,7 @@ WHERE stored_at IS NOT NULL AND bodies_kept;
 CREATE INDEX storage_triggers_of_user ON neurigraph.storage_triggers (user_id, next_attempt_at)
 WHERE state = 'pending';
 CREATE INDEX storage_triggers_failed ON neurigraph.storage_triggers (source_id) WHERE state = 'failed';
--- Work that is not done, of one user: the states of its sources follow from it.
+-- Unfinished segments of one user, from which the states of the user's sources follow.
 CREATE INDEX storage_triggers_unstored ON neurigraph.storage_triggers (user_id, source_id)
 WHERE state <> 'stored';
 
@@ -54,7 +54,7 @@ GRANT SELECT ON neurigraph.storage_triggers TO neurigraph_agent;
 
 -- A write sets off the removal of the results of steps when a segment leaves its batch.
 
--- Trigger on storage_triggers: a segment that leaves its batch takes the results of the steps along.
+-- Trigger on storage_triggers: delete the results of steps when a segment leaves its batch.
 CREATE OR REPLACE FUNCTION neurigraph.drop_step_results() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -77,7 +77,7 @@ WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 CREATE POLICY by_member ON neurigraph.storage_triggers FOR SELECT TO neurigraph_agent
 USING (source_id IN (SELECT neurigraph.sources_of_member()));
 
--- It sees how far the storing of these is, and why it failed.
+-- A persona sees how far the storing of its sources is, and why it failed.
 CREATE POLICY handed_in ON neurigraph.storage_triggers FOR SELECT TO neurigraph_agent
 USING (source_id IN (SELECT neurigraph.handed_in_sources()));
 

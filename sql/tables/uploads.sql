@@ -7,19 +7,20 @@ CREATE TABLE neurigraph.uploads (
     size_bytes bigint NOT NULL CHECK (size_bytes > 0),
     sha256 bytea NOT NULL CHECK (octet_length(sha256) = 32),
     state neurigraph.upload_state NOT NULL DEFAULT 'received',
-    -- The object that has the bytes until a record does; null once that object is removed.
+    -- The object that has the bytes until a record has them; null once the object is removed.
     staging_key text UNIQUE,
-    -- The file, of a record, that is the original.
+    -- The file of a record that is the original.
     file_id uuid REFERENCES neurigraph.file_index ON DELETE SET NULL,
     attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
-    -- A worker that takes the upload moves this on by its lease, so an upload whose worker died is due again by itself.
+    -- A worker that takes the upload moves this time on by its lease, so an upload whose worker died is due again by
+    -- itself.
     next_attempt_at timestamptz NOT NULL DEFAULT now(),
     error text,
     received_at timestamptz NOT NULL DEFAULT now(),
-    -- Stored as the file that it is, also if it is an export of conversations.
+    -- Whether the file is stored as it is, even if it is an export of conversations.
     is_document boolean NOT NULL DEFAULT false,
-    -- Of an export whose conversations were added: its format, counts, and what was rejected with the reasons. Null for
-    -- a document.
+    -- For an export whose conversations were added: its format, counts, and the rejected parts with reasons. Null for a
+    -- document.
     imported jsonb CHECK (jsonb_typeof(imported) = 'object'),
     CHECK (state <> 'failed' OR error IS NOT NULL),
     CHECK (staging_key IS NOT NULL OR file_id IS NOT NULL OR state = 'extracted'),
@@ -27,7 +28,7 @@ CREATE TABLE neurigraph.uploads (
 );
 CREATE INDEX uploads_due ON neurigraph.uploads (next_attempt_at) WHERE state = 'received';
 CREATE INDEX uploads_file_id ON neurigraph.uploads (file_id);
--- The same bytes may come back, as the version after another one, so this is not unique.
+-- The index is not unique: the same bytes may come back as a version after another one.
 CREATE INDEX uploads_content ON neurigraph.uploads (user_id, sha256);
 CREATE INDEX uploads_to_clear ON neurigraph.uploads (source_id)
 WHERE (file_id IS NOT NULL OR imported IS NOT NULL) AND staging_key IS NOT NULL;

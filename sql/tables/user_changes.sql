@@ -1,5 +1,5 @@
--- One row for each transaction that changed something of a user. Writers insert their own rows and never wait; the
--- visible rows are the version. Old rows are deleted as new ones come, so no version recurs.
+-- One row for each transaction that changed something of a user. Writers insert their own rows and never wait. The set
+-- of visible rows is the version of the user's data. Old rows are deleted as new ones come, so no version recurs.
 CREATE TABLE neurigraph.user_changes (
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
     change xid8 NOT NULL,

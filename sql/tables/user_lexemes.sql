@@ -1,5 +1,5 @@
--- The number of a user's passages in which a lexeme occurs. A speaker counts as one: `@` and the name in lower case,
--- which no lexeme of a text can be.
+-- The number of a user's passages in which a lexeme occurs. A speaker counts as a lexeme: `@` and the name in lower
+-- case, which cannot be a lexeme of a text.
 CREATE TABLE neurigraph.user_lexemes (
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
     lexeme text COLLATE "C" NOT NULL,

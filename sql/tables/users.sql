@@ -6,10 +6,11 @@ CREATE TABLE neurigraph.users (
     created_at timestamptz NOT NULL DEFAULT now(),
     -- The model whose vectors searches compare and centroids average; null until something is embedded.
     embedding_model text,
-    -- The model that the user is moving to. It equals embedding_model once searches use it and only cleaning up is
-    -- left.
+    -- The model that the user is moving to. It equals embedding_model from the moment searches use it until cleaning up
+    -- is done.
     embedding_next_model text,
-    -- Every role can read schema names in the catalog. If true, those of this user's nodes contain no node names.
+    -- Every role can read schema names in the catalog. If true, the schema names of this user's nodes contain no node
+    -- names.
     opaque_schema_names boolean NOT NULL DEFAULT false
 );
 CREATE INDEX users_moving ON neurigraph.users (user_id) WHERE embedding_next_model IS NOT NULL;
@@ -25,7 +26,7 @@ GRANT UPDATE (embedding_model, embedding_next_model) ON neurigraph.users TO neur
 CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF embedding_model, embedding_next_model ON neurigraph.users
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
--- Trigger on users: models are registered, and profiles compare vectors of another model now.
+-- Trigger on users: register the models, and mark profiles as stale after a change of the model.
 CREATE OR REPLACE FUNCTION neurigraph.follow_user() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,15 +1,15 @@
--- One event for one webhook.
+-- Deliveries: each of one event to one webhook.
 CREATE TABLE neurigraph.webhook_deliveries (
     delivery_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     event_id uuid NOT NULL REFERENCES neurigraph.webhook_events ON DELETE CASCADE,
     webhook_id uuid NOT NULL,
     user_id uuid NOT NULL,
-    -- dead: given up. withheld: what it is about was hidden before it was sent.
+    -- dead: given up. withheld: the subject of the event was hidden before the delivery was sent.
     state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'delivered', 'dead', 'withheld')),
     attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
-    -- A worker that takes the delivery moves this on, so it is also the worker's lease.
+    -- A worker that takes the delivery moves this time on, so the time is also the worker's lease.
     next_attempt_at timestamptz NOT NULL DEFAULT now(),
-    -- How the last attempt ended: a status, or a word.
+    -- The outcome of the last attempt: an HTTP status, or a word.
     last_status integer,
     last_error text CHECK (last_error ~ '^[a-z_]{1,40}$'),
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),

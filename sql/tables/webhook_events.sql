@@ -1,5 +1,5 @@
--- Events, for users with webhooks that want them. Triggers write them in the transaction of the change. Ids have no
--- foreign keys, because a receiver also has to hear that something is gone.
+-- Events for which a user's webhook has a subscription. Triggers write an event in the transaction of the change. Ids
+-- have no foreign keys, because a receiver also has to hear about deleted things.
 CREATE TABLE neurigraph.webhook_events (
     event_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
@@ -9,7 +9,7 @@ CREATE TABLE neurigraph.webhook_events (
     node_id uuid,
     record_id uuid,
     fact_id uuid,
-    -- The record or fact that supersedes or disputes it.
+    -- The record or fact that supersedes or disputes the subject of the event.
     other_id uuid,
     action_id uuid,
     erasure_id uuid

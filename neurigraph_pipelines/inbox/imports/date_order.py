@@ -41,8 +41,8 @@ class DateOrder(StrEnum):
 
 
 _READ_AS = {
-    DateOrder.DMY: "the day first, which is assumed: if that is wrong, import the file again and state `dates` as mdy",
-    DateOrder.MDY: "the month first, which is assumed: if that is wrong, import the file again and state `dates` as dmy",
+    DateOrder.DMY: "the day first, which is assumed: if that is wrong, import it again and state `dates` as mdy",
+    DateOrder.MDY: "the month first, which is assumed: if that is wrong, import it again and state `dates` as dmy",
     DateOrder.YMD: "the year first",
 }
 
