@@ -5,7 +5,7 @@ INSERT INTO neurigraph.api_keys (user_id, key_hash, label)
 VALUES (%(user_id)s, %(key_hash)s, %(label)s);
 
 -- name: holder_of_key
--- Runs without claims: only this function tells an interface who holds a key.
+-- The holder of a key. Runs without claims: no other function tells an interface the holder.
 SELECT
     h.key_id,
     h.user_id,
@@ -18,14 +18,15 @@ FROM neurigraph.holder_of_key(%(key_hash)s) AS h;
 SELECT neurigraph.sees(%(payload)s, %(signature)s, %(kind)s, %(wanted)s) AS is_visible;
 
 -- name: may_write
--- Whether the persona that calls may write to any node, or is a member of an organization.
+-- Whether the caller is a persona that may write to any node, or a member of an organization.
 SELECT coalesce(neurigraph.writing_persona(), neurigraph.asking_member()) IS NOT NULL AS may;
 
 -- name: asking_member
 SELECT neurigraph.asking_member() AS member_id;
 
 -- name: is_organization
--- Runs without claims: a token names a graph before there are any.
+-- Whether a graph belongs to an organization. Runs without claims, because an interface asks before it makes claims
+-- from a token.
 SELECT neurigraph.is_organization(%(user_id)s) AS is_one;
 
 -- name: may_write_node
@@ -60,7 +61,7 @@ ORDER BY k.created_at DESC, k.key_id DESC
 LIMIT %(limit)s;
 
 -- name: retire_key
--- Returns what the new key inherits; the old key's expiry never gets later.
+-- Retire a key, and return the fields that the new key inherits. The expiry of the old key never gets later.
 WITH old AS (
     SELECT
         k.key_id,
@@ -81,7 +82,7 @@ WHERE key_id = %(key_id)s
 RETURNING key_id, role, subject_id, label, created_at, expires_at, revoked_at, last_used_at, container_tags;
 
 -- name: find_grant
--- A grant in force that opens as much, for as long.
+-- A grant in force with the same right and the same expiry.
 SELECT t.grant_id
 FROM neurigraph.permission_grants AS t
 WHERE t.user_id = %(user_id)s AND t.subject_id = %(subject_id)s AND t.subject_type = %(subject_type)s
@@ -151,7 +152,7 @@ WHERE g.user_id = %(user_id)s AND g.node_type = 'persona'
 ORDER BY n.names;
 
 -- name: writable
--- The nodes in which the pipeline files what a persona sent: its own node first, then the shallowest.
+-- The nodes in which the pipeline files sources of a persona: the persona's own node first, then the shallowest.
 SELECT n.names
 FROM neurigraph.graph_index AS g
 CROSS JOIN LATERAL (
@@ -171,7 +172,7 @@ SELECT %(node_id)s IN (SELECT neurigraph.writable_nodes(%(persona)s)) AS may;
 
 -- name: unguarded_tables
 -- Tables that an interface reads without a policy, or in a node schema without that node's condition; there should be
--- none. A node's tables are named by the node's id, since schema names contain node names.
+-- none. The result names a node's tables by the node's id, because schema names contain node names.
 SELECT
     coalesce('node ' || g.node_id, n.nspname) AS place,
     c.relname AS table_name

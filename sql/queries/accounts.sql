@@ -1,7 +1,7 @@
 -- Accounts: the profiles that users state, and their passwords. Queries run as the caller or without claims.
 
 -- name: account
--- One row for the owner of a graph, and none for other callers.
+-- The account of the owner of a graph; no row for other callers.
 SELECT
     u.user_id,
     u.slug,
@@ -14,7 +14,7 @@ LEFT JOIN neurigraph.user_accounts AS a ON u.user_id = a.user_id
 WHERE u.user_id = %(user_id)s;
 
 -- name: change_account
--- Changes the fields that the flags name.
+-- Change the fields that the flags name.
 INSERT INTO neurigraph.user_accounts AS a (user_id, display_name, email, metadata)
 VALUES (%(user_id)s, %(display_name)s, %(email)s, coalesce(%(metadata)s, jsonb_build_object()))
 ON CONFLICT (user_id) DO UPDATE SET
@@ -35,7 +35,7 @@ SELECT s.* FROM neurigraph.sign_in(
 ) AS s;
 
 -- name: closed_for
--- The seconds until the quarter of an hour of wrong passwords is over.
+-- The seconds for which a name stays closed after wrong passwords.
 SELECT extract(EPOCH FROM a.since + interval '15 minutes' - clock_timestamp())::float8 AS seconds
 FROM neurigraph.sign_in_attempts AS a
 WHERE a.name_hash = sha256(convert_to(%(name)s, 'UTF8'));

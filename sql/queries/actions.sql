@@ -8,7 +8,7 @@ SELECT
 FROM neurigraph.propose_action(%(proposed)s) AS p;
 
 -- name: standard
--- The standard that holds at a node that the caller sees.
+-- The standard in force at a node that the caller sees.
 SELECT
     s.field,
     s.value,
@@ -16,7 +16,7 @@ SELECT
 FROM neurigraph.standard_of(%(node_id)s) AS s;
 
 -- name: set_standard
--- Runs as the owner of the graph, whom alone the policies let write.
+-- Set the standard of a node. Runs as the owner of the graph, because policies let nobody else write standards.
 INSERT INTO neurigraph.node_standards (
     node_id, user_id, write_rule, promote_rule, delete_rule, approver, approver_persona, approvals, inherit,
     default_tier, default_ttl_seconds, note_id
@@ -102,7 +102,7 @@ SELECT
 FROM neurigraph.request_action(%(kind)s, %(record_id)s) AS r;
 
 -- name: approved
--- Return approved actions that were not carried out, with their owners: the one with an id, or all.
+-- Return approved actions that were not carried out, with their users: the action with an id, or all.
 SELECT
     a.action_id,
     a.user_id,
@@ -121,7 +121,7 @@ ORDER BY a.decided_at
 LIMIT 100;
 
 -- name: lock_approved
--- The last look before an action is carried out, in the transaction that does it.
+-- The last check before an action is carried out, in the same transaction.
 SELECT
     l.is_as_expected,
     l.may_write
@@ -136,7 +136,7 @@ UPDATE neurigraph.sources AS s SET held = false
 WHERE s.source_id = %(source_id)s AND s.held;
 
 -- name: expire
--- Runs as neurigraph_owner.
+-- Expire open actions. Runs as neurigraph_owner.
 UPDATE neurigraph.actions AS a SET state = 'expired', decided_at = clock_timestamp(), finished_at = clock_timestamp()
 WHERE a.state = 'open' AND a.expires_at <= clock_timestamp()
 RETURNING a.action_id, a.source_id;
@@ -146,7 +146,7 @@ SELECT neurigraph_private.drop_held(h.source_id)
 FROM unnest(%(source_ids)s::uuid []) AS h (source_id);
 
 -- name: propose_held
--- Propose an action again for each item that is held without one, as after a restore. Runs as neurigraph_owner.
+-- Propose an action again for each held note without one, as after a restore. Runs as neurigraph_owner.
 SELECT p.action_id
 FROM neurigraph.sources AS s
 INNER JOIN neurigraph.notes AS n ON s.source_id = n.source_id AND s.last_message = n.message
@@ -161,7 +161,7 @@ WHERE s.held AND s.persona_id IS NOT NULL
     );
 
 -- name: waiting
--- How many actions wait for a decision, and how many of them too long.
+-- The number of actions that wait for a decision, and the number that have waited too long.
 SELECT
     count(*) AS waiting,
     count(*) FILTER (WHERE a.requested_at < now() - make_interval(secs => %(seconds)s)) AS overdue,
@@ -210,8 +210,8 @@ GROUP BY g.user_id
 HAVING count(*) > 1;
 
 -- name: people
--- The nodes of people of a user, with their names and what they are related to beside the root. People below a persona
--- are its own: a merge would open the memories of others to its keys.
+-- The nodes of a user's people, with their names and the nodes related to them, without the root. People below a
+-- persona belong to that persona: a merge would let the persona's keys read memories of others.
 SELECT
     g.node_id,
     g.node_name,

@@ -4,7 +4,7 @@
 SELECT pg_export_snapshot() AS name;
 
 -- name: roles
--- The roles of Neurigraph, and which of them each is a member of.
+-- The roles of Neurigraph, and the roles of which each is a member.
 SELECT
     r.rolname AS name,
     r.rolinherit AS inherits,

@@ -1,7 +1,7 @@
 -- Candidates: evidence for nodes that do not exist yet.
 
 -- name: candidates_of_user
--- The most confident candidates: those beyond the limit are far from becoming nodes.
+-- The most confident candidates: candidates beyond the limit are far from becoming nodes.
 SELECT
     c.node_name,
     c.concept_kind,
@@ -14,7 +14,7 @@ ORDER BY c.confidence DESC, c.candidate_id
 LIMIT %(limit)s;
 
 -- name: remember_candidates
--- Locks the candidates. Their weights follow from their mentions.
+-- Insert and lock candidates. Triggers compute their weights from their mentions.
 INSERT INTO neurigraph.node_candidates AS c (
     candidate_id, user_id, concept_kind, name_key, node_name, parent_path, confidence
 )
@@ -34,7 +34,7 @@ ORDER BY r.candidate_id
 ON CONFLICT (candidate_id) DO UPDATE SET last_seen_at = now();
 
 -- name: promote_candidate
--- The candidates of a node that exists now. A person is one node wherever the name was mentioned.
+-- The candidates for a node that exists now. A person is one node, wherever the name was mentioned.
 SELECT c.candidate_id
 FROM neurigraph.node_candidates AS c
 WHERE c.user_id = %(user_id)s AND c.concept_kind = %(concept_kind)s AND c.name_key = ANY(%(name_keys)s)
@@ -43,7 +43,7 @@ ORDER BY c.candidate_id
 FOR UPDATE;
 
 -- name: nodes_of_candidates
--- The nodes that other commits made of candidates in the meantime.
+-- The nodes that other commits made of the candidates in the meantime.
 SELECT DISTINCT ON (r.candidate_id)
     r.candidate_id,
     g.node_id
@@ -72,12 +72,12 @@ WHERE c.user_id = %(user_id)s
 FOR UPDATE;
 
 -- name: move_candidate
--- Its mentions and waiting relations follow by their foreign keys.
+-- Move a candidate. Its mentions and waiting relations follow by their foreign keys.
 UPDATE neurigraph.node_candidates AS c SET candidate_id = %(candidate_id)s, parent_path = %(parent_path)s
 WHERE c.candidate_id = %(former_id)s;
 
 -- name: join_candidates
--- Two candidates have become one.
+-- Join a candidate to another candidate with the same identity.
 WITH mentions AS (
     UPDATE neurigraph.mentions AS m SET candidate_id = %(candidate_id)s
     WHERE m.candidate_id = %(former_id)s
@@ -107,7 +107,7 @@ FROM jsonb_to_recordset(%(candidates)s) AS r (
 );
 
 -- name: add_waiting
--- As many relations as may wait for a candidate.
+-- Add waiting relations to candidates, up to the limit for each candidate.
 INSERT INTO neurigraph.edge_evidence (
     user_id, candidate_id, from_node_id, relation, record_id, messages, weight, detected_by
 )
@@ -138,7 +138,7 @@ UPDATE neurigraph.mentions AS m SET node_id = %(node_id)s, candidate_id = NULL
 WHERE m.candidate_id = ANY(%(candidate_ids)s);
 
 -- name: promote_relations
--- The relations that waited become edges, in the common order.
+-- Make edges of the relations that waited for a candidate, in the common order.
 WITH waiting AS MATERIALIZED (
     SELECT v.*
     FROM neurigraph.edge_evidence AS v

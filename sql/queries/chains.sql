@@ -1,7 +1,7 @@
 -- Faults of chains of versions of facts.
 
 -- name: broken_chains
--- Versions of facts of a node's records whose chain has a gap, two of one number, or another root.
+-- Facts of a node's records whose chain of versions has a gap, two facts of one number, or another root.
 SELECT
     f.fact_id AS id,
     'the versions of a fact are not numbered without gaps' AS fault
@@ -23,8 +23,9 @@ WHERE i.node_id = %(node_id)s
     );
 
 -- name: forked_chains
--- Facts of a node's records that stand beside another one that replaced the same fact, although nothing says that both
--- may hold, and nobody decides or has decided between them. Facts that wait to be compared are left out.
+-- Facts of a node's records that stand beside another fact that replaced the same fact. Such facts are faults if no
+-- link says that both may hold, and nobody decides or has decided between them. Facts that wait to be compared are left
+-- out.
 WITH standing AS (
     SELECT
         f.fact_id,

@@ -1,13 +1,13 @@
 -- The commit: the rows of one record, in one transaction. Triggers of the node's tables write the registries.
 
 -- name: reuse_plans
--- Until the transaction ends, a statement is planned once for all values: planning took a third of a commit, and its
--- statements find rows by their keys.
+-- Plan each statement once for all values until the transaction ends. Planning took a third of a commit, and the
+-- statements of a commit find rows by their keys.
 SET LOCAL plan_cache_mode = force_generic_plan;
 
 -- name: already_stored
--- The same segment by its content: after a commit that was cut off when its transaction had ended, or for the same text
--- under a new trigger.
+-- The record of a segment with the same content: stored by a commit that was cut off right after its transaction, or
+-- for the same text under a new trigger.
 SELECT
     r.record_id,
     r.created_at
@@ -36,8 +36,8 @@ INSERT INTO {schema}.metadata_records ({columns}) VALUES ({values})
 RETURNING created_at;
 
 -- name: insert_passages
--- Inserts many at once, because statistics are counted once a statement. Lexemes contain no spaces. Vectors are sent in
--- binary form: as text they took half of a commit's processor time.
+-- Insert many passages at once, because statistics are counted once a statement. Lexemes contain no spaces. Vectors are
+-- sent in binary form: as text they took half of a commit's processor time.
 INSERT INTO {schema}.passages (
     record_id, seq, first_message, last_message, author, byte_offset, byte_length, embedding, window_embedding,
     lexemes, frequencies, lexeme_count, role, window_length, voice, statement_key, section

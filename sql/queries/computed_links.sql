@@ -1,7 +1,7 @@
--- Links of a fact that are computed when somebody asks. All run with the claims of the caller.
+-- Links of a fact that are computed for each request. All queries run with the claims of the caller.
 
 -- name: fact
--- The fact, the node that it lies in, and what it was said in, if the caller sees that.
+-- A fact that the caller sees, with its node and the source in which it was said.
 SELECT
     f.fact_id,
     f.root_id,
@@ -26,8 +26,8 @@ LEFT JOIN neurigraph.sources AS s ON i.source_id = s.source_id
 WHERE f.fact_id = %(fact_id)s;
 
 -- name: around
--- The facts that stand in its memory, and those of messages that mention a node which its messages mention. Of a node
--- the last 200 mentions count. Those with most nodes in common come first, then the newest.
+-- The facts of the fact's memory that stand, and the facts of messages that mention a node which the fact's messages
+-- mention. Only the last 200 mentions of a node count. Facts with most nodes in common come first, then the newest.
 WITH asked AS MATERIALIZED (
     SELECT
         f.fact_id,

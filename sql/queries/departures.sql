@@ -9,7 +9,8 @@ WHERE m.ended_at IS NOT NULL AND m.settled_at IS NULL AND coalesce(m.member_id =
 ORDER BY m.ended_at;
 
 -- name: close_memberships
--- The slug of an organization that would be without an owner; then nothing may be committed.
+-- End the memberships of a user. Returns the slug of an organization that would be left without an owner; then the
+-- caller commits nothing.
 SELECT neurigraph_private.close_memberships(%(user_id)s) AS last_owner_of;
 
 -- name: lock_departure
@@ -20,7 +21,7 @@ WHERE m.user_id = %(organization_id)s AND m.member_id = %(member_id)s
 FOR UPDATE;
 
 -- name: erase_unstored
--- Messages, segments and failures go with their sources.
+-- Erase sources without records. Messages, segments and failures are deleted with their sources.
 DELETE FROM neurigraph.sources AS s
 USING neurigraph.organization_members AS m
 WHERE m.user_id = %(organization_id)s AND m.member_id = %(member_id)s

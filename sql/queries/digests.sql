@@ -1,8 +1,8 @@
--- Digests: which windows are due, what they cover, writing and reading them.
+-- Digests: finding the windows that need one, the records for it, and writing and reading digests.
 
 -- name: due
--- Windows of nodes that have no digest of the records that they have now: those that ended, with two records or more,
--- and those with 50 facts more than their digest has. Those that failed least often come first.
+-- Windows of nodes without a digest of their present records: windows that ended and have two records or more, and
+-- windows with 50 facts more than their digest has. Windows that failed least often come first.
 WITH current_records AS (
     SELECT
         i.record_id,
@@ -63,8 +63,8 @@ ORDER BY coalesce(f.attempts, 0), w.starts_at, w.node_id, w.days, w.covers
 LIMIT %(limit)s;
 
 -- name: window_records
--- The current records of a window, the most important ones, in the order in which they occurred; and how many there
--- are.
+-- The most important current records of a window, in the order in which they occurred, and the number of all its
+-- records.
 SELECT
     n.record_id,
     n.title,
@@ -131,7 +131,7 @@ FROM neurigraph.graph_index AS g
 WHERE g.node_id = %(node_id)s AND g.user_id = %(user_id)s;
 
 -- name: window_of_record
--- The node of a record, and when it occurred.
+-- The node of a record, and the time at which the record occurred.
 SELECT
     i.node_id,
     coalesce(i.occurred_at, i.created_at) AS at
@@ -160,7 +160,7 @@ DELETE FROM neurigraph.digests AS d
 WHERE d.digest_id = %(digest_id)s;
 
 -- name: fail
--- Half an hour after the first failure, then twice as long each time, up to a day.
+-- Postpone a failed window: by half an hour after the first failure, then by twice as long each time, up to a day.
 INSERT INTO neurigraph.digest_failures AS f (
     node_id, user_id, days, starts_at, covers, attempts, next_attempt_at, error
 )
@@ -177,7 +177,7 @@ DELETE FROM neurigraph.digest_failures AS f
 WHERE f.node_id = %(node_id)s AND f.days = %(days)s AND f.starts_at = %(starts_at)s AND f.covers = %(covers)s;
 
 -- name: list
--- Digests that the caller sees, those made last first. Of a window with private records the owner sees both digests.
+-- Digests that the caller sees, the latest made first. For a window with private records the owner sees both digests.
 SELECT
     d.digest_id,
     d.node_id,
@@ -209,13 +209,13 @@ ORDER BY d.made_at DESC, d.digest_id DESC
 LIMIT %(limit)s;
 
 -- name: delete
--- Runs as the owner, whom alone the policies let delete.
+-- Delete a digest. Runs as the owner, because policies let nobody else delete digests.
 DELETE FROM neurigraph.digests AS d
 WHERE d.digest_id = %(digest_id)s;
 
 -- name: faulty
--- Digests that cover nothing, records that are not current, or, though they are shared, a private source; or more
--- records than their window had.
+-- Faulty digests: they cover no records, records that are not current, more records than their window had, or, as
+-- shared digests, a private source.
 SELECT
     d.digest_id AS id,
     'the digest covers records that are not current, or more private than it is' AS fault
@@ -244,7 +244,7 @@ WHERE (
 ORDER BY d.digest_id;
 
 -- name: waiting
--- Windows that failed, and the most attempts of one of them.
+-- The number of windows that failed, and the highest number of attempts among them.
 SELECT
     count(*) AS failing,
     coalesce(max(f.attempts), 0) AS attempts

@@ -1,7 +1,7 @@
--- The directory: which databases there are, and which user lives in which.
+-- The directory: the databases, and the database of each user.
 
 -- name: list_databases
--- `main` has everybody who has no row.
+-- The databases with their numbers of users. Users without a row in residents live in `main`.
 SELECT
     d.name,
     d.home,
@@ -42,11 +42,11 @@ INNER JOIN neurigraph.residents AS r ON k.resident_id = r.resident_id
 WHERE k.key_hash = %(value)s;
 
 -- name: lock_slug
--- All who make a user of this name wait.
+-- Let all transactions that create a user of this name wait.
 SELECT pg_advisory_xact_lock(hashtextextended('neurigraph resident ' || %(slug)s, 0));
 
 -- name: hold_slug
--- The same lock, until the connection ends.
+-- Take the lock of lock_slug until the connection ends.
 SELECT pg_advisory_lock(hashtextextended('neurigraph resident ' || %(slug)s, 0));
 
 -- name: is_here
@@ -76,7 +76,7 @@ DELETE FROM neurigraph.residents WHERE resident_id = %(resident_id)s AND moving_
 DELETE FROM neurigraph.residents WHERE resident_id = %(resident_id)s AND moving_to IS NULL;
 
 -- name: lives_here
--- Whether a database has a user whom callers reach, by id.
+-- Whether a database has a user that callers reach, by id.
 SELECT
     EXISTS (
         SELECT FROM neurigraph.users AS u
@@ -85,7 +85,8 @@ SELECT
     ) AS found;
 
 -- name: people
--- The users of a database; organizations and their members share one, and are found by their members.
+-- The users of a database without organizations. An organization and its members share a database, and are found by the
+-- members.
 SELECT u.user_id, u.slug FROM neurigraph.users AS u
 WHERE NOT EXISTS (SELECT FROM neurigraph.organizations AS o WHERE o.user_id = u.user_id)
 ORDER BY u.slug;
@@ -95,5 +96,5 @@ SELECT k.key_hash FROM neurigraph.api_keys AS k
 WHERE k.user_id = %(user_id)s AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now());
 
 -- name: answers
--- Whether a database answers at all; runs without claims.
+-- Whether a database answers at all. Runs without claims.
 SELECT true AS it_does;

@@ -1,7 +1,7 @@
--- Queries of the doctor, to the database and to Dagster's tables in it.
+-- Queries of the doctor, to Neurigraph's tables and to Dagster's tables in the database.
 
 -- name: server
--- `ahead` is by how many seconds the newest sign of life lies in the future.
+-- The server. `ahead` is the number of seconds by which the newest sign of life lies in the future.
 SELECT
     current_setting('server_version') AS version,
     (SELECT e.extversion FROM pg_catalog.pg_extension AS e WHERE e.extname = 'vector') AS vector,
@@ -11,7 +11,7 @@ SELECT
     )::double precision AS ahead;
 
 -- name: others_at_personas
--- Personas with memories at or below them that neither a persona sent nor anybody pinned, moved or mirrored there.
+-- Personas with memories at or below them that no persona sent and that nobody pinned, moved or mirrored there.
 SELECT
     p.node_id,
     u.slug,
@@ -22,7 +22,7 @@ INNER JOIN neurigraph.graph_index AS g ON p.user_id = g.user_id AND g.path @> AR
 INNER JOIN neurigraph.record_index AS i ON g.node_id = i.node_id
 INNER JOIN neurigraph.sources AS s ON i.source_id = s.source_id
 WHERE p.node_type = 'persona' AND s.persona_id IS NULL
-    -- The folder of a note decides where an import of a vault pins it.
+    -- An import of a vault pins a note by the note's folder.
     AND NOT EXISTS (
         SELECT FROM neurigraph.notes AS n
         WHERE n.source_id = s.source_id AND n.pinned AND s.external_id NOT LIKE 'vault:%%'
@@ -48,7 +48,7 @@ WHERE p.node_type = 'persona'
 ORDER BY u.slug, p.node_id;
 
 -- name: mixed_records
--- Records of a persona's conversations with a message that somebody else sent, unless somebody moved them here.
+-- Records of a persona's conversations with a message from somebody else, unless somebody moved the records here.
 SELECT count(*) AS records
 FROM {schema}.metadata_records AS r
 INNER JOIN neurigraph.sources AS s ON r.source_id = s.source_id

@@ -18,7 +18,7 @@ LEFT JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
 WHERE s.source_id = %(source_id)s;
 
 -- name: records_of_documents
--- The visible records that some sources became, each with its source, oldest first.
+-- The visible records of some sources, each with its source, oldest first.
 SELECT
     i.record_id,
     s.source_id
@@ -28,7 +28,7 @@ WHERE s.user_id = %(user_id)s AND s.source_id = ANY(%(source_ids)s)
 ORDER BY i.created_at, i.record_id;
 
 -- name: recent_documents
--- The sources of visible records, those received last first.
+-- The sources of visible records, the latest received first.
 SELECT
     s.source_id::text AS source_id,
     s.kind,

@@ -6,7 +6,7 @@ FROM neurigraph.node_edges AS e
 WHERE e.edge_id = %(edge_id)s AND e.user_id = %(user_id)s;
 
 -- name: statement_of_person
--- The same statement of the same person.
+-- The identical statement by the same person.
 SELECT v.evidence_id
 FROM neurigraph.edge_evidence AS v
 WHERE v.edge_id = %(edge_id)s AND v.user_id = %(user_id)s AND v.observed_by = %(observed_by)s

@@ -11,8 +11,8 @@ UPDATE neurigraph.embedding_models SET compared_at = now(), comparison = %(compa
 WHERE model = %(model)s;
 
 -- name: list
--- A model is active if a user's searches compare its vectors, a canary if a user moves to it or if it was compared
--- since its last use, and archived otherwise.
+-- The models with their states. A model is active if a user's searches compare its vectors; a canary if a user moves to
+-- it or if it was compared since its last use; and archived otherwise.
 SELECT
     k.model,
     k.provider,
@@ -38,8 +38,8 @@ CROSS JOIN LATERAL (
 ORDER BY k.created_at, k.model;
 
 -- name: kept_questions
--- The owner's newest questions in the log of retrievals after which, within ten minutes, they opened records that the
--- question had found. Those are what it should find.
+-- The owner's newest questions in the log of retrievals after which, within ten minutes, the owner opened records that
+-- the question had found. A model should find these records for the question.
 SELECT
     q.question,
     array_agg(DISTINCT w.record_id) AS record_ids
@@ -56,7 +56,7 @@ ORDER BY max(q.asked_at) DESC, q.question
 LIMIT %(limit)s;
 
 -- name: records_to_compare
--- The records that questions should find, and a sample of others, by the schema of their node.
+-- The records that the questions should find, and a sample of other records, by the schema of their node.
 SELECT
     g.schema_name,
     array_agg(i.record_id) AS record_ids

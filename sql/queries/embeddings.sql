@@ -1,12 +1,13 @@
--- Vectors written after the commit: of pending records, and of another model beside the one in use.
+-- Vectors written after the commit: of pending records, and of another model besides the one in use.
 
 -- name: adopt_model
--- The first vectors of a user decide the model that the user's searches compare.
+-- Set the model that the user's searches compare, with the first vectors of the user.
 UPDATE neurigraph.users AS u SET embedding_model = %(model)s
 WHERE u.user_id = %(user_id)s AND u.embedding_model IS NULL;
 
 -- name: models
--- Locked until the end of the transaction: no user switches between this query and the write.
+-- The models of a user. The row is locked until the end of the transaction, so that the user does not switch models
+-- before the write.
 SELECT
     u.embedding_model,
     u.embedding_next_model
@@ -30,7 +31,7 @@ SELECT EXISTS (
 ) AS due;
 
 -- name: lease_pending
--- Leases pending records that this model may fill, oldest first.
+-- Lease pending records that this model may fill, oldest first.
 WITH due AS (
     SELECT p.record_id
     FROM neurigraph.pending_embeddings AS p
@@ -50,7 +51,7 @@ WHERE p.record_id = d.record_id AND p.node_id = g.node_id
 RETURNING p.record_id, p.node_id, p.user_id, g.schema_name, p.attempts;
 
 -- name: renew_pending
--- Renews leases that nobody has taken over: an attempt of another run has another number.
+-- Renew leases that no other run has taken over: each attempt has its own number.
 UPDATE neurigraph.pending_embeddings AS p SET next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
 FROM unnest(%(record_ids)s::uuid [], %(attempts)s::integer []) AS h (record_id, attempts)
 WHERE p.record_id = h.record_id AND p.attempts = h.attempts;
@@ -65,7 +66,8 @@ DELETE FROM neurigraph.pending_embeddings
 WHERE record_id = %(record_id)s;
 
 -- name: count_pending
--- The number of pending records that this model may fill, and of those that only a move of their user can help.
+-- The number of pending records that this model may fill, and of records that it may fill only after a move of their
+-- user.
 SELECT
     count(*) FILTER (WHERE p.fits) AS records,
     count(*) FILTER (WHERE p.fits AND p.since < now() - make_interval(secs => %(overdue_seconds)s)) AS overdue,
@@ -81,7 +83,7 @@ FROM (
 ) AS p;
 
 -- name: overdue_pending
--- The records that have waited longest.
+-- The overdue records, the longest waiting first.
 SELECT
     p.record_id,
     p.user_id,
@@ -119,7 +121,8 @@ SELECT i.created_at FROM neurigraph.record_index AS i
 WHERE i.record_id = ANY(%(record_ids)s::uuid []);
 
 -- name: records_without_vectors
--- The records of one node, of those given, without vectors of this model, whether in use or beside.
+-- The given records of one node that have no vectors of this model, neither in use nor in the columns of the next
+-- model.
 SELECT r.record_id
 FROM {schema}.metadata_records AS r
 WHERE r.record_id = ANY(%(record_ids)s)
@@ -176,7 +179,7 @@ UPDATE {schema}.passages SET embedding_next = %(embedding)s, window_embedding_ne
 WHERE record_id = %(record_id)s AND seq = %(seq)s;
 
 -- name: begin_move
--- Starts the move to this model for a user whose searches compare another one, or who was moving to another one.
+-- Start the move to this model, for users whose searches compare another model or who are moving to another model.
 UPDATE neurigraph.users AS u SET embedding_next_model = %(model)s
 WHERE u.user_id = ANY(%(user_ids)s) AND u.embedding_next_model IS DISTINCT FROM %(model)s
     AND (u.embedding_model <> %(model)s OR u.embedding_next_model IS NOT NULL);
@@ -215,7 +218,7 @@ WHERE g.user_id = %(user_id)s AND g.record_count > 0
 ORDER BY g.node_id;
 
 -- name: readiness
--- The number of a node's records that have vectors but not of this model, and the mean of those that have it.
+-- The number of a node's records that have vectors but not of this model, and the mean of this model's vectors.
 SELECT
     count(*) FILTER (
         WHERE NOT r.embedding_pending AND r.embedding_model <> %(model)s
@@ -243,7 +246,7 @@ WHERE r.embedding_next_model IS NOT NULL
 LIMIT %(limit)s;
 
 -- name: finish_record
--- Puts the vector beside into use if it is of this model, and deletes it otherwise.
+-- Put the next model's vector into use if it is of this model, and delete it otherwise.
 WITH record AS (
     SELECT
         r.record_id,

@@ -1,11 +1,11 @@
 -- Erasure of a record, a node or a user: the rows, the receipt, and the journal of objects.
 
 -- name: begin_erasing
--- Permits deletes from the append-only logs for the rest of the transaction.
+-- Permit deletes from the append-only logs for the rest of the transaction.
 SELECT set_config('neurigraph.erasing', 'on', true);
 
 -- name: open_erasure
--- One open erasure a subject: a second request continues it.
+-- Open an erasure of a subject, or return the open one: a second request continues it.
 WITH made AS (
     INSERT INTO neurigraph.erasures (user_id, subject_kind, subject_id, requested_through)
     VALUES (%(user_id)s, %(kind)s, %(subject_id)s, %(through)s)
@@ -19,16 +19,17 @@ SELECT e.erasure_id FROM neurigraph.erasures AS e
 WHERE e.subject_kind = %(kind)s AND e.subject_id = %(subject_id)s AND e.finished_at IS NULL;
 
 -- name: hold_inbox
--- The transactions that write to the user's inbox are over, and later ones wait for the end of this one.
+-- Wait for the transactions that write to the user's inbox, and make later ones wait for the end of this transaction.
 SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.inbox:' || %(user_id)s::text, 0));
 
 -- name: revoke_keys
--- Keys of the user's graph and of its members and personas.
+-- Revoke all keys of the user's graph, including keys of its members and personas.
 UPDATE neurigraph.api_keys SET revoked_at = now()
 WHERE user_id = %(user_id)s AND revoked_at IS NULL;
 
 -- name: note_ended_keys
--- The receipt knows the hashes of the keys that the erasure ends, so that their holders learn why. Runs first.
+-- Write the hashes of the keys that the erasure ends to the receipt, so that holders learn why their keys ended. Runs
+-- before the keys are revoked.
 UPDATE neurigraph.erasures AS e SET
     kept = e.kept || jsonb_build_object('keys', (
         SELECT coalesce(jsonb_agg(encode(k.key_hash, 'hex')), '[]')
@@ -39,7 +40,7 @@ UPDATE neurigraph.erasures AS e SET
 WHERE e.erasure_id = %(erasure_id)s AND NOT e.kept ? 'keys';
 
 -- name: erasure_of_key
--- The erasure that ended a key: of its user, or one that still runs, as of an organization.
+-- The erasure that ended a key: of the key's user, or, for example of an organization, one that still runs.
 SELECT e.rows_erased_at IS NULL AS is_running
 FROM neurigraph.erasures AS e
 WHERE (e.user_id = %(user_id)s OR e.finished_at IS NULL) AND e.subject_kind = 'user' AND e.requested_through <> 'move'
@@ -48,7 +49,7 @@ ORDER BY e.w_coordinate DESC
 LIMIT 1;
 
 -- name: erasure_of_user
--- The erasure of a user that runs, or after which the user is gone. A move is none.
+-- The erasure of a user that runs, or after which the user no longer exists. A move does not count as an erasure.
 SELECT e.rows_erased_at IS NULL AS is_running
 FROM neurigraph.erasures AS e
 WHERE e.user_id = %(user_id)s AND e.subject_kind = 'user' AND e.requested_through <> 'move'
@@ -93,7 +94,7 @@ UPDATE neurigraph.erasures AS e SET
 WHERE e.erasure_id = %(erasure_id)s;
 
 -- name: set_rows_erased
--- Ids that were kept for something that was then erased too are removed from the receipt.
+-- Store the number of erased rows, and remove ids of kept rows that were erased later from the receipt.
 UPDATE neurigraph.erasures AS e SET
     rows_erased_at = coalesce(e.rows_erased_at, clock_timestamp()),
     kept = e.kept || jsonb_build_object(
@@ -109,7 +110,7 @@ UPDATE neurigraph.erasures AS e SET
 WHERE e.erasure_id = %(erasure_id)s;
 
 -- name: set_finished
--- Only after every object is removed.
+-- Finish an erasure, after every object is removed.
 UPDATE neurigraph.erasures AS e SET finished_at = coalesce(e.finished_at, clock_timestamp())
 WHERE e.erasure_id = %(erasure_id)s AND e.rows_erased_at IS NOT NULL
     AND NOT EXISTS (
@@ -140,7 +141,7 @@ UPDATE neurigraph.erased_objects SET object_key = NULL
 WHERE erasure_id = %(erasure_id)s AND number = ANY(%(numbers)s);
 
 -- name: objects
--- The objects that have rows.
+-- The objects of records, which have rows in the file manifests.
 SELECT
     encode(o.sha256, 'hex') AS sha256,
     o.size_bytes,
@@ -163,7 +164,7 @@ INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
 WHERE r.record_id = %(record_id)s AND r.user_id = %(user_id)s;
 
 -- name: nodes_below
--- A node and all nodes below it, or all nodes of the user if none is named; children before parents.
+-- A node and all nodes below it, or all nodes of the user if no node is named; children before parents.
 SELECT
     g.node_id,
     g.schema_name,
@@ -191,7 +192,7 @@ WHERE %(record_id)s::uuid IS NULL OR f.record_id = %(record_id)s
 ORDER BY f.file_id;
 
 -- name: parts_of_sources
--- The messages of sources that the records contain.
+-- The ranges of messages that the records have of their sources.
 SELECT
     r.record_id,
     r.source_id,
@@ -202,7 +203,7 @@ FROM {schema}.metadata_records AS r
 WHERE %(record_id)s::uuid IS NULL OR r.record_id = %(record_id)s;
 
 -- name: successor_of_records
--- Another record of the same source: the earliest stored.
+-- The earliest stored of the other records of a source.
 SELECT
     r.record_id,
     r.node_id,
@@ -230,7 +231,7 @@ FROM neurigraph.node_edges AS e
 WHERE (e.from_node_id = ANY(%(node_ids)s)) <> (e.to_node_id = ANY(%(node_ids)s));
 
 -- name: record_of_fact
--- The record of a fact, and whether it is a note that states this fact and nothing else.
+-- The record of a fact, and whether the record is a note that states this fact and nothing else.
 SELECT
     f.record_id,
     f.extractor = 'stated' AND i.source_kind = 'note' AS is_by_hand
@@ -239,7 +240,7 @@ INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
 WHERE f.fact_id = %(fact_id)s AND f.user_id = %(user_id)s;
 
 -- name: erase_fact
--- Erase a fact. Its key stays, so that reading the record again does not bring the statement back.
+-- Erase a fact. The fact's key stays, so that reading the record again does not restore the statement.
 WITH erased AS (
     DELETE FROM neurigraph.facts AS f
     WHERE f.fact_id = %(fact_id)s AND f.user_id = %(user_id)s
@@ -256,7 +257,7 @@ remembered AS (
     ON CONFLICT DO NOTHING
 ),
 
--- The record may just be read again: its answers so far may have the statement.
+-- The record may be being read again at this moment, and its windows read so far may have the statement.
 answers AS (
     DELETE FROM neurigraph.read_windows AS w
     WHERE w.record_id IN (SELECT g.record_id FROM erased AS g)
@@ -277,7 +278,8 @@ SELECT
     (SELECT count(*) FROM neurigraph.facts AS f WHERE f.record_id = ANY(%(record_ids)s)) AS facts;
 
 -- name: counts_of_graph
--- Count the edges, candidates and links of a user, which go with their last evidence and with their ends.
+-- Count the edges, candidates and links of a user. Edges and candidates are deleted with their last evidence, and links
+-- with their ends.
 SELECT
     (SELECT count(*) FROM neurigraph.node_edges AS e WHERE e.user_id = %(user_id)s) AS edges,
     (SELECT count(*) FROM neurigraph.node_candidates AS c WHERE c.user_id = %(user_id)s) AS candidates,
@@ -300,17 +302,17 @@ DELETE FROM {schema}.passages WHERE record_id = %(record_id)s;
 DELETE FROM {schema}.file_manifest WHERE record_id = %(record_id)s;
 
 -- name: erase_quarantine_changes
--- Erase what quarantines remember of shells, which may contain erased words. A release still knows which shells to
--- compute again.
+-- Erase the shells that quarantines store for a release, because they may contain erased words. A release still knows
+-- which shells to compute again.
 UPDATE neurigraph.quarantine_changes SET before = jsonb_build_object('quarantined', false), digest_after = NULL
 WHERE user_id = %(user_id)s;
 
 -- name: erase_record
--- Registrations, deltas and log entries are deleted with it.
+-- Erase a record. Its registrations, deltas and log entries are deleted with it.
 DELETE FROM {schema}.metadata_records WHERE record_id = %(record_id)s;
 
 -- name: superseded_records
--- Records that one of these supersedes, if the caller may write to their nodes.
+-- Records that one of the given records supersedes, if the caller may write to their nodes.
 SELECT DISTINCT
     i.record_id,
     i.node_id,
@@ -328,19 +330,20 @@ UPDATE {schema}.metadata_records SET superseded_by = NULL
 WHERE record_id = %(record_id)s AND superseded_by = ANY(%(superseding)s);
 
 -- name: erase_retrievals
--- Removes the ids of erased records from the log of retrievals, with the questions that found them.
+-- Remove the ids of erased records from the log of retrievals, with the questions that found these records.
 UPDATE neurigraph.retrievals AS r SET
     record_ids = ARRAY(SELECT k.id FROM unnest(r.record_ids) AS k (id) WHERE k.id <> ALL(%(record_ids)s::uuid [])),
     question = NULL
 WHERE r.user_id = %(user_id)s AND r.record_ids && %(record_ids)s::uuid [];
 
 -- name: erase_request_keys
--- Removes kept answers to requests about something that is erased.
+-- Remove stored answers to requests about an erased object.
 DELETE FROM neurigraph.request_keys AS k
 WHERE k.user_id = %(user_id)s AND k.object_ids && %(object_ids)s::uuid [];
 
 -- name: erase_evidence
--- All at once: record by record, edges that many records state would be summed again for each.
+-- Erase the evidence of all records in one statement: record by record, edges with evidence from many records would be
+-- summed again for each.
 WITH mentions AS (
     DELETE FROM neurigraph.mentions AS m WHERE m.record_id = ANY(%(record_ids)s)
 )
@@ -348,11 +351,11 @@ WITH mentions AS (
 DELETE FROM neurigraph.edge_evidence AS v WHERE v.record_id = ANY(%(record_ids)s);
 
 -- name: erase_nodes
--- All rows of shared tables that belong to the nodes and their records are deleted with them.
+-- Erase nodes. All rows of shared tables that belong to the nodes and their records are deleted with them.
 DELETE FROM neurigraph.graph_index WHERE node_id = ANY(%(node_ids)s) AND user_id = %(user_id)s;
 
 -- name: erase_persona_rights
--- Keys of personas and grants to them, if their node is one of these.
+-- Erase keys of personas, and grants to personas, whose nodes are erased.
 WITH keys AS (
     DELETE FROM neurigraph.api_keys
     WHERE user_id = %(user_id)s AND role = 'persona' AND subject_id = ANY(%(node_ids)s::text [])
@@ -379,7 +382,7 @@ USING unnest(%(source_ids)s::uuid [], %(first_messages)s::integer [], %(last_mes
 WHERE m.source_id = r.source_id AND m.seq BETWEEN r.first_message AND r.last_message AND m.user_id = %(user_id)s;
 
 -- name: finished_sources
--- Sources without anything left: no record, no waiting segment, and no message to come.
+-- Sources of which nothing is left: no record, no waiting segment, and no message to come.
 SELECT
     s.source_id,
     u.staging_key,
@@ -397,7 +400,7 @@ ORDER BY s.source_id
 FOR UPDATE OF s;
 
 -- name: emptied_exports
--- Uploaded exports of which no conversation is left when these sources are erased.
+-- Uploaded exports whose last conversations are among the given sources.
 SELECT
     u.source_id,
     u.staging_key,
@@ -417,7 +420,8 @@ FOR UPDATE OF u;
 DELETE FROM neurigraph.sources WHERE source_id = ANY(%(source_ids)s) AND user_id = %(user_id)s;
 
 -- name: clear_titles
--- A conversation that goes on starts again without the title, address, author and metadata of the erased messages.
+-- Clear the title, address, author and metadata of an open conversation whose messages were erased, so that it starts
+-- again without them.
 UPDATE neurigraph.sources AS s SET title = NULL, url = NULL, author = NULL, metadata = NULL
 WHERE s.source_id = ANY(%(source_ids)s) AND s.user_id = %(user_id)s
     AND s.ended_at IS NULL AND s.stored_through = s.last_message
@@ -452,7 +456,8 @@ FROM neurigraph.uploads AS u
 WHERE u.user_id = %(user_id)s AND u.staging_key IS NOT NULL;
 
 -- name: erase_inbox
--- Sources that became records stay until the user is deleted: records reference them. Nothing that was said does.
+-- Erase the keys, candidates, dropped files, messages, segments, uploads and failures of a user, and sources without
+-- records. Sources with records stay until the user is deleted, because records reference them.
 WITH keys AS (
     DELETE FROM neurigraph.api_keys WHERE user_id = %(user_id)s
     RETURNING key_id
@@ -499,7 +504,7 @@ SELECT
     (SELECT count(*) FROM sources) AS sources;
 
 -- name: erase_statistics
--- Erase in one statement: node by node, each would be subtracted from the totals.
+-- Erase the statistics in one statement: node by node, each node's counts would be subtracted from the totals.
 WITH of_nodes AS (
     DELETE FROM neurigraph.node_lexemes WHERE user_id = %(user_id)s
     RETURNING lexeme
@@ -513,7 +518,7 @@ of_user AS (
 SELECT (SELECT count(*) FROM of_nodes) + (SELECT count(*) FROM of_user) AS statistics;
 
 -- name: lock_user
--- Writers of this user's data wait, and then do not find the user.
+-- Lock the user. Writers of this user's data wait, and then do not find the user.
 SELECT u.user_id
 FROM neurigraph.users AS u
 WHERE u.user_id = %(user_id)s

@@ -1,7 +1,7 @@
--- Erasure of what personas handed in and what is not stored, when their nodes are erased.
+-- Erasure of unstored messages that personas handed in, when the nodes of the personas are erased.
 
 -- name: hold_inbox_of_personas
--- As ``hold_inbox``, if one of the nodes is a persona.
+-- Take the lock of hold_inbox, if one of the nodes is a persona.
 SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.inbox:' || g.user_id, 0))
 FROM neurigraph.graph_index AS g
 WHERE g.node_id = ANY(%(node_ids)s) AND g.node_type = 'persona'
@@ -20,7 +20,7 @@ USING neurigraph.waiting_messages(%(user_id)s, %(node_ids)s) AS w
 WHERE m.source_id = w.source_id AND m.seq = w.seq;
 
 -- name: erase_waiting_segments
--- The segments of these sources that have lost all their messages.
+-- Erase the segments of some sources that have lost all their messages.
 DELETE FROM neurigraph.storage_triggers AS t
 WHERE t.source_id = ANY(%(source_ids)s) AND t.state <> 'stored' AND NOT EXISTS (
     SELECT FROM neurigraph.messages AS m
@@ -28,8 +28,8 @@ WHERE t.source_id = ANY(%(source_ids)s) AND t.state <> 'stored' AND NOT EXISTS (
 );
 
 -- name: settle_sources_of_personas
--- The conversations are over: what others said in them is stored. A title that the persona gave goes, unless a record
--- remains.
+-- End the conversations, so that messages of others in them are stored. Titles and other fields that the persona gave
+-- are removed, unless a record remains.
 WITH proposals AS (
     DELETE FROM neurigraph.actions AS a
     WHERE a.source_id = ANY(%(source_ids)s) AND a.state = 'open'
@@ -66,7 +66,7 @@ FROM left_over AS l
 WHERE s.source_id = l.source_id;
 
 -- name: erase_empty_sources
--- Those of these sources in which nothing was said by anybody else and of which nothing is stored.
+-- Erase the sources without any remaining message.
 DELETE FROM neurigraph.sources AS s
 WHERE s.source_id = ANY(%(source_ids)s)
     AND NOT EXISTS (SELECT FROM neurigraph.messages AS m WHERE m.source_id = s.source_id);

@@ -1,7 +1,7 @@
--- What an erasure would remove.
+-- The rows that an erasure would remove.
 
 -- name: preview
--- The rows of a record or of nodes in the shared tables. Runs as the caller.
+-- Count the rows of a record or of nodes in the shared tables. Runs as the caller.
 WITH records AS MATERIALIZED (
     SELECT
         r.record_id,

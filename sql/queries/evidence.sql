@@ -1,8 +1,8 @@
--- Evidence: writing what records say of nodes and edges, and finding what follows from records.
+-- Evidence: writing the statements of records about nodes and edges, and finding nodes that follow from records.
 
 -- name: assert_edges
--- Edges with the evidence of records, in the order of their ends, so that two commits cannot deadlock. Strength, count
--- and validity follow by trigger. Synonyms of a registered relation state that relation.
+-- Write edges with the evidence of records, in the order of their ends, so that two commits cannot deadlock. Triggers
+-- compute strength, count and validity. A synonym of a registered relation becomes that relation.
 WITH stated AS MATERIALIZED (
     SELECT
         s.record_id,
@@ -53,8 +53,8 @@ INNER JOIN edges AS e
 ORDER BY s.record_id, e.edge_id, s.weight DESC;
 
 -- name: end_edges
--- Records end or deny edges that exist. Names mean the one node that has them; relations of the user start at any node
--- but a person's.
+-- Write evidence of records that ends or denies existing edges. A name stands for the only node that has it. Relations
+-- of the user may start at any node except a person's.
 WITH said AS MATERIALIZED (
     SELECT
         s.record_id,
@@ -119,7 +119,7 @@ WHERE e.user_id = %(user_id)s
 ORDER BY s.record_id, e.edge_id, s.stance, s.valid_until;
 
 -- name: mention_nodes
--- Records speak of nodes, by id or by a name that means one node. The root is never meant.
+-- Write mentions of nodes in records, by id or by a name that only one node has. The root is never mentioned.
 WITH said AS MATERIALIZED (
     SELECT
         s.record_id,
@@ -182,7 +182,7 @@ WHERE n.node_id IS NOT NULL
 ORDER BY s.record_id, n.node_id, s.role, m.alias_id NULLS LAST, s.confidence DESC;
 
 -- name: define_nodes
--- The definition and first keywords of new nodes come from this record.
+-- Take the definition and first keywords of new nodes from a record.
 UPDATE neurigraph.graph_index SET defined_by = %(record_id)s
 WHERE node_id = ANY(%(node_ids)s) AND defined_by IS NULL;
 
@@ -213,7 +213,7 @@ VALUES (
 );
 
 -- name: retract_mentions
--- A record no longer names these nodes, unless it states a relation of theirs.
+-- Remove a record's mentions of some nodes, unless the record states a relation of the node.
 DELETE FROM neurigraph.mentions AS m
 WHERE m.record_id = %(record_id)s AND m.role = 'mention' AND m.fact_id IS NULL
     AND m.node_id IN (
@@ -229,7 +229,7 @@ WHERE m.record_id = %(record_id)s AND m.role = 'mention' AND m.fact_id IS NULL
     );
 
 -- name: retract_relation
--- A record no longer states this relation to those who have this name.
+-- Remove a record's statements of a relation to nodes with a name.
 DELETE FROM neurigraph.edge_evidence AS v
 WHERE v.record_id = %(record_id)s AND v.fact_id IS NULL
     AND v.relation = ANY(%(labels)s)
@@ -242,7 +242,7 @@ WHERE v.record_id = %(record_id)s AND v.fact_id IS NULL
     );
 
 -- name: state_relation
--- A record states a relation of its node to the one node that has this name.
+-- Write a record's statement of a relation from its node to the only node with a name.
 WITH stated AS MATERIALIZED (
     SELECT
         i.node_id AS from_node_id,
@@ -300,8 +300,8 @@ WHERE NOT EXISTS (
 );
 
 -- name: follow_records
--- The nodes whose shells follow from records, beside the nodes of the records: those that were made for one, which
--- `defined` says, people of whom one states a relation, and those that it uses a name of.
+-- The nodes whose shells follow from some records: the nodes of the records, nodes that were made for one of them
+-- (`defined`), people with a relation stated by one of them, and nodes with an alias that one of them uses.
 SELECT
     n.node_id,
     bool_or(n.defined) AS defined
@@ -344,8 +344,8 @@ FROM neurigraph.record_index AS i
 WHERE i.record_id = ANY(%(record_ids)s::uuid []);
 
 -- name: forget_unproven
--- Forget statements whose records are unknown. Each erased record of their time takes one away, so that as many remain
--- as records of that time are left.
+-- Forget statements whose records are unknown. Each erased record of the time of the statements takes one away, so that
+-- as many statements remain as records of that time.
 WITH erased AS (
     SELECT
         v.evidence_id,
@@ -366,7 +366,7 @@ FROM erased AS x
 WHERE v.evidence_id = x.evidence_id AND v.statements > x.records;
 
 -- name: sum_graph
--- Computes the sums over the evidence of a restored graph again.
+-- Compute the sums over the evidence of a restored graph again.
 SELECT neurigraph_private.sum_graph(%(user_id)s);
 
 -- name: project_aliases
@@ -384,7 +384,7 @@ FROM neurigraph.graph_index AS g
 WHERE g.node_id = %(node_id)s;
 
 -- name: mentions_of_node
--- Newest first, with the titles of the records.
+-- The mentions of a node, newest first, with the titles of the records.
 WITH page AS MATERIALIZED (
     SELECT
         m.*,
@@ -424,8 +424,8 @@ LEFT JOIN LATERAL (
 ORDER BY p.created_at DESC, p.mention_id DESC;
 
 -- name: edge
--- Return an edge, its name as read from the other end, and whether it closes a circle that its type excludes, counting
--- only edges that the caller sees.
+-- Return an edge, its name as read from the other end, and whether the edge closes a circle that its type excludes,
+-- among the edges that the caller sees.
 SELECT
     e.edge_id,
     e.from_node_id,
@@ -459,7 +459,7 @@ CROSS JOIN LATERAL neurigraph.edge_sums(ARRAY[e.edge_id]) AS s
 WHERE e.edge_id = %(edge_id)s AND s.evidence_count > 0;
 
 -- name: evidence_of_edge
--- Newest first. Statements from before evidence was kept have no record.
+-- The evidence of an edge, newest first. Statements from before evidence was kept have no record.
 WITH page AS MATERIALIZED (
     SELECT
         v.*,
@@ -532,7 +532,7 @@ FROM neurigraph.node_aliases AS a
 WHERE a.node_id = %(node_id)s AND a.given_by IS NOT NULL;
 
 -- name: give_alias
--- One that mentions use already stands by itself from now on.
+-- Give a node an alias by hand. An alias that mentions already use stays from now on, even without mentions.
 INSERT INTO neurigraph.node_aliases AS a (
     user_id, node_id, alias_type, value, value_key, verified, verified_by, given_by
 )

@@ -1,7 +1,8 @@
--- Reading a record for facts: its windows that were read, and what was taken back before it was read.
+-- Reading a record for facts: windows that were already read, and statements that somebody took back before the record
+-- was read.
 
 -- name: read_windows
--- The windows of a waiting record that were read already.
+-- The windows of a waiting record that were already read.
 SELECT
     w.digest,
     w.facts
@@ -9,7 +10,7 @@ FROM neurigraph.read_windows AS w
 WHERE w.record_id = %(record_id)s;
 
 -- name: keep_window
--- Keeps the facts of a window, if its record still waits.
+-- Store the facts of a window, if its record still waits.
 INSERT INTO neurigraph.read_windows (record_id, digest, user_id, facts)
 SELECT
     p.record_id,
@@ -22,8 +23,9 @@ FOR KEY SHARE
 ON CONFLICT DO NOTHING;
 
 -- name: retract_said_before
--- Takes back the facts of a record that were said before somebody took the same back. Who may change only a part of the
--- graph has taken back what is shared at that node. What the pipeline archives was not taken back.
+-- Archive the facts of a record that were said before somebody took back the same statement. A person who may change
+-- only a part of the graph takes back only shared statements at that node. Facts that the pipeline archived do not
+-- count as taken back.
 UPDATE neurigraph.facts AS f SET status = 'archived'
 FROM neurigraph.record_index AS i
 LEFT JOIN neurigraph.sources AS p ON i.source_id = p.source_id

@@ -1,8 +1,9 @@
--- Facts in search: what a process caches of them, and the edges that moved a ranking.
+-- Facts in search: the facts that a process caches, and the edges that changed a ranking.
 
 -- name: facts_of_nodes
--- The current facts of some nodes, packed: ids, records, messages and statements. Left out are earlier versions, and
--- what was retracted or is forgotten. For a node whose facts are as the caller knows them, only the version is sent.
+-- The current facts of some nodes, packed: ids, records, messages and statements. Earlier versions and retracted or
+-- forgotten facts are left out. For a node whose facts the caller knows in the current version, only the version is
+-- sent.
 WITH held AS MATERIALIZED (
     SELECT
         i.node_id,
@@ -65,7 +66,7 @@ LEFT JOIN LATERAL (
 ) AS p ON coalesce(v.known <> v.version, true);
 
 -- name: same_statements
--- The facts that say the same as a text and that the caller sees; none that was taken back.
+-- The facts that say the same as a text and that the caller sees, without facts that were taken back.
 SELECT f.fact_id
 FROM neurigraph.facts AS f
 WHERE f.user_id = %(user_id)s
@@ -76,7 +77,7 @@ LIMIT %(limit)s;
 
 -- name: edges_of_names
 -- The edges between nodes that a question names and nodes that were searched, the strongest first, each with its newest
--- evidence. Strength and count are over what the caller sees.
+-- evidence. Strength and count are over the evidence that the caller sees.
 SELECT
     e.edge_id,
     e.from_node_id,

@@ -1,14 +1,14 @@
 -- Facts, and the records that wait to be read for them.
 
 -- name: insert_pending
--- A record that waits already is due again.
+-- Let records wait to be read. A record that already waits is due again.
 INSERT INTO neurigraph.pending_facts (record_id, user_id)
 SELECT r.record_id, r.user_id FROM neurigraph.record_index AS r
 WHERE r.record_id = ANY(%(record_ids)s)
 ON CONFLICT (record_id) DO UPDATE SET next_attempt_at = now(), attempts = 0;
 
 -- name: to_read
--- The records among some in which this model has found no facts and that state none themselves, or all records.
+-- The given records in which this model has found no facts and that state no facts themselves, or all given records.
 SELECT r.record_id
 FROM neurigraph.record_index AS r
 WHERE r.record_id = ANY(%(record_ids)s) AND (
@@ -22,7 +22,7 @@ WHERE r.record_id = ANY(%(record_ids)s) AND (
 SELECT EXISTS (SELECT FROM neurigraph.pending_facts AS p WHERE p.next_attempt_at <= now()) AS due;
 
 -- name: lease
--- Leases due records, those first that have waited longest.
+-- Lease due records, the longest waiting first.
 WITH due AS (
     SELECT p.record_id
     FROM neurigraph.pending_facts AS p
@@ -41,7 +41,7 @@ WHERE p.record_id = d.record_id
 RETURNING p.record_id, p.user_id, p.attempts;
 
 -- name: renew
--- Renews leases that nobody has taken over: an attempt of another run has another number.
+-- Renew leases that no other run has taken over: each attempt has its own number.
 UPDATE neurigraph.pending_facts AS p SET next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
 FROM unnest(%(record_ids)s::uuid [], %(attempts)s::integer []) AS h (record_id, attempts)
 WHERE p.record_id = h.record_id AND p.attempts = h.attempts;
@@ -52,13 +52,13 @@ UPDATE neurigraph.pending_facts SET
 WHERE record_id = %(record_id)s AND attempts = %(attempts)s;
 
 -- name: end_wait
--- Ends the wait of a record, if this attempt still holds it.
+-- End the wait of a record, if this attempt still holds it.
 DELETE FROM neurigraph.pending_facts AS p
 WHERE p.record_id = %(record_id)s AND p.attempts = %(attempts)s
 RETURNING p.record_id;
 
 -- name: known_facts
--- The facts that a record has, locked. People have decided something about those that are kept, or about their links.
+-- Lock the facts of a record. Facts about which, or about whose links, people have decided something are kept.
 SELECT
     f.fact_id,
     f.statement,
@@ -87,7 +87,8 @@ FROM unnest(%(fact_ids)s::uuid [], %(seqs)s::integer []) AS n (fact_id, seq)
 WHERE f.fact_id = n.fact_id;
 
 -- name: write_facts
--- The facts of one record, as JSON. Those that it had before keep their states, and when they were recorded.
+-- Write the facts of one record, given as JSON. Facts that the record had before keep their states and the time at
+-- which they were recorded.
 INSERT INTO neurigraph.facts (
     fact_id, record_id, user_id, seq, first_message, last_message, author, statement, kind, stated_as, who,
     where_context, why, how, subject, predicate, object, occurred, expires_at, confidence, importance, impact,
@@ -119,7 +120,7 @@ ON CONFLICT (fact_id) DO UPDATE SET
     );
 
 -- name: stated_fact
--- Return the fields that a note gives to its fact, by the record that the note became; no row for other records.
+-- Return the fields that a note gives to its fact, by the record of the note; no row for other records.
 SELECT
     n.source_id,
     n.message,
@@ -130,7 +131,7 @@ INNER JOIN neurigraph.notes AS n ON r.user_id = n.user_id AND r.source_id = n.so
 WHERE r.record_id = %(record_id)s AND n.message = %(message)s AND n.fact IS NOT NULL;
 
 -- name: lock_chain
--- The versions of the fact that a new one follows, locked against other followers.
+-- Lock the versions of the fact that a new fact follows, against other followers.
 SELECT
     c.root_id,
     c.version
@@ -141,8 +142,8 @@ ORDER BY c.version DESC
 FOR UPDATE;
 
 -- name: state_fact
--- Store the decisions that people made about a fact when they stated it, and its version. This is a part of its
--- creation, so it has no delta.
+-- Store a stated fact with its version and the decisions that people made when they stated it. The decisions are a part
+-- of the creation, so they have no delta.
 INSERT INTO neurigraph.facts (
     fact_id, record_id, user_id, root_id, version, seq, first_message, last_message, author, statement, kind,
     stated_as, who, where_context, why, how, subject, predicate, object, occurred, expires_at, confidence, importance,
@@ -175,7 +176,7 @@ SELECT
 FROM neurigraph.pending_facts AS p;
 
 -- name: facts
--- Newest first. Versions, what supersedes a fact and what says the same are over the facts that the caller sees.
+-- Facts, newest first. Versions, superseding facts and restatements are those that the caller sees.
 SELECT
     f.fact_id,
     f.record_id,
@@ -257,7 +258,8 @@ CROSS JOIN LATERAL (
 ) AS s
 CROSS JOIN LATERAL (
     SELECT
-        -- The shared one that was said first: the same, in whichever order their records were stored.
+        -- The canonical fact is the shared one that was said first, so it does not depend on the order in which records
+        -- were stored.
         (array_agg(
             o.fact_id
             ORDER BY coalesce(p.privacy = 'private', false), coalesce(r.occurred_at, r.created_at), o.fact_id
@@ -300,8 +302,8 @@ ORDER BY f.recorded_at DESC, f.fact_id DESC
 LIMIT %(limit)s;
 
 -- name: said_in
--- Return where a fact and those that say the same were said, oldest first: the records, sources and messages that the
--- caller sees.
+-- Return the records, sources and messages in which a fact and its restatements were said, oldest first, as far as the
+-- caller sees them.
 SELECT
     o.fact_id,
     o.record_id,
@@ -349,7 +351,7 @@ ORDER BY is_private, occurred_at, o.fact_id
 LIMIT 100;
 
 -- name: versions
--- The versions of a fact that the caller sees, the first one first.
+-- The versions of a fact that the caller sees, the first version first.
 SELECT o.fact_id
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.facts AS o ON f.root_id = o.root_id
@@ -387,8 +389,8 @@ LEFT JOIN neurigraph.sources AS p ON i.source_id = p.source_id
 WHERE f.fact_id = %(fact_id)s;
 
 -- name: restatements
--- The facts that say the same as a fact without being versions of it, and that are archived or not: of those that the
--- caller may change.
+-- The facts that say the same as a fact without being versions of it, either archived or not, as far as the caller may
+-- change them.
 SELECT o.fact_id
 FROM neurigraph.facts AS f
 INNER JOIN
@@ -411,7 +413,7 @@ FROM neurigraph.facts AS f
 WHERE f.fact_id = %(fact_id)s;
 
 -- name: change_fact
--- The fields of the change that are set; forgetting is taken back by a later or no time.
+-- Write the given fields of a change. A later time, or none, keeps the fact from being forgotten.
 UPDATE neurigraph.facts AS f SET
     status = coalesce(c.status, f.status),
     confirmed_at = coalesce(c.confirmed_at, f.confirmed_at),
@@ -453,8 +455,8 @@ WHERE i.node_id = %(node_id)s
     );
 
 -- name: too_many_facts
--- Records of a node whose facts have more words than a fifth of its own, and more than a short record may have. A
--- transcript has at least two bytes a word.
+-- Records of a node whose facts have more words than a fifth of the record's words, and more than a short record may
+-- have. A transcript has at least two bytes a word.
 SELECT
     i.record_id AS id,
     'the facts of a record have more than a fifth of its words' AS fault

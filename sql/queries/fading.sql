@@ -1,9 +1,8 @@
 -- Fading: facts that nobody needed for long are archived, and none is erased.
 
 -- name: faded
--- Facts without weight that nothing rests on: of low impact, not pinned, without other versions, continued by no note,
--- at the end of no link, and long since they occurred, were read, stated or confirmed, and since their memory was
--- opened.
+-- Facts to fade. Such a fact has low impact, is not pinned, has no other versions, no note that continues it, and no
+-- link that ends at it. It occurred, was read, stated or confirmed long ago, and its memory was not opened since.
 SELECT
     f.fact_id,
     f.user_id
@@ -34,7 +33,7 @@ WHERE f.fact_id = ANY(%(fact_ids)s) AND f.status = 'active' AND f.impact = 'low'
 RETURNING f.fact_id;
 
 -- name: wrongly_faded
--- Facts that faded although they matter or are pinned; who pins one afterwards wants it back.
+-- Facts that faded although their impact is not low or they are pinned: a person who pins a faded fact wants it back.
 SELECT f.fact_id
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.fact_deltas AS d ON f.fact_id = d.fact_id

@@ -1,7 +1,7 @@
 -- Failures: segments and uploads whose last attempt failed, and their replay.
 
 -- name: list_failures
--- Newest first. The caller sees what its role permits; a user can be named in addition.
+-- Failures, newest first. The caller sees the failures that its role permits, and may name a user.
 SELECT
     f.failure_id,
     f.user_id,

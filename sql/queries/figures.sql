@@ -17,7 +17,7 @@ SELECT
 FROM neurigraph.figures_of_sizes() AS f;
 
 -- name: add
--- Add in the order of the key, so that two batches that end at one time do not deadlock.
+-- Add to totals in the order of the key, so that two batches that end at one time do not deadlock.
 INSERT INTO neurigraph.pipeline_totals AS t (name, label, total)
 SELECT
     n.name,

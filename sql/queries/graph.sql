@@ -25,14 +25,14 @@ INNER JOIN neurigraph.graph_index AS g ON u.user_id = g.user_id AND g.layer_dept
 ORDER BY u.slug;
 
 -- name: schema_name_taken
--- Also returns whether the schema names of this user are opaque.
+-- Whether a schema name is taken, and whether the schema names of the user are opaque.
 SELECT
     EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.schema_name = %(schema_name)s) AS taken,
     EXISTS (SELECT FROM neurigraph.users AS u WHERE u.slug = %(user_slug)s AND u.opaque_schema_names) AS opaque;
 
 -- name: insert_node
--- Waits for a concurrent provisioning of the same name, and then does nothing: one name is one node. No index is named,
--- because the same name also means the same schema, and either may conflict first.
+-- Insert a node. The statement waits for a concurrent insert of the same name, and then does nothing: one name is one
+-- node. ON CONFLICT names no index, because the name and the schema name may conflict in either order.
 INSERT INTO neurigraph.graph_index (
     node_id, user_id, node_name, name_key, node_type, concept_kind, layer_depth, parent_node_id, schema_name,
     node_keywords, node_summary, node_ddl_version
@@ -84,7 +84,7 @@ SELECT w.* FROM walk AS w
 ORDER BY w.layer_depth;
 
 -- name: child_by_alias
--- Find a child by a former name or by another name of it.
+-- Find a child by a former name or another alias.
 SELECT
     g.node_id,
     g.node_name,
@@ -114,7 +114,8 @@ FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.layer_depth = 0;
 
 -- name: node_by_id
--- Records are those that the caller may see. Within spaces, what is known of the node as a whole is not.
+-- A node by id. It counts only records that the caller may see. Within spaces, values that describe the whole node are
+-- empty.
 SELECT
     g.*,
     n.names,
@@ -184,7 +185,7 @@ SELECT
     g.layer_depth,
     g.schema_name,
     g.compression_state,
-    -- What is known of a node as a whole is of all spaces.
+    -- Keywords, aliases and summary describe the whole node, and so all spaces.
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.node_keywords ELSE ARRAY[]::text [] END AS node_keywords,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.aliases ELSE ARRAY[]::text [] END AS aliases,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.node_summary ELSE '' END AS node_summary,
@@ -209,7 +210,7 @@ CROSS JOIN LATERAL (
 ) AS n
 WHERE g.user_id = %(user_id)s AND NOT g.quarantined
     AND (%(nodes)s::uuid [] IS NULL OR g.node_id = ANY(%(nodes)s))
-    -- Nothing is filed in a mirror.
+    -- The pipeline files nothing in a mirror.
     AND (
         NOT %(filing)s
         OR NOT EXISTS (
@@ -219,7 +220,7 @@ WHERE g.user_id = %(user_id)s AND NOT g.quarantined
 ORDER BY g.layer_depth, n.names;
 
 -- name: page_of_tree
--- Depth first: a path sorts after every path that it continues.
+-- A page of the tree, depth first: a node sorts before all nodes below it.
 SELECT
     g.node_id,
     g.path
@@ -242,8 +243,8 @@ WHERE e.user_id = %(user_id)s AND (%(nodes)s::uuid [] IS NULL OR e.from_node_id 
 ORDER BY s.evidence_count DESC, e.relation, e.from_node_id, e.to_node_id;
 
 -- name: edges_of_node
--- Both directions, with the node at the other end and its state: an edge to a dormant node is shown, not followed.
--- Strength and counts are over the evidence that the caller sees.
+-- Edges of a node in both directions, with the node at the other end and its state: an edge to a dormant node is shown,
+-- not followed. Strength and counts are over the evidence that the caller sees.
 SELECT
     e.edge_id,
     e.relation,
@@ -287,7 +288,7 @@ SELECT r.found
 FROM neurigraph.records_of_node(%(schema_name)s, %(at)s::timestamptz, %(id)s::uuid, %(limit)s) AS r (found);
 
 -- name: lock_shell
--- Serialises commits to one node, from here to their end: a few milliseconds.
+-- Lock the node's row until the commit ends, so that commits to one node take turns. A commit takes a few milliseconds.
 SELECT
     g.node_id,
     g.node_name,
@@ -306,7 +307,7 @@ WHERE g.node_id = %(node_id)s
 FOR NO KEY UPDATE;
 
 -- name: update_shell
--- A record's files start as active, and so does the node that gets it.
+-- Update the shell of a node. The files of a new record are active, and so is the node that gets the record.
 UPDATE neurigraph.graph_index AS g SET
     compression_state = CASE
         WHEN g.compression_state = 'dormant' AND g.record_count < %(record_count)s THEN 'active'
@@ -323,7 +324,7 @@ UPDATE neurigraph.graph_index AS g SET
 WHERE g.node_id = %(node_id)s;
 
 -- name: show_nodes
--- Something outside the quarantine is known of these nodes now: they and the nodes above them are visible again.
+-- Show nodes that have evidence outside the quarantine again, with the nodes above them.
 UPDATE neurigraph.graph_index AS g SET quarantined = false
 WHERE g.quarantined AND g.node_id IN (
     SELECT a.node_id FROM neurigraph.graph_index AS n CROSS JOIN LATERAL unnest(n.path) AS a (node_id)
@@ -342,7 +343,8 @@ UPDATE neurigraph.graph_index SET
 WHERE node_id = %(node_id)s;
 
 -- name: content_of_shell
--- The centroid is the mean of the vectors that the user's searches compare, of all records that have them by now.
+-- The centroid is the mean of the vectors that the user's searches compare, of all records that have such vectors by
+-- now.
 SELECT
     count(r.record_id) AS record_count,
     count(r.record_id) FILTER (
@@ -381,7 +383,7 @@ UPDATE neurigraph.graph_index SET embedded_count = %(embedded_count)s, centroid 
 WHERE node_id = %(node_id)s;
 
 -- name: name_is_used
--- Say whether another node uses a name, as its name or as another name of it.
+-- Whether another node uses a name, as its name or as an alias.
 SELECT EXISTS (
     SELECT FROM neurigraph.graph_index AS g
     WHERE g.user_id = %(user_id)s AND g.node_id <> %(node_id)s AND g.name_key = %(name_key)s
@@ -391,7 +393,7 @@ SELECT EXISTS (
 ) AS borne;
 
 -- name: span_of_records
--- Return the number, the times and the usual language of the records that the caller may see.
+-- Return the number, the times and the usual language of the node's shared records.
 SELECT
     count(*) AS records,
     min(r.occurred_at) AS first,
@@ -415,7 +417,7 @@ FROM (
 CROSS JOIN LATERAL unnest(newest.kw_relationships) AS k (relationship);
 
 -- name: edges_to_person
--- Statements of other nodes in shared records about what somebody is, the most frequent first.
+-- Relations to a person that other nodes state in shared records, the most frequent first.
 SELECT
     e.relation,
     count(*) AS evidence_count,
@@ -437,7 +439,7 @@ FROM neurigraph.graph_index AS g
 WHERE g.node_id = %(node_id)s;
 
 -- name: become_owner
--- Returns the role before, which is read first.
+-- Become the owner, and return the role before, which is read first.
 WITH before AS MATERIALIZED (
     SELECT current_user::text AS name
 )

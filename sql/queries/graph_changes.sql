@@ -1,20 +1,20 @@
 -- Changes of the positions of nodes and records.
 
 -- name: lock_graph_shared
--- The user's graph does not change until the transaction ends; many transactions may hold this lock.
+-- Keep the user's graph unchanged until the transaction ends. Many transactions may hold this lock.
 SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.graph:' || %(user_id)s::text, 0));
 
 -- name: lock_graph_exclusive
--- No other transaction holds or changes the user's graph until this one ends.
+-- Keep other transactions from changing the user's graph, or from holding it unchanged, until this transaction ends.
 SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.graph:' || %(user_id)s::text, 0));
 
 -- name: lock_locations
--- While records move, the registry and the nodes disagree: the lock keeps the audit from treating their objects as
--- orphans.
+-- Keep the audit from taking objects of moving records for orphans: while records move, the registry and the nodes
+-- disagree.
 SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.places', 0));
 
 -- name: lock_user
--- The user's models do not change: a centroid is a mean of vectors of the model in use.
+-- Keep the user's models unchanged: a centroid is a mean of vectors of the model in use.
 SELECT u.slug
 FROM neurigraph.users AS u
 WHERE u.user_id = %(user_id)s
@@ -117,7 +117,7 @@ WHERE (%(record_ids)s::uuid [] IS NULL OR r.record_id = ANY(%(record_ids)s::uuid
 SELECT neurigraph_private.move_records(%(record_ids)s, %(from_node)s, %(to_node)s);
 
 -- name: append_moves
--- The delta of each record that moved: the row of a record does not contain its node.
+-- Append the delta of each moved record: the row of a record does not contain its node, so no trigger does it.
 SELECT
     neurigraph.append_delta(
         r.record_id,
@@ -138,22 +138,22 @@ UPDATE neurigraph.graph_index SET parent_node_id = %(parent_node_id)s, layer_dep
 WHERE node_id = %(node_id)s;
 
 -- name: release_names
--- A node that is about to be deleted gives up its name to a child that takes its place.
+-- Release the name of a node that is about to be deleted, for a child that takes its place.
 UPDATE neurigraph.graph_index SET name_key = node_id::text
 WHERE node_id = ANY(%(node_ids)s);
 
 -- name: redirect_nodes
--- Mentions, names, evidence and edges of nodes that are about to be deleted pass to their successors.
+-- Pass mentions, aliases, evidence and edges of nodes that are about to be deleted to their successors.
 SELECT neurigraph_private.redirect_nodes(%(node_ids)s::uuid [], %(successors)s::uuid []);
 
 -- name: redirect_notes
--- Notes that wait for their record are pinned to the successors of nodes that are about to be deleted.
+-- Pin unstored notes of nodes that are about to be deleted to the nodes' successors.
 UPDATE neurigraph.notes AS n SET node_id = s.successor
 FROM unnest(%(node_ids)s::uuid [], %(successors)s::uuid []) AS s (node_id, successor)
 WHERE n.node_id = s.node_id;
 
 -- name: redirect_actions
--- Pass actions about nodes that are about to be deleted to the nodes' successors, or make them void.
+-- Pass actions about nodes that are about to be deleted to the nodes' successors, or delete them.
 SELECT neurigraph_private.redirect_actions(%(node_ids)s::uuid [], %(successors)s::uuid []);
 
 -- name: count_grants

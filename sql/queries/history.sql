@@ -19,7 +19,7 @@ SELECT
 SELECT neurigraph.record_at(%(record_id)s, coalesce(%(at)s::timestamptz, 'infinity')) AS found;
 
 -- name: history
--- Newest first; no row if the caller cannot see the record.
+-- The history of a record, newest first; no row if the caller cannot see the record.
 SELECT
     d.delta_id,
     d.previous_delta_id,
@@ -42,7 +42,7 @@ SELECT
 FROM unnest(%(record_ids)s::uuid []) AS r (record_id);
 
 -- name: superseded_of
--- Find the last delta that changes the field.
+-- For each record, the last delta that changes superseded_by.
 SELECT DISTINCT ON (d.record_id)
     d.record_id,
     d.delta_payload -> 'after' ->> 'superseded_by' IS NOT NULL AS superseded
@@ -60,8 +60,8 @@ FROM neurigraph.record_index AS i
 WHERE i.record_id = %(record_id)s;
 
 -- name: newest_words
--- The delta that wrote each record's current words: the newest that has one of the columns. Those of people and those
--- of models are chosen separately, because a model may have written the keywords alone.
+-- The delta that wrote each record's current words: the newest delta with one of the columns. Deltas of people and of
+-- models have separate lists of columns, because a model may have written the keywords alone.
 SELECT DISTINCT ON (d.record_id)
     d.record_id,
     d.delta_id,
@@ -86,7 +86,7 @@ WHERE d.authored_by = %(author)s AND (%(user_id)s::uuid IS NULL OR d.user_id = %
     );
 
 -- name: unfinished
--- The memories that count_unfinished counts, those first that have waited longest.
+-- The memories that count_unfinished counts, the longest waiting first.
 SELECT
     d.record_id,
     d.user_id,

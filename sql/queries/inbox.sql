@@ -1,9 +1,9 @@
--- Conversations and messages that arrive.
+-- Conversations and messages that arrive in the inbox.
 
 -- name: insert_sources
--- No row for a source that is there already, in any version. A version after a private one is private; where nobody
--- decides, so is what the owner or a member received through a channel that is not public. A member's sources and
--- messages are signed with the member's slug, unless the member states an author.
+-- Insert sources; no row for a source that exists already, in any version. A version after a private version is
+-- private. If nobody states the privacy, a source of the owner or a member is private if its channel is not public. A
+-- member's sources and messages are signed with the member's slug, unless the member states an author.
 INSERT INTO neurigraph.sources (
     user_id, kind, event_kind, external_id, title, started_at, privacy, origin, document_type, url, channel, author,
     metadata, updated_at, tier, version, replaces
@@ -60,7 +60,7 @@ RETURNING
     external_id;
 
 -- name: find_sources
--- The newest version, of the owner, one persona or one member: each has its own ids.
+-- The newest versions of sources by external id. The owner, each persona and each member have ids of their own.
 SELECT DISTINCT ON (w.kind, w.external_id)
     s.source_id,
     s.kind::text AS kind,
@@ -75,8 +75,8 @@ WHERE s.user_id = %(user_id)s
 ORDER BY w.kind, w.external_id, s.version DESC;
 
 -- name: days_of_chats
--- The messages of stored days of chats that lie near the times of imported ones; only of the newest versions, of the
--- owner, one persona or one member.
+-- The messages of stored days of chats near the times of imported messages; only in the newest versions, and only of
+-- the owner, one persona or one member.
 SELECT
     w.number,
     s.source_id,
@@ -100,8 +100,8 @@ WHERE s.user_id = %(user_id)s AND s.kind = 'conversation'
 ORDER BY w.number, s.source_id, m.seq;
 
 -- name: messages_of_names
--- The messages of conversations and events by their external ids; only of the newest versions, of the owner, one
--- persona or one member.
+-- The messages of conversations and events by the external ids of the sources; only in the newest versions, and only of
+-- the owner, one persona or one member.
 SELECT
     w.kind,
     w.external_id AS name,
@@ -155,7 +155,8 @@ FROM neurigraph.sources AS s
 WHERE s.user_id = %(user_id)s AND (s.external_id = %(name)s OR s.source_id::text = %(name)s);
 
 -- name: lock_sources
--- Serialises appends to a source, so that numbers have no gaps. In one order, so that two callers cannot deadlock.
+-- Lock sources, so that appends take turns and numbers of messages have no gaps. The locks are taken in one order, so
+-- that two callers cannot deadlock.
 SELECT
     s.source_id,
     s.last_message,
@@ -184,7 +185,8 @@ FROM unnest(%(source_id)s::uuid [], %(external_id)s::text []) AS w (source_id, e
 INNER JOIN neurigraph.messages AS m ON w.source_id = m.source_id AND w.external_id = m.external_id;
 
 -- name: insert_messages
--- A caller's messages come from the caller; those that a job reads out of an upload come from where the upload does.
+-- Insert messages. The origin of a caller's message is the caller; the origin of a message that a job reads from an
+-- upload is the upload's origin.
 WITH origin AS MATERIALIZED (
     SELECT
         s.source_id,
@@ -232,7 +234,7 @@ FROM unnest(
 INNER JOIN origin AS o ON m.source_id = o.source_id;
 
 -- name: replace_message
--- More of a message that is streaming in, or all of it.
+-- Replace a message that is streaming in by a longer part, or by the complete message.
 UPDATE neurigraph.messages SET
     role = %(role)s::neurigraph.message_role,
     author = coalesce(%(author)s, CASE WHEN %(role)s = 'user' THEN neurigraph.asking_member_name() END),
@@ -260,7 +262,7 @@ FROM unnest(%(source_id)s::uuid [], %(last_message)s::integer [], %(tokens)s::bi
 WHERE s.source_id = a.source_id;
 
 -- name: end_sources
--- A second end keeps the first time.
+-- End sources. A source that has already ended keeps its time.
 UPDATE neurigraph.sources AS s SET ended_at = coalesce(s.ended_at, e.ended_at, now())
 FROM unnest(%(source_id)s::uuid [], %(ended_at)s::timestamptz []) AS e (source_id, ended_at)
 WHERE s.source_id = e.source_id AND s.kind = ANY(%(kind)s::neurigraph.source_kind [])
@@ -273,8 +275,8 @@ RETURNING
     s.last_message;
 
 -- name: purge_bodies
--- Deletes the content of segments that were stored long enough ago; numbers, hashes and counts stay. Each segment is
--- looked at once.
+-- Delete the content of segments that were stored long enough ago; numbers, hashes and counts stay. Each segment is
+-- visited once.
 WITH old AS (
     UPDATE neurigraph.storage_triggers AS t SET bodies_kept = false
     WHERE t.trigger_id IN (

@@ -1,7 +1,7 @@
--- Packed layers: which nodes have none that is current, and writing them.
+-- Packed layers: finding nodes without a current pack, and writing packs.
 
 -- name: due
--- Nodes whose packed layer is missing, or is of an older version, model or form; smallest first.
+-- Nodes whose packed layer is missing, or is of an older version, model or format; smallest first.
 SELECT
     g.node_id,
     g.user_id
@@ -28,7 +28,7 @@ SELECT set_config('lock_timeout', %(milliseconds)s::text, true);
 
 -- name: forget_changes
 -- Remove the changes that the packed layer, which is about to be replaced, already has: a process with an older state
--- reads the new one. A row without a record says until when changes are not listed, also after a restore.
+-- reads the new pack. A row without a record says until when changes are not listed, also after a restore.
 WITH removed AS (
     DELETE FROM neurigraph.record_changes AS c
     USING neurigraph.layer_packs AS p

@@ -1,5 +1,5 @@
--- File states: access times, transitions, sweeps and audits. Every transition is made here; triggers of the manifest
--- refuse impossible ones and write the log.
+-- File states: access times, transitions, sweeps and audits. These queries make every transition; triggers of the
+-- manifest refuse impossible ones and write the log.
 
 -- name: set_cause
 -- The cause of state changes, for the rest of the transaction; the log requires it.
@@ -26,14 +26,14 @@ WHERE f.record_id = %(record_id)s AND f.file_type = 'transcript'
 LIMIT 1;
 
 -- name: disable_synchronous_commit
--- Do not wait for the disk: for transactions that only set access times. A crash may lose the latest.
+-- Do not wait for the disk, in transactions that only set access times. A crash may lose the latest access times.
 SET LOCAL synchronous_commit = off;
 
 -- name: touch_file
 SELECT neurigraph.touch_file(%(file_id)s, %(node_id)s, %(schema_name)s, %(ttl_seconds)s);
 
 -- name: lease_file
--- Also takes over a lease that expired, or that starts in the future because the clock was set back.
+-- Lease a dormant file, or take over a lease that expired, or that starts in the future because the clock was set back.
 UPDATE {schema}.file_manifest AS f SET
     compression_state = 'rehydrating',
     lease = tstzrange(clock_timestamp(), clock_timestamp() + make_interval(secs => %(lease_seconds)s)),
@@ -79,7 +79,7 @@ UPDATE {schema}.file_manifest SET compression_state = 'dormant'
 WHERE file_id = ANY(%(file_ids)s) AND compression_state = 'active';
 
 -- name: dormancy_nodes
--- A time of access in the future comes from a clock that was wrong.
+-- Nodes with files to make dormant. An access time in the future comes from a wrong clock and counts as old.
 SELECT
     g.node_id,
     g.schema_name
@@ -101,7 +101,8 @@ LIMIT %(limit)s
 FOR NO KEY UPDATE SKIP LOCKED;
 
 -- name: expiry_nodes
--- Also due is a file that would stay active for longer than any lifetime: the clock was set back.
+-- Nodes with files to compress again. A file that would stay active for longer than any lifetime is due, too, because
+-- the clock was set back.
 SELECT
     g.node_id,
     g.schema_name
@@ -150,7 +151,8 @@ WHERE g.compression_state = 'rehydrating' AND (%(user_id)s::uuid IS NULL OR g.us
 ORDER BY g.node_id;
 
 -- name: stuck_files
--- Locks all files before the first one fails, which locks the node: every transaction uses this order.
+-- Files whose rehydration is stuck. All files are locked before the first one is set to failed, which locks the node:
+-- every transaction locks in this order.
 SELECT
     f.file_id,
     f.file_name,
@@ -217,7 +219,7 @@ WHERE g.record_count > 0 AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id
 ORDER BY u.slug, n.names;
 
 -- name: places_of_records
--- Also of records that inherited an original from one of these.
+-- The nodes of some records, and of records that inherited an original from them.
 SELECT
     r.record_id,
     r.node_id,
@@ -246,17 +248,19 @@ WHERE f.record_id = ANY(%(record_ids)s)
 FOR NO KEY UPDATE;
 
 -- name: guard_objects
--- Transactions that name a record's objects hold this lock, and a transaction that removes an object waits for it.
+-- Transactions that name a record's objects hold this shared lock, and a transaction that removes an object waits for
+-- it.
 SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
 
 -- name: lock_objects
--- No record moves meanwhile: its objects would be named in neither node.
+-- Lock a record's objects. No record moves at the same time, because neither node would name the objects of a moving
+-- record.
 SELECT
     pg_advisory_xact_lock(hashtextextended('neurigraph.places', 0)),
     pg_advisory_xact_lock(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
 
 -- name: keep_from_restoring
--- No restore begins meanwhile, unless one is under way: nobody sees the rows of its objects yet.
+-- Keep restores from beginning, unless one is running: nobody sees the rows of its objects yet.
 SELECT pg_try_advisory_xact_lock(hashtextextended('neurigraph.restoring', 0)) AS is_alone;
 
 -- name: now
@@ -296,8 +300,8 @@ CROSS JOIN LATERAL (
 WHERE g.node_id = %(node_id)s;
 
 -- name: verify_registries
--- Records and files that only the node or only the registry has, or that differ there, records without their file, and
--- records of a source that replaces a wrong one.
+-- Records and files that only the node or only the registry has, or that differ in both; records without their file;
+-- and records of a source that replaces a wrong one.
 SELECT
     m.record_id AS id,
     'the record is not in record_index' AS fault
@@ -372,8 +376,8 @@ LEFT JOIN {schema}.file_manifest AS f ON m.record_id = f.record_id AND m.file_po
 WHERE f.file_id IS NULL;
 
 -- name: verify_log
--- Files whose last log entries do not lead to their state. After a failed rehydration a file is dormant, and while it
--- is rehydrated another failure may be logged.
+-- Files whose last log entries do not lead to their state. A file is dormant after a failed rehydration, and another
+-- failure may be logged while it is rehydrated.
 SELECT
     f.file_id AS id,
     'the file is ' || f.compression_state || ', and the log ends with ' || coalesce(l.event::text, 'nothing') AS fault

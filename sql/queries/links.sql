@@ -1,7 +1,7 @@
 -- Links between memories, and the keys that sign them.
 
 -- name: infer
--- Writes a link that a rule or a model found; what was rejected, ended or stated in this relation stays as it is.
+-- Write a link that a rule or a model found. A link of this relation that was rejected, ended or stated stays as it is.
 WITH there AS MATERIALIZED (
     SELECT
         o.link_id,
@@ -35,8 +35,8 @@ WHERE t.verdict <> 'rejected' AND t.ended_at IS NULL
 LIMIT 1;
 
 -- name: known_link
--- Whether all links between two ends in a relation are of rules that are not sure, and wait for a decision; null if
--- there is none.
+-- Whether all links of a relation between two ends come from rules, are uncertain, and wait for a decision; null if
+-- there is no link.
 SELECT
     bool_and(
         l.detected_by = 'rule' AND l.confidence < %(sure)s AND l.verdict = 'unverified' AND l.ended_at IS NULL
@@ -59,7 +59,7 @@ SELECT
 FROM neurigraph.wrong_links(%(node_id)s) AS w;
 
 -- name: relations
--- The relations between memories, with how they read and what they weigh.
+-- The relations between memories, with their words and weights.
 SELECT
     t.name,
     t.forward,
@@ -91,7 +91,7 @@ FROM neurigraph.sources AS s
 WHERE s.source_id = %(id)s;
 
 -- name: state
--- Writes a link that somebody states; the same by the same observer stays as it is.
+-- Write a link that somebody states. An existing link of the observer with the same ends and relation stays as it is.
 WITH made AS (
     INSERT INTO neurigraph.links (
         user_id, from_fact_id, from_record_id, to_fact_id, to_record_id, to_node_id, to_source_id, relation,
@@ -124,8 +124,8 @@ WHERE o.user_id = %(user_id)s AND o.relation = %(relation)s AND o.observed_by = 
 LIMIT 1;
 
 -- name: writable_link
--- A link that the caller sees, and whether the caller may change it: where it starts decides. Verdicts on facts are
--- the owner's.
+-- A link that the caller sees, and whether the caller may change it, which depends on the node of the link's start.
+-- Only the owner may change verdicts on facts.
 SELECT
     l.link_id,
     l.from_fact_id,
@@ -166,7 +166,8 @@ WHERE v.link_id = %(link_id)s AND (
 );
 
 -- name: same_link
--- The surest link between two ends that stands, read from either end if the relation is.
+-- The link between two ends that stands and has the highest confidence. Links that read the same from both ends match
+-- either way.
 SELECT l.link_id
 FROM neurigraph.links AS l
 WHERE l.relation = %(relation)s AND l.ended_at IS NULL AND l.verdict <> 'rejected' AND (
@@ -189,7 +190,7 @@ WHERE l.link_id = %(link_id)s
 RETURNING l.link_id;
 
 -- name: withdraw_doubt
--- Somebody decides about a link: what asks about it waits no longer, and is not asked again.
+-- Close open actions about a link after somebody decided about it, so that nobody is asked again.
 UPDATE neurigraph.actions AS a SET
     state = CASE WHEN %(verdict)s = 'confirmed' THEN 'executed' ELSE 'rejected' END,
     decided_at = clock_timestamp(),
@@ -221,7 +222,7 @@ FROM neurigraph.signing_keys AS k
 WHERE k.key_id = %(key_id)s;
 
 -- name: key_with
--- The key with some public bytes, as long as it signs.
+-- The key with the given public bytes, unless it was rotated or revoked.
 SELECT
     k.key_id AS signing_key_id,
     k.holder,
@@ -234,7 +235,7 @@ FROM neurigraph.signing_keys AS k
 WHERE k.user_id = %(user_id)s AND k.public_key = %(public_key)s AND k.rotated_at IS NULL AND k.revoked_at IS NULL;
 
 -- name: keys
--- Newest first; without those that were rotated or revoked unless the caller asks for them.
+-- Keys, newest first. Rotated and revoked keys are left out unless the caller asks for them.
 SELECT
     k.key_id AS signing_key_id,
     k.holder,
@@ -251,7 +252,7 @@ ORDER BY k.registered_at DESC, k.key_id DESC
 LIMIT %(limit)s;
 
 -- name: retire_key
--- Ends a key that signs, and returns whose the next one is.
+-- Rotate a key, and return the user and the holder of the next key.
 UPDATE neurigraph.signing_keys AS k SET rotated_at = now()
 WHERE k.key_id = %(key_id)s AND k.rotated_at IS NULL AND k.revoked_at IS NULL
 RETURNING k.user_id, k.holder;
@@ -267,7 +268,7 @@ RETURNING
 SELECT neurigraph.writing_persona() IS NOT NULL AS writes;
 
 -- name: sources_at
--- The newest version of each source at some addresses, without the source of the record.
+-- The newest version of each source at some addresses, without the source of the given record.
 SELECT DISTINCT ON (s.url)
     s.url,
     s.source_id
@@ -290,9 +291,8 @@ WHERE f.record_id = %(record_id)s
 ORDER BY f.seq;
 
 -- name: links_at
--- The links of a fact, or of a record and its facts, or the one of an id, newest first: those that are stored, those
--- that verdicts on facts say, the versions of facts, and the digests of the record. Only `stands` leaves out what was
--- rejected or has ended.
+-- The links of a fact, of a record and its facts, or the link with an id, newest first: stored links, verdicts on
+-- facts, versions of facts, and the digests of the record. With `stands`, rejected and ended links are left out.
 WITH asked AS MATERIALIZED (
     SELECT f.fact_id AS id FROM neurigraph.facts AS f
     WHERE f.record_id = %(record_id)s
@@ -317,7 +317,7 @@ judged AS (
     SELECT %(link_id)s::uuid AS link_id
 ),
 
--- The versions that the caller sees and that stand, each with the one before.
+-- The versions that the caller sees and that stand, each with the version before.
 chained AS (
     SELECT
         o.fact_id,

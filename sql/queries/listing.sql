@@ -1,7 +1,8 @@
 -- Lists that callers read page by page, and the progress of single sources.
 
 -- name: sources
--- Newest first, of the owner, or of the persona that handed them in. Sources of shared memories are not listed.
+-- Sources, newest first: the owner's, or those that the calling persona or member handed in. Sources of shared memories
+-- are not listed.
 SELECT
     s.source_id,
     s.kind,
@@ -61,7 +62,7 @@ WHERE s.user_id = %(user_id)s AND s.kind = {kind}
         OR s.persona_id = (SELECT neurigraph.writing_persona())
         OR s.member_id = (SELECT neurigraph.asking_member())
     )
-    -- The messages of mirrored memories are at the publisher.
+    -- Sources of mirrored memories are left out: their messages are at the publisher.
     AND s.received_through IS DISTINCT FROM 'peer'
     AND (%(source_id)s::uuid IS NULL OR s.source_id = %(source_id)s)
     AND (s.created_at, s.source_id) < (%(at)s::timestamptz, %(id)s::uuid)
@@ -73,8 +74,8 @@ WHERE s.user_id = %(user_id)s AND s.kind = {kind}
     AND s.started_at >= coalesce(%(started_after)s::timestamptz, '-infinity')
     AND s.started_at < coalesce(%(started_before)s::timestamptz, 'infinity')
     AND ({state}::text IS NULL OR p.state = {state})
-    -- What a state needs, so that not every source is looked at more closely. State and kind are literals: the planner
-    -- drops the parts that do not concern them.
+    -- Necessary conditions of a state, so that the state is computed for few sources. State and kind are literals, so
+    -- that the planner drops the conditions of other states and kinds.
     AND ({state}::text IS DISTINCT FROM 'open' OR s.ended_at IS NULL)
     AND (
         {state}::text IS DISTINCT FROM 'stored'
@@ -96,7 +97,7 @@ ORDER BY s.created_at DESC, s.source_id DESC
 LIMIT %(limit)s;
 
 -- name: records_of_source
--- The visible records that a source became, oldest first.
+-- The visible records of a source, oldest first.
 SELECT i.record_id
 FROM neurigraph.record_index AS i
 WHERE i.user_id = %(user_id)s AND i.source_id = %(source_id)s
@@ -110,7 +111,7 @@ CROSS JOIN LATERAL neurigraph.progress_of(s) AS p (state)
 WHERE s.source_id = ANY(%(source_ids)s) AND p.state IN ('stored', 'failed');
 
 -- name: nodes
--- Parents first. A parent that the caller does not see is not named.
+-- Nodes, parents first. A parent that the caller does not see is not named.
 SELECT
     g.node_id,
     p.node_id AS parent_node_id,
@@ -119,7 +120,7 @@ SELECT
     g.concept_kind AS kind,
     g.layer_depth AS depth,
     g.compression_state AS state,
-    -- What is known of a node as a whole is of all spaces.
+    -- Summary, aliases and language describe the whole node, and so all spaces.
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.node_summary ELSE '' END AS summary,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.aliases ELSE ARRAY[]::text [] END AS aliases,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.language::text END AS language,

@@ -1,4 +1,4 @@
--- Files of sources that are handed in again: which records have them.
+-- Sources that are handed in again to restore lost files, and the records that have their files.
 
 -- name: records_by_name
 SELECT
@@ -16,7 +16,7 @@ INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
 WHERE s.user_id = %(user_id)s;
 
 -- name: records_of_upload
--- Also of the conversations that came from it.
+-- The records of an upload, and of the conversations that came from it.
 SELECT
     s.source_id,
     s.external_id,
@@ -30,7 +30,7 @@ INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
 WHERE s.source_id = %(source_id)s OR s.upload_id = %(source_id)s;
 
 -- name: part
--- The messages of a source that a record consists of.
+-- The range of a source's messages that a record has.
 SELECT
     r.first_message,
     r.last_message
@@ -38,7 +38,7 @@ FROM {schema}.metadata_records AS r
 WHERE r.record_id = %(record_id)s;
 
 -- name: as_stored
--- JSON as the inbox keeps it: with the keys of its objects in an order of their own.
+-- JSON as the inbox stores it: jsonb puts the keys of objects into an order of its own.
 SELECT
     %(tool_calls)s::jsonb AS tool_calls,
     %(tool_event)s::jsonb AS tool_event;
@@ -49,7 +49,7 @@ FROM neurigraph.uploads AS u
 WHERE u.source_id = %(source_id)s;
 
 -- name: read_again
--- From other bytes, which are the same.
+-- Read an upload again from newly received bytes, which equal the lost ones.
 UPDATE neurigraph.uploads SET
     staging_key = %(staging_key)s,
     state = 'received',

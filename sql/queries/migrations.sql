@@ -1,7 +1,7 @@
 -- Queries of the migration runner.
 
 -- name: lock
--- An advisory lock of the session, so that concurrent runs take turns.
+-- Take an advisory lock of the session, so that concurrent runs take turns.
 SELECT pg_advisory_lock(hashtext('neurigraph.migrations'));
 
 -- name: unlock
@@ -69,7 +69,7 @@ DROP POLICY {policy} ON neurigraph.{table_name};
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 
 -- name: node_before
--- A node whose tables a migration has still to change, the most recently used first.
+-- A node whose tables a migration has still to change, the most recently used node first.
 SELECT
     g.node_id,
     g.user_id,
@@ -106,7 +106,8 @@ SELECT k.inner_pad
 FROM neurigraph_private.claims_key AS k;
 
 -- name: reset_agent
--- Every role may change its own defaults, so a client that runs SQL as the interfaces do can change them for all.
+-- Reset the defaults of the role. Every role may change its own defaults, so one client that runs SQL as the interfaces
+-- do could change them for all.
 ALTER ROLE neurigraph_agent RESET ALL;
 
 -- name: reset_agent_here

@@ -1,7 +1,7 @@
 -- Moves of users between databases.
 
 -- name: place
--- Whether a database has a user of this name, and whether as a copy whose move is not complete.
+-- The user of a name in a database, and whether the row is a copy whose move is not complete.
 SELECT
     u.user_id,
     EXISTS (SELECT FROM neurigraph.arrivals AS a WHERE a.user_id = u.user_id) AS is_arriving
@@ -9,7 +9,8 @@ FROM neurigraph.users AS u
 WHERE u.slug = %(slug)s;
 
 -- name: ties
--- Whether a user shares a graph with other users of the database, and whether parts of it mirror another installation.
+-- Whether a user shares a graph with other users of the database, and whether parts of the graph mirror another
+-- installation.
 SELECT
     EXISTS (
         SELECT FROM neurigraph.organizations AS o
@@ -19,11 +20,11 @@ SELECT
     EXISTS (SELECT FROM neurigraph.peers AS p WHERE p.user_id = %(user_id)s) AS mirrors;
 
 -- name: lock_rows
--- Lock all rows of a user in a table: statements that change one wait.
+-- Lock all rows of a user in a table: statements that change a row wait.
 SELECT count(*) FROM (SELECT FROM {table} WHERE user_id = %(user_id)s FOR UPDATE) AS r;
 
 -- name: lock_node
--- Lock the tables of a node against changes, and not against readers.
+-- Lock the tables of a node against changes, but not against readers.
 LOCK TABLE {schema}.metadata_records, {schema}.file_manifest, {schema}.passages IN SHARE ROW EXCLUSIVE MODE;
 
 -- name: arrive

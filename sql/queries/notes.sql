@@ -1,12 +1,13 @@
--- Notes: what their messages have besides text, the versions of one, and the memories of facts that they state.
+-- Notes: the fields of a note's message besides its text, the versions of a note, and the memories of facts that notes
+-- state.
 
 -- name: lock_notes
 -- Writers of one user's notes take turns, so that two notes cannot get one title at one node.
 SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.notes:' || %(user_id)s::text, 0));
 
 -- name: same_note
--- The newest version of a note that says the same at the same place, unless a later note replaces it. Runs as the
--- writer.
+-- The newest version of a note with the same digest (text, title, node and privacy), unless a later note replaces it.
+-- Runs as the writer.
 SELECT
     n.source_id,
     n.message,
@@ -27,7 +28,7 @@ ORDER BY s.created_at DESC, s.source_id
 LIMIT 1;
 
 -- name: waiting_namesake
--- The newest note of this title that waits to be stored at a node, unless a later one replaces it. Runs as the writer.
+-- The newest unstored note with this title at a node, unless a later note replaces it. Runs as the writer.
 SELECT
     s.source_id,
     s.privacy,
@@ -64,7 +65,7 @@ ORDER BY r.created_at DESC, r.record_id
 LIMIT 1;
 
 -- name: note_of_id
--- The notes that the writer has under some ids of their origin, with the node that the newest version is pinned to.
+-- The notes of the writer with some external ids, with the node to which the newest version is pinned.
 SELECT
     s.external_id,
     s.source_id,
@@ -78,8 +79,8 @@ WHERE s.user_id = %(user_id)s AND s.kind = 'note' AND s.external_id = ANY(%(exte
     AND s.binding IS NOT DISTINCT FROM (SELECT neurigraph.asking_binding());
 
 -- name: notes_of_vault
--- The notes that the writer has of a vault, by the beginning of their ids, with the hash of the words of the newest
--- version.
+-- The notes of the writer from a vault, by the beginning of their external ids, with the hash of the newest version's
+-- text.
 SELECT
     s.external_id,
     s.source_id,
@@ -95,7 +96,7 @@ WHERE s.user_id = %(user_id)s AND s.kind = 'note' AND starts_with(s.external_id,
 ORDER BY s.external_id;
 
 -- name: rename_note
--- Give a note another id of its origin, and its newest version the digest that it has with that.
+-- Give a note another external id, and its newest version the digest that includes the new id.
 WITH renamed AS (
     UPDATE neurigraph.sources
     SET external_id = %(external_id)s, metadata = coalesce(metadata, jsonb_build_object()) || %(metadata)s
@@ -108,8 +109,8 @@ FROM renamed AS r
 WHERE n.source_id = r.source_id AND n.message = r.last_message;
 
 -- name: named_beside
--- The nodes that have or had some names, below the same node of layer 1 as a node: what they are called, and their
--- names from layer 1 down. Former names come first.
+-- The nodes that have or had some names, below the same node of layer 1 as a given node: their matching names, and
+-- their paths from layer 1 down. Former names come first.
 SELECT
     c.called,
     n.names
@@ -165,14 +166,15 @@ WHERE s.source_id = %(source_id)s
 RETURNING message;
 
 -- name: pin
--- Return the node where a note is pinned now: a merge of nodes moves the pin.
+-- Return the node to which a note is pinned now: a merge of nodes moves the pin.
 SELECT n.node_id
 FROM neurigraph.notes AS n
 WHERE n.source_id = %(source_id)s AND n.message = %(message)s;
 
 -- name: other_versions
 -- The records of a note, of the note that one of its versions replaces (turn -1) and of notes that replace it (turn 1).
--- The next version of a fact replaces the memory of the one before when it is read, so that one of both always stands.
+-- The next version of a fact replaces the memory of the version before when it is read, so that one of both always
+-- stands.
 SELECT
     i.record_id,
     i.node_id,
@@ -208,7 +210,7 @@ FROM {schema}.metadata_records AS r
 WHERE r.record_id = %(record_id)s;
 
 -- name: memories_of_versions
--- The memories of the notes that state versions of a fact, the first one first, and whether each version stands.
+-- The memories of the notes that state versions of a fact, the first version first, and whether each version stands.
 SELECT
     o.record_id,
     o.status <> 'archived' AS stands,
@@ -222,7 +224,7 @@ WHERE f.fact_id = %(fact_id)s AND o.extractor = 'stated' AND i.source_kind = 'no
 ORDER BY o.version;
 
 -- name: chains_of_records
--- Return a stated fact of other records from each chain of versions that has a fact of some records.
+-- Return one stated fact of other records for each chain of versions that has a fact of the given records.
 SELECT DISTINCT ON (o.root_id) o.fact_id
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.facts AS o ON f.root_id = o.root_id

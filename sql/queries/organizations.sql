@@ -14,7 +14,7 @@ settled_at = NULL,
 forgets_all = false;
 
 -- name: adopt
--- Makes a user an owner of an organization that has none; no row otherwise. Runs as the owner of the tables.
+-- Make a user an owner of an organization without owner; no row otherwise. Runs as the owner of the tables.
 INSERT INTO neurigraph.organization_members (user_id, member_id, role)
 SELECT
     o.user_id,
@@ -33,7 +33,7 @@ forgets_all = false
 RETURNING member_id;
 
 -- name: owned
--- The organizations that a user owns, with the user's row locked: creations of one user take turns.
+-- The organizations that a user owns. The user's row is locked, so that creations of one user take turns.
 WITH locked AS MATERIALIZED (
     SELECT u.user_id FROM neurigraph.users AS u
     WHERE u.user_id = %(member_id)s

@@ -1,4 +1,5 @@
--- Queries of peers at the publisher, as the third party whose key they have: row-level security chooses the rows.
+-- Queries of peers at the publisher. They run as the third party whose key the peer has, and row-level security chooses
+-- the rows.
 
 -- name: open_horizon
 SELECT neurigraph.open_horizon() AS horizon;
@@ -17,8 +18,8 @@ FROM neurigraph.recalled_digests(%(horizon)s) AS d;
 SELECT neurigraph.remember_digests(%(horizon)s, %(listed)s);
 
 -- name: nodes
--- Return nodes, each with a digest of the ids of its current records, which changes with everything that shows or
--- hides one.
+-- Return nodes, each with a digest of the ids of its current records. The digest changes whenever a record is shown or
+-- hidden.
 SELECT
     g.node_id,
     g.node_name AS name,
@@ -51,7 +52,7 @@ SELECT
 FROM ({versions}) AS v;
 
 -- name: digests
--- The same for records by the next digits of their ids.
+-- Return digests of the ids and versions of a node's current records, for each next digit of the ids.
 SELECT
     left(v.record_id::text, %(digits)s) AS prefix,
     count(*) AS records,
@@ -68,7 +69,7 @@ FROM ({versions}) AS v
 ORDER BY v.record_id;
 
 -- name: versions
--- The version of a record is a digest of all that is sent of it but its vectors.
+-- The versions of records. A version is a digest of all values that are sent of a record, except its vectors.
 SELECT
     r.record_id,
     md5(
@@ -98,7 +99,7 @@ WHERE r.superseded_by IS NULL AND r.record_id::text LIKE %(prefix)s || '%%'
     AND (%(record_ids)s::uuid [] IS NULL OR r.record_id = ANY(%(record_ids)s));
 
 -- name: sizes
--- How many passages some records have, in the order of the records.
+-- The number of passages of some records, in the order of the records.
 SELECT
     r.record_id,
     (SELECT count(*) FROM {schema}.passages AS p WHERE p.record_id = r.record_id) AS passages
@@ -107,8 +108,8 @@ WHERE r.record_id = ANY(%(record_ids)s) AND r.superseded_by IS NULL
 ORDER BY r.record_id;
 
 -- name: records
--- Everything that is sent of some records, in one statement, so that it is of one moment. Vectors are sent in the
--- binary form of pgvector, and only those of the model that the peer uses, too.
+-- All values that are sent of some records, in one statement, so that they belong to one moment. Vectors are sent in
+-- the binary form of pgvector, and only vectors of the model that the peer also uses.
 SELECT
     v.record_id,
     v.version,

@@ -126,7 +126,7 @@ SELECT EXISTS (
 ) AS taken;
 
 -- name: add_source
--- The source of mirrored records. Its messages stay at the publisher, so nothing of it waits to be stored.
+-- Write the source of mirrored records. Its messages stay at the publisher, so none of them waits to be stored.
 INSERT INTO neurigraph.sources (
     source_id, user_id, kind, event_kind, external_id, title, started_at, ended_at, origin, document_type, url, channel,
     author, received_through, key_id, persona_id

@@ -1,13 +1,13 @@
 -- The stream of a user: written by exports and moves, read by restores and moves. Tables are read from the catalog, so
--- that new ones are included. Backups take the objects that rows name from here, too.
+-- that the stream includes new tables. Backups list the objects that rows name with these queries, too.
 
 -- name: snapshot
--- One snapshot for the whole stream.
+-- Begin a snapshot that holds for the whole stream.
 SET LOCAL transaction_isolation TO 'repeatable read';
 
 -- name: tables
--- The tables of a schema: the columns that are written (neither generated nor numbered by the database) with their
--- types, whether rows have a user, the primary key, and the column that orders rows by creation, if there is one.
+-- The tables of a schema: the written columns (neither generated nor numbered by the database) with their types,
+-- whether rows have a user, the primary key, and the column that orders rows by creation, if there is one.
 SELECT
     c.relname AS name,
     array_agg(a.attname ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '' AND a.attidentity = '') AS columns,
@@ -118,7 +118,8 @@ FROM neurigraph.uploads AS u
 WHERE u.source_id = %(source_id)s;
 
 -- name: user_is_there
--- Also whether the user is still being erased: objects under a key of the erasure journal would be removed.
+-- Whether a user exists, and whether the user is still being erased: an object under a key of the erasure journal would
+-- be removed again.
 SELECT
     EXISTS (SELECT FROM neurigraph.users AS u WHERE u.user_id = %(user_id)s OR u.slug = %(slug)s) AS present,
     EXISTS (
@@ -126,13 +127,15 @@ SELECT
     ) AS being_erased;
 
 -- name: begin_restoring
--- Permits writing mirrors of peers for the rest of the transaction, in which no audit takes an object for an orphan.
+-- Permit writing mirrors of peers for the rest of the transaction, and keep audits from taking restored objects for
+-- orphans.
 SELECT
     set_config('neurigraph.mirroring', 'all', true),
     pg_advisory_xact_lock_shared(hashtextextended('neurigraph.restoring', 0));
 
 -- name: create_staging_table
--- The rows of a stream, by part: one statement then writes all rows of a table, so that they may reference each other.
+-- Make the staging table, with the rows of a stream by part. One statement later writes all rows of a table, so that
+-- the rows may reference each other.
 CREATE TEMPORARY TABLE incoming (
     part text NOT NULL, number bigint GENERATED ALWAYS AS IDENTITY, line json NOT NULL
 ) ON COMMIT DROP;
@@ -144,7 +147,7 @@ COPY pg_temp.incoming (part, line) FROM STDIN;
 CREATE INDEX ON pg_temp.incoming (part, number);
 
 -- name: taken_ids
--- The ids of a part of an export that a table already has.
+-- The ids of a part of an export that the table already has.
 SELECT t.{key} AS id
 FROM pg_temp.incoming AS i
 INNER JOIN {table} AS t ON t.{key} = (i.line ->> %(key)s)::uuid
@@ -181,7 +184,7 @@ FROM unnest(%(numbers)s::bigint [], %(lines)s::json []) AS c (number, line)
 WHERE i.part = %(part)s AND i.number = c.number;
 
 -- name: create_keys_table
--- The new keys of objects, by record and exported key.
+-- Make the table of new object keys, by record and exported key.
 CREATE TEMPORARY TABLE new_keys (
     record_id uuid NOT NULL, exported text NOT NULL, object_key text NOT NULL, PRIMARY KEY (record_id, exported)
 ) ON COMMIT DROP;
@@ -203,7 +206,7 @@ WHERE i.part = %(part)s
 ORDER BY i.number;
 
 -- name: disable_triggers
--- The export contains the results of these triggers, or they are counted once all rows are there.
+-- Disable triggers: the export contains their results, or the results are counted once all rows are written.
 ALTER TABLE {table} DISABLE TRIGGER USER;
 
 -- name: enable_triggers
@@ -213,8 +216,8 @@ ALTER TABLE {table} ENABLE TRIGGER USER;
 SELECT neurigraph_private.recount_node(%(node_id)s);
 
 -- name: unregistered
--- Whether the records or files of a node differ from those that the registries name: triggers, which a restore turns
--- off, keep them equal otherwise.
+-- Whether the records or files of a node differ from the registries. Triggers keep both equal, but a restore disables
+-- the triggers.
 SELECT EXISTS (
     SELECT FROM {schema}.metadata_records AS r
     FULL JOIN (SELECT * FROM neurigraph.record_index WHERE node_id = %(node_id)s) AS i

@@ -1,8 +1,8 @@
--- Profiles of nodes: which are due, what they are made of, and reading them.
+-- Profiles of nodes: finding the nodes that need one, the records for it, and reading it.
 
 -- name: due
--- A page of the nodes with current records whose profile is missing or stale. Only nodes with private records need one
--- of all records.
+-- A page of the nodes with current records whose profile is missing or stale. Only nodes with private records need a
+-- profile of all records.
 WITH private_nodes AS MATERIALIZED (
     SELECT DISTINCT i.node_id
     FROM neurigraph.sources AS s
@@ -51,8 +51,9 @@ WHERE i.node_id = %(node_id)s AND NOT i.quarantined AND i.superseded IS NOT TRUE
 GROUP BY coalesce(s.privacy = 'private', false);
 
 -- name: sample
--- Current records of a node in the order of a hash: the first ones are a sample that does not depend on when they came,
--- of the shared ones not on the private ones. Vectors are those that the user's searches compare.
+-- A sample of a node's current records: the first ones in the order of a hash. So the sample does not depend on when
+-- records came, and the sample of shared records does not depend on private ones. Vectors are those that the user's
+-- searches compare.
 WITH current_records AS (
     SELECT
         i.record_id,
@@ -137,8 +138,8 @@ UPDATE neurigraph.profiles AS p SET is_stale = true
 WHERE p.node_id = %(node_id)s;
 
 -- name: read
--- The profile of a node for the caller: the owner's is of all records where there is one. It is stale for the owner,
--- too, if private records came since it was made of shared ones.
+-- The profile of a node for the caller. The owner gets the profile of all records if there is one. A profile of shared
+-- records is also stale for the owner if private records came since it was made.
 SELECT
     p.records,
     p.sampled,

@@ -1,4 +1,5 @@
--- Quarantine: putting memories out of every retrieval, and back. Runs as neurigraph_owner, except where it says so.
+-- Quarantine: hiding memories from every retrieval, and showing them again. Queries run as neurigraph_owner unless
+-- their comment says otherwise.
 
 -- name: insert
 INSERT INTO neurigraph.quarantines (
@@ -52,7 +53,7 @@ FROM neurigraph_private.revisions_met(jsonb_populate_record(NULL::neurigraph.qua
 ORDER BY r.record_id, r.delta_id;
 
 -- name: hide_deltas
--- Messages that a rule meets, and changes that earlier quarantines appended to the same records.
+-- Hide changes that a rule meets, and deltas that earlier quarantines appended to the same records.
 WITH met AS MATERIALIZED (
     SELECT
         r.delta_id,
@@ -80,7 +81,7 @@ WHERE d.record_id IN (SELECT m.record_id FROM met AS m) AND split_part(d.authore
 RETURNING record_id;
 
 -- name: hide_reverts
--- Hide deltas that quarantines appended, by every quarantine in force that hides a change of the same record.
+-- Hide deltas that quarantines appended, in every quarantine in force that hides a change of the same record.
 INSERT INTO neurigraph.quarantined_deltas (quarantine_id, delta_id, record_id, user_id, reverts)
 SELECT DISTINCT
     q.quarantine_id,
@@ -98,7 +99,7 @@ DELETE FROM neurigraph.quarantined_deltas AS q WHERE q.quarantine_id = %(quarant
 RETURNING q.record_id;
 
 -- name: visible_fields
--- The fields that hidden changes touch, with the values that the visible ones give them.
+-- The fields that hidden changes touch, with the values that visible changes give them.
 SELECT
     i.record_id,
     i.node_id,
@@ -147,7 +148,7 @@ ON CONFLICT (record_id, summary_digest) DO UPDATE SET
     embedding_next_model = excluded.embedding_next_model;
 
 -- name: kept_vector
--- The vector of a summary, unless it is of another model than the one in use.
+-- The stored vector of a summary, unless it is of another model than the one in use.
 SELECT
     v.embedding::vector AS embedding,
     false AS embedding_pending,
@@ -158,7 +159,7 @@ FROM neurigraph.quarantined_vectors AS v
 WHERE v.record_id = %(record_id)s AND v.summary_digest = md5(%(summary)s) AND v.embedding_model = %(model)s;
 
 -- name: no_vector
--- A summary without a vector: the record is pending, as after a commit.
+-- The values of a summary without a vector: the record is pending, as after a commit.
 SELECT
     array_fill(0, ARRAY[1536])::vector AS embedding,
     true AS embedding_pending,
@@ -167,7 +168,7 @@ SELECT
     NULL AS embedding_next_model;
 
 -- name: forget_vectors
--- Forget vectors of records of which nothing is hidden any more.
+-- Delete vectors of records of which no change is hidden any more.
 DELETE FROM neurigraph.quarantined_vectors AS v
 WHERE v.record_id = ANY(%(record_ids)s) AND NOT EXISTS (
     SELECT FROM neurigraph.quarantined_deltas AS q WHERE q.record_id = v.record_id
@@ -185,8 +186,8 @@ FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s;
 
 -- name: note_changes
--- Store which shells changed since they were remembered. A shell that an earlier quarantine changed stays as that one
--- remembers it.
+-- Store the shells that changed since they were remembered. A shell that an earlier quarantine changed stays as the
+-- earlier quarantine stored it.
 INSERT INTO neurigraph.quarantine_changes (quarantine_id, user_id, table_name, row_id, before, digest_after)
 SELECT
     %(quarantine_id)s,
@@ -200,8 +201,8 @@ INNER JOIN neurigraph.graph_index AS g ON b.node_id = g.node_id
 WHERE b.content IS DISTINCT FROM neurigraph_private.changeable(g);
 
 -- name: hide_nodes
--- Nodes that were made for these records and of which nothing else is left: no visible record, no visible node below,
--- no edge, and no grant. One layer at a time, the deepest first.
+-- Hide nodes that were made for the given records and that have no visible record, no visible node below, no edge, and
+-- no grant. Runs for one layer at a time, the deepest first.
 UPDATE neurigraph.graph_index AS g SET quarantined = true
 WHERE g.user_id = %(user_id)s AND g.layer_depth = %(layer)s AND g.node_type = 'concept' AND NOT g.quarantined
     AND g.defined_by = ANY(%(record_ids)s::uuid [])
@@ -233,7 +234,7 @@ UPDATE neurigraph.quarantines SET released_at = clock_timestamp(), released_by =
 WHERE quarantine_id = %(quarantine_id)s;
 
 -- name: let_go
--- Returns the records that no other quarantine in force holds, and that are not in the archive.
+-- Release records, and return those that no other quarantine in force holds and that are not in the archive.
 WITH freed AS (
     DELETE FROM neurigraph.quarantined_records AS r WHERE r.quarantine_id = %(quarantine_id)s
     RETURNING r.record_id
@@ -256,7 +257,8 @@ AND NOT EXISTS (
 ORDER BY i.node_id, f.record_id;
 
 -- name: successor
--- Another quarantine in force that holds some of the same records: what this one changed stays away with them.
+-- Another quarantine in force that holds some of the same records. It takes over the changes of the released
+-- quarantine.
 SELECT o.quarantine_id
 FROM neurigraph.quarantined_records AS r
 INNER JOIN neurigraph.quarantined_records AS o ON r.record_id = o.record_id AND r.quarantine_id <> o.quarantine_id
@@ -272,7 +274,7 @@ WHERE c.quarantine_id = %(quarantine_id)s AND NOT EXISTS (
 );
 
 -- name: restore_shells
--- Puts back the shells that nothing changed since.
+-- Restore the shells that nothing changed since.
 UPDATE neurigraph.graph_index AS g SET
     node_keywords = b.node_keywords,
     keyword_weights = b.keyword_weights,
@@ -288,7 +290,7 @@ WHERE c.quarantine_id = %(quarantine_id)s AND g.node_id = c.row_id
     AND c.digest_after = md5(neurigraph_private.changeable(g)::text);
 
 -- name: changed_shells
--- The shells that something else changed since: they are computed again.
+-- The shells that changed since the quarantine: they are computed again.
 SELECT g.node_id
 FROM neurigraph.quarantine_changes AS c
 INNER JOIN neurigraph.graph_index AS g ON c.row_id = g.node_id
@@ -308,7 +310,7 @@ DELETE FROM neurigraph.quarantine_changes AS c
 WHERE c.quarantine_id = %(quarantine_id)s;
 
 -- name: quarantines
--- Runs as the caller: the log of one graph, newest first.
+-- The log of quarantines of one graph, newest first. Runs as the caller.
 SELECT
     q.quarantine_id,
     q.source_id,
@@ -342,7 +344,7 @@ FROM neurigraph.sources AS s
 WHERE s.source_id = %(source_id)s AND s.user_id = %(user_id)s;
 
 -- name: has_key
--- Find a key that exists, or that handed something in.
+-- Find a key that exists, or a message that a deleted key handed in.
 SELECT k.key_id
 FROM neurigraph.api_keys AS k
 WHERE k.key_id = %(key_id)s AND k.user_id = %(user_id)s

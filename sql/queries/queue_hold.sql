@@ -1,7 +1,8 @@
--- The hold of the queue: while a model provider refuses the account, one segment at a time tries whether it still does.
+-- The hold of the queue: while a model provider refuses the account, one segment at a time tries whether the refusal
+-- lasts.
 
 -- name: hold
--- Hold the queue, or hold it on: the pause before the next try doubles each time.
+-- Hold the queue, or extend the hold: the pause before the next try doubles each time.
 INSERT INTO neurigraph.queue_hold AS h (reason, next_try_at)
 VALUES (%(reason)s, now() + make_interval(secs => %(first_pause)s))
 ON CONFLICT (the_only) DO UPDATE SET
@@ -24,11 +25,11 @@ FROM neurigraph.queue_hold AS h
 FOR UPDATE;
 
 -- name: try
--- The next try waits until the lease of this one has ended.
+-- Begin a try: the next try waits until the lease of this try has ended.
 UPDATE neurigraph.queue_hold SET next_try_at = now() + make_interval(secs => %(lease_seconds)s);
 
 -- name: end_try
--- The run that tried has ended without an outcome.
+-- End a try whose run ended without an outcome.
 UPDATE neurigraph.queue_hold AS h SET next_try_at = least(h.next_try_at, now() + make_interval(secs => %(first_pause)s))
 WHERE NOT EXISTS (
     SELECT FROM neurigraph.storage_triggers AS t

@@ -1,7 +1,7 @@
 -- Whether the installation reads, writes and ingests.
 
 -- name: claims_are_valid
--- False if the database checks claims with a key of another secret.
+-- Whether the signed claims are valid: not if the database checks claims with the key of another secret.
 SELECT neurigraph.claims() IS NOT NULL AS valid;
 
 -- name: beat
@@ -15,8 +15,8 @@ SELECT
 FROM neurigraph.heartbeats AS h;
 
 -- name: queue_age
--- Seconds for which the oldest due segment has waited to be stored, whether a run is at work on it or not; 0 if none
--- waits. The pause before a retry does not count.
+-- Seconds for which the oldest due segment has waited to be stored, also while a run stores it; 0 if no segment waits.
+-- The pause before a retry does not count.
 SELECT coalesce(extract(EPOCH FROM now() - least(
     (
         SELECT min(t.next_attempt_at) FROM neurigraph.storage_triggers AS t
@@ -26,7 +26,7 @@ SELECT coalesce(extract(EPOCH FROM now() - least(
 )), 0)::double precision AS age_seconds;
 
 -- name: lagging_users
--- The same for each user whose oldest segment has waited longer than the notice.
+-- Users whose oldest segment has waited longer than the notice, with the seconds of its wait.
 SELECT
     t.user_id,
     extract(EPOCH FROM now() - min(t.next_attempt_at))::double precision AS age_seconds

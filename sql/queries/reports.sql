@@ -1,7 +1,7 @@
 -- Counts for reports of the pipeline: numbers, and no text of users.
 
 -- name: backlog
--- Count the messages that wait to be stored. Partial indexes make this cheap enough for every run.
+-- Count the segments that wait to be stored. Partial indexes make the query cheap enough for every run.
 SELECT
     (SELECT count(*) FROM neurigraph.storage_triggers AS t WHERE t.state = 'pending') AS waiting,
     (SELECT count(*) FROM neurigraph.storage_triggers AS t WHERE t.state = 'claimed') AS leased,
@@ -15,12 +15,12 @@ SELECT
     )), 0)::double precision AS age_seconds;
 
 -- name: late_bodies
--- Stored segments whose messages should have left the inbox.
+-- The number of stored segments whose messages should have left the inbox.
 SELECT count(*) AS segments FROM neurigraph.storage_triggers AS t
 WHERE t.bodies_kept AND t.stored_at < now() - make_interval(secs => %(age_seconds)s);
 
 -- name: period
--- Count what was stored within a period, and facts that repeat an earlier one of the same user.
+-- Count segments, records and facts stored within a period, and facts that repeat an earlier fact of the same user.
 SELECT
     s.segments,
     s.tokens,

@@ -1,7 +1,8 @@
 -- Repositories that were fetched, and their files.
 
 -- name: newest_commit
--- The newest version of a repository of the owner or a member, unless it failed: then it is fetched again.
+-- The newest version of a repository of the owner or a member. A failed version does not count, so the repository is
+-- fetched again.
 SELECT
     u.source_id,
     u.file_name
@@ -13,7 +14,7 @@ WHERE s.user_id = %(user_id)s AND s.member_id IS NOT DISTINCT FROM %(member_id)s
     AND NOT EXISTS (SELECT FROM neurigraph.sources AS n WHERE n.replaces = s.source_id);
 
 -- name: repository
--- Return the fields that the owner stated of a repository, which hold for its files, too.
+-- Return the fields that the owner stated of a repository. They hold for its files, too.
 SELECT
     s.user_id,
     s.member_id,
@@ -38,7 +39,7 @@ INNER JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
 WHERE s.source_id = %(source_id)s;
 
 -- name: files
--- The newest version of each file of a repository; of one that is gone, the notice that says so.
+-- The newest version of each file of a repository. For a deleted file the newest version is the notice of its deletion.
 SELECT DISTINCT ON (s.external_id)
     s.external_id,
     s.title,

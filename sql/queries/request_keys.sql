@@ -1,7 +1,7 @@
 -- Answers to requests that may be repeated.
 
 -- name: try_lock
--- Whether no other transaction is settling a request with this key.
+-- Whether no other transaction is working on a request with this key.
 SELECT pg_try_advisory_xact_lock(
     hashtextextended('neurigraph.request:' || %(user_id)s::text || %(caller)s || encode(%(key_hash)s, 'hex'), 0)
 ) AS is_free;
@@ -16,7 +16,7 @@ WHERE k.user_id = %(user_id)s AND k.caller = %(caller)s AND k.key_hash = %(key_h
     AND k.created_at > clock_timestamp() - make_interval(secs => %(seconds)s);
 
 -- name: keep
--- Replaces an entry that has expired and is not swept yet.
+-- Store an answer, in place of an expired entry that is not swept yet.
 INSERT INTO neurigraph.request_keys AS k (user_id, caller, key_hash, fingerprint, status, answer, object_ids)
 VALUES (%(user_id)s, %(caller)s, %(key_hash)s, %(fingerprint)s, %(status)s, %(answer)s, %(object_ids)s)
 ON CONFLICT (user_id, caller, key_hash) DO UPDATE SET
@@ -27,7 +27,7 @@ ON CONFLICT (user_id, caller, key_hash) DO UPDATE SET
     created_at = excluded.created_at;
 
 -- name: trim
--- Removes the oldest entries of a caller beyond the limit; counting takes time, so only some requests do it.
+-- Remove the oldest entries of a caller beyond the limit. Counting takes time, so only some requests run the query.
 DELETE FROM neurigraph.request_keys AS k
 USING (
     SELECT

@@ -1,7 +1,7 @@
 -- Retention: tiers, accesses, promotion, and the archive.
 
 -- name: of_records
--- Runs as the caller.
+-- The retention of some records. Runs as the caller.
 SELECT
     t.record_id,
     t.tier,
@@ -20,7 +20,7 @@ WHERE t.record_id = %(record_id)s
 FOR UPDATE;
 
 -- name: set_tier
--- Counting begins again with each tier.
+-- Set the tier of records. The counting of accesses begins again with each tier.
 INSERT INTO neurigraph.record_retention AS t (
     record_id, user_id, tier, lifetime, granted_until, expires_at, reason
 )
@@ -54,7 +54,7 @@ RETURNING
     t.expires_at;
 
 -- name: standards_for
--- The tier and the seconds that the standards of their nodes say for some records; none for most graphs.
+-- The tier and the seconds that standards set for some records; no rows in most graphs.
 SELECT
     i.record_id,
     s.tier,
@@ -73,7 +73,7 @@ WHERE i.record_id = ANY(%(record_ids)s) AND num_nonnulls(s.tier, s.ttl_seconds) 
     );
 
 -- name: due
--- Records whose time is over, those that have waited longest first. A record in quarantine waits until it is released.
+-- Records that have expired, the longest expired first. A record in quarantine waits until it is released.
 SELECT
     t.record_id,
     t.user_id
@@ -85,7 +85,7 @@ ORDER BY t.expires_at, t.record_id
 LIMIT %(limit)s;
 
 -- name: promotable
--- Records that were read often enough in their tier; those whose time is over count, too.
+-- Records that were read often enough in their tier, even if they have expired.
 SELECT
     t.record_id,
     t.user_id,
@@ -98,7 +98,7 @@ ORDER BY t.record_id
 LIMIT %(limit)s;
 
 -- name: promote
--- Never to an earlier expiry than before.
+-- Promote records. The new expiry is never earlier than the old one.
 WITH chosen AS MATERIALIZED (
     SELECT
         t.record_id,
@@ -150,8 +150,8 @@ CROSS JOIN LATERAL neurigraph.append_delta(
 ) AS d;
 
 -- name: lock_for_archive
--- Records of a user that can be archived, with their nodes. A sweep archives only records that are still due: an access
--- may have come in between, and waits for this row from now on.
+-- Lock records of a user that can be archived, and return their nodes. A sweep archives only records that are still
+-- due, because an access may have come in between. Accesses wait for the locked rows from now on.
 SELECT
     i.record_id,
     i.node_id,
@@ -211,7 +211,8 @@ CROSS JOIN LATERAL neurigraph.append_delta(
 ) AS d;
 
 -- name: lock_for_restore
--- Archived records of a user, and whether an erasure of one has begun: it may no longer come back.
+-- Lock archived records of a user, and return whether an erasure of the record has begun: such a record cannot be
+-- restored.
 SELECT
     t.record_id,
     i.node_id,
@@ -231,7 +232,7 @@ ORDER BY t.record_id
 FOR UPDATE OF t;
 
 -- name: restore
--- Restore a record to the tier that it had. The time of the tier begins again.
+-- Restore a record to its former tier. The time of the tier begins again.
 WITH restored AS (
     UPDATE neurigraph.record_retention AS t SET
         archived = t.archived * tstzmultirange(tstzrange(NULL, greatest(now(), t.archived_at))),
@@ -261,7 +262,7 @@ CROSS JOIN LATERAL neurigraph.append_delta(
 ) AS d;
 
 -- name: archived
--- The archive of a graph, those archived last first.
+-- The archive of a graph, the latest archived first.
 WITH page AS MATERIALIZED (
     SELECT
         t.record_id,
@@ -294,7 +295,7 @@ INNER JOIN neurigraph.titles_of(ARRAY(SELECT o.record_id FROM page AS o)) AS n O
 ORDER BY p.archived_at DESC, p.record_id DESC;
 
 -- name: purgeable
--- Records that have been in the archive for longest, with the moment before which they had to be archived.
+-- Records that have been in the archive for longest, with the moment before which they must have been archived.
 SELECT
     t.record_id,
     w.before,

@@ -8,7 +8,7 @@ SELECT
 FROM neurigraph.note_retrieval(%(operation)s, %(record_ids)s, %(question)s, %(is_logged)s) AS n;
 
 -- name: note_open
--- A file and its record are registered under the same policies.
+-- The record of a file is found under the same policies as the file.
 SELECT
     n.is_watched,
     n.expires,
@@ -21,7 +21,7 @@ FROM neurigraph.note_retrieval(
 ) AS n;
 
 -- name: list
--- Newest first; of one record, or all.
+-- The log, newest first: entries of one record, or all entries.
 SELECT
     r.asked_at,
     r.operation,

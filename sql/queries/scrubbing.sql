@@ -1,11 +1,11 @@
 -- Traces of erased rows in the files of the database.
 
 -- name: limit_waits
--- A wait for a table lock makes all later users of the table wait, too.
+-- Limit the wait for a table lock, because a waiting lock makes all later users of the table wait, too.
 SET lock_timeout = '2s';
 
 -- name: tables
--- All shared tables, and those of nodes.
+-- All shared tables, and the tables of nodes.
 SELECT
     n.nspname AS schema_name,
     c.relname AS table_name
@@ -17,11 +17,12 @@ WHERE c.relkind = 'r'
 ORDER BY n.nspname <> 'neurigraph', n.nspname, c.relname;
 
 -- name: rewrite
--- Builds the indexes again, and samples the remaining rows.
+-- Rewrite a table, build its indexes again, and sample its remaining rows.
 VACUUM (FULL, ANALYZE) {table};
 
 -- name: has_stale_samples
--- An empty table is not sampled, so old samples stay; Postgres 18 and newer can delete them.
+-- Whether an empty table has old samples. Postgres does not sample empty tables, so old samples stay; Postgres 18 and
+-- newer can delete them.
 SELECT
     c.reltuples <= 0 AND current_setting('server_version_num')::integer >= 180000 AND EXISTS (
         SELECT FROM pg_catalog.pg_stats AS s

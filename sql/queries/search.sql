@@ -4,7 +4,7 @@
 SELECT neurigraph.data_version(%(payload)s, %(signature)s) AS version;
 
 -- name: search_gate
--- Words are sent as one text, separated by spaces: sending a list takes psycopg longer than everything else.
+-- Words are sent as one text, separated by spaces: sending a list takes psycopg longer than the rest of the call.
 SELECT g.*
 FROM neurigraph.search_gate(
     %(payload)s, %(signature)s,
@@ -14,7 +14,8 @@ FROM neurigraph.search_gate(
 ) AS g;
 
 -- name: layers
--- The claims are set along with the question: a statement of its own would cost a fifth of the call.
+-- The statement sets the claims and reads the layers: a separate statement for the claims would cost a fifth of the
+-- call.
 SELECT l.*
 FROM (
     SELECT
@@ -26,7 +27,8 @@ CROSS JOIN LATERAL neurigraph.layers(
 ) AS l;
 
 -- name: packed_vectors
--- As above.
+-- The statement sets the claims and reads the vectors: a separate statement for the claims would cost a fifth of the
+-- call.
 SELECT v.*
 FROM (
     SELECT
@@ -60,14 +62,14 @@ INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
 WHERE i.record_id = %(record_id)s;
 
 -- name: transcript_beside
--- The transcript of the record that a file belongs to; it may be that file itself.
+-- The transcript of the record that a file belongs to, which may be the given file.
 SELECT t.file_id
 FROM {schema}.file_manifest AS f
 INNER JOIN {schema}.file_manifest AS t ON f.record_id = t.record_id
 WHERE f.file_id = %(file_id)s AND t.file_type = 'transcript';
 
 -- name: file_of_record
--- The file that a record points at; it may have several.
+-- The file by which a record is opened; a record may have several files.
 SELECT f.file_id
 FROM {schema}.metadata_records AS r
 INNER JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
@@ -83,7 +85,7 @@ ORDER BY r.node_id;
 SELECT neurigraph.unstored_messages(%(source_id)s, %(from_message)s, %(limit)s) AS found;
 
 -- name: records_of_source
--- The visible records that a source of any kind became, oldest first.
+-- The visible records of a source of any kind, oldest first.
 SELECT i.record_id
 FROM neurigraph.record_index AS i
 WHERE i.user_id = %(user_id)s AND i.source_id = %(source_id)s

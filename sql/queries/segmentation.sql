@@ -1,8 +1,8 @@
--- Detection of segments: where sources are cut.
+-- Detection of segments: the places where sources are cut.
 
 -- name: trigger_ended
--- A segment for each source that ended with messages that no trigger covers, unless it is to be cut first. A source
--- that is being appended to is locked and waits for the next tick.
+-- Make a segment of each source that ended with messages that no trigger covers, unless the source is to be cut first.
+-- A source that is being appended to is locked and waits for the next tick.
 WITH ended AS (
     SELECT
         s.source_id,
@@ -38,7 +38,7 @@ FROM noted AS n
 WHERE s.source_id = n.source_id;
 
 -- name: trigger_notes
--- A segment for each version of a note: each becomes a memory of its own.
+-- Make a segment of each version of a note: each version becomes a memory of its own.
 WITH ended AS (
     SELECT
         s.source_id,
@@ -72,8 +72,8 @@ FROM ended AS e
 WHERE s.source_id = e.source_id;
 
 -- name: lock_open_tail
--- The longest unstored tail of an open conversation that changed since segmentation last looked at it. A conversation
--- that is being appended to is locked and waits for the next tick.
+-- Lock the longest unstored tail of an open conversation that changed since segmentation last looked at it. A
+-- conversation that is being appended to is locked already, and waits for the next tick.
 SELECT
     s.source_id,
     s.user_id,
@@ -87,7 +87,7 @@ LIMIT 1
 FOR NO KEY UPDATE SKIP LOCKED;
 
 -- name: lock_ended_tail
--- The same for a conversation that ended with more than one segment's worth of text.
+-- Lock the longest unstored tail of a conversation that ended with more text than one segment takes.
 SELECT
     s.source_id,
     s.user_id,
@@ -132,7 +132,7 @@ FROM unnest(
 ) AS t (trigger_type, first_message, last_message, token_count);
 
 -- name: set_triggered
--- Segmentation has looked at the tail, and the part before the last break has its triggers.
+-- Note that segmentation has looked at the tail, and that the part before the last break has its triggers.
 UPDATE neurigraph.sources SET
     triggered_through = %(triggered_through)s,
     untriggered_tokens = %(untriggered_tokens)s,
@@ -140,8 +140,8 @@ UPDATE neurigraph.sources SET
 WHERE source_id = %(source_id)s;
 
 -- name: cut_at_voices
--- Cut the segments that this transaction has made where the sender changes in what a persona sends: what lies at a
--- persona is read with its keys, so the words of others are segments of their own.
+-- Cut the segments that this transaction has made of a persona's source where the sender changes. A persona's keys read
+-- the memories at its node, so messages of others become segments of their own.
 WITH made AS (
     SELECT
         t.trigger_id,

@@ -18,13 +18,13 @@ SELECT EXISTS (SELECT FROM pg_catalog.pg_database AS d WHERE d.datname = %(name)
 CREATE DATABASE {name};
 
 -- name: written_position
--- How far a primary has written: bytes since the beginning of its log.
+-- The position up to which a primary has written, in bytes since the beginning of its log.
 SELECT (pg_current_wal_lsn() - '0/0')::bigint AS position;
 
 -- name: replayed_position
--- How far a standby has replayed; null if the server is no standby.
+-- The position up to which a standby has replayed; null if the server is no standby.
 SELECT CASE WHEN pg_is_in_recovery() THEN (pg_last_wal_replay_lsn() - '0/0')::bigint END AS position;
 
 -- name: data_folder
--- The folder of the server that answers: another server may have taken the port.
+-- The folder of the answering server: another server may have taken the port.
 SELECT current_setting('data_directory') AS folder;

@@ -1,7 +1,7 @@
 -- Versions of sources.
 
 -- name: lock_replaced
--- A source that the caller handed in. Runs as the caller.
+-- Lock a source that the caller handed in. Runs as the caller.
 SELECT s.external_id
 FROM neurigraph.sources AS s
 WHERE s.source_id = %(source_id)s AND s.user_id = %(user_id)s AND s.kind = %(kind)s::neurigraph.source_kind
@@ -27,7 +27,7 @@ ORDER BY v.version
 FOR NO KEY UPDATE OF v;
 
 -- name: versions
--- Newest first, and whether all of each is stored.
+-- The versions of a source, newest first, and whether each is stored completely.
 SELECT
     v.source_id,
     v.version,

@@ -1,7 +1,7 @@
 -- Spaces and their sources.
 
 -- name: name_spaces
--- Set the spaces of the sources that this transaction inserts from now on. The trigger on sources reads them.
+-- Set the spaces of all sources that this transaction inserts from now on. The trigger on sources reads the setting.
 SELECT set_config('neurigraph.container_tags', %(container_tags)s, true);
 
 -- name: make_missing
@@ -20,7 +20,7 @@ ON CONFLICT (user_id, container_tag) DO NOTHING
 RETURNING space_id;
 
 -- name: spaces
--- Newest first, with the sources that the caller sees.
+-- Spaces, newest first, with the number of sources that the caller sees.
 SELECT
     p.space_id,
     p.name,

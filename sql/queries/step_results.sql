@@ -1,8 +1,8 @@
 -- Results of the steps of the ingestion job, while a batch holds their segments.
 
 -- name: keep
--- Keeps the results of a step for the segments that the batch still holds. A segment that is being changed keeps none:
--- it leaves the batch, or its lease is renewed, and a run that lacks the result gives it back.
+-- Store the results of a step for the segments that the batch still holds. A locked segment gets no result: either it
+-- is leaving the batch, or its lease is being renewed, and then the run returns it for lack of the result.
 WITH held AS (
     SELECT
         t.trigger_id,

@@ -22,7 +22,7 @@ WHERE g.record_count > 0 AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id
 ORDER BY g.node_id;
 
 -- name: stuffed
--- Passages in which one lexeme takes more than a share of all.
+-- Passages in which one lexeme takes more than the given share of all lexemes.
 SELECT
     r.source_id,
     count(*) AS passages
@@ -33,7 +33,7 @@ WHERE p.lexeme_count >= %(lexemes)s
 GROUP BY r.source_id;
 
 -- name: restated
--- The statement of each source that is said most often, if it is said often.
+-- The most frequent statement of each source, if its count reaches the limit.
 SELECT
     k.source_id,
     max(k.times) AS times
@@ -50,8 +50,8 @@ FROM (
 GROUP BY k.source_id;
 
 -- name: floods
--- Hours with far more messages through a key or door than in its usual hours, unless a quarantine covers them. Imports
--- are floods by nature.
+-- Hours with far more messages through a key or door than usual, unless a quarantine covers them. Imports are left out,
+-- because they always come as floods.
 WITH hours AS (
     SELECT
         m.user_id,

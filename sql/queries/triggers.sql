@@ -1,8 +1,8 @@
 -- Segments: leases, returns, and completion.
 
 -- name: work
--- Whether something has arrived for a sensor, and whether leases of theirs are open. The daemon asks twice a second, so
--- every part is one look into a partial index.
+-- Whether work has arrived for a sensor, and whether a segment is leased. The daemon asks twice a second, so every
+-- condition is one look into a partial index.
 SELECT
     EXISTS (
         SELECT FROM neurigraph.sources AS s
@@ -26,14 +26,14 @@ SELECT
     EXISTS (SELECT FROM neurigraph.storage_triggers AS t WHERE t.state = 'claimed') AS under_way;
 
 -- name: hold_batch
--- A session of the process that works on the batch holds it, and it ends with that.
+-- Hold the lock of a batch in a session of the process that works on it. The lock ends with the session.
 SELECT pg_advisory_lock(hashtextextended('neurigraph.batch:' || %(batch_id)s::text, 0));
 
 -- name: expire_leases
--- Segments whose lease expired, or whose process is gone, return to the queue. If a worker held several, any may have
--- killed it: none loses its attempt, and each runs alone from now on. A segment that ran alone has used its attempt:
--- after the last one it waits for a person. A segment in its commit is locked: its worker lives; no sensor waits for
--- it.
+-- Return segments to the queue whose lease expired, or whose process ended. If a worker held several segments, any of
+-- them may have killed it: none loses its attempt, and each runs alone from now on. A segment that ran alone has used
+-- its attempt; after the last attempt it waits for a person. A segment in its commit is locked and passed over, because
+-- its worker lives.
 WITH silent AS (
     SELECT
         t.trigger_id,
@@ -93,7 +93,7 @@ SELECT count(*) AS expired
 FROM expired;
 
 -- name: open_batches
--- Current leases: the sensor requests these runs again, and their run keys make that harmless.
+-- Batches with current leases. The sensor requests their runs again, and run keys make repeated requests harmless.
 SELECT
     t.batch_id,
     count(*) AS segments,
@@ -105,9 +105,9 @@ GROUP BY t.batch_id
 ORDER BY min(t.created_at), t.batch_id;
 
 -- name: lease_due
--- Due segments, limited by number and tokens. Users take turns: first comes the user with the fewest tokens at work and
--- before the segment, so that no backlog of one user holds up another. A user's own segments go oldest first. A large
--- segment runs alone, and so does one whose process died.
+-- Lease due segments, limited by number and tokens. Users take turns: the user with the fewest tokens, in work and in
+-- segments before this one, comes first, so that no backlog of one user holds up another. A user's own segments go
+-- oldest first. A large segment runs alone, and so does a segment whose process died.
 WITH RECURSIVE waiting (user_id) AS (
     (
         SELECT t.user_id FROM neurigraph.storage_triggers AS t
@@ -207,7 +207,8 @@ WHERE t.trigger_id = c.trigger_id AND (
 RETURNING t.trigger_id;
 
 -- name: renew_leases
--- A segment in its commit is locked and passed over: nobody takes its lease, and waiting would hold up the others.
+-- Renew the leases of a batch. A segment in its commit is locked and passed over: nobody takes its lease, and waiting
+-- would hold up the others.
 UPDATE neurigraph.storage_triggers AS t SET claimed_until = now() + make_interval(secs => %(lease_seconds)s)
 FROM (
     SELECT s.trigger_id FROM neurigraph.storage_triggers AS s
@@ -218,13 +219,15 @@ FROM (
 WHERE t.trigger_id = free.trigger_id;
 
 -- name: return_unfinished
--- The run was cut off before its end: its attempt does not count, and it proves nothing.
+-- Return the segments of a run that was cut off. The attempt does not count, because it says nothing about the
+-- segments.
 UPDATE neurigraph.storage_triggers SET
     state = 'pending', attempts = attempts - 1, batch_id = NULL, claimed_by = NULL, claimed_until = NULL
 WHERE batch_id = %(batch_id)s AND state = 'claimed';
 
 -- name: return_canceled
--- The same, except for a segment in its commit, which is locked: its process still lives.
+-- Return the segments of a canceled run, except a segment in its commit, which is locked because its process still
+-- lives.
 UPDATE neurigraph.storage_triggers AS t SET
     state = 'pending', attempts = t.attempts - 1, batch_id = NULL, claimed_by = NULL, claimed_until = NULL
 FROM (
@@ -236,7 +239,7 @@ FROM (
 WHERE t.trigger_id = free.trigger_id;
 
 -- name: end_leases
--- A segment in its commit is locked and passed over, as when leases are renewed.
+-- End the leases of a batch. A segment in its commit is locked and passed over.
 UPDATE neurigraph.storage_triggers AS t SET claimed_until = least(t.claimed_until, now())
 FROM (
     SELECT s.trigger_id FROM neurigraph.storage_triggers AS s
@@ -247,7 +250,7 @@ FROM (
 WHERE t.trigger_id = free.trigger_id;
 
 -- name: batch
--- The segments that a batch still holds, oldest first. A segment with words of others is not a persona's.
+-- The segments that a batch still holds, oldest first. A segment with messages of others is not a persona's segment.
 SELECT
     t.trigger_id,
     t.user_id,
@@ -286,7 +289,7 @@ WHERE t.batch_id = %(batch_id)s AND t.state = 'claimed'
 ORDER BY s.ended_at, t.first_message, t.trigger_id;
 
 -- name: segment_of_record
--- The segment that a stored record is part of.
+-- The segment of a stored record.
 SELECT
     t.trigger_id,
     t.user_id,
@@ -347,8 +350,8 @@ WHERE m.source_id = %(source_id)s AND m.seq BETWEEN %(first_message)s AND %(last
 ORDER BY m.seq;
 
 -- name: return_segment
--- A segment failed: retry it later, or, after the last attempt or a permanent fault, leave it to a person. An attempt
--- that does not count is undone.
+-- Return a failed segment: retry it later, or, after the last attempt or a permanent fault, leave it to a person. An
+-- attempt that does not count is subtracted.
 WITH given_back AS (
     UPDATE neurigraph.storage_triggers AS t SET
         attempts = t.attempts - (NOT %(counts)s)::integer,
@@ -382,7 +385,7 @@ SELECT g.state
 FROM given_back AS g;
 
 -- name: lock_lease
--- The first statement of every commit: without the lease, nothing is stored.
+-- Lock the lease, as the first statement of every commit: without the lease, nothing is stored.
 SELECT t.trigger_id
 FROM neurigraph.storage_triggers AS t
 WHERE t.trigger_id = %(trigger_id)s AND t.batch_id = %(batch_id)s AND t.state = 'claimed'
@@ -401,7 +404,7 @@ UPDATE neurigraph.storage_triggers SET
 WHERE trigger_id = %(trigger_id)s;
 
 -- name: advance_stored
--- The highest message up to which everything is stored, without a gap.
+-- Set the highest message up to which all messages are stored, without a gap.
 UPDATE neurigraph.sources AS s SET stored_through = coalesce((
     SELECT min(t.first_message) - 1 FROM neurigraph.storage_triggers AS t
     WHERE t.source_id = s.source_id AND t.state <> 'stored'
@@ -428,7 +431,7 @@ FROM neurigraph.storage_triggers AS t
 WHERE %(user_id)s::uuid IS NULL OR t.user_id = %(user_id)s::uuid;
 
 -- name: count_undetected
--- Sources that ended with unstored messages that no trigger covers yet.
+-- The number of sources that ended with unstored messages that no trigger covers yet.
 SELECT count(*) AS sources
 FROM neurigraph.sources AS s
 WHERE s.ended_at IS NOT NULL AND s.triggered_through < s.last_message AND NOT s.held;

@@ -1,13 +1,13 @@
 -- Uploaded files, until they are stored.
 
 -- name: lock_content
--- Uploads of the same bytes by the same user take turns.
+-- Let uploads of the same bytes by the same user take turns.
 SELECT pg_advisory_xact_lock(
     hashtextextended('neurigraph.uploads:' || %(user_id)s::text || encode(%(sha256)s::bytea, 'hex'), 0)
 );
 
 -- name: find_by_content
--- The upload of the same bytes by the same user or member, rather one that no later version replaces.
+-- The upload of the same bytes by the same user or member. An upload that no later version replaces comes first.
 SELECT
     u.source_id,
     u.sha256,
@@ -24,7 +24,7 @@ ORDER BY l.source_id IS NOT NULL, s.metadata ->> 'dates' IS DISTINCT FROM %(date
 LIMIT 1;
 
 -- name: newest_version
--- The newest version of the upload with this external id, or of this one.
+-- The newest version of the upload with an external id, or of the given upload.
 SELECT
     u.source_id,
     u.sha256,
@@ -53,7 +53,7 @@ VALUES (
 );
 
 -- name: try_again
--- A failed upload is replayed when it is sent again.
+-- Replay a failed upload that is sent again.
 SELECT r.failure_id
 FROM neurigraph.replay_own_failures(ARRAY(
     SELECT f.failure_id FROM neurigraph.pipeline_failures AS f
@@ -61,7 +61,7 @@ FROM neurigraph.replay_own_failures(ARRAY(
 )) AS r;
 
 -- name: lease_upload
--- Leases the oldest upload that is due.
+-- Lease the oldest upload that is due.
 UPDATE neurigraph.uploads AS u SET
     attempts = u.attempts + 1,
     next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
@@ -84,7 +84,7 @@ RETURNING
     (SELECT s.received_through FROM neurigraph.sources AS s WHERE s.source_id = u.source_id) AS received_through;
 
 -- name: fail_silent_uploads
--- Uploads whose last attempt ended without an error.
+-- Fail uploads whose last attempt ended without an error.
 WITH given_up AS (
     UPDATE neurigraph.uploads SET state = 'failed', error = coalesce(error, 'the process that read it died')
     WHERE state = 'received' AND next_attempt_at <= now() AND attempts >= %(max_attempts)s
@@ -101,19 +101,19 @@ SELECT
 FROM given_up AS g;
 
 -- name: is_there
--- No row once the upload is erased.
+-- An upload; no row once it is erased.
 SELECT u.source_id
 FROM neurigraph.uploads AS u
 WHERE u.source_id = %(source_id)s;
 
 -- name: renew_upload
--- No row if another process has leased it since.
+-- Renew the lease of an upload; no row if another process has leased the upload since.
 UPDATE neurigraph.uploads SET next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
 WHERE source_id = %(source_id)s AND state = 'received' AND attempts = %(attempts)s
 RETURNING source_id;
 
 -- name: stated_of_upload
--- Return the fields that the sender of an upload stated, for the conversations in it.
+-- Return the fields that the sender of an upload stated, which the conversations in the upload get.
 SELECT
     s.started_at,
     s.member_id,
@@ -134,7 +134,8 @@ FROM neurigraph.sources AS s
 WHERE s.source_id = %(source_id)s;
 
 -- name: note_in_export
--- Conversations and events of its sender, new or not, are in this export.
+-- Note in an export's conversations and events, new or not, that the export has them. Only sources of the export's
+-- sender count.
 UPDATE neurigraph.sources AS s SET upload_id = %(source_id)s
 FROM unnest(%(kinds)s::text [], %(external_ids)s::text []) AS n (kind, external_id)
 WHERE s.user_id = %(user_id)s AND s.kind = n.kind::neurigraph.source_kind AND s.external_id = n.external_id
@@ -145,7 +146,7 @@ WHERE s.user_id = %(user_id)s AND s.kind = n.kind::neurigraph.source_kind AND s.
     AND s.upload_id IS DISTINCT FROM %(source_id)s;
 
 -- name: imported
--- All conversations of an export are added, and no message of the file itself.
+-- Finish an export after all its conversations are added. The file itself adds no message.
 WITH ended AS (
     UPDATE neurigraph.sources SET ended_at = coalesce(ended_at, now())
     WHERE source_id = %(source_id)s
@@ -155,12 +156,12 @@ UPDATE neurigraph.uploads SET state = 'extracted', error = NULL, imported = %(im
 WHERE source_id = %(source_id)s AND state = 'received';
 
 -- name: extracted
--- Of a document, imported has only notes: what of it was assumed or not read.
+-- Finish a document. For a document, `imported` has only notes on assumptions and on unread parts.
 UPDATE neurigraph.uploads SET state = 'extracted', error = NULL, imported = %(notes)s
 WHERE source_id = %(source_id)s AND state = 'received';
 
 -- name: failed
--- Retry it later, or, after the last attempt or a permanent fault, leave it to a person.
+-- Return a failed upload: retry it later, or, after the last attempt or a permanent fault, leave it to a person.
 WITH failed AS (
     UPDATE neurigraph.uploads SET
         state = CASE
@@ -184,7 +185,7 @@ FROM failed AS f
 WHERE f.state = 'failed';
 
 -- name: due
--- Uploads for which a sensor requests a run: to be read, or to be cleared.
+-- The number of uploads for which a sensor requests a run: uploads to read, and uploads whose object can be removed.
 SELECT count(*) AS uploads
 FROM neurigraph.uploads AS u
 WHERE (u.state = 'received' AND u.next_attempt_at <= now())
@@ -194,8 +195,8 @@ WHERE (u.state = 'received' AND u.next_attempt_at <= now())
     );
 
 -- name: trigger_extracted
--- Segments of documents that were read: the whole text, or runs of about the target size. Parts of a file are short, so
--- no run is much longer.
+-- Make the segments of documents that were read: the whole text, or runs of about the target size. Parts of a file are
+-- short, so no run is much longer than the target.
 WITH ended AS (
     SELECT
         s.source_id,
@@ -247,7 +248,7 @@ SELECT count(*) AS segments
 FROM noted;
 
 -- name: original
--- The bytes of an upload that no record has yet.
+-- The object of an upload whose bytes no record has yet.
 SELECT
     u.source_id,
     u.file_name,
@@ -262,7 +263,7 @@ UPDATE neurigraph.uploads SET file_id = %(file_id)s
 WHERE source_id = %(source_id)s;
 
 -- name: to_clear
--- Not of those that are read again.
+-- Uploads whose object can be removed, except uploads that are being read again.
 SELECT
     u.source_id,
     u.staging_key
@@ -272,18 +273,19 @@ WHERE (u.file_id IS NOT NULL OR (u.imported IS NOT NULL AND u.imported -> 'forma
 LIMIT %(limit)s;
 
 -- name: cleared
--- Unless the same file was received again meanwhile, from whose bytes it is read again.
+-- Note that an upload's object is removed, unless the same file was received again since: then a new object has its
+-- bytes.
 UPDATE neurigraph.uploads SET staging_key = NULL
 WHERE source_id = %(source_id)s AND staging_key = %(staging_key)s;
 
 -- name: staged
--- The object keys that belong to an upload.
+-- The given object keys that belong to an upload.
 SELECT u.staging_key
 FROM neurigraph.uploads AS u
 WHERE u.staging_key = ANY(%(keys)s);
 
 -- name: new_dropped
--- The files of a drop folder that belong to an existing user and were not read in this version before.
+-- The files of a drop folder that belong to an existing user and whose version was not read before.
 SELECT
     u.user_id,
     d.place

@@ -1,7 +1,7 @@
 -- Verdicts on pairs of facts, and the records that wait for them.
 
 -- name: insert_pending
--- A record that waits already is due again.
+-- Let records wait for verdicts. A record that already waits is due again.
 INSERT INTO neurigraph.pending_verdicts (record_id, user_id)
 SELECT r.record_id, r.user_id FROM neurigraph.record_index AS r
 WHERE r.record_id = ANY(%(record_ids)s) AND EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.record_id = r.record_id)
@@ -14,7 +14,7 @@ SELECT EXISTS (SELECT FROM neurigraph.pending_verdicts WHERE next_attempt_at <= 
 SELECT count(*) AS records FROM neurigraph.pending_verdicts;
 
 -- name: lease
--- Leases due records, those first that have waited longest.
+-- Lease due records, the longest waiting first.
 WITH due AS (
     SELECT p.record_id
     FROM neurigraph.pending_verdicts AS p
@@ -33,7 +33,7 @@ WHERE p.record_id = d.record_id
 RETURNING p.record_id, p.user_id, p.attempts;
 
 -- name: renew
--- Renews leases that nobody has taken over: an attempt of another run has another number.
+-- Renew leases that no other run has taken over: each attempt has its own number.
 UPDATE neurigraph.pending_verdicts AS p SET next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
 FROM unnest(%(record_ids)s::uuid [], %(attempts)s::integer []) AS h (record_id, attempts)
 WHERE p.record_id = h.record_id AND p.attempts = h.attempts;
@@ -44,18 +44,18 @@ UPDATE neurigraph.pending_verdicts SET
 WHERE record_id = %(record_id)s AND attempts = %(attempts)s;
 
 -- name: end_wait
--- Ends the wait of a record, if this attempt still holds it.
+-- End the wait of a record, if this attempt still holds it.
 DELETE FROM neurigraph.pending_verdicts AS p
 WHERE p.record_id = %(record_id)s AND p.attempts = %(attempts)s
 RETURNING p.record_id;
 
 -- name: lock_beliefs
--- One transaction at a time decides about the facts of a user.
+-- Let one transaction at a time decide about the facts of a user.
 SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.beliefs:' || %(user_id)s::text, 0));
 
 -- name: to_compare
--- The facts of a record, known facts about the same subjects or people, or what the owner said without a name: those
--- that stand, with their weight.
+-- The facts of a record to compare, and the known facts that stand about the same subjects or people, or that the owner
+-- said without a name, with their weight.
 SELECT
     f.fact_id,
     f.record_id,
@@ -75,7 +75,7 @@ SELECT
         CASE
             WHEN m.persona_id IS NOT NULL OR m.received_through IN ('web', 'peer') THEN 'document'
             WHEN f.confirmed_at IS NOT NULL THEN 'by_hand'
-            -- A statement by an agent's tools is an assistant's.
+            -- A note by an agent's tools counts as said by the assistant, and not as written by hand.
             WHEN f.extractor = 'stated' AND i.source_kind = 'note' AND coalesce(m.role = 'user', true) THEN 'by_hand'
             WHEN i.source_kind = 'upload' OR m.role = 'tool' THEN 'document'
             WHEN m.role IN ('assistant', 'system') THEN 'assistant'
@@ -114,8 +114,8 @@ ORDER BY coalesce(lower(f.subject) = ANY(%(subjects)s::text []), false) DESC, f.
 LIMIT %(limit)s;
 
 -- name: full_names
--- Names of subjects and people that begin with one of some first names. Of several people, one without a surname has an
--- id for it.
+-- Names of subjects and people that begin with one of some first names. If several people share a first name, a node
+-- without a surname gets its id in place of a surname.
 SELECT f.subject AS name
 FROM neurigraph.facts AS f
 WHERE f.user_id = %(user_id)s AND f.subject IS NOT NULL
@@ -132,7 +132,7 @@ WHERE g.user_id = %(user_id)s AND g.concept_kind = 'person'
     AND split_part(lower(g.node_name), ' ', 1) = ANY(%(firsts)s::text []);
 
 -- name: judged_pairs
--- Pairs with a verdict, of some facts.
+-- Pairs of facts with a verdict, for some facts.
 SELECT
     v.later_id,
     v.earlier_id
@@ -140,7 +140,7 @@ FROM neurigraph.fact_verdicts AS v
 WHERE v.later_id = ANY(%(fact_ids)s) OR v.earlier_id = ANY(%(fact_ids)s);
 
 -- name: standing
--- Some facts, locked, with whether they were taken back.
+-- Lock some facts, and return whether they were taken back.
 SELECT
     f.fact_id,
     f.status = 'archived' AS is_archived
@@ -150,14 +150,14 @@ ORDER BY f.fact_id
 FOR UPDATE;
 
 -- name: chain
--- The versions of the chain of a fact, the first one first, locked.
+-- Lock and return the versions of a fact's chain, the first version first.
 SELECT f.fact_id FROM neurigraph.facts AS f
 WHERE f.root_id = (SELECT o.root_id FROM neurigraph.facts AS o WHERE o.fact_id = %(fact_id)s)
 ORDER BY f.version
 FOR UPDATE;
 
 -- name: anchors
--- For each fact of a chain, the fact beside which it entered the chain: with a verdict, or as the next version that
+-- For each fact of a chain, the fact beside which it entered the chain: by a verdict, or as the next version that
 -- somebody stated.
 SELECT
     CASE v.entered WHEN 'later' THEN v.later_id ELSE v.earlier_id END AS fact_id,
@@ -181,7 +181,7 @@ UPDATE neurigraph.fact_verdicts SET entered = NULL
 WHERE (later_id, earlier_id) IN ((%(fact_id)s, %(anchor_id)s), (%(anchor_id)s, %(fact_id)s));
 
 -- name: write_chain
--- Gives facts the places of one chain, in the given order.
+-- Give facts the places of one chain, in the given order.
 UPDATE neurigraph.facts AS f SET root_id = n.root_id, version = n.version
 FROM (
     SELECT
@@ -193,7 +193,7 @@ FROM (
 WHERE f.fact_id = n.fact_id AND (f.root_id, f.version) IS DISTINCT FROM (n.root_id, n.version::integer);
 
 -- name: write_verdict
--- A verdict stands as it was given first: what a person took back is not decided again.
+-- Write a verdict, unless the pair has one: a verdict that a person took back is not decided again.
 INSERT INTO neurigraph.fact_verdicts (
     later_id, earlier_id, user_id, verdict, confidence, reason, missing, effect, judged_by
 )
@@ -205,7 +205,7 @@ ON CONFLICT DO NOTHING
 RETURNING later_id;
 
 -- name: write_approved
--- A person approved that the later fact supersedes the earlier one, whatever was said of them before.
+-- Write a person's approval that the later fact supersedes the earlier one, in place of any earlier verdict.
 INSERT INTO neurigraph.fact_verdicts (
     later_id, earlier_id, user_id, verdict, confidence, reason, effect, judged_by
 )
@@ -219,7 +219,7 @@ UPDATE neurigraph.fact_verdicts SET entered = %(entered)s
 WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
 
 -- name: decided
--- Lock and return verdicts about a fact, or about two facts, that decided something and that nobody took back.
+-- Lock and return verdicts about a fact, or about two facts, that have an effect and that nobody took back.
 SELECT
     v.later_id,
     v.earlier_id,
@@ -237,7 +237,7 @@ UPDATE neurigraph.fact_verdicts SET
 WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
 
 -- name: confirm
--- Confirms a verdict, also one that was taken back if nothing had followed from it.
+-- Confirm a verdict. A verdict that was taken back can be confirmed only if it had no effect.
 UPDATE neurigraph.fact_verdicts AS v SET
     confirmed_at = now(), confirmed_by = %(confirmed_by)s, undone_at = NULL, undone_by = NULL
 WHERE v.later_id = %(later_id)s AND v.earlier_id = %(earlier_id)s
@@ -245,7 +245,7 @@ WHERE v.later_id = %(later_id)s AND v.earlier_id = %(earlier_id)s
 RETURNING v.later_id;
 
 -- name: superseding
--- Return which fact supersedes which, among the chains of two facts.
+-- Return pairs in which one fact supersedes another, within the chains of two facts.
 WITH near AS (
     SELECT f.fact_id
     FROM neurigraph.facts AS o
@@ -261,13 +261,13 @@ WHERE v.effect = 'supersedes' AND v.undone_at IS NULL
     AND v.later_id IN (SELECT n.fact_id FROM near AS n) AND v.earlier_id IN (SELECT n.fact_id FROM near AS n);
 
 -- name: withdraw_pair
--- Somebody has decided about two facts: what asks about them waits no longer, and is not asked again.
+-- Close open actions about two facts after somebody decided about the pair, so that nobody is asked again.
 UPDATE neurigraph.actions SET state = 'rejected', decided_at = clock_timestamp(), finished_at = clock_timestamp()
 WHERE state = 'open' AND origin = 'doubt' AND kind IN ('supersede', 'resolve')
     AND (fact_id, other_fact_id) IN ((%(later_id)s, %(earlier_id)s), (%(earlier_id)s, %(later_id)s));
 
 -- name: withdraw_retracted
--- Somebody has taken facts back: nobody has to decide any more which of two holds.
+-- Close open actions about facts that somebody took back, because nobody has to choose between them any more.
 UPDATE neurigraph.actions SET state = 'rejected', decided_at = clock_timestamp(), finished_at = clock_timestamp()
 WHERE state = 'open' AND origin = 'doubt' AND kind = 'resolve'
     AND (fact_id = ANY(%(fact_ids)s::uuid []) OR other_fact_id = ANY(%(fact_ids)s::uuid []));
@@ -283,12 +283,12 @@ WHERE a.fact_id = ANY(%(fact_ids)s) AND a.reason = 'belief_fell' AND a.state = '
 FOR UPDATE;
 
 -- name: withdraw_fallen
--- If such a belief falls again, it is asked again.
+-- Close actions about a belief that rose again. The question comes back if the belief falls again.
 UPDATE neurigraph.actions SET state = 'expired', decided_at = clock_timestamp(), finished_at = clock_timestamp()
 WHERE action_id = ANY(%(action_ids)s);
 
 -- name: dependants
--- The facts that depend on some facts, by up to six steps, and those facts themselves.
+-- The given facts, and the facts that depend on them within six steps.
 WITH RECURSIVE resting AS (
     SELECT
         f.fact_id,
@@ -313,8 +313,8 @@ SELECT DISTINCT r.fact_id FROM resting AS r
 LIMIT 500;
 
 -- name: grounds
--- Return the grounds of some facts, and of those that they depend on within six steps: the greatest confidence of each
--- source that says the same, and whether the facts stand.
+-- Return the grounds of some facts, and of the facts that they depend on within six steps: the greatest confidence of
+-- each source that says the same, and whether the facts stand.
 WITH RECURSIVE resting AS (
     SELECT
         f.fact_id,
@@ -403,7 +403,7 @@ CROSS JOIN LATERAL (
 ) AS d;
 
 -- name: verdicts_of
--- The verdicts on some facts, or on the facts of a record, with the facts on the other side: of those that the caller
+-- The verdicts on some facts, or on the facts of a record, with the fact on the other side, for facts that the caller
 -- sees.
 SELECT
     v.later_id,
@@ -436,8 +436,8 @@ ORDER BY v.confidence DESC, v.later_id, v.earlier_id
 LIMIT 200;
 
 -- name: about_messages
--- Verdicts that say of what some messages state that it was updated or is contradicted, and that nobody took back: both
--- statements with their days, of those that the caller sees.
+-- Verdicts that a statement of some messages was updated or is contradicted, unless somebody took the verdict back,
+-- with both statements and their days, for facts that the caller sees.
 SELECT
     l.statement AS later_statement,
     e.statement AS earlier_statement,
@@ -466,7 +466,7 @@ LIMIT %(most)s;
 
 -- name: conflicting_messages
 -- Return messages whose facts were updated or are contradicted, by verdicts that the caller sees: the record, the first
--- and the last message of each fact, and whether these are all.
+-- and the last message of each fact, and whether the list is complete.
 SELECT
     coalesce(
         jsonb_agg(DISTINCT jsonb_build_array(f.record_id, f.first_message, f.last_message)), jsonb_build_array()

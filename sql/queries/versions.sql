@@ -1,7 +1,8 @@
--- Versions of what can be changed: equal as long as nobody has changed it. Read by its owner and by the pipeline alike.
+-- Versions of objects that callers change: a version is the same as long as nobody changes the object. Its owner and
+-- the pipeline read the same version.
 
 -- name: record
--- The newest delta; no row without one, as for a third party.
+-- The newest delta of a record; no row for a caller who sees no deltas, such as a third party.
 SELECT replace(d.delta_id::text, '-', '') AS version
 FROM neurigraph.delta_log AS d
 WHERE d.record_id = %(object_id)s
@@ -9,7 +10,8 @@ ORDER BY d.w_coordinate DESC
 LIMIT 1;
 
 -- name: node
--- Its names, its place, what is known of it and the nodes below it; neither edges nor file states nor access times.
+-- The version of a node covers its names, its place, its summary and keywords, and the nodes below it, but neither
+-- edges nor file states nor access times.
 SELECT
     md5(jsonb_build_array(
         g.node_name,

@@ -1,4 +1,4 @@
--- Graph queries: where a walk begins, the walk itself, and the links between what it reached.
+-- Graph queries: the start of a walk, the walk itself, and the links among the memories that it reached.
 
 -- name: walk
 -- The function returns the steps in order.
@@ -6,7 +6,7 @@ SELECT w.*
 FROM neurigraph.walk_facts(%(payload)s, %(signature)s, %(asked)s::jsonb) AS w;
 
 -- name: named_nodes
--- The nodes that the caller sees and that bear one of some names, with all their names and the longest that was met.
+-- The nodes that the caller sees and that have one of some names, with all their names and the longest matching name.
 SELECT
     g.node_id,
     max(char_length(m.name_key)) AS met,
@@ -28,8 +28,8 @@ GROUP BY g.node_id
 ORDER BY met DESC, g.node_id;
 
 -- name: facts_about
--- The facts about some nodes or under some names, those said last first: facts that name them as a person or a subject,
--- and facts of memories that mention them, if their words have one of the names.
+-- The facts about some nodes or names, latest first: facts with a name as a person or subject, and facts of memories
+-- that mention a node, if the words of the fact have one of the names.
 WITH found AS (
     SELECT f.fact_id FROM neurigraph.facts AS f
     WHERE f.user_id = %(user_id)s AND f.who && %(names)s::text []
@@ -55,7 +55,7 @@ ORDER BY coalesce(lower(f.occurred), r.occurred_at, r.created_at) DESC, f.fact_i
 LIMIT %(limit)s;
 
 -- name: links_between
--- The stored links among some memories that the caller sees, that hold now and that nobody rejected.
+-- The stored links among some memories that the caller sees. The links hold now, and nobody rejected them.
 SELECT
     l.link_id,
     l.from_id,

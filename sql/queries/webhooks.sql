@@ -46,7 +46,7 @@ WHERE w.webhook_id = %(webhook_id)s;
 DELETE FROM neurigraph.webhooks AS w WHERE w.webhook_id = %(webhook_id)s;
 
 -- name: version
--- Locked, so that two rotations take turns.
+-- The row is locked, so that two rotations take turns.
 SELECT w.secret_version
 FROM neurigraph.webhooks AS w
 WHERE w.webhook_id = %(webhook_id)s
@@ -89,8 +89,8 @@ ORDER BY d.created_at DESC, d.delivery_id DESC
 LIMIT %(limit)s;
 
 -- name: lease
--- Lease due deliveries, a few of each webhook, so that a slow receiver does not hold up the others; or one delivery of
--- any webhook that is not gone. The number of attempts is the token of the lease.
+-- Lease due deliveries, a few of each webhook, so that a slow receiver does not hold up the others; or one given
+-- delivery of any webhook that is not gone. The number of attempts is the token of the lease.
 WITH due AS MATERIALIZED (
     SELECT o.delivery_id
     FROM neurigraph.webhooks AS w
@@ -150,12 +150,12 @@ FROM unnest(
 WHERE d.delivery_id = s.delivery_id AND d.attempts = s.attempts AND d.state = 'waiting';
 
 -- name: end_webhooks
--- Their receivers answered 410.
+-- End webhooks whose receivers answered 410.
 UPDATE neurigraph.webhooks AS w SET state = 'gone'
 WHERE w.webhook_id = ANY(%(webhook_ids)s) AND w.state = 'active';
 
 -- name: next_due
--- Seconds until the next delivery is due, null if none waits; and whether there are webhooks.
+-- Seconds until the next delivery is due, null if no delivery waits; and whether there are webhooks.
 SELECT
     extract(EPOCH FROM min(d.next_attempt_at) - now())::double precision AS seconds,
     count(*) > 0 AS has_webhooks
@@ -170,7 +170,7 @@ LEFT JOIN LATERAL (
 WHERE w.state = 'active';
 
 -- name: figures
--- Deliveries of the last hour that had time to arrive, and those that wait, whenever they began.
+-- Counts of deliveries: those of the last hour that are older than a minute, and all that wait.
 SELECT
     count(*) FILTER (
         WHERE e.occurred_at > now() - interval '1 hour' AND e.occurred_at < now() - interval '1 minute'
@@ -193,7 +193,7 @@ INNER JOIN neurigraph.webhooks AS w ON d.webhook_id = w.webhook_id
 WHERE w.state <> 'paused';
 
 -- name: drop_old
--- Events whose deliveries are all finished, days ago.
+-- Delete events of days ago whose deliveries are all finished.
 DELETE FROM neurigraph.webhook_events AS e
 WHERE e.occurred_at < now() - make_interval(secs => %(seconds)s)
     AND NOT EXISTS (
