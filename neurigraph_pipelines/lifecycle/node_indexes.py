@@ -17,7 +17,21 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import Transaction
 
 _QUERIES = statements("node_indexes")
-_DUE = "due"
+_INDEXES = {
+    "metadata_records_keywords": _QUERIES["metadata_records_keywords"],
+    "metadata_records_tsv": _QUERIES["metadata_records_tsv"],
+    "metadata_records_created_at": _QUERIES["metadata_records_created_at"],
+    "metadata_records_content_type": _QUERIES["metadata_records_content_type"],
+    "metadata_records_occurred_at": _QUERIES["metadata_records_occurred_at"],
+    "metadata_records_title": _QUERIES["metadata_records_title"],
+    "file_manifest_record_id": _QUERIES["file_manifest_record_id"],
+    "file_manifest_compression_state": _QUERIES["file_manifest_compression_state"],
+    "file_manifest_last_accessed_at": _QUERIES["file_manifest_last_accessed_at"],
+    "file_manifest_recompress_after": _QUERIES["file_manifest_recompress_after"],
+    "passages_lexemes": _QUERIES["passages_lexemes"],
+    "passages_first_message": _QUERIES["passages_first_message"],
+}
+"""The statement of each index by its name; the query ``due`` looks for the last one."""
 
 
 class LargeNode(NamedTuple):
@@ -47,9 +61,8 @@ def build_node_indexes(context: Context, limit: int = 10) -> list[LargeNode]:
 
 def index_node(connection: Transaction, schema_name: str) -> None:
     """Make all indexes of one node, outside of a transaction."""
-    for name in _QUERIES:
-        if name != _DUE:
-            build_valid(connection, schema_name, name, _QUERIES[name].format(schema=sql.Identifier(schema_name)))
+    for name, statement in _INDEXES.items():
+        build_valid(connection, schema_name, name, statement.format(schema=sql.Identifier(schema_name)))
 
 
 def has_large(context: Context) -> bool:
@@ -61,4 +74,4 @@ def has_large(context: Context) -> bool:
 def _due(tx: Transaction, context: Context, limit: int) -> list[LargeNode]:
     settings = context.settings.retrieval
     values = {"records": settings.node_index_records, "passages": settings.vector_index_passages, "limit": limit}
-    return rows_of(tx, _QUERIES[_DUE], LargeNode, values)
+    return rows_of(tx, _QUERIES["due"], LargeNode, values)
