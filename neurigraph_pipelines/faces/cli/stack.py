@@ -86,7 +86,8 @@ def demo(as_json: Json = False) -> None:
     from neurigraph_pipelines.runtime.stack import demo as demonstration
 
     output = Output(as_json)
-    answers, trees = list[object](), list[TreeNode]()
+    answers: list[object] = []
+    trees: list[TreeNode] = []
 
     def show_tree(root: TreeNode) -> None:
         trees.append(root)
