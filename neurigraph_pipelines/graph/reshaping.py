@@ -216,7 +216,7 @@ class _MergePlan:
                 if other.name_key == child.name_key and other.node_id not in removed
             ]
             if same_name:
-                if same_name[0].node_type is NodeType.PERSONA and child.node_type is not NodeType.PERSONA:
+                if same_name[0].node_type == NodeType.PERSONA != child.node_type:
                     raise ConflictError(
                         f"{same_name[0].path} is a persona, whose keys would read {child.path}: "
                         "merge these two by themselves first, or rename one"

@@ -82,7 +82,7 @@ def graph(world: World) -> CallerGraph:
     actions.vote(context, action_id, approves=False)
     with here.database.owner() as tx:
         tx.execute(
-            "INSERT INTO neurigraph.forgotten_facts (record_id, digest, user_id) VALUES (%s, 'planted', %s)",
+            "INSERT INTO neurigraph.forgotten_facts (record_id, statement_key, user_id) VALUES (%s, 1, %s)",
             [ids.record, world.alice.user_id],
         )
     return made

@@ -146,7 +146,7 @@ def test_whatsapp_says_which_order_of_dates_it_assumes(
     path = written(tmp_path / "_chat.txt", f"{first} Mona: Happy new year", f"{second} Theo: Thanks")
     conversations, _ = read(path, "whatsapp", on_note=notes.append)
     assert times(conversations)[-1].date().isoformat() == expected
-    assert [("assumed" in note, "--dates" in note) for note in notes] == [(True, True)] * is_assumed
+    assert [("assumed" in note, "`dates`" in note) for note in notes] == [(True, True)] * is_assumed
     assert {one.has_certain_times for one in conversations} == {not is_assumed}
     for order, day in (("dmy", "2024-03-01"), ("mdy", "2024-01-03")):
         if is_assumed:
