@@ -45,7 +45,7 @@ _ENDED = ("SUCCESS", "FAILURE", "CANCELED")
 _STORED = """SELECT count(*) FILTER (WHERE s.stored_through = s.last_message) AS stored, count(*) AS handed_in,
     sum(s.last_message)::bigint AS messages
 FROM neurigraph.sources AS s WHERE s.ended_at IS NOT NULL"""
-_HELD = "SELECT sum(u.passages)::bigint AS passages FROM neurigraph.user_statistics AS u"
+_HELD = "SELECT sum(u.passages)::bigint AS passages FROM neurigraph.node_statistics AS u"
 _FAILED = "SELECT count(*) AS failed FROM neurigraph.pipeline_failures"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from random import Random
 from uuid import uuid4
 
 import psycopg
@@ -12,6 +13,7 @@ from psycopg import sql
 
 from benchmarks.bench import Bench
 from benchmarks.report import Section, number, spread, table
+from benchmarks.rows import insert_segments, segment
 from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
@@ -45,19 +47,6 @@ SELECT
     n.record_id, 1, %(messages)s, sha256(n.record_id::text::bytea),
     %(folder)s || n.record_id || '-00000000.jsonl.gz', now()
 FROM (SELECT gen_random_uuid() AS record_id FROM generate_series(1, %(records)s)) AS n
-"""
-_PASSAGES = """
-INSERT INTO {schema}.passages (
-    record_id, seq, first_message, last_message, byte_offset, byte_length, lexemes, frequencies, lexeme_count
-)
-SELECT
-    r.record_id, m.seq, m.seq, m.seq, 0, 0, w.words, array_fill(1::smallint, ARRAY[cardinality(w.words)]), 12
-FROM {schema}.metadata_records AS r
-CROSS JOIN generate_series(1, %(messages)s) AS m (seq)
-CROSS JOIN LATERAL (
-    SELECT array_agg(DISTINCT 'word' || (random() ^ 3 * 20000)::integer) AS words
-    FROM generate_series(1, 12) AS g WHERE r.record_id IS NOT NULL AND m.seq > 0
-) AS w
 """
 _FILES = """
 INSERT INTO {schema}.file_manifest (
@@ -144,7 +133,7 @@ def fill_graph(installation: Installation, slug: str, memories: int, nodes: int)
                 "node_id": node.node_id,
             }
             tx.execute(sql.SQL(_RECORDS).format(schema=schema), values)
-            tx.execute(sql.SQL(_PASSAGES).format(schema=schema), values)
+            insert_segments(tx, schema, _segments())
             keys = [row["storage_path"] for row in tx.execute(sql.SQL(_FILES).format(schema=schema))]
             tx.execute(sql.SQL(_SHARED), values)
             tx.execute(
@@ -155,6 +144,15 @@ def fill_graph(installation: Installation, slug: str, memories: int, nodes: int)
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(bytes(size))
     return user
+
+
+def _segments() -> list[dict[str, object]]:
+    """Return a hundred segments with messages of some of twenty thousand words."""
+    chance = Random(1)
+    return [
+        segment([sorted({f"word{int(chance.random() ** 3 * 20_000)}" for _ in range(12)}) for _ in range(MESSAGES)])
+        for _ in range(100)
+    ]
 
 
 def forget_user(installation: Installation, user: User) -> tuple[Erasure, float, float]:

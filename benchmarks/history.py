@@ -11,10 +11,9 @@ from psycopg import sql
 from benchmarks.bench import Bench, in_turns
 from benchmarks.chat import conversation
 from benchmarks.report import Section, number, spread, table
-from benchmarks.rows import provision, record
-from neurigraph_pipelines.database.statements import statements
+from benchmarks.rows import provision, store_record
 from neurigraph_pipelines.graph.history import append_delta, authored, diff, history, record_at
-from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring.installation import Installation
 
@@ -25,7 +24,6 @@ QUICK_RECORDS = 10
 REPEATS = 21
 WORDS_OF_SUMMARY = 200
 
-_COMMIT = statements("commit")
 _METHOD = f"""*Reading*: one memory with many deltas, each with another title and another summary of {WORDS_OF_SUMMARY}
 words, is read as it is now and as it was created, which undoes all deltas; then the newest page of its history, and
 the difference since its creation. The baseline reads the row alone by its id, in the same role. *Writing*: one
@@ -44,12 +42,12 @@ def run(bench: Bench) -> Section:
         reading = []
         for deltas in QUICK_DELTAS if bench.quick else DELTAS:
             bench.say(f"a memory of {deltas:,} deltas")
-            (record_id,) = _store(installation, schema, 1)
+            (record_id,) = _store(installation, user, schema, 1)
             _revise(installation, schema, record_id, deltas - 1)
             reading.append(_read(installation, claims, schema, record_id, deltas, repeats))
         bench.say("changing all memories of a node")
         changed = provision(installation, user, "Chairs")
-        _store(installation, sql.Identifier(changed.schema_name), QUICK_RECORDS if bench.quick else RECORDS)
+        _store(installation, user, sql.Identifier(changed.schema_name), QUICK_RECORDS if bench.quick else RECORDS)
         writing = _write(installation, sql.Identifier(changed.schema_name), 3 if bench.quick else 7)
     read = table(
         ("deltas", "row alone ms", "now ms", "as created ms", "as created ÷ row", "50 deltas ms", "diff ms"), reading
@@ -60,11 +58,11 @@ def run(bench: Bench) -> Section:
     return Section("History of memories", _METHOD, f"{read}\n\n{written}")
 
 
-def _store(installation: Installation, schema: sql.Identifier, count: int) -> list[UUID]:
+def _store(installation: Installation, user: User, schema: sql.Identifier, count: int) -> list[UUID]:
     record_ids = [uuid4() for _ in range(count)]
     with installation.database.pipeline() as tx:
         for record_id in record_ids:
-            tx.execute(_COMMIT["insert_record"].format(schema=schema), record(record_id, "nowhere"))
+            store_record(tx, user, schema, record_id, "nowhere")
             append_delta(tx, record_id, {}, {"title": "A benchmark"}, "pipeline:benchmark", operation="create")
     return record_ids
 

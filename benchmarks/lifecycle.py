@@ -19,21 +19,23 @@ from psycopg import sql
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError
 from benchmarks.chat import conversation
 from benchmarks.report import Section, number, spread, table
-from benchmarks.rows import provision, record
+from benchmarks.rows import provision, store_record
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.inbox.stored_files import StoredFile, write_transcript
 from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.ingestion.passage_words import columns_of
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant, sweep_expired
 from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, storage_report
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.lifecycle.transitions import locate, manifest_of
-from neurigraph_pipelines.model import Claims, Message, Segment, SegmentRef, SourceKind, TriggerType
+from neurigraph_pipelines.model import Claims, Message, Segment, SegmentRef, SourceKind, TriggerType, Voice
 from neurigraph_pipelines.retrieval.open import open_file, open_message, text_at
-from neurigraph_pipelines.text.transcript import transcript_writer
+from neurigraph_pipelines.text.search_segments import SearchSegment, Spoken, Words
+from neurigraph_pipelines.text.transcript import Passage, transcript_writer
 from neurigraph_pipelines.wiring.installation import Installation
 
 DATA = PROJECT_ROOT.parent / "shared" / "data"
@@ -159,28 +161,24 @@ def _store(installation: Installation, user: User, size_bytes: int) -> _Stored:
     writer = transcript_writer(installation.context)
     file = write_transcript(installation.objects, writer, part, durable_key(user.slug, node.names, record_id, uuid4()))
     passages = list(writer.passages(part))
-    rows: dict[str, object] = {
-        "record_id": record_id,
-        "seq": [passage.seq for passage in passages],
-        "message": [passage.message.seq for passage in passages],
-        "author": [passage.message.author for passage in passages],
-        "byte_offset": [passage.byte_offset for passage in passages],
-        "byte_length": [passage.byte_length for passage in passages],
-        "role": [passage.message.role.value for passage in passages],
-        "embedding": [],
-        "window_embedding": [],
-        "lexemes": ["" for _ in passages],
-        "frequencies": ["" for _ in passages],
-        "lexeme_count": [0 for _ in passages],
-        "window_length": [0.0 for _ in passages],
-    }
+    columns = columns_of(SearchSegment.of([_spoken(passage) for passage in passages]), (), "english")
+    place = {"record_id": record_id, "user_id": user.user_id, "node_id": node.node_id}
     schema = sql.Identifier(node.schema_name)
     with installation.database.pipeline() as tx:
-        tx.execute(_COMMIT["insert_record"].format(schema=schema), record(record_id, file.durable.key))
+        store_record(tx, user, schema, record_id, file.durable.key)
         tx.execute(_COMMIT["insert_file"].format(schema=schema), _file(record_id, record_id, file))
-        tx.execute(_COMMIT["insert_passages"].format(schema=schema), rows)
+        tx.execute(_COMMIT["insert_segment"], {**place, **columns, "vectors": None, "model": None})
     middle = next(each for each in passages if each.message.seq == len(part.messages) // 2)
     return _Stored(record_id, file, middle.message.seq, middle.byte_offset, middle.byte_length)
+
+
+def _spoken(passage: Passage) -> Spoken:
+    """Return a passage without its words, which no reader of a file needs."""
+    said = passage.message
+    return Spoken(
+        *(passage.seq, said.seq, said.author, None, None, said.role, Voice.OWNER, Words((), (), 0), 0, 0.0),
+        *(passage.byte_offset, passage.byte_length),
+    )
 
 
 def _segment(user: User, size_bytes: int) -> Segment:
@@ -288,7 +286,7 @@ def _fill(installation: Installation, user: User, folder: Path, count: int) -> N
         (folder / active_key(key)).write_bytes(text)
         rows.append({**rows[0], "file_id": uuid5(record_id, str(number_of_file)), "storage_path": key})
     with installation.database.pipeline() as tx:
-        tx.execute(_COMMIT["insert_record"].format(schema=schema), record(record_id, first))
+        store_record(tx, user, schema, record_id, first)
         with tx.cursor() as cursor:
             cursor.executemany(_COMMIT["insert_file"].format(schema=schema), rows)
         tx.execute(sql.SQL("UPDATE {}.file_manifest SET last_accessed_at = now() - interval '1 year'").format(schema))

@@ -266,7 +266,7 @@ def _phase(bench: Bench, url: str, key: str, name: str, clients: int, seconds: f
 
 def _passages(installation: Installation) -> int:
     with installation.database.pipeline() as tx:
-        row = tx.execute("SELECT sum(passages)::bigint AS passages FROM neurigraph.user_statistics").fetchone()
+        row = tx.execute("SELECT sum(passages)::bigint AS passages FROM neurigraph.node_statistics").fetchone()
     assert row is not None
     return int(row["passages"])
 

@@ -29,7 +29,7 @@ from tests.support.memories import converse, ingest, plain_context
 
 RECORDS, QUICK_RECORDS = 10_000, 20
 _PEER = "laptop"
-_TABLES = ("metadata_records", "file_manifest", "passages")
+_TABLES = ("metadata_records", "file_manifest", "segments")
 
 _METHOD = f"""A publisher with {RECORDS:,} short memories in one node, each with a transcript and passages with
 vectors, and a peer with a database of its own on the same server, over HTTP on loopback. *First pull* fetches
@@ -98,7 +98,8 @@ def _remember(publisher: Installation, records: int) -> tuple[User, UUID, UUID]:
         ).fetchall()
         ids = [str(uuid4()) for _ in range(records - 1)]
         for name in _TABLES:
-            _repeat(connection, known["schema_name"], name, str(known["record_id"]), ids)
+            schema = "neurigraph" if name == "segments" else known["schema_name"]
+            _repeat(connection, schema, name, str(known["record_id"]), ids)
     for key in [key for key in publisher.objects.keys("") if str(known["record_id"]) in key]:
         content = b"".join(publisher.objects.get(key))
         for one in ids:
@@ -123,7 +124,7 @@ def _repeat(
         "replace(t.file_pointer, %(record)s::text, i.id)",
         "file_manifest": "'file_id', gen_random_uuid(), 'storage_path', "
         "replace(t.storage_path, %(record)s::text, i.id)",
-        "passages": "'seq', t.seq",
+        "segments": "'passages', t.passages",
     }[name]
     listed = sql.SQL(", ").join(sql.Identifier(str(column)) for column in columns)
     taken = sql.SQL(", ").join(sql.SQL("c.{}").format(sql.Identifier(str(column))) for column in columns)

@@ -66,7 +66,7 @@ def _ratios() -> Iterator[Ratio]:
                 over=(memories, "*", "LangGraph PostgresStore 3.2.0"),
             )
             yield Ratio("search_speed", (memories, "*", which), "÷ flat table (p50)")
-    for column in ("indexed ms", "after a write ms"):
+    for column in ("packed ms", "after a write ms"):
         yield Ratio("search_nodes", ("50,000",), column, over=("50,000",), over_column="in memory ms")
     for which in ("all questions", "first questions"):
         yield Ratio("first_questions", (which,), "p50 ms", over=("LangGraph PostgresStore",))

@@ -13,6 +13,7 @@ from psycopg import sql
 
 from benchmarks.bench import Bench
 from benchmarks.report import Section, number, table
+from benchmarks.rows import insert_segments, segment
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
 from neurigraph_pipelines.lifecycle import archive
@@ -50,15 +51,6 @@ SELECT
     array_fill(0.025, ARRAY[1536])::vector, 'synthetic', 'conversation', 'conversation_end', 'conversation',
     n.record_id, 1, %(messages)s, sha256(n.record_id::text::bytea), now()
 FROM n
-"""
-_PASSAGES = """
-INSERT INTO {schema}.passages (
-    record_id, seq, first_message, last_message, byte_offset, byte_length, lexemes, frequencies, lexeme_count
-)
-SELECT
-    r.record_id, m.seq, m.seq, m.seq, 0, 0, ARRAY['word' || m.seq, 'of' || left(r.record_id::text, 3)],
-    ARRAY[1, 1]::smallint [], 2
-FROM {schema}.metadata_records AS r CROSS JOIN generate_series(1, %(messages)s) AS m (seq)
 """
 _REGISTERED = """
 WITH n AS (
@@ -140,7 +132,7 @@ def _fill(installation: Installation, rows: int, due: int) -> tuple[User, sql.Id
         schema = sql.Identifier(node.schema_name)
         values = {"due": due, "messages": MESSAGES, "node_id": node.node_id, "user_id": user.user_id}
         tx.execute(sql.SQL(_RECORDS).format(schema=schema), values)
-        tx.execute(sql.SQL(_PASSAGES).format(schema=schema), values)
+        insert_segments(tx, schema, [segment([(f"word{number}", "boat") for number in range(MESSAGES)])])
         tx.execute(sql.SQL(_REGISTERED), {**values, "rows": rows - due})
         tx.execute(sql.SQL(_RETAINED))
         tx.execute("ANALYZE neurigraph.record_index, neurigraph.record_retention")

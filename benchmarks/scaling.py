@@ -21,17 +21,19 @@ from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.model import Claims, ConceptKind, PlannedNode
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.index.caches import caches_of
+from neurigraph_pipelines.retrieval.index.facts import NodeFacts
+from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 
-_OF_PASSAGES = ("passages", "node_lexemes", "user_lexemes", "layer_packs")
+_OF_PASSAGES = ("segments", "layer_packs")
 _OF_FACTS = ("facts", "fact_*", "pending_facts", "pending_verdicts", "read_windows", "link*")
 _METHOD = """Users are created, then nodes below one of them, then conversations of 20 to 30 messages are stored and
 read for facts, with the offline model and MiniLM on one thread, and the database is vacuumed between. What a user
-and a node take is the growth of the database. The growth by conversations is split by tables: those of passages with
-their counted words and packed layers, those of facts with their links, and all others, which are the record's,
+and a node take is the growth of the database. The growth by conversations is split by tables: that of segments and that
+of packed layers, those of facts with their links, and all others, which are the record's,
 without what the new nodes take empty. Bodies of messages, which leave the inbox after some days, are part of it.
 Objects are the durable ones, without working copies. Memory is what a process holds for searches. Time is by the
 clock, for a record from the inbox to the commit, and for a fact that of reading its record."""
@@ -135,8 +137,8 @@ def _memory(context: Context, user: User) -> tuple[int, int]:
     acting = context.acting_for(Claims.of_user(user.user_id))
     search(acting, Question("When does Priya finish the release plan?", limit=50, include_facts=True))
     caches = caches_of(context.database)
-    layers = sum(one.size for one in caches.layers.values) + sum(one.nbytes for one in caches.vectors.values)
-    return layers, sum(one.size for one in caches.facts.values)
+    layers = sum(one.size for one in caches.nodes.values(NodeLayers))
+    return layers, sum(one.size for one in caches.nodes.values(NodeFacts))
 
 
 def _total(plain: psycopg.Connection) -> int:
@@ -164,7 +166,9 @@ def _counted(plain: psycopg.Connection, user: User) -> dict[str, int]:
         "SELECT schema_name FROM neurigraph.graph_index WHERE user_id = %s", [user.user_id]
     ).fetchall()
     found = dict.fromkeys(("records", "passages", "object_bytes"), 0)
-    query = """SELECT (SELECT count(*) FROM {schema}.metadata_records), (SELECT count(*) FROM {schema}.passages),
+    query = """SELECT (SELECT count(*) FROM {schema}.metadata_records),
+    (SELECT coalesce(sum(s.passages), 0) FROM neurigraph.segments AS s
+    INNER JOIN {schema}.metadata_records AS r ON s.record_id = r.record_id),
     (SELECT coalesce(sum(stored_bytes), 0) FROM {schema}.file_manifest)"""
     for (schema,) in nodes:
         row = plain.execute(sql.SQL(query).format(schema=sql.Identifier(schema))).fetchone()

@@ -19,7 +19,6 @@ from benchmarks.report import Section, number, percentile, table
 from benchmarks.retrieval.peer_process import BY_API
 from benchmarks.retrieval.peers import PEERS, PeerKind, PeerUnavailableError, hand_over, start
 from benchmarks.retrieval.synthetic import DIMENSIONS, Asked, Graph, SyntheticEmbedder, make_graph
-from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
 from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
@@ -144,8 +143,6 @@ def _ours(installation: Installation, graph: Graph) -> tuple[Contestant, Contest
     keeping = installation.settings.changed(answer_cache_entries=0)
     reading = keeping.changed(layer_cache_mb=0)
     embedder = SyntheticEmbedder(graph.questions)
-    while build_vector_indexes(installation.context.using(settings=keeping)):
-        pass
     pack_layers(installation.context, 10**6)
     with psycopg.connect(installation.administrator_url, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")

@@ -29,6 +29,7 @@ from benchmarks.retrieval.peers import PEERS, PeerUnavailableError, hand_over, s
 from benchmarks.retrieval.synthetic import Asked, Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.index.caches import caches_of
+from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
@@ -52,7 +53,7 @@ in nodes of {MESSAGES_OF_NODE} messages on average (384 dimensions). {{questions
 other, each of a random user and by a random one of {PROCESSES} processes with {CACHE_MB} MB for layers each. A *first*
 question is that of a user who was not asked in this process yet. The search call is timed in the process that makes it,
 without the embedding of the question. After that, every question is asked again in one more process that keeps nothing:
-by the nodes' tables, and by packed layers, in turns. LangGraph's store, with the messages of one of these users, is
+by the nodes' segments, and by packed layers, in turns. LangGraph's store, with the messages of one of these users, is
 asked between the questions. *In memory* is what the caches of layers say that they hold for each passage."""
 
 
@@ -171,7 +172,7 @@ def _without_memory(
     count: int,
     chance: random.Random,
 ) -> dict[str, list[float]]:
-    taken: dict[str, list[float]] = {"nothing in memory, from tables": [], "nothing in memory, packed": []}
+    taken: dict[str, list[float]] = {"nothing in memory, from segments": [], "nothing in memory, packed": []}
     for _ in range(count):
         graph = chance.choice(graphs)
         asked = chance.choice(graph.questions)
@@ -234,10 +235,10 @@ def _timed(installation: Installation, asked: dict[str, Any]) -> dict[str, float
 
 def _memory(installation: Installation) -> dict[str, float]:
     caches = caches_of(installation.database)
-    layers = caches.layers.values
+    layers = caches.nodes.values(NodeLayers)
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines())
     return {
-        "bytes": caches.layers.size + caches.vectors.size,
+        "bytes": sum(one.size for one in layers),
         "passages": sum(layer.passages for one in layers for layer in one.layers),
         "resident_mb": int(status["VmHWM"].split()[0]) / 1_024,
     }

@@ -6,6 +6,7 @@ statistics, so these graphs are complete.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,13 +16,15 @@ from uuid import UUID, uuid4
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
-from pgvector import HalfVector, Vector
+from pgvector import Vector
 from pgvector.psycopg import register_vector
 from psycopg import sql
 
-from neurigraph_pipelines.graph.provisioning import create_user, resolve_path
-from neurigraph_pipelines.model import Claims, ConceptKind, PlannedNode
+from neurigraph_pipelines.graph.provisioning import NodeRef, create_user, resolve_path
+from neurigraph_pipelines.ingestion.passage_words import columns_of
+from neurigraph_pipelines.model import Claims, ConceptKind, PlannedNode, Role, Voice
 from neurigraph_pipelines.text.lexemes import window_lengths
+from neurigraph_pipelines.text.search_segments import SearchSegment, Spoken, Words, pack_vectors
 from neurigraph_pipelines.wiring.installation import Installation
 
 MODEL = "synthetic"
@@ -44,10 +47,7 @@ _RECORD_COLUMNS = (
     "record_id, title, summary, embedding, embedding_model, content_type, trigger_type, source_kind, source_id, "
     "first_message, last_message, content_hash, occurred_at"
 )
-_PASSAGE_COLUMNS = (
-    "record_id, seq, first_message, last_message, byte_offset, byte_length, embedding, window_embedding, lexemes, "
-    "frequencies, lexeme_count, role, window_length"
-)
+_SEGMENT_COLUMNS = "record_id, user_id, node_id, passages, words, speakers, languages, content, vectors, model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,7 @@ def make_graph(installation: Installation, slug: str, memories: int, nodes: int,
                     planned = [PlannedNode(path[: depth + 1], ConceptKind.TOPIC, 1.0) for depth in range(len(path))]
                     node = resolve_path(tx, user.user_id, slug, path, planned)
                 share = max(1, round(questions * count / records.sum()))
-                vectors = _fill(
-                    connection, node.schema_name, user.user_id, _Topic(random, number), count, texts, asked, share
-                )
+                vectors = _fill(connection, user.user_id, node, _Topic(random, number), count, texts, asked, share)
                 centroid = np.pad(vectors.mean(axis=0), (0, 1536 - DIMENSIONS))
                 connection.execute(
                     "UPDATE neurigraph.graph_index SET record_count = %s, embedded_count = %s, centroid = %s "
@@ -161,8 +159,8 @@ class _Topic:
 
 def _fill(
     connection: psycopg.Connection[Any],
-    schema_name: str,
     user_id: UUID,
+    node: NodeRef,
     topic: _Topic,
     records: int,
     texts: list[str],
@@ -170,7 +168,7 @@ def _fill(
     share: int,
 ) -> NDArray[np.float32]:
     """Write the records of one node, add their texts and some questions, and return the vectors."""
-    schema = sql.Identifier(schema_name)
+    schema, node_id = sql.Identifier(node.schema_name), node.node_id
     count = records * MESSAGES_OF_RECORD
     vectors, words = topic.vectors(count), topic.words(count)
     around = _unit(vectors + np.roll(vectors, 1, axis=0) + np.roll(vectors, -1, axis=0))
@@ -178,7 +176,8 @@ def _fill(
     with connection.cursor() as cursor:
         _copy(cursor, sql.Identifier("neurigraph"), "sources", _SOURCE_COLUMNS, _sources(ids, user_id))
         _copy(cursor, schema, "metadata_records", _RECORD_COLUMNS, _records(ids, vectors, words))
-        _copy(cursor, schema, "passages", _PASSAGE_COLUMNS, _passages(ids, vectors, around, words))
+        segments = _segments(ids, user_id, node_id, np.stack((vectors, around), axis=1), words)
+        _copy(cursor, sql.Identifier("neurigraph"), "segments", _SEGMENT_COLUMNS, segments)
     random = np.random.default_rng(count)
     for index in random.choice(count, min(share, count), replace=False):
         chosen = sorted(set(words[index]), key=len)[-5:]
@@ -239,31 +238,24 @@ def _records(
         )
 
 
-def _passages(
-    ids: Sequence[UUID], vectors: NDArray[np.float32], around: NDArray[np.float32], words: Sequence[Sequence[str]]
+def _segments(
+    ids: Sequence[UUID], user_id: UUID, node_id: UUID, vectors: NDArray[np.float32], words: Sequence[Sequence[str]]
 ) -> Iterator[tuple[Any, ...]]:
-    padding = ((0, 0), (0, 512 - DIMENSIONS))
-    own, window = np.pad(vectors, padding), np.pad(around, padding)
     lengths = window_lengths([WORDS_OF_MESSAGE] * MESSAGES_OF_RECORD)
-    for index, message in enumerate(words):
-        seq = index % MESSAGES_OF_RECORD + 1
-        distinct = sorted(set(message))
-        counts = [message.count(word) for word in distinct]
-        yield (
-            ids[index // MESSAGES_OF_RECORD],
-            seq,
-            seq,
-            seq,
-            0,
-            0,
-            HalfVector(own[index]),
-            HalfVector(window[index]),
-            distinct,
-            counts,
-            len(message),
-            "user" if seq % 2 else "assistant",
-            lengths[seq - 1],
+    for number, record_id in enumerate(ids):
+        rows = slice(number * MESSAGES_OF_RECORD, (number + 1) * MESSAGES_OF_RECORD)
+        segment = SearchSegment.of(
+            [_spoken(seq, message, lengths[seq - 1]) for seq, message in enumerate(words[rows], start=1)]
         )
+        columns = columns_of(segment, (), "english")
+        yield record_id, user_id, node_id, *columns.values(), pack_vectors(vectors[rows]), MODEL
+
+
+def _spoken(seq: int, message: Sequence[str], window_length: float) -> Spoken:
+    counted = Counter(message)
+    role, voice = (Role.USER, Voice.OWNER) if seq % 2 else (Role.ASSISTANT, Voice.ASSISTANT)
+    words = Words(list(counted), list(counted.values()), len(message))
+    return Spoken(seq, seq, None, None, None, role, voice, words, 0, window_length)
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

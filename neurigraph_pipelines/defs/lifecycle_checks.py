@@ -19,7 +19,6 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
 from neurigraph_pipelines.ingestion import canaries
 from neurigraph_pipelines.lifecycle import dormancy, verification
-from neurigraph_pipelines.lifecycle.quarantine import suggestions
 from neurigraph_pipelines.views.quarantines import Suggestion
 
 SAMPLE_FILES = 100
@@ -99,7 +98,9 @@ def no_canary_was_retrieved(installation: InstallationResource) -> dg.AssetCheck
 @dg.asset_check(asset=storage_report)
 def no_memory_looks_like_poison(installation: InstallationResource) -> dg.AssetCheckResult:
     """Nothing that is found looks like hidden instructions, stuffed keywords, restatements or a flood."""
-    found = suggestions.suggest(installation.opened.context)
+    from neurigraph_pipelines.lifecycle.quarantine.suggestions import suggest  # loads numpy
+
+    found = suggest(installation.opened.context)
     return dg.AssetCheckResult(
         passed=not found,
         # A suggestion: a person decides with `neurigraph quarantine`.

@@ -5,8 +5,7 @@ Versions have one external id, and each is a source of its own. Notes have their
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -97,11 +96,12 @@ def _records(tx: Transaction, ref: SegmentRef, source_ids: Sequence[UUID]) -> li
     return sorted(found, key=lambda one: (one.first_message, one.record_id))
 
 
-def _of_node(schema: sql.Identifier, rows: Iterable[DictRow]) -> Iterable[_Record]:
-    said: defaultdict[tuple[UUID, int], set[int]] = defaultdict(set)
+def _of_node(schema: sql.Identifier, rows: Iterable[DictRow]) -> Iterator[_Record]:
+    from neurigraph_pipelines.text.search_segments import SearchSegment  # imports numpy
+
     for row in rows:
-        said[row["record_id"], row["first_message"]].update(filter(None, [row["statement_key"]]))
-    return [_Record(record_id, schema, first, frozenset(keys)) for (record_id, first), keys in said.items()]
+        said = SearchSegment.read(row["content"]).rows["statement"].tolist() if row["content"] is not None else ()
+        yield _Record(row["record_id"], schema, row["first_message"], frozenset(filter(None, said)))
 
 
 def _successor(record: _Record, among: Sequence[_Record]) -> _Record:

@@ -1,36 +1,76 @@
-"""The words of passages as a commit counts them: languages, stems, and the keys of statements.
+"""The search segment of a record, made of its passages: languages, stems, and the keys of statements.
 
 A defect in one leaves it out: words are then found as they are written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from neurigraph_pipelines.model import Message
+import numpy as np
+
+from neurigraph_pipelines.ingestion.records import Vectors
+from neurigraph_pipelines.model import Message, Voice
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.text.languages import languages_of
-from neurigraph_pipelines.text.lexemes import LANGUAGE_MARK, count_plainly, lexer_of
+from neurigraph_pipelines.text.lexemes import count_plainly, lexer_of, window_lengths
+from neurigraph_pipelines.text.search_segments import SearchSegment, Spoken, Words, pack_vectors
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.text.transcript import Passage
 
-Counts = tuple[list[str], list[int], int]
-"""Lexemes, how often each occurs, and how many there are."""
+
+def count_words(passage: Passage, language: str) -> Words:
+    """Return the lexemes of a passage."""
+    return Words(*lexer_of(language).count_passage(passage.message.author, passage.text))
 
 
-def count_lexemes(passage: Passage, language: str, usual: str) -> Counts:
-    """Return the lexemes of a passage with their frequencies and total, and its language if that is not the usual."""
-    lexemes, frequencies, total = lexer_of(language).count_passage(passage.message.author, passage.text)
-    if language == usual:
-        return lexemes, frequencies, total
-    return [LANGUAGE_MARK + language, *lexemes], [1, *frequencies], total
+def segment_of(
+    passages: Sequence[Passage], voices: Mapping[int, Voice], languages: Mapping[int, str], left_out: list[str]
+) -> SearchSegment:
+    """Return the search segment of some passages.
 
-
-def counted(passage: Passage, language: str, usual: str, left_out: list[str]) -> Counts:
-    """Return ``count_lexemes``, or its words as they are written if a defect ends that."""
-    return enriched(
-        "stems", lambda: count_lexemes(passage, language, usual), lambda: count_plainly(passage.text), left_out
+    Args:
+        voices: Who speaks in each message, by its number.
+        languages: The stemmer of each message, likewise.
+        left_out: Gets the enrichments that a defect leaves out.
+    """
+    words = [_counted(one, languages[one.message.seq], left_out) for one in passages]
+    lengths = window_lengths([one.total for one in words])
+    return SearchSegment.of(
+        [
+            Spoken(
+                one.seq,
+                one.message.seq,
+                one.message.author,
+                one.message.section,
+                one.message.external_id,
+                one.message.role,
+                voices[one.message.seq],
+                counts,
+                _key_of_statement(one, left_out),
+                length,
+                one.byte_offset,
+                one.byte_length,
+            )
+            for one, counts, length in zip(passages, words, lengths, strict=True)
+        ]
     )
+
+
+def columns_of(segment: SearchSegment, languages: Iterable[str], usual: str) -> dict[str, object]:
+    """Return the columns of ``neurigraph.segments`` that follow from a segment and the stemmers of its messages."""
+    return {
+        "passages": len(segment.rows),
+        "words": len(segment.keys),
+        "speakers": segment.speakers,
+        "languages": sorted({*languages} - {usual}),
+        "content": segment.content,
+    }
+
+
+def packed(vectors: Vectors) -> bytes:
+    """Return the vectors of a record's passages as its search segment holds them."""
+    return pack_vectors(np.stack((vectors.passages, vectors.windows), axis=1))
 
 
 def languages_spoken(messages: Sequence[Message], usual: str, left_out: list[str]) -> tuple[str, list[str]]:
@@ -40,6 +80,12 @@ def languages_spoken(messages: Sequence[Message], usual: str, left_out: list[str
     )
 
 
-def key_of_statement(passage: Passage, left_out: list[str]) -> int | None:
-    """Return the key of a passage's words; None if a defect ends that."""
-    return enriched("statements", lambda: statement_key(passage.text), lambda: None, left_out)
+def _counted(passage: Passage, language: str, left_out: list[str]) -> Words:
+    """Return the lexemes of a passage, or its words as they are written if a defect ends that."""
+    return enriched(
+        "stems", lambda: count_words(passage, language), lambda: Words(*count_plainly(passage.text)), left_out
+    )
+
+
+def _key_of_statement(passage: Passage, left_out: list[str]) -> int:
+    return enriched("statements", lambda: statement_key(passage.text), lambda: 0, left_out)

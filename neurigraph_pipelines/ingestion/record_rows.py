@@ -1,4 +1,4 @@
-"""Rows of one record: record, passages, files, registry entries and delta, in the transaction of its commit.
+"""Rows of one record: record, search segment, files, registry entries and delta, in the transaction of its commit.
 
 ``commit`` stores the objects before and changes the graph around these rows.
 """
@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID, uuid5
 
 import numpy as np
-from pgvector import HalfVector, Vector
+from pgvector import Vector
 from psycopg import sql
 
-from neurigraph_pipelines.database.array_literals import array_literal
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.edges import Places
 from neurigraph_pipelines.graph.history import append_delta, pipeline_author
@@ -27,7 +25,7 @@ from neurigraph_pipelines.inbox.stored_files import StoredFile
 from neurigraph_pipelines.ingestion.distinct_titles import distinct_title, with_id
 from neurigraph_pipelines.ingestion.embedding_models import UserModels
 from neurigraph_pipelines.ingestion.note_records import pinned_node
-from neurigraph_pipelines.ingestion.passage_words import counted, key_of_statement, languages_spoken
+from neurigraph_pipelines.ingestion.passage_words import columns_of, languages_spoken, packed, segment_of
 from neurigraph_pipelines.ingestion.persona_filing import require_writable
 from neurigraph_pipelines.ingestion.records import (
     OFFLINE,
@@ -56,10 +54,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.languages import CODES, stemmer_of
-from neurigraph_pipelines.text.lexemes import window_lengths
 from neurigraph_pipelines.text.transcript import TranscriptWriter
-
-_PASSAGES_AT_ONCE = 1_000
 
 _QUERIES = statements("commit")
 _EMBEDDINGS = statements("embeddings")
@@ -189,7 +184,8 @@ class RecordRows:
         self._titles[plan.record_id] = summary.title
         mostly, spoken = languages_spoken(record.part.messages, CODES[self._settings.language], left_out)
         created_at = self._insert_record(tx, schema, record, summary, keywords, vectors, stemmer_of(mostly))
-        passages = self._insert_passages(tx, schema, record, vectors, tuple(map(stemmer_of, spoken)), left_out)
+        stemmers = tuple(map(stemmer_of, spoken))
+        passages = self._insert_segment(tx, record, node.node_id, vectors, stemmers, left_out)
         for file in record.files:
             self._insert_file(tx, schema, record, file, summary)
         if vectors is None:
@@ -298,49 +294,32 @@ class RecordRows:
             },
         )
 
-    def _insert_passages(
+    def _insert_segment(
         self,
         tx: Transaction,
-        schema: sql.Identifier,
         record: WrittenRecord,
+        node_id: UUID,
         vectors: Vectors | None,
         languages: Sequence[str],
         left_out: list[str],
     ) -> int:
-        if not self._settings.ingestion.passages:
+        """Insert the search segment of a record; return the number of its passages."""
+        passages = list(self._writer.passages(record.part)) if self._settings.ingestion.passages else []
+        if not passages:
             return 0
-        passages = list(self._writer.passages(record.part))
         spoken = {message.seq: one for message, one in zip(record.part.messages, languages, strict=True)}
-        usual = self._settings.language
-        counts = [counted(passage, spoken[passage.message.seq], usual, left_out) for passage in passages]
-        lengths = window_lengths([total for _, _, total in counts])
-        for start in range(0, len(passages), _PASSAGES_AT_ONCE):
-            end = start + _PASSAGES_AT_ONCE
-            part, counts_of_part = passages[start:end], counts[start:end]
-            arrays: dict[str, Sequence[Any]] = {
-                "seq": [passage.seq for passage in part],
-                "message": [passage.message.seq for passage in part],
-                "author": [passage.message.author for passage in part],
-                "byte_offset": [passage.byte_offset for passage in part],
-                "byte_length": [passage.byte_length for passage in part],
-                "lexemes": [" ".join(lexemes) for lexemes, _, _ in counts_of_part],
-                "frequencies": [" ".join(map(str, frequencies)) for _, frequencies, _ in counts_of_part],
-                "lexeme_count": [total for _, _, total in counts_of_part],
-                "role": [passage.message.role.value for passage in part],
-                "window_length": lengths[start:end],
-                "voice": [record.voices[passage.message.seq].value for passage in part],
-                "statement_key": [key_of_statement(passage, left_out) for passage in part],
-                "section": [passage.message.section for passage in part],
-            }
-            tx.execute(
-                _QUERIES["insert_passages"].format(schema=schema),
-                {
-                    "record_id": record.plan.record_id,
-                    "embedding": [HalfVector(v) for v in vectors.passages[start:end]] if vectors else None,
-                    "window_embedding": [HalfVector(v) for v in vectors.windows[start:end]] if vectors else None,
-                    **{name: array_literal(values) for name, values in arrays.items()},
-                },
-            )
+        segment = segment_of(passages, record.voices, spoken, left_out)
+        tx.execute(
+            _QUERIES["insert_segment"],
+            {
+                "record_id": record.plan.record_id,
+                "user_id": record.plan.ref.user_id,
+                "node_id": node_id,
+                **columns_of(segment, spoken.values(), self._settings.language),
+                "vectors": packed(vectors) if vectors is not None else None,
+                "model": self._embedded.model if vectors is not None else None,
+            },
+        )
         return len(passages)
 
     def _insert_file(

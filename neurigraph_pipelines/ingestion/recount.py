@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from psycopg import OperationalError
 
-from neurigraph_pipelines.database.array_literals import array_literal
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.ingestion.passage_words import count_lexemes
+from neurigraph_pipelines.ingestion.passage_words import columns_of, count_words
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.reembed import read_passages
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError
 from neurigraph_pipelines.text.languages import CODES, languages_of, stemmer_of
 from neurigraph_pipelines.text.lexemes import window_lengths
+from neurigraph_pipelines.text.search_segments import SearchSegment, Words
 from neurigraph_pipelines.text.transcript import Passage
 
-_QUERIES = statements("passages")
+_CHANGED = "the record was changed meanwhile: run it again"
+_QUERIES = statements("commit")
+_CHANGED = "the record was changed meanwhile: run it again"
 
 
 @dataclass(slots=True)
@@ -82,36 +83,28 @@ def recount_record(context: Context, location: RecordLocation, *, dry_run: bool 
     passages = read_passages(context, location)[1]
     if not passages:
         return 0
-    columns = _columns(passages, context.settings.language)
+    words, languages = _words(passages, context.settings.language)
     key = {"record_id": location.record_id}
-    with context.database.owner() as tx:  # the pipeline may not remove passages
+    with context.database.pipeline() as tx:
         found = lock_record(tx, location.user_id, location.record_id)
-        stored = tx.execute(_QUERIES["lock_counts"].format(schema=found.schema), key).fetchall() if found else []
-        if found is None or [row["seq"] for row in stored] != columns["seq"]:
-            raise ConflictError("the record was changed meanwhile: run it again")
-        if all([row[name] for row in stored] == columns[name] for name in ("lexemes", "frequencies")):
+        stored = tx.execute(_QUERIES["lock_segment"], key).fetchone() if found else None
+        if stored is None:
+            raise ConflictError(_CHANGED)
+        before = SearchSegment.read(stored["content"])
+        if before.rows["seq"].tolist() != [passage.seq for passage in passages]:
+            raise ConflictError(_CHANGED)
+        segment = before.with_words(words, window_lengths([one.total for one in words]))
+        columns = columns_of(segment, languages, context.settings.language)
+        if all(columns[name] == stored[name] for name in ("content", "languages")):
             return 0
         if not dry_run:
-            tx.execute(_QUERIES["replace_counts"].format(schema=found.schema), key | _literals(columns))
+            tx.execute(_QUERIES["replace_words"], key | columns)
     return len(passages)
 
 
-def _columns(passages: list[Passage], usual: str) -> dict[str, list[Any]]:
-    """Return the columns of passages that hold their words, as a commit counts them."""
+def _words(passages: list[Passage], usual: str) -> tuple[list[Words], list[str]]:
+    """Return the words of passages as a commit counts them, and the stemmers of their messages."""
     messages = list({passage.message.seq: passage.message for passage in passages}.values())
     _, languages = languages_of(messages, CODES[usual])
     spoken = {message.seq: stemmer_of(one) for message, one in zip(messages, languages, strict=True)}
-    counts = [count_lexemes(passage, spoken[passage.message.seq], usual) for passage in passages]
-    return {
-        "seq": [passage.seq for passage in passages],
-        "lexemes": [lexemes for lexemes, _, _ in counts],
-        "frequencies": [frequencies for _, frequencies, _ in counts],
-        "lexeme_count": [total for _, _, total in counts],
-        "window_length": window_lengths([total for _, _, total in counts]),
-    }
-
-
-def _literals(columns: dict[str, list[Any]]) -> dict[str, str]:
-    """Return the columns as array literals; an array within one is its words with spaces between, which none has."""
-    joined = {name: [" ".join(map(str, one)) for one in columns[name]] for name in ("lexemes", "frequencies")}
-    return {name: array_literal(values) for name, values in (columns | joined).items()}
+    return [count_words(passage, spoken[passage.message.seq]) for passage in passages], list(spoken.values())

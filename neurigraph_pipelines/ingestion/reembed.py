@@ -14,19 +14,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import NamedTuple
 from uuid import UUID
 
-from pgvector import HalfVector, Vector
+from pgvector import Vector
 from psycopg import OperationalError, sql
 
-from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored, pipeline_author
 from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, lock_models
+from neurigraph_pipelines.ingestion.passage_words import packed
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, StoredRecord, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, durable_content
@@ -34,6 +33,7 @@ from neurigraph_pipelines.lifecycle.transitions import transcript_of
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError, TransientError
 from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
+from neurigraph_pipelines.text.search_segments import SearchSegment
 from neurigraph_pipelines.text.stored_text import passage_text
 from neurigraph_pipelines.text.transcript import Passage, read_messages
 
@@ -165,15 +165,6 @@ def embed_records(
     yield from unreadable
 
 
-class _Range(NamedTuple):
-    """The place of a passage in the transcript of its record."""
-
-    seq: int
-    first_message: int
-    byte_offset: int
-    byte_length: int
-
-
 def read_passages(context: Context, location: RecordLocation) -> tuple[str, list[Passage]]:
     """Return the summary of a record, and its passages with their texts.
 
@@ -187,25 +178,20 @@ def read_passages(context: Context, location: RecordLocation) -> tuple[str, list
             raise ConflictError("the record no longer exists")
         record = tx.execute(_QUERIES["summary_to_embed"].format(schema=found.schema), key).fetchone()
         transcript = transcript_of(tx, found.schema, location.record_id)
-        ranges = rows_of(tx, _QUERIES["passages_to_embed"].format(schema=found.schema), _Range, key)
+        segment = tx.execute(_QUERIES["segment_to_embed"], key).fetchone()
     assert record is not None
-    if transcript is None:
+    if transcript is None or segment is None:
         return record["summary"], []
-    return record["summary"], _passages(context.objects, transcript, ranges)
+    return record["summary"], _passages(context.objects, transcript, SearchSegment.read(segment["content"]))
 
 
-def _passages(objects: ObjectStore, manifest: Manifest, ranges: Sequence[_Range]) -> list[Passage]:
+def _passages(objects: ObjectStore, manifest: Manifest, segment: SearchSegment) -> list[Passage]:
     text = durable_content(objects, manifest).content
     messages = {message.seq: message for message in read_messages(text)}
+    places = segment.rows[["seq", "message", "byte_offset", "byte_length"]].tolist()
     return [
-        Passage(
-            row.seq,
-            messages[row.first_message],
-            passage_text(text[row.byte_offset : row.byte_offset + row.byte_length]),
-            row.byte_offset,
-            row.byte_length,
-        )
-        for row in ranges
+        Passage(seq, messages[message], passage_text(text[offset : offset + length]), offset, length)
+        for seq, message, offset, length in places
     ]
 
 
@@ -233,22 +219,11 @@ def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vecto
         raise ConflictError("the record was revised while it was being embedded: embed it again")
     in_place = record["embedding_pending"] or models.current == model
     of_record = _QUERIES["set_vectors"] if in_place else _QUERIES["set_next_vectors"]
-    of_passage = _QUERIES["set_passage_vectors"] if in_place else _QUERIES["set_next_passage_vectors"]
+    of_segment = _QUERIES["set_segment_vectors"] if in_place else _QUERIES["set_next_segment_vectors"]
     authored(tx, pipeline_author(model))
     tx.execute(of_record.format(schema=location.schema), {**key, "embedding": Vector(vectors.summary), "model": model})
-    with tx.cursor() as cursor:
-        cursor.executemany(
-            of_passage.format(schema=location.schema),
-            [
-                {
-                    **key,
-                    "seq": passage.seq,
-                    "embedding": HalfVector(vector),
-                    "window_embedding": HalfVector(window),
-                }
-                for passage, vector, window in zip(texts.passages, vectors.passages, vectors.windows, strict=True)
-            ],
-        )
+    if texts.passages:
+        tx.execute(of_segment, {**key, "vectors": packed(vectors), "model": model})
     tx.execute(_QUERIES["delete_pending"], key)
     if models.current == model:
         replace_vector(tx, location.node_id, texts.record_id, gained=vectors.summary)

@@ -12,7 +12,6 @@ from psycopg import errors, sql
 
 from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.lifecycle.vector_indexes import build_valid
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import Transaction
 
@@ -28,8 +27,7 @@ _INDEXES = {
     "file_manifest_compression_state": _QUERIES["file_manifest_compression_state"],
     "file_manifest_last_accessed_at": _QUERIES["file_manifest_last_accessed_at"],
     "file_manifest_recompress_after": _QUERIES["file_manifest_recompress_after"],
-    "passages_lexemes": _QUERIES["passages_lexemes"],
-    "passages_first_message": _QUERIES["passages_first_message"],
+    "metadata_records_embedding": _QUERIES["metadata_records_embedding"],
 }
 """The statement of each index by its name; the query ``due`` looks for the last one."""
 
@@ -45,8 +43,8 @@ class LargeNode(NamedTuple):
 def build_node_indexes(context: Context, limit: int = 10) -> list[LargeNode]:
     """Make all indexes of up to ``limit`` nodes, biggest first.
 
-    A node is large from ``settings.retrieval.node_index_records`` records on, or from ``vector_index_passages``
-    passages. An interrupted build leaves an invalid index, which is dropped and built again.
+    A node is large from ``settings.retrieval.node_index_records`` records on. An interrupted build leaves an invalid
+    index, which is dropped and built again.
     """
     built: list[LargeNode] = []
     with context.database.maintenance() as connection:
@@ -62,16 +60,24 @@ def build_node_indexes(context: Context, limit: int = 10) -> list[LargeNode]:
 def index_node(connection: Transaction, schema_name: str) -> None:
     """Make all indexes of one node, outside of a transaction."""
     for name, statement in _INDEXES.items():
-        build_valid(connection, schema_name, name, statement.format(schema=sql.Identifier(schema_name)))
+        _build_valid(connection, schema_name, name, statement.format(schema=sql.Identifier(schema_name)))
 
 
-def has_large(context: Context) -> bool:
-    """Return whether a large node lacks an index."""
+def count_large(context: Context) -> int:
+    """Return the number of large nodes that lack an index."""
     with context.database.pipeline() as tx:
-        return bool(_due(tx, context, 1))
+        return len(_due(tx, context, None))
 
 
-def _due(tx: Transaction, context: Context, limit: int) -> list[LargeNode]:
-    settings = context.settings.retrieval
-    values = {"records": settings.node_index_records, "passages": settings.vector_index_passages, "limit": limit}
+def _due(tx: Transaction, context: Context, limit: int | None) -> list[LargeNode]:
+    values = {"records": context.settings.retrieval.node_index_records, "limit": limit}
     return rows_of(tx, _QUERIES["due"], LargeNode, values)
+
+
+def _build_valid(connection: Transaction, schema_name: str, name: str, statement: sql.Composed) -> None:
+    """Make an index of a node by a statement that leaves an existing one; an invalid one is dropped before."""
+    found = connection.execute(_QUERIES["is_valid"], {"schema_name": schema_name, "index_name": name}).fetchone()
+    if found is not None and not found["is_valid"]:
+        places = {"schema": sql.Identifier(schema_name), "name": sql.Identifier(name)}
+        connection.execute(_QUERIES["drop_index"].format(**places))
+    connection.execute(statement)

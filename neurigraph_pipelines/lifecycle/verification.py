@@ -69,7 +69,7 @@ class Fault(StrEnum):
     """A dormant file has a working copy."""
 
     PASSAGE = "passage"
-    """A passage's byte range contains no text of the transcript."""
+    """The search segment of a record is damaged, or a byte range in it contains no text of the transcript."""
 
     REGISTRY = "registry"
     """A node and the shared registries disagree, or a record has no file."""
@@ -284,20 +284,32 @@ class _Verifier:
     def _passage_faults(
         self, location: FileLocation, manifest: Manifest, content: VerifiedBytes
     ) -> Iterator[tuple[Fault, str]]:
+        from neurigraph_pipelines.text.search_segments import DamagedSegmentError, SearchSegment, read_vectors
+
         text = content.content
         with self._database.pipeline() as tx:
-            passages = tx.execute(
-                _QUERIES["passage_ranges"].format(schema=location.schema), {"record_id": manifest.record_id}
-            ).fetchall()
-        self.done.passages += len(passages)
-        for passage in passages:
-            start, end = passage["byte_offset"], passage["byte_offset"] + passage["byte_length"]
+            row = tx.execute(_QUERIES["segment_of_record"], {"record_id": manifest.record_id}).fetchone()
+        if row is None:
+            return
+        try:
+            segment = SearchSegment.read(row["content"])
+            for packed in (row["vectors"], row["next_vectors"]):
+                if packed is not None:
+                    read_vectors(packed, len(segment.rows))
+        except DamagedSegmentError as error:
+            yield Fault.PASSAGE, str(error)
+            return
+        if (row["passages"], row["words"]) != (len(segment.rows), len(segment.keys)):
+            yield Fault.PASSAGE, "the columns of the search segment count other passages or words than it has"
+        self.done.passages += len(segment.rows)
+        for seq, start, length in segment.rows[["seq", "byte_offset", "byte_length"]].tolist():
+            end = start + length
             try:
                 fits = end <= len(text) and passage_text(text[start:end]) is not None
             except ValueError:
                 fits = False
             if not fits:
-                yield Fault.PASSAGE, f"passage {passage['seq']} is not at bytes {start} to {end} of the transcript"
+                yield Fault.PASSAGE, f"passage {seq} is not at bytes {start} to {end} of the transcript"
 
     def _has_good_copy(self, manifest: Manifest) -> bool:
         if not self._read:

@@ -16,7 +16,7 @@ from neurigraph_pipelines.database.asking import ask_rows
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
-from neurigraph_pipelines.retrieval.index.caches import Conflicting, caches_of
+from neurigraph_pipelines.retrieval.index.caches import MOST_WATCHES, WATCH_SECONDS, Conflicting, caches_of
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage
 from neurigraph_pipelines.views.kinds import Effect, Verdict
 
@@ -31,9 +31,6 @@ FIRST = 10
 
 MOST_KNOWN = 1_000
 """Of so many conflicts of a caller, the messages are known. With more, conflicts are looked up at every search."""
-
-_MOST_KEPT = 100_000
-"""Facts of all callers together; a caller without conflicts counts as one."""
 
 _QUERIES = statements("verdicts")
 
@@ -108,8 +105,8 @@ def _place(messages: Sequence[FoundMessage], record_id: str, first: int, last: i
 
 def _may_conflict(context: Context, messages: Iterable[tuple[str, int]]) -> bool:
     """Return whether some messages may have conflicts that the caller sees; asked at most once in a while."""
-    cache, claims = caches_of(context.database).conflicting, context.claims
-    known = cache.peek(claims)
+    cache, claims = caches_of(context.database).watches, context.claims
+    known = cache.peek(Conflicting, claims)
     if known is None:
         values = {"user_id": claims.user_id, "least": SURE, "most": MOST_KNOWN}
         (row,) = context.database.ask(claims, _QUERIES["conflicting_messages"], values)
@@ -117,7 +114,7 @@ def _may_conflict(context: Context, messages: Iterable[tuple[str, int]]) -> bool
         for record_id, first, last in row["stated"]:
             stated.setdefault(record_id, []).append((first, last))
         known = Conflicting(stated, row["are_all"])
-        cache.put(claims, known, _MOST_KEPT, size=1 + len(row["stated"]))
+        cache.put(claims, known, MOST_WATCHES, size=1 + len(row["stated"]), seconds=WATCH_SECONDS)
     return not known.are_all or any(
         first <= seq <= last for record_id, seq in messages for first, last in known.stated.get(record_id, ())
     )

@@ -24,7 +24,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.ports import Database
-from neurigraph_pipelines.retrieval.index.caches import caches_of
+from neurigraph_pipelines.retrieval.index.caches import MOST_WATCHES, WATCH_SECONDS, caches_of
 from neurigraph_pipelines.views.retention import Retention
 
 Operation = Literal["search", "ask", "open"]
@@ -32,7 +32,7 @@ Operation = Literal["search", "ask", "open"]
 MAX_LISTED = 1_000
 _PURGED_AT_ONCE = 10_000
 _SECONDS_PER_DAY = 86_400
-_MOST_USERS = 10_000
+_WATCHED, _EXPIRING = "is_watched", "expires"
 
 _log = logging.getLogger(__name__)
 _QUERIES = statements("retrievals")
@@ -86,7 +86,7 @@ def _is_due(context: Context) -> bool:
     if context.settings.retrieval.retrieval_log_days > 0:
         return True
     caches, user_id = caches_of(context.database), context.claims.user_id
-    return caches.watched.peek(user_id) is not False or caches.expiring.peek(user_id) is not False
+    return any(caches.watches.peek(bool, (watch, user_id)) is not False for watch in (_WATCHED, _EXPIRING))
 
 
 def expiring(context: Context, record_ids: Iterable[str]) -> dict[str, Retention]:
@@ -96,7 +96,7 @@ def expiring(context: Context, record_ids: Iterable[str]) -> dict[str, Retention
     """
 
     def read() -> dict[str, Retention]:
-        if caches_of(context.database).expiring.peek(context.claims.user_id) is False:
+        if caches_of(context.database).watches.peek(bool, (_EXPIRING, context.claims.user_id)) is False:
             return {}
         kept = retention_of(context.database, context.claims, [UUID(one) for one in record_ids])
         return {str(record_id): one for record_id, one in kept.items()}
@@ -114,9 +114,9 @@ def _send(context: Context, operation: Operation, query: sql.SQL | sql.Composed,
 def _watch(database: Database, claims: Claims, operation: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Report canaries that were retrieved, and remember whether there are any to watch."""
     for row in rows:
-        caches = caches_of(database)
-        caches.watched.put(claims.user_id, row["is_watched"], _MOST_USERS)
-        caches.expiring.put(claims.user_id, row["expires"], _MOST_USERS)
+        for watch in (_WATCHED, _EXPIRING):
+            key = (watch, claims.user_id)
+            caches_of(database).watches.put(key, row[watch], MOST_WATCHES, seconds=WATCH_SECONDS)
         if row["canary"] is not None:
             _log.error(
                 "canary retrieved: source %s, user %s, by %s %s, operation %s",

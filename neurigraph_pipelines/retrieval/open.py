@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
 from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.database.asking import ask_rows
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_from_copy
@@ -35,6 +34,7 @@ from neurigraph_pipelines.model.errors import (
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.log import note_open
+from neurigraph_pipelines.retrieval.places import Place, places_in, transcripts
 from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.text.stored_text import members_of, read_text
@@ -46,25 +46,6 @@ TRANSCRIPT = "transcript"
 """The file type of transcripts."""
 
 _QUERIES = statements("search")
-_LINES = statements("open")
-
-
-class Place(NamedTuple):
-    """Where a message of a transcript is, and who speaks, as ``neurigraph.open_messages`` returns it."""
-
-    asked_file: UUID
-    node_id: UUID
-    schema_name: str
-    file_id: UUID
-    storage_path: str
-    stored_bytes: int
-    member_offsets: list[int]
-    member_text_offsets: list[int]
-    message: int
-    line_after: int
-    content_end: int
-    voice: Voice
-    persona: str | None
 
 
 _READ_AT_ONCE = 1 << 20
@@ -171,7 +152,7 @@ def open_file(
     name = manifest.file_name
     head = next(content.chunks(), b"")[:HEAD_BYTES]
     as_stored = as_stored or not is_transcript
-    speakers = {} if as_stored else {one.message: one for one in _places(context, {place.file_id: None})[place.file_id]}
+    speakers = {} if as_stored else _speakers(context, place.file_id)
     return OpenedFile(
         place.file_id,
         name,
@@ -183,6 +164,13 @@ def open_file(
     )
 
 
+def _speakers(context: Context, file_id: UUID) -> dict[int, Place]:
+    """Return who speaks in each message of a transcript; nobody if its search segment is damaged."""
+    with suppress(LostObjectError):
+        return {one.message: one for one in places_in(transcripts(context, [file_id]).get(file_id), None)}
+    return {}
+
+
 def _with_speakers(chunks: Iterable[bytes], speakers: Mapping[int, Place]) -> Iterator[bytes]:
     """Yield the lines of a transcript with who speaks. A message that the database does not know has no author."""
     for text in _whole_lines(chunks):
@@ -191,8 +179,7 @@ def _with_speakers(chunks: Iterable[bytes], speakers: Mapping[int, Place]) -> It
         known = speakers.get(line["seq"])
         shown = {"author": None, "stated_author": line["author"], "voice": None}
         if known is not None:
-            voice = Voice(known.voice)
-            shown |= {"author": author_view(line["author"], voice, known.persona), "voice": voice.value}
+            shown |= {"author": author_view(line["author"], known.voice, known.persona), "voice": known.voice.value}
         shown_line = json.dumps({**line, **shown, "content": content}, ensure_ascii=False)
         yield f"{shown_line}\n".encode("utf-8", "backslashreplace")  # what UTF-8 cannot hold stays escaped
 
@@ -234,7 +221,7 @@ def open_messages(
     """Open single messages of a transcript by the byte ranges of their lines; the rest of the file is not read.
 
     A dormant file stays dormant: a few kilobytes of the compressed object are read, whatever its size. The file counts
-    as accessed if any message is found.
+    as accessed, whichever messages are asked for.
 
     Args:
         file_id: The id of the transcript, or of the original beside it.
@@ -247,7 +234,8 @@ def open_messages(
         LostObjectError: The bytes are lost or damaged; they are not returned.
         StorageError: The object store failed.
     """
-    return _opened(context, file_id, _places(context, {file_id: messages})[file_id])
+    row = transcripts(context, [file_id]).get(file_id)
+    return _opened(context, file_id, list(places_in(row, messages)))
 
 
 def open_in_files(
@@ -259,9 +247,10 @@ def open_in_files(
         For each file its messages, or why its bytes cannot be read.
     """
     opened: dict[UUID, list[OpenedMessage] | StorageError] = {}
-    for file_id, places in _places(context, wanted).items():
+    rows = transcripts(context, list(wanted))
+    for file_id, messages in wanted.items():
         try:
-            opened[file_id] = _opened(context, file_id, places)
+            opened[file_id] = _opened(context, file_id, list(places_in(rows.get(file_id), messages)))
         except StorageError as error:
             opened[file_id] = error
     return opened
@@ -281,19 +270,6 @@ def _opened(context: Context, file_id: UUID, places: Sequence[Place]) -> list[Op
         if text is None:
             raise
         return list(_messages(lambda start, length: text[start:][:length], places, file_id))
-
-
-def _places(context: Context, wanted: Mapping[UUID, Sequence[int] | None]) -> dict[UUID, list[Place]]:
-    """Return for each transcript where messages are and who speaks in them; None for all of its messages."""
-    found: dict[UUID, list[Place]] = {file_id: [] for file_id in wanted}
-    asked = [{"file_id": str(file_id), "messages": messages} for file_id, messages in wanted.items()]
-    values = {
-        "wanted": json.dumps(asked, default=list),
-        "ttl_seconds": context.settings.lifecycle.recompress_ttl_minutes * 60,
-    }
-    for place in ask_rows(context.database, context.claims, _LINES["open_messages"], Place, values) if wanted else ():
-        found[place.asked_file].append(place)
-    return found
 
 
 @retry_not_found
@@ -382,13 +358,12 @@ def _message(text: bytes, place: Place, file_id: UUID) -> OpenedMessage:
         line = last_line(text)
         if line["seq"] != place.message:  # whole, and of another transcript
             raise damaged(file_id)
-        voice = Voice(place.voice)
         return OpenedMessage(
             file_id,
             line["seq"],
             Role(line["role"]),
-            author_view(line["author"], voice, place.persona),
-            voice,
+            author_view(line["author"], place.voice, place.persona),
+            place.voice,
             line["external_id"],
             datetime.fromisoformat(line["occurred_at"]),
             line["content"],

@@ -17,20 +17,21 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.node_layers import whole_of
 from neurigraph_pipelines.retrieval.index.packs import FORMAT, pack
-from neurigraph_pipelines.retrieval.query.read_packs import read_whole
 
 MOST_AFTER_A_COMMIT, PASSAGES_AFTER_A_COMMIT = 200, 5_000
 """More nodes, and larger ones, are not packed after each commit but in the background."""
 
-MOST_PACKED = 100_000
-"""Larger nodes, in passages, are not packed: their vector indexes give the candidates for each question."""
+MOST_PACKED = 1_000_000
+"""Larger nodes, in passages, are not packed: a pack has a kilobyte a passage at most, and a value has a gigabyte."""
 
 LONGEST_WAIT_MILLISECONDS = 250
 """Longest wait for a writer of the same node; then the node is packed in a later round."""
 
 _log = logging.getLogger(__name__)
-_QUERIES = statements("layer_packs")
+_QUERIES, _SEARCH = statements("layer_packs"), statements("search")
 
 
 def count_due(context: Context) -> int:
@@ -77,7 +78,7 @@ def _pack_free(context: Context, user_id: UUID, node_id: UUID) -> bool:
         tx.execute(_QUERIES["limit_waits"], {"milliseconds": LONGEST_WAIT_MILLISECONDS})
         # Nothing is erased meanwhile: packed rows were not erased before, and are erased with their node from now on.
         lock_graph_shared(tx, user_id)
-        found = read_whole(context.database, Claims.of_user(user_id), str(node_id))
+        found = _read_whole(context, user_id, node_id)
         if found is None:
             return False
         version, layer = found
@@ -93,10 +94,26 @@ def _pack_free(context: Context, user_id: UUID, node_id: UUID) -> bool:
                 "format": FORMAT,
                 "horizon": layer.horizon,
                 "layer": packed.layer,
-                "vectors": packed.vectors,
+                "words": packed.words,
             },
         )
     return True
+
+
+def _read_whole(context: Context, user_id: UUID, node_id: UUID) -> tuple[str, MetadataLayer] | None:
+    """Return the version and the layer of a node; None if it is gone or may not be cached.
+
+    Its pack, if it has one, is read with the records that changed since, and without the vectors of the others.
+    """
+    for packs in (FORMAT, None):
+        parameters = {"nodes": [node_id], "horizons": [None], "packs": packs, "model": None, "dimensions": 0}
+        rows = context.database.ask(Claims.of_user(user_id), _SEARCH["layers"], parameters, binary=True)
+        row = next((row for row in rows if row["version"] is not None), None)
+        if row is None:
+            return None
+        if (layer := whole_of(row)) is not None:
+            return row["version"], layer
+    return None
 
 
 def _due(user_ids: Collection[UUID] | None, most_passages: int, limit: int | None) -> dict[str, Any]:

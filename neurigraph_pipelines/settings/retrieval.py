@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
 
 from pydantic import BaseModel, Field
 
@@ -40,16 +39,6 @@ class RetrievalSettings(BaseModel):
         ge=0,
         description="Records from which maintenance makes the indexes of a node's tables. Smaller tables are read as "
         "fast without, and each index would cost every write.",
-    )
-    vector_index_passages: int = Field(
-        default=50_000,
-        ge=100,
-        description="Passages from which a node's vectors are indexed and a question reads candidates, about 100 ms. "
-        "A smaller node is ranked completely in memory, about 0.1 µs a passage. Its first question reads it, about "
-        "15 µs a passage; after a write, 4 µs.",
-    )
-    vector_index_method: Literal["hnsw", "ivfflat"] = Field(
-        default="hnsw", description="Kind of index: hnsw finds more, ivfflat builds faster and takes less room."
     )
     answer_cache_entries: int = Field(
         default=256,

@@ -26,19 +26,16 @@ MAX_LEXEME_LENGTH = 64
 """Longer words are truncated: they are hashes and encodings, and nobody searches for their end."""
 
 WINDOW_WEIGHTS = {-3: 0.3, -2: 0.5, -1: 0.7, 0: 1.0, 1: 0.5, 2: 0.25}
-"""Weight of a neighbouring passage in a passage's window, by distance in passages; SQL gets them as ``WINDOW``."""
+"""Weight of a neighbouring passage in a passage's window, by distance in passages."""
 
 WINDOW_LENGTH = sum(WINDOW_WEIGHTS.values())
 """Sum of the weights: the length of a full window, in passages."""
 
-WINDOW = {"window_steps": list(WINDOW_WEIGHTS), "window_weights": list(WINDOW_WEIGHTS.values())}
-"""The weights as parameters of ``neurigraph.layers``."""
-
 ASKING = "?"
-"""Stands among the lexemes of a passage that ends with a question. No word is like it, and rows from before lack it."""
+"""Stands among the lexemes of a passage that ends with a question. No word is like it."""
 
 MAX_FREQUENCY = 32_767
-"""Largest value of the frequency column (smallint)."""
+"""Largest frequency: search segments have 16 bits for it."""
 
 # Vowels of Indian scripts and points of Arabic and Hebrew are marks, which \w does not match.
 _MARKS = "".join(chr(code) for code in range(0x300, 0x1AB0) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
@@ -94,9 +91,6 @@ _BASES = {
     }
 }
 
-
-LANGUAGE_MARK = "#"
-"""With a language after it, a lexeme of passages that are in another language than the installation's."""
 
 UNSTEMMED = "simple"
 """The language without a stemmer and without stop words, as Postgres calls it."""

@@ -1,4 +1,4 @@
-"""The pages that peers pull: nodes, versions of records, and records with their passages and files."""
+"""The pages that peers pull: nodes, versions of records, and records with their search segments and files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class OfferedRecords(View):
 
 
 class PulledRecord(View):
-    """A record with its passages and files."""
+    """A record with its search segment and files."""
 
     record_id: UUID
     version: UUID
@@ -61,7 +61,9 @@ class PulledRecord(View):
     occurred_at: datetime
     source: dict[str, object] = Field(description="Its source, without its messages.")
     files: list[dict[str, object]] = Field(description="Each with its checksum, and its `content` in base64 if small.")
-    passages: list[dict[str, object]]
+    segment: str | None = Field(description="What search reads of its messages, in base64; null if it has none.")
+    languages: list[str] = Field(description="The stemmers of its messages that are not the publisher's usual one.")
+    vectors: str | None = Field(description="The vectors of its messages in base64; null without those of the model.")
 
 
 class PulledRecords(View):

@@ -13,8 +13,6 @@ CREATE OR REPLACE FUNCTION neurigraph_private.shells(
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     owner uuid := asking ->> 'user_id';
-    -- While a user moves to another model, a vector index holds vectors of both models.
-    is_moving boolean := (SELECT u.embedding_next_model IS NOT NULL FROM neurigraph.users AS u WHERE u.user_id = owner);
     hidden uuid [] := neurigraph_private.hidden_sources(asking);
     are_visible boolean := neurigraph_private.counts_are_visible(asking);
     -- Within spaces the shell of a node has only its name and the count of its records in the spaces: all other values
@@ -31,7 +29,7 @@ BEGIN
         string_agg(uuid_send(s.parent_id), ''),
         array_agg(s.node_name),
         array_agg(s.aliases),
-        string_agg(int4send(s.record_count) || int4send(s.passages) || int4send(s.is_indexed::integer), ''),
+        string_agg(int4send(s.record_count) || int4send(s.passages), ''),
         array_agg(s.version),
         -- A mean vector reveals something about the averaged vectors.
         string_agg(coalesce(neurigraph_private.bytes_of(s.routing_centroid, width), none), '') FILTER (WHERE are_visible),
@@ -50,7 +48,6 @@ BEGIN
             g.tsv,
             -- Within spaces passages are not counted: 20 a record is an estimate.
             CASE WHEN is_limited THEN 20 * coalesce(l.records, 0) ELSE coalesce(t.passages, 0)::integer END AS passages,
-            t.vector_index IS NOT NULL AND NOT is_moving AND NOT is_limited AS is_indexed,
             coalesce(q.version, c.version, '') AS version,
             -- The parent is the nearest visible node above; a root is its own parent.
             coalesce(
@@ -73,20 +70,17 @@ BEGIN
 END
 $$;
 
--- Count the words of a question. `content` lists the nodes that hold each rare word, with the number of passages;
--- `words` is the share of the question's words in the shell of each node; `occurrences` is the number of passages with
--- each word. The function also returns the shells, unless the caller knows the current version, and the unstored
--- messages, in the same snapshot, so that each message is either stored or unstored. The function sets the signed
--- claims, and returns no row if they allow nothing.
--- claims, and returns no row if they allow nothing.
+-- The shells of the nodes that the caller may see, unless the caller knows the current version, and the unstored
+-- messages, in the same snapshot, so that each message is either stored or unstored. `words` is the share of the
+-- question's words in the shell of each node. The function sets the signed claims, and returns no row if they allow
+-- nothing.
 CREATE OR REPLACE FUNCTION neurigraph.search_gate(
     payload text, signature text,
-    lexemes text [], stems text [], speaker text, dimensions integer, known_version text,
+    stems text [], speaker text, dimensions integer, known_version text,
     known_unstored text DEFAULT NULL, unstored_since bigint DEFAULT NULL, unstored_most integer DEFAULT 0
 )
 RETURNS TABLE (
-    data_version text, said_by text, occurrences integer [], content bytea, words bytea,
-    model text, corpus_passages bigint, corpus_lexemes bigint, speakers text [], languages text [],
+    data_version text, said_by text, words bytea, model text, speakers text [], languages text [],
     node_ids bytea, parents bytea, node_names text [], aliases text [], counts bytea, versions text [],
     centroids bytea, edges bytea, shell_stems text [],
     unstored_version text, unstored_horizon bigint, unstored json
@@ -98,70 +92,31 @@ DECLARE
     asking jsonb := neurigraph_private.set_claims(payload, signature);
     owner uuid := asking ->> 'user_id';
     visible uuid [] := neurigraph_private.visible_node_ids(asking);
-    are_visible boolean := visible IS NULL OR neurigraph_private.counts_are_visible(asking);
 BEGIN
     IF asking IS NULL OR visible = '{}' THEN
         RETURN;
     END IF;
     said_by := lower(speaker);
-    WITH known AS MATERIALIZED (
-        SELECT l.place::integer AS place, l.lexeme, coalesce(o.passages, 0)::integer AS passages
-        FROM unnest(lexemes) WITH ORDINALITY AS l (lexeme, place)
-        LEFT JOIN LATERAL (
-            SELECT u.passages FROM neurigraph.user_lexemes AS u
-            WHERE visible IS NULL AND u.user_id = owner AND u.lexeme = l.lexeme
-            UNION ALL
-            SELECT c.passages FROM neurigraph_private.occurrences(asking, visible, lexemes) AS c
-            WHERE visible IS NOT NULL AND c.lexeme = l.lexeme
-        ) AS o ON true
-    ),
-
-    rare AS (
-        SELECT k.place, k.lexeme, sum(k.passages) OVER (ORDER BY k.passages, k.place) AS till FROM known AS k
-    )
-
-    SELECT
-        ARRAY(SELECT k.passages FROM known AS k ORDER BY k.place),
-        (
-            SELECT string_agg(int4send(r.place) || uuid_send(n.node_id) || int4send(n.passages), '')
-            FROM rare AS r
-            -- OFFSET 0 keeps the planner from one join, which would read all words of the owner before the tables are
-            -- analysed.
+    IF stems <> '{}' THEN
+        SELECT string_agg(uuid_send(s.node_id) || float4send(s.score), '') INTO words
+        FROM (
+            SELECT g.node_id, (count(*) / cardinality(stems)::double precision)::real AS score
+            FROM unnest(stems) AS l (stem)
+            -- OFFSET 0 keeps the planner from one join, which would compare all shells with each word.
             CROSS JOIN LATERAL (
-                SELECT l.node_id, l.passages FROM neurigraph.node_lexemes AS l
-                WHERE l.user_id = owner AND l.lexeme = r.lexeme
+                SELECT i.node_id FROM neurigraph.graph_index AS i
+                WHERE i.tsv @@ plainto_tsquery('simple', l.stem) AND i.user_id = owner AND NOT i.quarantined
                 OFFSET 0
-            ) AS n
-            -- A word in nearly all passages favours no node, and listing all its nodes is slow.
-            WHERE r.till < 4000 AND are_visible AND (visible IS NULL OR n.node_id = ANY(visible))
-        )
-    INTO occurrences, content;
-
-    SELECT string_agg(uuid_send(s.node_id) || float4send(s.score), '') INTO words
-    FROM (
-        SELECT g.node_id, (count(*) / greatest(cardinality(stems), 1)::double precision)::real AS score
-        FROM unnest(stems) AS l (stem)
-        -- OFFSET 0 keeps the planner from one join, which would compare all shells with each word.
-        CROSS JOIN LATERAL (
-            SELECT i.node_id FROM neurigraph.graph_index AS i
-            WHERE i.tsv @@ plainto_tsquery('simple', l.stem) AND i.user_id = owner AND NOT i.quarantined
-            OFFSET 0
-        ) AS g
-        WHERE visible IS NULL OR (g.node_id = ANY(visible) AND NOT asking ? 'container_tags')
-        GROUP BY g.node_id
-    ) AS s;
+            ) AS g
+            WHERE visible IS NULL OR (g.node_id = ANY(visible) AND NOT asking ? 'container_tags')
+            GROUP BY g.node_id
+        ) AS s;
+    END IF;
 
     data_version := neurigraph_private.seen_version(asking);
     IF data_version IS NULL OR data_version IS DISTINCT FROM known_version THEN
         SELECT u.embedding_model INTO model FROM neurigraph.users AS u WHERE u.user_id = owner;
-        SELECT c.passages, c.lexemes INTO corpus_passages, corpus_lexemes
-        FROM neurigraph_private.corpus(asking, visible) AS c;
-        speakers := neurigraph_private.marked(asking, '@');
-        -- A caller who may not see counts gets only the languages of visible nodes.
-        languages := CASE WHEN are_visible THEN neurigraph_private.marked(asking, '#') ELSE ARRAY(
-            SELECT DISTINCT g.language::text FROM neurigraph.graph_index AS g
-            WHERE g.node_id = ANY(visible) AND NOT asking ? 'container_tags'
-        ) END;
+        SELECT v.* INTO speakers, languages FROM neurigraph_private.voices_and_languages(asking, visible) AS v;
         SELECT h.* INTO node_ids, parents, node_names, aliases, counts, versions, centroids, edges, shell_stems
         FROM neurigraph_private.shells(asking, visible, dimensions) AS h;
     END IF;
@@ -171,8 +126,7 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.search_gate(text, text, text [], text [], text, integer, text, text, bigint, integer)
+REVOKE ALL ON FUNCTION neurigraph.search_gate(text, text, text [], text, integer, text, text, bigint, integer)
 FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION
-neurigraph.search_gate(text, text, text [], text [], text, integer, text, text, bigint, integer)
+GRANT EXECUTE ON FUNCTION neurigraph.search_gate(text, text, text [], text, integer, text, text, bigint, integer)
 TO neurigraph_agent;

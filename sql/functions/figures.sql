@@ -65,9 +65,9 @@ BEGIN
     SELECT 'active_users', '', '', count(DISTINCT k.user_id)::double precision
     FROM neurigraph.api_keys AS k WHERE k.last_used_at > now() - interval '1 day'
     UNION ALL
-    SELECT 'records', '', '', coalesce(sum(s.records), 0)::double precision FROM neurigraph.user_statistics AS s
+    SELECT 'records', '', '', coalesce(sum(g.record_count), 0)::double precision FROM neurigraph.graph_index AS g
     UNION ALL
-    SELECT 'passages', '', '', coalesce(sum(s.passages), 0)::double precision FROM neurigraph.user_statistics AS s
+    SELECT 'passages', '', '', coalesce(sum(s.passages), 0)::double precision FROM neurigraph.node_statistics AS s
     UNION ALL
     SELECT 'nodes', s.state::text, '', count(g.node_id)::double precision
     FROM unnest(enum_range(NULL::neurigraph.compression_state)) AS s (state)

@@ -67,6 +67,7 @@ BEGIN
     END LOOP;
     UPDATE neurigraph.mentions AS m SET node_id = to_node
     WHERE m.record_id = ANY(records) AND m.node_id = from_node AND m.role = 'subject';
+    UPDATE neurigraph.segments AS s SET node_id = to_node WHERE s.record_id = ANY(records);
     UPDATE neurigraph.pending_embeddings AS p SET node_id = to_node WHERE p.record_id = ANY(records);
     UPDATE neurigraph.compression_state_log AS l SET node_id = to_node
     FROM neurigraph.file_index AS i

@@ -33,32 +33,65 @@ BEGIN
 END
 $$;
 
--- The vectors of passages of packed layers, for layers that still have the version that the caller read. `passages` has
--- one text of row numbers a layer, separated by spaces, and null for all passages. `widths` is the number of bytes a
--- passage.
-CREATE OR REPLACE FUNCTION neurigraph.packed_vectors(
-    nodes uuid [], versions text [], widths integer [], passages text [], wanted_format integer
-)
-RETURNS TABLE (node_id uuid, vectors bytea)
+-- The vectors of records' passages in the model, for records that the caller sees; null for a record whose vectors are
+-- pending. `passages` has one text of numbers a record, separated by spaces, and null for all passages.
+CREATE OR REPLACE FUNCTION neurigraph.vectors(records uuid [], passages text [], wanted_model text)
+RETURNS TABLE (record_id uuid, vectors bytea)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    asking jsonb := neurigraph.claims();
+    hidden uuid [] := neurigraph_private.hidden_sources(asking);
+    visible uuid [] := neurigraph_private.visible_node_ids(asking);
+BEGIN
+    RETURN QUERY
+    SELECT s.record_id, CASE WHEN a.passages IS NULL THEN v.vectors ELSE (
+        SELECT string_agg(substr(v.vectors, 1 + v.size * (w.passage::integer - 1), v.size), '' ORDER BY w.place)
+        FROM unnest(string_to_array(a.passages, ' ')) WITH ORDINALITY AS w (passage, place)
+    ) END
+    FROM unnest(records, passages) AS a (record_id, passages)
+    INNER JOIN neurigraph.segments AS s ON a.record_id = s.record_id
+    INNER JOIN neurigraph.record_index AS r ON s.record_id = r.record_id
+    CROSS JOIN LATERAL (
+        SELECT c.vectors, octet_length(c.vectors) / s.passages AS size
+        FROM (SELECT CASE WHEN s.model = wanted_model THEN s.vectors WHEN s.next_model = wanted_model THEN s.next_vectors END)
+            AS c (vectors)
+    ) AS v
+    WHERE s.user_id = (asking ->> 'user_id')::uuid AND NOT r.quarantined AND r.source_id <> ALL(hidden)
+        AND (visible IS NULL OR s.node_id = ANY(visible)) AND (v.vectors IS NOT NULL OR s.model IS NULL);
+END
+$$;
+
+-- The words in the passages of nodes, for a caller who sees the nodes as a whole, and a process that counts the words:
+-- those of a pack, and those of the records that changed since, which count twice until the node is packed again.
+CREATE OR REPLACE FUNCTION neurigraph.node_words(nodes uuid [], wanted_format integer)
+RETURNS TABLE (node_id uuid, version text, packed bytea, added bytea [])
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
 BEGIN
-    IF neurigraph_private.hidden_sources(asking) <> '{}' THEN
+    IF asking IS NULL OR NOT neurigraph_private.counts_are_visible(asking) THEN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT p.node_id, CASE WHEN a.passages IS NULL THEN p.vectors ELSE (
-        SELECT string_agg(substr(p.vectors, 1 + a.width * w.passage::integer, a.width), '' ORDER BY w.place)
-        FROM unnest(string_to_array(a.passages, ' ')) WITH ORDINALITY AS w (passage, place)
-    ) END
-    FROM unnest(nodes, versions, widths, passages) AS a (node_id, version, width, passages)
-    INNER JOIN neurigraph.visible_nodes(asking) AS g ON a.node_id = g.node_id
-    INNER JOIN neurigraph.layer_packs AS p
-        ON g.node_id = p.node_id AND p.format = wanted_format AND a.version = p.version;
+    SELECT g.node_id, v.version, p.words, ARRAY(
+        SELECT substr(s.content, 17, 8 * s.words) FROM neurigraph.segments AS s
+        WHERE s.node_id = g.node_id AND s.is_counted AND (p.words IS NULL OR s.record_id = ANY(p.changed))
+    )
+    FROM neurigraph.visible_nodes(asking) AS g
+    CROSS JOIN LATERAL neurigraph_private.node_version(g.node_id) AS v
+    LEFT JOIN LATERAL (
+        SELECT
+            k.words,
+            CASE WHEN k.version = v.version THEN '{}' ELSE neurigraph_private.changed_since(g.node_id, k.horizon) END AS changed
+        FROM neurigraph.layer_packs AS k
+        WHERE k.node_id = g.node_id AND k.format = wanted_format
+    ) AS p ON p.changed IS NOT NULL
+    WHERE g.node_id = ANY(nodes);
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.packed_vectors(uuid [], text [], integer [], text [], integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.packed_vectors(uuid [], text [], integer [], text [], integer) TO neurigraph_agent;
+REVOKE ALL ON FUNCTION neurigraph.vectors(uuid [], text [], text), neurigraph.node_words(uuid [], integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.vectors(uuid [], text [], text), neurigraph.node_words(uuid [], integer)
+TO neurigraph_agent;

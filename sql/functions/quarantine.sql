@@ -52,14 +52,12 @@ BEGIN
 END
 $$;
 
--- Hide records from every retrieval, or show them again: change their rows, and the counts of their passages. Records
--- that they superseded are read again by caches. All nodes have the current DDL, and the caller holds the graph's lock.
+-- Hide records from every retrieval, or show them again: their rows, and what is counted from their segments. What
+-- they replaced is sent to caches again. All nodes have the current DDL; the caller holds the graph's lock.
 CREATE OR REPLACE FUNCTION neurigraph_private.set_quarantined(records uuid [], hidden boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    sign integer := CASE WHEN hidden THEN -1 ELSE 1 END;
     node record;
-    found record;
 BEGIN
     FOR node IN
         SELECT g.node_id AS id, g.user_id AS owner, g.schema_name, array_agg(i.record_id) AS changing
@@ -69,26 +67,7 @@ BEGIN
         GROUP BY g.node_id
         ORDER BY g.node_id
     LOOP
-        EXECUTE format(
-            $counted$WITH chosen AS MATERIALIZED (
-                SELECT p.author, p.lexemes, p.lexeme_count FROM %I.passages AS p WHERE p.record_id = ANY($1)
-            )
-
-            SELECT
-                (SELECT count(*) FROM chosen) AS passages,
-                (SELECT coalesce(sum(c.lexeme_count), 0)::bigint FROM chosen AS c) AS lexemes,
-                array_agg(n.lexeme) AS words, array_agg($2 * n.passages) AS counts
-            FROM (
-                SELECT l.lexeme, count(*)::integer AS passages FROM chosen AS c
-                CROSS JOIN LATERAL unnest(c.lexemes || neurigraph_private.speaker_lexeme(c.author)) AS l (lexeme)
-                GROUP BY l.lexeme
-            ) AS n$counted$, node.schema_name
-        ) INTO found USING node.changing, sign;
-        IF found.passages > 0 THEN
-            PERFORM neurigraph_private.add_to_statistics(
-                node.id, node.owner, sign * found.passages, sign * found.lexemes, found.words, found.counts
-            );
-        END IF;
+        UPDATE neurigraph.segments AS s SET is_counted = NOT hidden WHERE s.record_id = ANY(node.changing);
         EXECUTE format(
             'UPDATE %I.metadata_records AS r SET quarantined = $2 WHERE r.record_id = ANY($1)', node.schema_name
         )

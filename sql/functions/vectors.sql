@@ -13,12 +13,6 @@ DECLARE
 BEGIN
     FOREACH kind IN ARRAY ARRAY['vector', 'halfvec'] LOOP
         EXECUTE format(
-            -- The negative inner product, which the vector indexes order by.
-            'CREATE OR REPLACE FUNCTION neurigraph_private.distance(a %1$I.%2$I, b %1$I.%2$I) '
-            'RETURNS double precision '
-            'LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN a OPERATOR(%1$I.<#>) b', extension_schema, kind
-        );
-        EXECUTE format(
             -- The first `width` numbers in binary form: a header of four bytes, then the numbers in network order.
             'CREATE OR REPLACE FUNCTION neurigraph_private.bytes_of(a %1$I.%2$I, width integer) '
             'RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN %1$I.%3$I(%1$I.subvector(a, 1, width))',

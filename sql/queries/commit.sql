@@ -35,40 +35,30 @@ SELECT neurigraph.free_title(%(user_id)s, %(record_id)s, %(titles)s::text []) AS
 INSERT INTO {schema}.metadata_records ({columns}) VALUES ({values})
 RETURNING created_at;
 
--- name: insert_passages
--- Insert many passages at once, because statistics are counted once a statement. Lexemes contain no spaces. Vectors are
--- sent in binary form: as text they took half of a commit's processor time.
-INSERT INTO {schema}.passages (
-    record_id, seq, first_message, last_message, author, byte_offset, byte_length, embedding, window_embedding,
-    lexemes, frequencies, lexeme_count, role, window_length, voice, statement_key, section
+-- name: insert_segment
+INSERT INTO neurigraph.segments (
+    record_id, user_id, node_id, passages, words, speakers, languages, content, vectors, model
 )
-SELECT
-    %(record_id)s,
-    p.seq,
-    p.message,
-    p.message AS last_message,
-    p.author,
-    p.byte_offset,
-    p.byte_length,
-    p.embedding,
-    p.window_embedding,
-    string_to_array(p.lexemes, ' '),
-    string_to_array(p.frequencies, ' ')::smallint [],
-    p.lexeme_count,
-    p.role,
-    p.window_length,
-    p.voice,
-    p.statement_key,
-    p.section
-FROM unnest(
-    %(seq)s::integer [], %(message)s::integer [], %(author)s::text [], %(byte_offset)s::bigint [],
-    %(byte_length)s::integer [], %(embedding)b::halfvec [], %(window_embedding)b::halfvec [], %(lexemes)s::text [],
-    %(frequencies)s::text [], %(lexeme_count)s::integer [], %(role)s::neurigraph.message_role [],
-    %(window_length)s::real [], %(voice)s::neurigraph.voice [], %(statement_key)s::bigint [], %(section)s::text []
-) AS p (
-    seq, message, author, byte_offset, byte_length, embedding, window_embedding, lexemes, frequencies, lexeme_count,
-    role, window_length, voice, statement_key, section
+VALUES (
+    %(record_id)s, %(user_id)s, %(node_id)s, %(passages)s, %(words)s, %(speakers)s, %(languages)s, %(content)s,
+    %(vectors)s, %(model)s
 );
+
+-- name: lock_segment
+-- Lock the segment, so that nobody writes its vectors until the transaction ends.
+SELECT
+    s.content,
+    s.languages
+FROM neurigraph.segments AS s
+WHERE s.record_id = %(record_id)s
+FOR UPDATE;
+
+-- name: replace_words
+UPDATE neurigraph.segments AS s SET
+    content = %(content)s,
+    words = %(words)s,
+    languages = %(languages)s
+WHERE s.record_id = %(record_id)s;
 
 -- name: insert_file
 INSERT INTO {schema}.file_manifest (

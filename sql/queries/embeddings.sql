@@ -133,15 +133,10 @@ SELECT r.summary
 FROM {schema}.metadata_records AS r
 WHERE r.record_id = %(record_id)s;
 
--- name: passages_to_embed
-SELECT
-    p.seq,
-    p.first_message,
-    p.byte_offset,
-    p.byte_length
-FROM {schema}.passages AS p
-WHERE p.record_id = %(record_id)s
-ORDER BY p.seq;
+-- name: segment_to_embed
+SELECT s.content
+FROM neurigraph.segments AS s
+WHERE s.record_id = %(record_id)s;
 
 -- name: lock_record
 SELECT
@@ -162,21 +157,21 @@ UPDATE {schema}.metadata_records SET
     embedding_next_model = NULL
 WHERE record_id = %(record_id)s;
 
--- name: set_passage_vectors
-UPDATE {schema}.passages SET
-    embedding = %(embedding)s,
-    window_embedding = %(window_embedding)s,
-    embedding_next = NULL,
-    window_embedding_next = NULL
-WHERE record_id = %(record_id)s AND seq = %(seq)s;
+-- name: set_segment_vectors
+UPDATE neurigraph.segments SET
+    vectors = %(vectors)s,
+    model = %(model)s,
+    next_vectors = NULL,
+    next_model = NULL
+WHERE record_id = %(record_id)s;
 
 -- name: set_next_vectors
 UPDATE {schema}.metadata_records SET embedding_next = %(embedding)s, embedding_next_model = %(model)s
 WHERE record_id = %(record_id)s;
 
--- name: set_next_passage_vectors
-UPDATE {schema}.passages SET embedding_next = %(embedding)s, window_embedding_next = %(window_embedding)s
-WHERE record_id = %(record_id)s AND seq = %(seq)s;
+-- name: set_next_segment_vectors
+UPDATE neurigraph.segments SET next_vectors = %(vectors)s, next_model = %(model)s
+WHERE record_id = %(record_id)s;
 
 -- name: begin_move
 -- Start the move to this model, for users whose searches compare another model or who are moving to another model.
@@ -256,14 +251,14 @@ WITH record AS (
     FOR UPDATE
 ),
 
-passages AS (
-    UPDATE {schema}.passages AS p SET
-        embedding = CASE WHEN r.moves THEN p.embedding_next ELSE p.embedding END,
-        window_embedding = CASE WHEN r.moves THEN p.window_embedding_next ELSE p.window_embedding END,
-        embedding_next = NULL,
-        window_embedding_next = NULL
+segment AS (
+    UPDATE neurigraph.segments AS s SET
+        vectors = CASE WHEN r.moves THEN s.next_vectors ELSE s.vectors END,
+        model = CASE WHEN r.moves THEN s.next_model ELSE s.model END,
+        next_vectors = NULL,
+        next_model = NULL
     FROM record AS r
-    WHERE p.record_id = r.record_id
+    WHERE s.record_id = r.record_id
 )
 
 UPDATE {schema}.metadata_records AS m SET

@@ -295,8 +295,10 @@ SELECT
         SELECT count(*) FROM neurigraph.permission_grants AS p WHERE p.target_node_id = ANY(%(node_ids)s)
     ) AS grants;
 
--- name: erase_passages
-DELETE FROM {schema}.passages WHERE record_id = %(record_id)s;
+-- name: count_of_segment
+SELECT coalesce(sum(s.passages), 0) AS passages
+FROM neurigraph.segments AS s
+WHERE s.record_id = %(record_id)s;
 
 -- name: erase_files
 DELETE FROM {schema}.file_manifest WHERE record_id = %(record_id)s;
@@ -502,20 +504,6 @@ SELECT
     (SELECT count(*) FROM candidates) AS candidates,
     (SELECT count(*) FROM dropped) AS dropped_files,
     (SELECT count(*) FROM sources) AS sources;
-
--- name: erase_statistics
--- Erase the statistics in one statement: node by node, each node's counts would be subtracted from the totals.
-WITH of_nodes AS (
-    DELETE FROM neurigraph.node_lexemes WHERE user_id = %(user_id)s
-    RETURNING lexeme
-),
-
-of_user AS (
-    DELETE FROM neurigraph.user_lexemes WHERE user_id = %(user_id)s
-    RETURNING lexeme
-)
-
-SELECT (SELECT count(*) FROM of_nodes) + (SELECT count(*) FROM of_user) AS statistics;
 
 -- name: lock_user
 -- Lock the user. Writers of this user's data wait, and then do not find the user.

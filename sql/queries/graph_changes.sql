@@ -24,7 +24,7 @@ FOR SHARE;
 SELECT set_config('lock_timeout', %(milliseconds)s::text, true);
 
 -- name: lock_tables
-LOCK TABLE {schema}.metadata_records, {schema}.file_manifest, {schema}.passages IN ACCESS EXCLUSIVE MODE;
+LOCK TABLE {schema}.metadata_records, {schema}.file_manifest IN ACCESS EXCLUSIVE MODE;
 
 -- name: lock_files
 SELECT

@@ -47,20 +47,14 @@ WHERE g.node_id = %(node_id)s
 GROUP BY g.node_id, g.user_id, g.schema_name
 HAVING
     count(r.change) > 0
-    OR (
-        NOT EXISTS (
-            SELECT FROM neurigraph.record_changes AS c WHERE c.node_id = g.node_id AND c.record_id IS NULL
-        )
-        AND EXISTS (
-            SELECT FROM pg_catalog.pg_trigger AS t
-            WHERE t.tgrelid = to_regclass(format('%%I.passages', g.schema_name)) AND t.tgname = 'note_records_changed'
-        )
+    OR NOT EXISTS (
+        SELECT FROM neurigraph.record_changes AS c WHERE c.node_id = g.node_id AND c.record_id IS NULL
     );
 
 -- name: write
-INSERT INTO neurigraph.layer_packs AS p (node_id, user_id, version, model, format, horizon, layer, vectors)
+INSERT INTO neurigraph.layer_packs AS p (node_id, user_id, version, model, format, horizon, layer, words)
 VALUES (
-    %(node_id)s, %(user_id)s, %(version)s, %(model)s, %(format)s, %(horizon)s, %(layer)s, %(vectors)s
+    %(node_id)s, %(user_id)s, %(version)s, %(model)s, %(format)s, %(horizon)s, %(layer)s, %(words)s
 )
 ON CONFLICT (node_id) DO UPDATE SET
     version = excluded.version,
@@ -68,4 +62,4 @@ ON CONFLICT (node_id) DO UPDATE SET
     format = excluded.format,
     horizon = excluded.horizon,
     layer = excluded.layer,
-    vectors = excluded.vectors;
+    words = excluded.words;

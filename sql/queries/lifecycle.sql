@@ -409,14 +409,15 @@ WHERE f.file_id > %(after)s
 ORDER BY f.file_id
 LIMIT %(limit)s;
 
--- name: passage_ranges
+-- name: segment_of_record
 SELECT
-    p.seq,
-    p.byte_offset,
-    p.byte_length
-FROM {schema}.passages AS p
-WHERE p.record_id = %(record_id)s
-ORDER BY p.seq;
+    s.content,
+    s.passages,
+    s.words,
+    s.vectors,
+    s.next_vectors
+FROM neurigraph.segments AS s
+WHERE s.record_id = %(record_id)s;
 
 -- name: set_record_count
 UPDATE neurigraph.graph_index AS g SET record_count = (

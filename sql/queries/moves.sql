@@ -24,8 +24,8 @@ SELECT
 SELECT count(*) FROM (SELECT FROM {table} WHERE user_id = %(user_id)s FOR UPDATE) AS r;
 
 -- name: lock_node
--- Lock the tables of a node against changes, but not against readers.
-LOCK TABLE {schema}.metadata_records, {schema}.file_manifest, {schema}.passages IN SHARE ROW EXCLUSIVE MODE;
+-- Lock the tables of a node against changes, and not against readers.
+LOCK TABLE {schema}.metadata_records, {schema}.file_manifest IN SHARE ROW EXCLUSIVE MODE;
 
 -- name: arrive
 -- Keep the staged rows of some tables until the move is complete.

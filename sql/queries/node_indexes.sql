@@ -2,22 +2,31 @@
 -- owner, outside of transactions.
 
 -- name: due
--- Nodes of so many records or passages that lack an index: the last one of this file is made last.
+-- Nodes of so many records that lack an index: the last one of this file is made last.
 SELECT
     g.node_id,
     g.schema_name,
     g.record_count AS records
 FROM neurigraph.graph_index AS g
-LEFT JOIN neurigraph.node_statistics AS s ON g.node_id = s.node_id
-WHERE (g.record_count >= %(records)s OR s.passages >= %(passages)s)
+WHERE g.record_count >= %(records)s
     AND NOT EXISTS (
         SELECT FROM pg_catalog.pg_class AS c
         INNER JOIN pg_catalog.pg_namespace AS n ON c.relnamespace = n.oid
         INNER JOIN pg_catalog.pg_index AS i ON c.oid = i.indexrelid
-        WHERE n.nspname = g.schema_name AND c.relname = 'passages_first_message' AND i.indisvalid
+        WHERE n.nspname = g.schema_name AND c.relname = 'metadata_records_embedding' AND i.indisvalid
     )
 ORDER BY g.record_count DESC, g.node_id
 LIMIT %(limit)s;
+
+-- name: is_valid
+SELECT i.indisvalid AS is_valid
+FROM pg_catalog.pg_index AS i
+INNER JOIN pg_catalog.pg_class AS c ON i.indexrelid = c.oid
+INNER JOIN pg_catalog.pg_namespace AS n ON c.relnamespace = n.oid
+WHERE n.nspname = %(schema_name)s AND c.relname = %(index_name)s;
+
+-- name: drop_index
+DROP INDEX CONCURRENTLY IF EXISTS {schema}.{name};
 
 -- name: metadata_records_keywords
 CREATE INDEX CONCURRENTLY IF NOT EXISTS metadata_records_keywords ON {schema}.metadata_records
@@ -53,11 +62,7 @@ CREATE INDEX CONCURRENTLY IF NOT EXISTS file_manifest_last_accessed_at ON {schem
 -- name: file_manifest_recompress_after
 CREATE INDEX CONCURRENTLY IF NOT EXISTS file_manifest_recompress_after ON {schema}.file_manifest (recompress_after);
 
--- name: passages_lexemes
--- Candidates of a question in a node with vector indexes.
-CREATE INDEX CONCURRENTLY IF NOT EXISTS passages_lexemes ON {schema}.passages
-USING gin (lexemes) WITH (fastupdate = false);
-
--- name: passages_first_message
--- One message of a long transcript.
-CREATE INDEX CONCURRENTLY IF NOT EXISTS passages_first_message ON {schema}.passages (record_id, first_message);
+-- name: metadata_records_embedding
+-- The nearest records; a search of the whole node compares all of them in memory.
+CREATE INDEX CONCURRENTLY IF NOT EXISTS metadata_records_embedding ON {schema}.metadata_records
+USING hnsw (embedding vector_cosine_ops);

@@ -1,5 +1,4 @@
--- Byte ranges of single messages in transcripts.
+-- Transcripts of files with their search segments.
 
--- name: open_messages
--- Open messages of several files, each with the numbers of its messages; null stands for all.
-SELECT o.* FROM neurigraph.open_messages(%(wanted)s, %(ttl_seconds)s) AS o;
+-- name: open_transcripts
+SELECT o.* FROM neurigraph.open_transcripts(%(wanted)s::uuid [], %(ttl_seconds)s) AS o;

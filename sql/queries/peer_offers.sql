@@ -77,7 +77,8 @@ SELECT
             r.title, r.summary, r.kw_entities, r.kw_topics, r.kw_dates, r.kw_relationships, r.content_type,
             r.trigger_type, r.source_kind, r.source_id, r.first_message, r.last_message, r.content_hash,
             r.language::text, extract(EPOCH FROM r.occurred_at), extract(EPOCH FROM r.received_at), r.importance,
-            s.title, s.origin, s.url, s.channel, s.author, s.document_type, f.files, p.passages, p.lexemes, p.bytes
+            s.title, s.origin, s.url, s.channel, s.author, s.document_type, f.files, g.passages, g.words,
+            octet_length(g.content)
         )::text
     )::uuid AS version
 FROM {schema}.metadata_records AS r
@@ -87,14 +88,7 @@ CROSS JOIN LATERAL (
     FROM {schema}.file_manifest AS m
     WHERE m.record_id = r.record_id
 ) AS f
-CROSS JOIN LATERAL (
-    SELECT
-        count(*) AS passages,
-        sum(g.lexeme_count) AS lexemes,
-        sum(g.byte_length) AS bytes
-    FROM {schema}.passages AS g
-    WHERE g.record_id = r.record_id
-) AS p
+LEFT JOIN neurigraph.segments AS g ON r.record_id = g.record_id
 WHERE r.superseded_by IS NULL AND r.record_id::text LIKE %(prefix)s || '%%'
     AND (%(record_ids)s::uuid [] IS NULL OR r.record_id = ANY(%(record_ids)s));
 
@@ -102,8 +96,9 @@ WHERE r.superseded_by IS NULL AND r.record_id::text LIKE %(prefix)s || '%%'
 -- The number of passages of some records, in the order of the records.
 SELECT
     r.record_id,
-    (SELECT count(*) FROM {schema}.passages AS p WHERE p.record_id = r.record_id) AS passages
+    coalesce(s.passages, 0) AS passages
 FROM {schema}.metadata_records AS r
+LEFT JOIN neurigraph.segments AS s ON r.record_id = s.record_id
 WHERE r.record_id = ANY(%(record_ids)s) AND r.superseded_by IS NULL
 ORDER BY r.record_id;
 
@@ -138,7 +133,9 @@ SELECT
         'url', s.url, 'channel', s.channel, 'author', s.author
     ) AS source,
     f.files,
-    p.passages
+    replace(encode(g.content, 'base64'), E'\n', '') AS segment,
+    coalesce(g.languages, '{{}}') AS languages,
+    CASE WHEN g.model = %(model)s THEN replace(encode(g.vectors, 'base64'), E'\n', '') END AS vectors
 FROM ({versions}) AS v
 INNER JOIN {schema}.metadata_records AS r ON v.record_id = r.record_id
 INNER JOIN neurigraph.sources AS s ON r.source_id = s.source_id
@@ -153,23 +150,5 @@ CROSS JOIN LATERAL (
     FROM {schema}.file_manifest AS m
     WHERE m.record_id = r.record_id
 ) AS f
-CROSS JOIN LATERAL (
-    SELECT
-        coalesce(jsonb_agg(jsonb_build_object(
-            'seq', g.seq, 'first_message', g.first_message, 'last_message', g.last_message, 'author', g.author,
-            'byte_offset', g.byte_offset, 'byte_length', g.byte_length, 'lexemes', g.lexemes,
-            'frequencies', g.frequencies, 'lexeme_count', g.lexeme_count, 'role', g.role, 'voice', g.voice,
-            'window_length', g.window_length, 'statement_key', g.statement_key, 'section', g.section,
-            'embedding', CASE
-                WHEN r.embedding_model = %(model)s
-                    THEN replace(encode(halfvec_send(g.embedding), 'base64'), E'\n', '')
-            END,
-            'window_embedding', CASE
-                WHEN r.embedding_model = %(model)s
-                    THEN replace(encode(halfvec_send(g.window_embedding), 'base64'), E'\n', '')
-            END
-        ) ORDER BY g.seq), '[]') AS passages
-    FROM {schema}.passages AS g
-    WHERE g.record_id = r.record_id
-) AS p
+LEFT JOIN neurigraph.segments AS g ON r.record_id = g.record_id
 ORDER BY v.record_id;

@@ -170,13 +170,59 @@ WHERE i.part = %(part)s
 ORDER BY i.number;
 
 -- name: some_lines
+-- At most a thousand lines, and no more once these have 4 MB as they are stored.
 SELECT
-    i.number,
-    i.line::text AS line
+    c.number,
+    c.line::text AS line
+FROM (
+    SELECT
+        i.number,
+        i.line,
+        sum(pg_column_size(i.line)) OVER (ORDER BY i.number) - pg_column_size(i.line) AS bytes_before
+    FROM pg_temp.incoming AS i
+    WHERE i.part = %(part)s AND i.number > %(after)s
+    ORDER BY i.number
+    LIMIT 1000
+) AS c
+WHERE c.bytes_before < 4194304
+ORDER BY c.number;
+
+-- name: create_messages_table
+-- Make the table of the ids that writers gave to the staged messages of a former export.
+CREATE TEMPORARY TABLE former_messages ON COMMIT DROP AS
+SELECT
+    i.line ->> 'source_id' AS source_id,
+    (i.line ->> 'seq')::integer AS seq,
+    i.line ->> 'external_id' AS external_id
 FROM pg_temp.incoming AS i
-WHERE i.part = %(part)s AND i.number > %(after)s
-ORDER BY i.number
-LIMIT 1000;
+WHERE i.part = %(part)s;
+
+-- name: index_messages_table
+CREATE INDEX ON pg_temp.former_messages (source_id, seq);
+
+-- name: ids_of_messages
+SELECT
+    m.seq,
+    m.external_id
+FROM pg_temp.former_messages AS m
+WHERE m.source_id = %(source_id)s AND m.seq = ANY(%(numbers)s);
+
+-- name: records_of_part
+-- What the segments of the staged records of a former export take from their records and sources.
+SELECT
+    (i.line ->> 'record_id')::uuid AS record_id,
+    i.line ->> 'source_id' AS source_id,
+    i.line ->> 'source_kind' AS source_kind,
+    i.line ->> 'received_at' AS received_at,
+    i.line ->> 'embedding_model' AS embedding_model,
+    i.line ->> 'embedding_next_model' AS embedding_next_model,
+    i.line ->> 'received_at' IS NULL AND EXISTS (
+        SELECT FROM pg_temp.incoming AS s
+        WHERE s.part = %(sources)s AND s.line ->> 'source_id' = i.line ->> 'source_id'
+            AND s.line ->> 'persona_id' IS NOT NULL
+    ) AS is_of_persona
+FROM pg_temp.incoming AS i
+WHERE i.part = %(part)s;
 
 -- name: change_lines
 UPDATE pg_temp.incoming AS i SET line = c.line
@@ -212,12 +258,9 @@ ALTER TABLE {table} DISABLE TRIGGER USER;
 -- name: enable_triggers
 ALTER TABLE {table} ENABLE TRIGGER USER;
 
--- name: recount_node
-SELECT neurigraph_private.recount_node(%(node_id)s);
-
 -- name: unregistered
--- Whether the records or files of a node differ from the registries. Triggers keep both equal, but a restore disables
--- the triggers.
+-- Whether the records or files of a node differ from the registries, or a segment is of another node than its record.
+-- Triggers keep them equal, but a restore disables the triggers.
 SELECT EXISTS (
     SELECT FROM {schema}.metadata_records AS r
     FULL JOIN (SELECT * FROM neurigraph.record_index WHERE node_id = %(node_id)s) AS i
@@ -229,6 +272,10 @@ SELECT EXISTS (
     FULL JOIN (SELECT * FROM neurigraph.file_index WHERE node_id = %(node_id)s) AS i
         ON f.file_id = i.file_id AND f.record_id = i.record_id
     WHERE f.file_id IS NULL OR i.file_id IS NULL
+    UNION ALL
+    SELECT FROM neurigraph.segments AS s
+    INNER JOIN neurigraph.record_index AS i ON s.record_id = i.record_id
+    WHERE s.node_id = %(node_id)s AND i.node_id <> s.node_id
 ) AS found;
 
 -- name: references_other_user

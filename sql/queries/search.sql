@@ -7,8 +7,7 @@ SELECT neurigraph.data_version(%(payload)s, %(signature)s) AS version;
 -- Words are sent as one text, separated by spaces: sending a list takes psycopg longer than the rest of the call.
 SELECT g.*
 FROM neurigraph.search_gate(
-    %(payload)s, %(signature)s,
-    string_to_array(%(lexemes)s, ' '), string_to_array(%(stems)s, ' '),
+    %(payload)s, %(signature)s, string_to_array(%(stems)s, ' '),
     %(speaker)s, %(dimensions)s, %(known_version)s,
     %(known_unstored)s, %(unstored_since)s, %(unstored_most)s
 ) AS g;
@@ -23,21 +22,27 @@ FROM (
         AND set_config('neurigraph.claims_signature', %(signature)s, true) IS NOT NULL AS are_set
 ) AS c
 CROSS JOIN LATERAL neurigraph.layers(
-    CASE WHEN c.are_set THEN %(question)s::jsonb END, %(nodes)s, %(horizons)s::bigint [], %(embedding)s::halfvec(512)
+    CASE WHEN c.are_set THEN %(nodes)s::uuid [] END, %(horizons)s::bigint [], %(packs)s, %(model)s, %(dimensions)s
 ) AS l;
 
--- name: packed_vectors
--- The statement sets the claims and reads the vectors: a separate statement for the claims would cost a fifth of the
--- call.
+-- name: node_words
+SELECT w.*
+FROM (
+    SELECT
+        set_config('request.jwt.claims', %(payload)s, true) IS NOT NULL
+        AND set_config('neurigraph.claims_signature', %(signature)s, true) IS NOT NULL AS are_set
+) AS c
+CROSS JOIN LATERAL neurigraph.node_words(CASE WHEN c.are_set THEN %(nodes)s::uuid [] END, %(format)s) AS w;
+
+-- name: vectors
 SELECT v.*
 FROM (
     SELECT
         set_config('request.jwt.claims', %(payload)s, true) IS NOT NULL
         AND set_config('neurigraph.claims_signature', %(signature)s, true) IS NOT NULL AS are_set
 ) AS c
-CROSS JOIN LATERAL neurigraph.packed_vectors(
-    CASE WHEN c.are_set THEN %(nodes)s::uuid [] END,
-    %(versions)s::text [], %(widths)s::integer [], %(passages)s::text [], %(format)s
+CROSS JOIN LATERAL neurigraph.vectors(
+    CASE WHEN c.are_set THEN %(records)s::uuid [] END, %(passages)s::text [], %(model)s
 ) AS v;
 
 -- name: stage

@@ -54,11 +54,11 @@ GROUP BY i.node_id, g.schema_name
 ORDER BY i.node_id;
 
 -- name: statements
--- Return the digests of the passages of records.
+-- The segments of records.
 SELECT
     r.record_id,
     r.first_message,
-    p.statement_key
+    s.content
 FROM {schema}.metadata_records AS r
-LEFT JOIN {schema}.passages AS p ON r.record_id = p.record_id
+LEFT JOIN neurigraph.segments AS s ON r.record_id = s.record_id
 WHERE r.record_id = ANY(%(record_ids)s);

@@ -14,40 +14,19 @@ ORDER BY i.created_at DESC, i.record_id
 LIMIT %(limit)s;
 
 -- name: nodes
-SELECT
-    g.node_id,
-    g.schema_name
+SELECT g.node_id
 FROM neurigraph.graph_index AS g
 WHERE g.record_count > 0 AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
 ORDER BY g.node_id;
 
--- name: stuffed
--- Passages in which one lexeme takes more than the given share of all lexemes.
+-- name: segments
+-- The segments of a node's records that are not in quarantine.
 SELECT
-    r.source_id,
-    count(*) AS passages
-FROM {schema}.passages AS p
-INNER JOIN {schema}.metadata_records AS r ON p.record_id = r.record_id AND NOT r.quarantined
-WHERE p.lexeme_count >= %(lexemes)s
-    AND (SELECT max(f.frequency) FROM unnest(p.frequencies) AS f (frequency)) > %(share)s * p.lexeme_count
-GROUP BY r.source_id;
-
--- name: restated
--- The most frequent statement of each source, if its count reaches the limit.
-SELECT
-    k.source_id,
-    max(k.times) AS times
-FROM (
-    SELECT
-        r.source_id,
-        count(*) AS times
-    FROM {schema}.passages AS p
-    INNER JOIN {schema}.metadata_records AS r ON p.record_id = r.record_id AND NOT r.quarantined
-    WHERE p.statement_key IS NOT NULL AND p.lexeme_count > 3
-    GROUP BY r.source_id, p.statement_key
-    HAVING count(*) >= %(restated)s
-) AS k
-GROUP BY k.source_id;
+    i.source_id,
+    s.content
+FROM neurigraph.segments AS s
+INNER JOIN neurigraph.record_index AS i ON s.record_id = i.record_id
+WHERE s.node_id = %(node_id)s AND s.is_counted;
 
 -- name: floods
 -- Hours with far more messages through a key or door than usual, unless a quarantine covers them. Imports are left out,

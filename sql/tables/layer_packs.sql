@@ -1,6 +1,6 @@
 -- Packed layers: the records and passages of a node in the form in which a search process holds them in memory. A pack
 -- is a cache of the node's tables, used only while the node still has the pack's version. The pipeline writes packs,
--- and only neurigraph.layers() and neurigraph.packed_vectors() read them. A caller gets nothing from a pack that the
+-- and only neurigraph.layers() and neurigraph.node_words() read them. A caller gets nothing from a pack that the
 -- caller may not read in the tables.
 CREATE TABLE neurigraph.layer_packs (
     node_id uuid PRIMARY KEY,
@@ -11,15 +11,15 @@ CREATE TABLE neurigraph.layer_packs (
     format integer NOT NULL,
     -- All transactions below this one had ended when the node was read.
     horizon bigint,
-    -- The layer without the vectors of passages.
+    -- The layer. The vectors of its passages are in the segments of its records.
     layer bytea NOT NULL,
-    -- The vectors of passages, in the order of the passages.
-    vectors bytea NOT NULL,
+    -- The words of its passages, as keys, and in how many passages each occurs.
+    words bytea NOT NULL,
     FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE
 );
 CREATE INDEX layer_packs_user_id ON neurigraph.layer_packs (user_id);
--- Queries read parts of the vectors alone, and decompressing a column would take longer than reading it uncompressed.
-ALTER TABLE neurigraph.layer_packs ALTER COLUMN layer SET STORAGE EXTERNAL, ALTER COLUMN vectors SET STORAGE EXTERNAL;
+-- Decompressing a column would take longer than reading it uncompressed.
+ALTER TABLE neurigraph.layer_packs ALTER COLUMN layer SET STORAGE EXTERNAL, ALTER COLUMN words SET STORAGE EXTERNAL;
 
 ALTER TABLE neurigraph.layer_packs ENABLE ROW LEVEL SECURITY;
 GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.layer_packs TO neurigraph_pipeline;

@@ -37,7 +37,7 @@ GRANT SELECT ON neurigraph.record_index TO neurigraph_pipeline, neurigraph_agent
 
 -- Replaced when it changes: functions, triggers, policies.
 
--- A write sets off new counts of records, evidence, digests, profiles, waiting verdicts and the nodes of the record's
+-- A write sets off new counts of evidence, digests, profiles, waiting verdicts and the nodes of the record's
 -- actions; the refusal of changes in a mirror; webhooks of a deleted record.
 
 -- Trigger on record_index: records enter and leave mirrors only by a pull. Digests and profiles follow the record.
@@ -80,47 +80,27 @@ FOR EACH ROW WHEN (
 )
 EXECUTE FUNCTION neurigraph.follow_record();
 
--- Trigger on record_index: count the records of users. Evidence and mentions of records that are hidden or superseded
--- no longer count, so edges, candidates and aliases are summed again.
-CREATE OR REPLACE FUNCTION neurigraph.count_records() RETURNS trigger
+-- Trigger on record_index: evidence and mentions of records that are hidden or superseded no longer count, so edges,
+-- candidates and aliases are summed again.
+CREATE OR REPLACE FUNCTION neurigraph.sum_changed_records() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    changed uuid [];
+    changed uuid [] := ARRAY(
+        SELECT c.record_id FROM added_rows AS c INNER JOIN removed_rows AS g ON c.record_id = g.record_id
+        WHERE c.quarantined <> g.quarantined OR c.superseded IS DISTINCT FROM g.superseded
+            OR c.occurred_at IS DISTINCT FROM g.occurred_at
+    );
 BEGIN
-    IF TG_OP = 'INSERT' THEN
-        INSERT INTO neurigraph.user_statistics AS s (user_id, records, passages, lexemes)
-        SELECT c.user_id, count(*), 0, 0 FROM added_rows AS c
-        INNER JOIN neurigraph.users AS u ON c.user_id = u.user_id
-        GROUP BY c.user_id
-        ON CONFLICT (user_id) DO UPDATE SET records = s.records + excluded.records;
-    ELSIF TG_OP = 'DELETE' THEN
-        UPDATE neurigraph.user_statistics AS s SET records = s.records - g.records
-        FROM (SELECT o.user_id, count(*) AS records FROM removed_rows AS o GROUP BY o.user_id) AS g
-        WHERE s.user_id = g.user_id;
-    ELSE
-        changed := ARRAY(
-            SELECT c.record_id FROM added_rows AS c INNER JOIN removed_rows AS g ON c.record_id = g.record_id
-            WHERE c.quarantined <> g.quarantined OR c.superseded IS DISTINCT FROM g.superseded
-                OR c.occurred_at IS DISTINCT FROM g.occurred_at
-        );
-        IF changed <> '{}' THEN
-            PERFORM neurigraph_private.sum_records(changed);
-        END IF;
+    IF changed <> '{}' THEN
+        PERFORM neurigraph_private.sum_records(changed);
     END IF;
     RETURN NULL;
 END
 $$;
 
-CREATE OR REPLACE TRIGGER count_added AFTER INSERT ON neurigraph.record_index
-REFERENCING NEW TABLE AS added_rows
-FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
-
-CREATE OR REPLACE TRIGGER count_removed AFTER DELETE ON neurigraph.record_index
-REFERENCING OLD TABLE AS removed_rows FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
-
 CREATE OR REPLACE TRIGGER summed AFTER UPDATE ON neurigraph.record_index
 REFERENCING OLD TABLE AS removed_rows NEW TABLE AS added_rows
-FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.sum_changed_records();
 
 -- Raise the event of a deleted record. Deleting a node raises the events of its records itself, because the path of the
 -- node is no longer known here.
@@ -146,7 +126,7 @@ $$;
 CREATE OR REPLACE TRIGGER raised AFTER DELETE ON neurigraph.record_index
 FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_event();
 
-REVOKE ALL ON FUNCTION neurigraph.follow_record(), neurigraph.count_records() FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.follow_record(), neurigraph.sum_changed_records() FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.record_index TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.record_index TO neurigraph_agent

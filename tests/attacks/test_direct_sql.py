@@ -131,9 +131,11 @@ def test_reading_signatures_of_other_sessions(world: World, agent: Transaction) 
 
 def test_reading_foreign_tables_by_name(world: World, agent: Transaction) -> None:
     for schema in schemas_of(world.installation, world.bob).values():
-        for table in ("metadata_records", "file_manifest", "passages"):
+        for table in ("metadata_records", "file_manifest"):
             found = agent.execute(sql.SQL("SELECT FROM {}").format(sql.Identifier(schema, table))).fetchall()
             assert found == []
+    own = agent.execute("SELECT user_id FROM neurigraph.segments").fetchall()
+    assert {row["user_id"] for row in own} == {world.alice.user_id}
 
 
 def test_leaking_function_in_the_planner(world: World, agent: Transaction) -> None:

@@ -38,6 +38,7 @@ SHARED = {
     "digest_failures": "node_id = %(node)s",
     "profiles": "node_id = %(node)s",
     "record_index": "record_id = %(record)s",
+    "segments": "record_id = %(record)s OR node_id = %(node)s",
     "facts": "record_id = %(record)s",
     "pending_facts": "record_id = %(record)s",
     "pending_verdicts": "record_id = %(record)s",
@@ -57,7 +58,7 @@ SHARED = {
 }
 
 
-NODE_TABLES = ("metadata_records", "file_manifest", "passages")
+NODE_TABLES = ("metadata_records", "file_manifest")
 
 
 def found(connection: Transaction, graph: CallerGraph, ids: Ids) -> dict[str, int]:
@@ -143,7 +144,7 @@ def test_planting_rows_of_the_owner(world: World, graph: CallerGraph, statement:
         connection.rollback()
 
 
-@pytest.mark.parametrize("table", ["user_lexemes", "user_statistics", "node_lexemes", "node_statistics"])
+@pytest.mark.parametrize("table", ["node_statistics", "record_changes"])
 def test_statistics_are_closed_to_the_application(world: World, graph: CallerGraph, table: str) -> None:
     """Only functions of the database read them, even for the owner."""
     statement = sql.SQL("SELECT FROM neurigraph.{}").format(sql.Identifier(table))
@@ -167,6 +168,24 @@ WINDOWS = [
     "TRUNCATE neurigraph.read_windows",
     "COPY neurigraph.read_windows TO STDOUT",
 ]
+GATES = [
+    "SELECT v.vectors FROM neurigraph.vectors(ARRAY[%(record)s]::uuid [], ARRAY[NULL]::text [], 'words') AS v",
+    "SELECT w.* FROM neurigraph.node_words(ARRAY[%(node)s]::uuid [], 3) AS w",
+    "SELECT l.* FROM neurigraph.layers(ARRAY[%(node)s]::uuid [], ARRAY[NULL]::bigint [], 3, 'words', 96) AS l",
+    "SELECT l.* FROM neurigraph.layers(ARRAY[%(node)s]::uuid [], ARRAY[1]::bigint [], NULL, 'words', 96) AS l",
+]
+
+
+@pytest.mark.parametrize("statement", GATES)
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_gates_of_search_are_closed(world: World, graph: CallerGraph, attempt: str, statement: str) -> None:
+    """Whoever knows the ids of a hidden node and its record gets nothing, where the owner gets one row."""
+    asker, target = ATTEMPTS[attempt]
+    values = {field.name: getattr(graph.nodes[target], field.name) for field in fields(Ids)}
+    with world.agent(*Secret(SECRET).sign(graph.askers[asker].claims)) as connection:
+        assert connection.execute(sql.SQL(statement), values).fetchall() == []
+    with world.agent(*Secret(SECRET).sign(world.bobs if target == "bob" else world.alices)) as connection:
+        assert len(connection.execute(sql.SQL(statement), values).fetchall()) == 1
 
 
 @pytest.mark.parametrize("statement", WINDOWS)

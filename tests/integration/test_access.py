@@ -149,6 +149,7 @@ def test_persona_sees_own_rows_of_shared_tables(quiet: SharedGraph) -> None:
         "record_index": "node_id",
         "file_index": "node_id",
         "compression_state_log": "node_id",
+        "segments": "node_id",
         "node_edges": "from_node_id",
     }
     with quiet.installation.database.agent(quiet.personas) as tx:
@@ -161,7 +162,7 @@ def test_persona_sees_own_rows_of_shared_tables(quiet: SharedGraph) -> None:
         sources = tx.execute("SELECT external_id FROM neurigraph.sources").fetchall()
         assert len(sources) == 1
         for table in (
-            "users", "messages", "permission_grants", "warm_nodes", "user_lexemes", "node_lexemes",
+            "users", "messages", "permission_grants", "warm_nodes", "node_statistics", "layer_packs",
             "storage_triggers", "pipeline_failures", "uploads", "node_candidates", "pending_embeddings", "user_changes",
         ):  # fmt: skip
             try:
@@ -270,10 +271,9 @@ def test_responses_omit_hidden_nodes(graph: SharedGraph) -> None:
     nodes = {path: graph.node(path) for path in seen(graph, graph.owners)}
     sent = {}
     for claims in (graph.owners, graph.personas):
-        row = evidence(graph.installation, claims, lexemes=said, stems=said)
+        row = evidence(graph.installation, claims, stems=said)
         assert row is not None
-        assert row["content"], "else nothing is seen to be left out"
-        assert row["words"]
+        assert row["words"], "else nothing is seen to be left out"
         assert row["edges"]
         sent[claims] = row, repr({name: bytes(v).hex() if isinstance(v, bytes) else v for name, v in row.items()})
     for path, node_id in nodes.items():
@@ -303,8 +303,7 @@ def test_speakers_of_open_nodes_only(graph: SharedGraph) -> None:
     with graph.installation.database.owner() as tx:
         for path, speaker in (("Family/Dave", "ottilie"), ("Work/Legal", "the lawyer")):
             tx.execute(
-                "INSERT INTO neurigraph.node_lexemes (user_id, lexeme, node_id, passages) VALUES (%s, %s, %s, 1)",
-                [graph.owner.user_id, f"@{speaker}", graph.node(path)],
+                "UPDATE neurigraph.node_statistics SET speakers = %s WHERE node_id = %s", [[speaker], graph.node(path)]
             )
     row = evidence(graph.installation, graph.personas)
     assert row is not None

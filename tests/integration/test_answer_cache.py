@@ -116,13 +116,11 @@ def at_the_root(statement: str) -> Callable[[Asker], None]:
             "SELECT set_config('neurigraph.compression_cause', 'manual', true); "
             "UPDATE {schema}.file_manifest SET compression_state = 'dormant'"
         ),
-        in_node("UPDATE {schema}.passages SET window_embedding = NULL"),
-        in_node("DELETE FROM {schema}.passages WHERE seq = 2"),
+        at_the_root("UPDATE neurigraph.segments SET vectors = vectors WHERE user_id = %s"),
         in_node("SELECT set_config('neurigraph.erasing', 'on', true); DELETE FROM {schema}.metadata_records"),
         at_the_root("UPDATE neurigraph.graph_index SET aliases = '{Ships}' WHERE user_id = %s AND layer_depth = 1"),
         at_the_root("UPDATE neurigraph.graph_index SET node_summary = 'About boats.' WHERE user_id = %s"),
         at_the_root("UPDATE neurigraph.users SET embedding_model = 'another' WHERE user_id = %s"),
-        at_the_root("UPDATE neurigraph.node_statistics SET vector_index = NULL WHERE user_id = %s"),
         lambda asker: asker.remember("#Boats Another boat."),
     ],
 )
@@ -231,12 +229,18 @@ def test_change_notes_are_bounded(asker: Asker) -> None:
 
 
 def test_cache_is_lru_and_drops_old_versions() -> None:
-    cache: Cache[str] = Cache()
+    cache = Cache()
     for key in "abc":
         cache.put(key, key.upper(), 3)
-    assert cache.get("a") == "A"
+    assert cache.get(str, "a") == "A"
     cache.put("d", "D", 3)
-    assert [cache.get(key) for key in "abcd"] == ["A", None, "C", "D"]
-    past: Cache[str] = Cache(seconds=0.0)
-    past.put("a", "A", 3)
-    assert past.get("a") is None
+    assert [cache.get(str, key) for key in "abcd"] == ["A", None, "C", "D"]
+    cache.put("a", 1, 4)
+    assert (cache.get(int, "a"), cache.get(str, "a"), cache.entries) == (1, "A", 4), "a key for each type"
+    assert (cache.get(int, "a", "2"), cache.peek(int, "a")) == (None, 1), "of another version"
+    cache.drop(int, "a")
+    assert (cache.peek(int, "a"), cache.values(str), cache.size) == (None, ["C", "D", "A"], 3)
+    past = Cache()
+    past.put("a", "A", 3, seconds=0.0)
+    assert past.get(str, "a") is None
+    assert past.peek(str, "a") is None

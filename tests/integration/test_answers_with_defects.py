@@ -54,7 +54,7 @@ OWN_STEPS = [
     (gathering, "speakers_named"),
     (gathering, "without_names"),
     (Names, "named"),
-    (unstored, "_counts"),
+    (unstored, "_words"),
     (unstored, "statement_key"),
     (unstored, "languages_of"),
     (excerpts, "_around_best"),

@@ -130,7 +130,7 @@ def test_a_short_life(graph: SharedGraph) -> None:
     assert again["expires_at"] > datetime.now(UTC) + timedelta(hours=5), "a life begins again"
     assert _definition(graph, "Poisonfarm") == definition
     after = derived(graph)
-    for name in ("user_lexemes", "node_lexemes", "user_statistics", "node_statistics", "node_edges", "record_index"):
+    for name in ("segments", "node_statistics", "node_edges", "record_index"):
         assert after[name] == before[name], name
     operations = [one.operation for one in history(here.database, graph.owners, record_id)]
     assert operations == ["unarchive", "archive", "create"]

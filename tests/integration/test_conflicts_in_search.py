@@ -12,7 +12,7 @@ from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.retrieval import changed
 from neurigraph_pipelines.retrieval.ask import ask
-from neurigraph_pipelines.retrieval.index.caches import caches_of
+from neurigraph_pipelines.retrieval.index.caches import Conflicting, caches_of
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.search import Found
@@ -99,16 +99,16 @@ def test_messages_with_conflicts_are_known(people: People, monkeypatch: pytest.M
     expected = {str(record_id) for _, record_id in _told(people)}
     assert people.reconcile().flagged == 1
     assert _found(people, people.claims).notes == [_NOTE]
-    known = caches_of(people.here.database).conflicting
-    found = known.peek(people.claims)
+    known = caches_of(people.here.database).watches
+    found = known.peek(Conflicting, people.claims)
     assert found is not None
     assert (set(found.stated), found.are_all) == (expected, True)
     assert all(1 <= first <= last for ranges in found.stated.values() for first, last in ranges)
-    assert known.peek(_butler(people)) is None  # what one caller sees is not what another sees
-    known.drop(people.claims)
+    assert known.peek(Conflicting, _butler(people)) is None  # what one caller sees is not what another sees
+    known.drop(Conflicting, people.claims)
     monkeypatch.setattr(changed, "MOST_KNOWN", 1)
     assert _found(people, people.claims).notes == [_NOTE]
-    found = known.peek(people.claims)
+    found = known.peek(Conflicting, people.claims)
     assert found is not None
     assert not found.are_all  # there may be more of them
 

@@ -153,7 +153,7 @@ def test_error_is_raised_on_read(installation: Installation) -> None:
         answer()
     with pytest.raises(KeyError), database.asking(None, SESSION, {}):
         raise KeyError
-    gone = sql.SQL("SELECT * FROM a_node_that_is_gone.passages")
+    gone = sql.SQL("SELECT * FROM a_node_that_is_gone.metadata_records")
     with pytest.raises(NodeGoneError), database.asking(None, gone, {}) as answer:
         answer()
     with pytest.raises(psycopg.errors.UndefinedTable), database.asking(None, sql.SQL("TABLE neurigraph.x"), {}) as rows:
@@ -221,7 +221,7 @@ def test_background_errors_are_logged(noted: Installation, caplog: pytest.LogCap
     _, claims = new_user(noted)
     for secret in ("hunter2", "\0"):
         noted.database.later(claims, sql.SQL("SELECT %(word)s::integer"), {"word": secret})
-    noted.database.later(claims, sql.SQL("SELECT FROM a_node_that_is_gone.passages"), {})
+    noted.database.later(claims, sql.SQL("SELECT FROM a_node_that_is_gone.metadata_records"), {})
     noted.database.later(claims, NOTE, {"number": 1})
     noted.database.wait_for_background()
     assert notes(noted) == [1]

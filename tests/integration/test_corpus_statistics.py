@@ -1,7 +1,8 @@
-"""Corpus statistics equal the stored passages after any writes, moves and erasures."""
+"""Statistics of nodes equal the stored segments after any writes, moves, quarantines and erasures."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -11,18 +12,26 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import sql
 
-from benchmarks.retrieval.synthetic import make_graph
-from neurigraph_pipelines.database.secret import Secret
-from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import User, resolve_path
-from neurigraph_pipelines.model import ConceptKind, PlannedNode
+from neurigraph_pipelines.ingestion.passage_words import columns_of
+from neurigraph_pipelines.model import ConceptKind, PlannedNode, Role, Voice
+from neurigraph_pipelines.retrieval.index.node_words import NodeWords
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.text.search_segments import ROLES, SearchSegment, Spoken, Words
 from neurigraph_pipelines.wiring.installation import Installation
-from tests.conftest import SECRET
-from tests.support.corpus import counted, held
-from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, rows, schemas_of
+from tests.support.corpus import counted, held, passages_with
+from tests.support.memories import converse, ingest, new_user, plain_context, rows, schemas_of
 
 WORDS = ("walnut", "boat", "cello", "oil", "東京")
 AUTHORS = (None, "Dave", "ÀNA")
+
+
+CHANGE = (
+    "UPDATE neurigraph.segments SET passages = %(passages)s, words = %(words)s, speakers = %(speakers)s, "
+    "languages = %(languages)s, content = %(content)s WHERE record_id = %(record_id)s"
+)
+MOVE = "UPDATE neurigraph.segments SET node_id = %s WHERE record_id = %s"
 
 
 def node_of(installation: Installation, user: User, name: str) -> tuple[UUID, str]:
@@ -50,30 +59,43 @@ def add_record(tx: psycopg.Connection[Any], schema: str, passages: list[tuple[st
         [record_id, record_id, record_id.bytes],
     )
     if passages:
-        tx.execute(
-            sql.SQL(
-                "INSERT INTO {}.passages (record_id, seq, first_message, last_message, author, byte_offset, "
-                "byte_length, lexemes, frequencies, lexeme_count) "
-                "SELECT %s, p.seq, 1, 1, p.author, 0, 0, string_to_array(p.lexemes, ' '), "
-                "array_fill(1::smallint, ARRAY[p.number]), p.number FROM unnest(%s::int[], %s::text[], %s::text[], "
-                "%s::int[]) AS p (seq, author, lexemes, number)"
-            ).format(sql.Identifier(schema)),
-            [
-                record_id,
-                list(range(1, len(passages) + 1)),
-                [author for author, _ in passages],
-                [" ".join(lexemes) for _, lexemes in passages],
-                [len(lexemes) for _, lexemes in passages],
-            ],
-        )
+        add_segment(tx, schema, record_id, passages)
     return record_id
+
+
+def add_segment(
+    tx: psycopg.Connection[Any], schema: str, record_id: UUID, passages: list[tuple[str | None, list[str]]]
+) -> None:
+    tx.execute(
+        "INSERT INTO neurigraph.segments (record_id, user_id, node_id, passages, words, speakers, languages, content) "
+        "SELECT %(record_id)s, g.user_id, g.node_id, %(passages)s, %(words)s, %(speakers)s, %(languages)s, %(content)s "
+        "FROM neurigraph.graph_index AS g WHERE g.schema_name = %(schema)s",
+        {"record_id": record_id, "schema": schema, **columns(passages)},
+    )
+
+
+def columns(passages: list[tuple[str | None, list[str]]]) -> dict[str, object]:
+    """The columns of a segment; a passage with Chinese words is of a language of its own."""
+    segment = SearchSegment.of(
+        [
+            Spoken(
+                *(seq, 1, author, None, None, Role.USER, Voice.OWNER),
+                *(Words(lexemes, [1] * len(lexemes), len(lexemes)), 0, float(len(lexemes))),
+            )
+            for seq, (author, lexemes) in enumerate(passages, 1)
+        ]
+    )
+    languages = ["simple" if any(not one.isascii() for one in lexemes) else "english" for _, lexemes in passages]
+    return columns_of(segment, languages, "english")
 
 
 passage = st.tuples(st.sampled_from(AUTHORS), st.lists(st.sampled_from(WORDS), unique=True))
 step = st.one_of(
     st.tuples(st.just("add"), st.sampled_from("AB"), st.lists(passage, max_size=4)),
     st.tuples(st.just("erase record"), st.integers(0, 9), st.none()),
-    st.tuples(st.just("erase passage"), st.integers(0, 9), st.none()),
+    st.tuples(st.just("change"), st.integers(0, 9), st.lists(passage, min_size=1, max_size=3)),
+    st.tuples(st.just("hide"), st.integers(0, 9), st.none()),
+    st.tuples(st.just("show"), st.integers(0, 9), st.none()),
     st.tuples(st.just("move"), st.integers(0, 9), st.none()),
     st.tuples(st.just("undone"), st.sampled_from("AB"), st.lists(passage, min_size=1, max_size=2)),
     st.tuples(st.just("drop node"), st.just("B"), st.none()),
@@ -101,26 +123,17 @@ def test_any_write_sequence_is_counted(shared_installation: Installation, steps:
                 tx.execute("DELETE FROM neurigraph.graph_index WHERE node_id = %s", [node_id])
             elif stored and isinstance(what, int):
                 name, record_id = stored[what % len(stored)]
-                table = sql.Identifier(nodes[name][1], "passages")
-                if action == "erase passage":
-                    tx.execute(sql.SQL("DELETE FROM {} WHERE record_id = %s AND seq = 1").format(table), [record_id])
+                if action == "change":
+                    tx.execute(CHANGE, {"record_id": record_id, **columns(passages)})
+                elif action in ("hide", "show"):
+                    tx.execute("SELECT neurigraph_private.set_quarantined(%s, %s)", [[record_id], action == "hide"])
                 elif action == "erase record":
                     records = sql.Identifier(nodes[name][1], "metadata_records")
                     tx.execute(sql.SQL("DELETE FROM {} WHERE record_id = %s").format(records), [record_id])
                     stored.remove((name, record_id))
                 elif action == "move" and len(nodes) == 2:
-                    other = "B" if name == "A" else "A"
-                    record = add_record(tx, nodes[other][1], [])
-                    tx.execute(
-                        sql.SQL(
-                            "WITH gone AS (DELETE FROM {} WHERE record_id = %s RETURNING *) "
-                            "INSERT INTO {} (record_id, seq, first_message, last_message, author, byte_offset, "
-                            "byte_length, lexemes, frequencies, lexeme_count) "
-                            "SELECT %s, seq, 1, 1, author, 0, 0, lexemes, frequencies, lexeme_count FROM gone"
-                        ).format(table, sql.Identifier(nodes[other][1], "passages")),
-                        [record_id, record],
-                    )
-                    stored.append((other, record))
+                    other, _ = nodes["B" if name == "A" else "A"]
+                    tx.execute(MOVE, [other, record_id])
         assert counted(here, user) == held(here, user)
 
 
@@ -132,14 +145,14 @@ def test_pipeline_counts_stored_records(shared_installation: Installation) -> No
     ingest(plain_context(here), user)
     said = counted(here, user)
     assert said == held(here, user)
-    assert said["totals"][0] == 5
-    assert said["lexemes"]["boat"] == 2
-    (row,) = rows(here, "SELECT records FROM neurigraph.user_statistics WHERE user_id = %s", user.user_id)
-    assert row["records"] == 2
-    for schema in schemas_of(here, user).values():
-        lengths = node_rows(here, schema, "SELECT role::text, window_length, lexeme_count FROM {schema}.passages")
-        assert all(row["window_length"] >= row["lexeme_count"] for row in lengths)
-        assert {row["role"] for row in lengths} <= {"user", "assistant"}
+    assert sum(passages for passages, *_ in said["nodes"].values()) == 5
+    assert passages_with(said, "boat") == 2
+    segments = rows(here, "SELECT content FROM neurigraph.segments WHERE user_id = %s", user.user_id)
+    assert len(segments) == 2
+    for row in segments:
+        passages = SearchSegment.read(row["content"]).rows
+        assert (passages["window_length"] >= passages["lexeme_count"]).all()
+        assert {ROLES[role] for role in passages["role"]} <= {Role.USER, Role.ASSISTANT}
 
 
 def test_erased_user_leaves_no_statistics(shared_installation: Installation) -> None:
@@ -147,7 +160,7 @@ def test_erased_user_leaves_no_statistics(shared_installation: Installation) -> 
     user, claims = new_user(here)
     converse(here, claims, "#Family/Dave Dave has a secret.")
     ingest(plain_context(here), user)
-    assert counted(here, user)["lexemes"]
+    assert passages_with(counted(here, user), "secret") == 1
     with here.database.owner() as tx:
         tx.execute("SELECT set_config('neurigraph.erasing', 'on', true)")
         for schema in schemas_of(here, user).values():
@@ -160,58 +173,54 @@ def test_erased_user_leaves_no_statistics(shared_installation: Installation) -> 
                 "DELETE FROM neurigraph.graph_index WHERE user_id = %s AND layer_depth = %s", [user.user_id, depth]
             )
         tx.execute("DELETE FROM neurigraph.users WHERE user_id = %s", [user.user_id])
-    for table in ("user_lexemes", "node_lexemes", "node_statistics", "user_statistics", "user_changes"):
+    for table in ("segments", "layer_packs", "node_statistics", "user_changes", "node_changes", "record_changes"):
         query = sql.SQL("SELECT 1 FROM neurigraph.{} WHERE user_id = %s").format(sql.Identifier(table))
         with here.database.owner() as tx:
             assert tx.execute(query, [user.user_id]).fetchall() == [], table
 
 
-def test_lexemes_do_not_change_under_the_counter(shared_installation: Installation) -> None:
-    here = shared_installation
-    user, _ = new_user(here)
-    _, schema = node_of(here, user, "A")
-    with here.database.owner() as tx:
-        add_record(tx, schema, [("Dave", ["boat"])])
-    with pytest.raises(psycopg.errors.ObjectNotInPrerequisiteState), here.database.owner() as tx:
-        tx.execute(sql.SQL("UPDATE {}.passages SET lexemes = '{{cello}}'").format(sql.Identifier(schema)))
-
-
-def test_recount_counts_uncounted_rows(shared_installation: Installation) -> None:
+def test_segments_that_no_trigger_counted_are_counted_again(shared_installation: Installation) -> None:
     here = shared_installation
     user, _ = new_user(here)
     node_id, schema = node_of(here, user, "A")
     with here.database.owner() as tx:
-        passages = sql.Identifier(schema, "passages")
-        tx.execute(sql.SQL("ALTER TABLE {} DISABLE TRIGGER USER").format(passages))
-        add_record(tx, schema, [("Dave", ["boat", "oil"]), (None, ["boat"])])
-        tx.execute(sql.SQL("ALTER TABLE {} ENABLE TRIGGER USER").format(passages))
-    assert counted(here, user)["lexemes"] == {}
+        record_id = add_record(tx, schema, [])
+    with psycopg.connect(here.administrator_url) as connection:
+        connection.execute("SET session_replication_role = replica")
+        add_segment(connection, schema, record_id, [("Dave", ["boat", "oil"]), (None, ["boat"])])
+    assert counted(here, user)["nodes"] == {}
     with here.database.owner() as tx:
-        tx.execute("SELECT neurigraph_private.recount_node(%s)", [node_id])
+        tx.execute("SELECT neurigraph_private.count_segments(ARRAY[%s]::uuid [])", [node_id])
     assert counted(here, user) == held(here, user)
-    assert counted(here, user)["lexemes"] == {"boat": 2, "oil": 1, "@dave": 1}
+    assert counted(here, user)["nodes"] == {node_id: (2, ["dave"], [])}
 
 
-def test_query_reads_only_its_lexemes(installation: Installation) -> None:
-    tables = ("node_lexemes", "user_lexemes")
-    with psycopg.connect(installation.administrator_url, autocommit=True) as connection:
-        for table in tables:
-            connection.execute(
-                sql.SQL("ALTER TABLE neurigraph.{} SET (autovacuum_enabled = off)").format(sql.Identifier(table))
-            )
-    graph = make_graph(installation, "unanalysed", 400, 1, questions=1)
-    words = graph.questions[0].text.split()
-    asked = {"lexemes": " ".join(words), "stems": "", "speaker": None, "dimensions": 512, "known_version": None}
-    asked |= {"known_unstored": None, "unstored_since": None, "unstored_most": 0}
-    payload, signature = Secret(SECRET).sign(graph.claims)
-    signed = {"payload": payload, "signature": signature}
-    with installation.database.agent(graph.claims) as tx:
-        assert any(row["content"] for row in tx.execute(statements("search")["search_gate"], asked | signed).fetchall())
-        read = tx.execute(
-            "SELECT relname, seq_tup_read + coalesce(idx_tup_fetch, 0) AS rows FROM pg_stat_xact_user_tables "
-            "WHERE relname = ANY(%s)",
-            [list(tables)],
-        ).fetchall()
-    assert {row["relname"]: 0 < row["rows"] <= len(words) for row in read} == dict.fromkeys(tables, True)
-    known = rows(installation, "SELECT count(*) AS lexemes FROM neurigraph.node_lexemes")[0]["lexemes"]
-    assert known > 50 * len(words)
+def test_words_of_nodes_that_did_not_change_are_read_once(
+    shared_installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a part of a graph is searched, a question reads the words of the nodes that changed, and others none."""
+    here = shared_installation
+    user, claims = new_user(here)
+    converse(here, claims, "#Boats The walnut boat.", "#Music The walnut cello.", "#Garden A walnut tree.")
+    ingest(plain_context(here), user)
+    read: list[UUID] = []
+    of = NodeWords.of
+
+    def counting(row: Mapping[str, Any]) -> NodeWords:
+        read.append(row["node_id"])
+        return of(row)
+
+    monkeypatch.setattr(NodeWords, "of", counting)
+    settings = here.settings.changed(answer_cache_entries=0, max_anchors=1)
+    context = plain_context(here).acting_for(claims).using(settings=settings)
+
+    def best(query: str) -> str:
+        return str(search(context, Question(query, limit=1)).hits[0].node_path).partition("/")[2]
+
+    assert (best("cello"), best("boat"), best("tree")) == ("Music", "Boats", "Garden")
+    assert len(read) == 3
+    read.clear()
+    converse(here, claims, "#Garden A kite in the tree.")
+    ingest(plain_context(here), user)
+    assert (best("kite"), best("boat")) == ("Garden", "Boats")
+    assert read == [node_of(here, user, "Garden")[0]]

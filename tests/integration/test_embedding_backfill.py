@@ -117,7 +117,7 @@ def assert_all_of(installation: Installation, user: User, embedder: NamedEmbedde
         own = embedder.embed([row["summary"]])[0]
         np.testing.assert_allclose(row["embedding"].to_numpy(), to_record_vector(own), atol=1e-5)
     first = to_passage_vectors(embedder.embed([f"Bob: We spoke about {topic}." for topic in TOPICS]), False)
-    found = np.stack([row["passage"].to_numpy() for row in rows]).astype(np.float32)
+    found = np.stack([row["passage"] for row in rows])
     assert np.allclose(np.max(found @ first.astype(np.float32).T, axis=0), 1, atol=SAME)
     assert_centroids(installation, user)
 

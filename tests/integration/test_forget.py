@@ -79,7 +79,7 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
     (neighbour,) = (row["record_id"] for row in other if row["record_id"] != to_erase)
     doubt_both(here, user, gone, to_erase, neighbour)
     define_and_revise(here, user, claims, twins, gone, to_erase)
-    assert {"neurigraph.delta_log", "neurigraph.node_candidates", "neurigraph.user_lexemes"} <= set(traces(here, gone))
+    assert {"neurigraph.delta_log", "neurigraph.node_candidates", "neurigraph.segments"} <= set(traces(here, gone))
 
     expected = planned(here, claims, RECORD, to_erase)
     receipt = erase(here, claims, RECORD, to_erase)
@@ -101,8 +101,9 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
     assert shells(here, user) == shells(here, twin)
     one, other_one = rows(here, "SELECT centroid FROM neurigraph.graph_index WHERE centroid IS NOT NULL")
     assert abs(one["centroid"].to_numpy() - other_one["centroid"].to_numpy()).max() < 1e-6
-    statistics = "SELECT lexeme, passages FROM neurigraph.user_lexemes WHERE user_id = %s ORDER BY lexeme"
-    assert rows(here, statistics, user.user_id) == rows(here, statistics, twin.user_id)
+    statistics = """SELECT g.node_name, s.passages, s.speakers, s.languages FROM neurigraph.node_statistics AS s
+    INNER JOIN neurigraph.graph_index AS g ON s.node_id = g.node_id WHERE s.user_id = %s ORDER BY g.node_name"""
+    assert rows(here, statistics, user.user_id) == rows(here, statistics, twin.user_id) != []
     assert rows(here, "SELECT node_name FROM neurigraph.node_candidates") == [{"node_name": "Aunt Paris"}]
     answer = search(here.acting_for(claims).using(embedder=plain_context(here).embedder), Question(f"{gone} {stays}"))
     assert {hit.key for hit in answer.hits} == {row["record_id"] for row in other} - {to_erase}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import math
-import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pytest
 
 from neurigraph_pipelines.database.secret import Secret
@@ -19,6 +19,7 @@ from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
 from neurigraph_pipelines.model import PASSAGE_DIMENSIONS
 from neurigraph_pipelines.model.errors import NeurigraphError, ProviderError, TransientError
 from neurigraph_pipelines.model.ports import PeerAnswer
+from neurigraph_pipelines.text.search_segments import PASSAGE, SearchSegment, vector_type
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.peer_client import HttpPeerClient
 from tests.conftest import SECRET
@@ -84,7 +85,7 @@ def in_records(**values: Any) -> Change:
 
 
 def in_parts(name: str, **values: Any) -> Change:
-    """Change fields of all files or passages of an answer."""
+    """Change fields of all files of an answer."""
 
     def change(content: dict[str, Any]) -> None:
         for record in content.get("records") or ():
@@ -109,8 +110,58 @@ def test_forged_answers_change_nothing(pair: Pair) -> None:
 
 
 def packed(dimensions: int, each: float) -> str:
-    """Return a passage's vector in the form of an answer, with the same number in each place."""
-    return base64.b64encode(struct.pack(f">HH{dimensions}e", dimensions, 0, *[each] * dimensions)).decode()
+    """Return the vectors of one passage in the form of an answer, with the same number in each place."""
+    row = np.zeros(1, vector_type(dimensions))
+    row["scales"], row["numbers"] = each, 1
+    return base64.b64encode(row.tobytes()).decode()
+
+
+def in_content(change: Callable[[bytes], bytes]) -> Change:
+    """Change the bytes of all segments of an answer."""
+
+    def of_answer(content: dict[str, Any]) -> None:
+        for record in content.get("records") or ():
+            if "title" in record:
+                record["segment"] = base64.b64encode(change(base64.b64decode(record["segment"]))).decode()
+
+    return of_answer
+
+
+def in_segments(change: Callable[[SearchSegment], SearchSegment]) -> Change:
+    """Change all segments of an answer."""
+    return in_content(lambda content: change(SearchSegment.read(content)).content)
+
+
+def in_rows(**values: float) -> Change:
+    """Change columns of all passages of an answer."""
+
+    def change(segment: SearchSegment) -> SearchSegment:
+        rows = segment.rows.copy()
+        for name, value in values.items():
+            rows[name] = value
+        return segment._replace(rows=rows)
+
+    return in_segments(change)
+
+
+def with_lexemes(count: int) -> Callable[[SearchSegment], SearchSegment]:
+    """Give the passage so many lexemes."""
+
+    def change(segment: SearchSegment) -> SearchSegment:
+        rows = segment.rows[:1].copy()
+        rows["lexemes"] = count
+        keys, frequencies = np.arange(count, dtype=np.uint64), np.ones(count, np.uint16)
+        return SearchSegment(rows, keys, frequencies, segment.names, segment.external_ids[:1])
+
+    return change
+
+
+def with_passages(count: int) -> Callable[[SearchSegment], SearchSegment]:
+    """Give the segment so many passages without words."""
+    rows = np.zeros(count, PASSAGE)
+    rows["seq"] = np.arange(count) + 1
+    none = np.zeros(0, np.uint64)
+    return lambda _: SearchSegment(rows, none, none.astype(np.uint16), [None], [None] * count)
 
 
 HOSTILE: dict[str, Change] = {
@@ -120,14 +171,42 @@ HOSTILE: dict[str, Change] = {
     "other bytes": in_parts("files", content="AAAA"),
     "a part outside of the file": in_parts("files", member_offsets=[1 << 20], member_text_offsets=[0]),
     "no file": in_records(files=[]),
-    "a passage outside of the transcript": in_parts("passages", byte_length=1 << 20),
-    "a passage of two messages": in_parts("passages", last_message=9),
-    "lexemes without frequencies": in_parts("passages", frequencies=[]),
-    "a lexeme with a blank": in_parts("passages", lexemes=["a b"], frequencies=[1]),
-    "a long vector": in_parts("passages", embedding=packed(PASSAGE_DIMENSIONS, 1.0)),
-    "an endless vector": in_parts("passages", embedding=packed(PASSAGE_DIMENSIONS, math.inf)),
-    "a vector of another size": in_parts("passages", embedding=packed(PASSAGE_DIMENSIONS - 1, 0.0)),
-    "no vector": in_parts("passages", embedding="AAAA"),
+    "a passage outside of the transcript": in_rows(byte_length=1 << 20),
+    "a passage before the transcript": in_rows(byte_offset=-1),
+    "a passage behind everything": in_rows(byte_offset=(1 << 63) - 1),
+    "a passage without a number": in_rows(seq=0),
+    "a passage of no message": in_rows(message=-1),
+    "a role that is none": in_rows(role=99),
+    "a voice that is none": in_rows(voice=-1),
+    "an author that is none": in_rows(author=9),
+    "an endless window": in_rows(window_length=math.inf),
+    "a window that is no number": in_rows(window_length=math.nan),
+    "a long window": in_rows(window_length=1e10),
+    "fewer lexemes than none": in_rows(lexemes=-1),
+    "lexemes without frequencies": in_segments(lambda one: one._replace(frequencies=one.frequencies[:0])),
+    "a lexeme that is said too often": in_segments(lambda one: one._replace(frequencies=one.frequencies + 40_000)),
+    "too many lexemes": in_segments(with_lexemes(20_001)),
+    "too many passages": in_segments(with_passages(100_001)),
+    "no passages": in_segments(with_passages(0)),
+    "a long author": in_segments(lambda one: one._replace(names=[None, "a" * 301])),
+    "an author with a NUL character": in_segments(lambda one: one._replace(names=[None, "a\0"])),
+    "an author with half a character": in_segments(lambda one: one._replace(names=[None, "\ud800"])),
+    "a message with a long id": in_segments(lambda one: one._replace(external_ids=["a" * 301])),
+    "more passages than bytes": in_content(lambda content: content[:4] + b"\xff\x7f\0\0" + content[8:]),
+    "another format": in_content(lambda content: b"\x02" + content[1:]),
+    "the half of a segment": in_content(lambda content: content[: len(content) // 2]),
+    "nested texts": in_content(lambda content: content[: content.index(b"[[")] + b"[" * 100_000),
+    "a segment that is none": in_records(segment="AAAA"),
+    "a segment that is a number": in_records(segment=7),
+    "a segment in no base64": in_records(segment="-"),
+    "languages that are none": in_records(languages=["a b"]),
+    "a long vector": in_records(vectors=packed(PASSAGE_DIMENSIONS, 1.0)),
+    "a short vector": in_records(vectors=packed(PASSAGE_DIMENSIONS, 0.01)),
+    "an endless vector": in_records(vectors=packed(PASSAGE_DIMENSIONS, math.inf)),
+    "a vector that is no number": in_records(vectors=packed(PASSAGE_DIMENSIONS, math.nan)),
+    "a vector of another size": in_records(vectors=packed(PASSAGE_DIMENSIONS + 1, 0.0)),
+    "vectors of other passages": in_records(vectors=packed(PASSAGE_DIMENSIONS, 0.0)[:-4]),
+    "no vector": in_records(vectors="AAAA"),
     "a NUL character": in_records(summary="a\0b"),
     "a lone surrogate": in_records(summary="a\ud800b"),
     "an endless title": in_records(title="a" * 2_000),

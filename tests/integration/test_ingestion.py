@@ -30,6 +30,7 @@ from tests.support.memories import (
     schemas_of,
     stored,
 )
+from tests.support.segments import StoredSegment, segments_of
 
 
 def assert_file(here: Installation, schema: str, record: dict[str, Any], contents: tuple[str, ...]) -> dict[str, Any]:
@@ -74,7 +75,7 @@ def test_ended_conversation_is_stored(here: Installation, context: Context, bob:
     assert record["occurred_at"] > START
     assert np.linalg.norm(record["embedding"].to_numpy()) == pytest.approx(1.0, abs=1e-5)
 
-    assert_passages(here, schema)
+    assert_passages(segments_of(here, user)[committed.record_id])
 
     file = assert_file(here, schema, record, contents)
     (index,) = rows(here, "SELECT * FROM neurigraph.record_index WHERE record_id = %s", committed.record_id)
@@ -91,13 +92,15 @@ def test_ended_conversation_is_stored(here: Installation, context: Context, bob:
     assert_node_and_source(here, schema, source_id)
 
 
-def assert_passages(here: Installation, schema: str) -> None:
-    passages = node_rows(here, schema, "SELECT * FROM {schema}.passages ORDER BY seq")
-    assert [p["first_message"] for p in passages] == [p["last_message"] for p in passages] == [1, 2, 3]
-    assert "lake" in passages[0]["lexemes"]
-    assert all(len(p["lexemes"]) == len(p["frequencies"]) for p in passages)
-    assert [sum(p["frequencies"]) for p in passages] == [p["lexeme_count"] for p in passages]
-    assert all(p["embedding"] is not None and p["window_embedding"] is not None for p in passages)
+def assert_passages(stored: StoredSegment) -> None:
+    passages = stored.segment.rows
+    assert passages["message"].tolist() == passages["seq"].tolist() == [1, 2, 3]
+    assert stored.segment.external_ids == ["m1", "m2", "m3"]
+    assert stored.says("lake") == [True, False, False]
+    assert [sum(words.values()) for words in stored.words] == passages["lexeme_count"].tolist()
+    assert stored.vectors is not None
+    assert np.linalg.norm(stored.vectors, axis=2) == pytest.approx(np.ones((3, 2)), abs=2e-3)
+    assert (stored.row["passages"], stored.row["model"], stored.row["is_counted"]) == (3, "words", True)
 
 
 def assert_node_and_source(here: Installation, schema: str, source_id: UUID) -> None:
@@ -292,10 +295,11 @@ def test_vectors_of_any_width_fit_their_columns(here: Installation, context: Con
         wide = context.using(embedder=WordEmbedder(dimensions))
         (committed,) = stored(ingest(wide, user))
         assert not committed.pending_embedding
-    schema = schemas_of(here, user)["Notes"]
-    for row in node_rows(here, schema, "SELECT embedding, window_embedding FROM {schema}.passages"):
-        for vector in row.values():
-            assert np.linalg.norm(vector.to_numpy()) == pytest.approx(1.0, abs=2e-3)
+    found = segments_of(here, user).values()
+    assert len(found) == 5
+    for segment in found:
+        assert segment.vectors is not None
+        assert np.linalg.norm(segment.vectors, axis=2) == pytest.approx(np.ones((1, 2)), abs=2e-3)
 
 
 def test_record_without_passages(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
@@ -303,6 +307,7 @@ def test_record_without_passages(here: Installation, context: Context, bob: tupl
     converse(here, claims, "no passages", "at all")
     (committed,) = stored(ingest(context.using(settings=here.settings.changed(passages=False)), user))
     assert committed.passages == 0
+    assert segments_of(here, user) == {}
     assert [line["content"] for line in _transcript(here, user, committed.record_id)] == ["no passages", "at all"]
 
 

@@ -276,7 +276,7 @@ def test_cut_connection_at_commit_stores_once(
         assert len(stored(ingest(context, user))) == 2
     assert ingest(context, user) == []
     found = traces(here, user)
-    assert (found["record_index"], found["metadata_records"], found["delta_log"], found["passages"]) == (2, 2, 2, 2)
+    assert (found["record_index"], found["metadata_records"], found["delta_log"], found["segments"]) == (2, 2, 2, 2)
     for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
         file_id = file_of_record(here.database, claims, row["record_id"])
         assert open_file(here.acting_for(claims), file_id).content
@@ -350,7 +350,7 @@ def test_broken_node_schema_fails_alone(here: Installation, context: Context, bo
     converse(here, claims, "#Work whole")
     ingest(context, user)
     with here.database.owner() as tx:
-        drop = sql.SQL("DROP TABLE {} CASCADE").format(sql.Identifier(schemas_of(here, user)["Work"], "passages"))
+        drop = sql.SQL("DROP TABLE {} CASCADE").format(sql.Identifier(schemas_of(here, user)["Work"], "file_manifest"))
         tx.execute(drop)
     converse(here, claims, "#Work broken")
     converse(here, claims, "#Family fine")

@@ -13,7 +13,9 @@ from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_re
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.quotes import best_quotes
+from neurigraph_pipelines.text.lexemes import Lexer
 from neurigraph_pipelines.wiring.installation import Installation
+from tests.support.corpus import counted, passages_with
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, node_rows, plain_context, rows, schemas_of
 
 GERMAN = (
@@ -45,11 +47,9 @@ EVERYDAY = set("der die das und ich wir mit war el la los que y ma les des pour 
 
 
 ROWS = """
-    SELECT r.title, r.language::text AS language, array_agg(DISTINCT l.lexeme) AS lexemes
+    SELECT r.title, r.language::text AS language, s.languages
     FROM {schema}.metadata_records AS r
-    INNER JOIN {schema}.passages AS p ON r.record_id = p.record_id
-    CROSS JOIN LATERAL unnest(p.lexemes) AS l (lexeme)
-    GROUP BY r.record_id
+    INNER JOIN neurigraph.segments AS s ON r.record_id = s.record_id
 """
 LANGUAGES = {"de": "german", "es": "spanish", "fr": "french", "other": "simple", "en": "english"}
 
@@ -77,12 +77,12 @@ def test_memories_in_several_languages(installation: Installation) -> None:
     for name, record in records.items():
         assert EVERYDAY.isdisjoint(topic.lower() for topic in record.topics), name
     stored = {
-        row["title"].split()[0]: (row["language"], set(row["lexemes"]) & {f"#{one}" for one in LANGUAGES.values()})
+        row["title"].split()[0]: (row["language"], row["languages"])
         for schema in schemas_of(installation, user).values()
         for row in node_rows(installation, schema, ROWS)
     }
     assert stored == {
-        name: (language, {f"#{language}"} if language != "english" else set()) for name, language in LANGUAGES.items()
+        name: (language, [language] if language != "english" else []) for name, language in LANGUAGES.items()
     }
 
     # Other forms of a word find it, in its language, whatever else is stored.
@@ -97,9 +97,12 @@ def test_memories_in_several_languages(installation: Installation) -> None:
         assert words in best(installation, claims, query), query
 
     # Forgetting removes words in their own language, and then nothing is asked in it.
+    german = Lexer("german").lexemes("Bauernhaus Ofen")
+    assert all(passages_with(counted(installation, user), word) for word in german)
     forget(installation.acting_for(claims), Subject(SubjectKind.RECORD, records["de"].record_id), through="test")
-    known = "SELECT lexeme FROM neurigraph.user_lexemes WHERE user_id = %s AND lexeme ~ '^#|haus|ofen'"
-    assert {row["lexeme"] for row in rows(installation, known, user.user_id)} == {"#spanish", "#french", "#simple"}
+    known = counted(installation, user)
+    assert {one for _, _, languages in known["nodes"].values() for one in languages} == {"spanish", "french", "simple"}
+    assert [passages_with(known, word) for word in german] == [0, 0]
     said = "SELECT concat_ws(' ', node_summary, node_keywords) AS said FROM neurigraph.graph_index WHERE user_id = %s"
     assert not any("haus" in row["said"].lower() for row in rows(installation, said, user.user_id))
 

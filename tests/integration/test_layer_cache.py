@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
 import numpy as np
-import psycopg
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from psycopg import sql
-from psycopg.rows import dict_row
-from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.graph.reshaping import merge_nodes
@@ -32,16 +26,16 @@ from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError
 from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
-from neurigraph_pipelines.retrieval.index.packs import unpack_vectors
-from neurigraph_pipelines.retrieval.index.postings import Floats, Postings, lexeme_keys
+from neurigraph_pipelines.retrieval.index.postings import Floats, Postings
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query.load import read_layers
 from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneError
-from neurigraph_pipelines.retrieval.query.read_packs import read_vectors
-from neurigraph_pipelines.text.lexemes import WINDOW
+from neurigraph_pipelines.retrieval.query.stored_vectors import read
+from neurigraph_pipelines.text.search_segments import lexeme_keys
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
+from tests.support.node_writers import STATEMENTS, WORDS, Writer
 from tests.support.vectors import NamedEmbedder
 
 ROOM = 64_000_000
@@ -56,7 +50,6 @@ TEXTS = (
     ("#Music A cello sings.", "It does."),
     ("#Boats Oil for the boat.", "And rope."),
 )
-WORDS = ("rope", "long", "boat", "cello", "sing", "oil", "renam", "new", "kite")
 
 
 class Reader:
@@ -65,10 +58,10 @@ class Reader:
     def __init__(self, here: Installation, claims: Claims) -> None:
         self.here, self.claims = here, claims
         self.reads = 0
-        self.cache: Cache[NodeLayers] = Cache()
-        self.lean: Cache[NodeLayers] = Cache()
+        self.cache = Cache()
+        self.lean = Cache()
 
-    def read(self, cache: Cache[NodeLayers], *, packs: bool = False) -> dict[str, NodeLayers]:
+    def read(self, cache: Cache, *, packs: bool = False) -> dict[str, NodeLayers]:
         with self.here.database.owner() as tx:
             known = tx.execute(
                 "SELECT g.node_id::text, v.version, u.embedding_model FROM neurigraph.graph_index AS g "
@@ -78,26 +71,28 @@ class Reader:
             ).fetchall()
         versions: dict[str, str | None] = {row["node_id"]: row["version"] for row in known}
         model = known[0]["embedding_model"]
-        asked = {"question": {"model": model, "dimensions": 16, **WINDOW}, "embedding": None}
-        return read_layers(self.here.database, cache, ROOM, self.claims, versions, model, lambda: asked, packs=packs)
+        return read_layers(self.here.database, cache, ROOM, self.claims, versions, model, 16, packs=packs)
 
-    def content(self, cache: Cache[NodeLayers], *, packs: bool = False) -> dict[str, dict[str, Any]]:
+    def content(self, cache: Cache, *, packs: bool = False) -> dict[str, dict[str, Any]]:
         """Return the whole content of all nodes; vectors that are in no layer are read."""
         found = {}
         for node_id, layers in self.read(cache, packs=packs).items():
             try:
                 found[node_id] = content_of(layers, {id(one): self.vectors_of(one) for one in layers.layers})
             except VectorsGoneError:  # packed again since
-                cache.drop(node_id)
+                cache.drop(NodeLayers, node_id)
                 return self.content(cache, packs=packs)
         return found
 
     def vectors_of(self, layer: MetadataLayer) -> Floats:
-        if layer.pack is None or not layer.passages * layer.width:
-            return layer.passage_vectors if layer.pack is None else np.zeros((layer.passages, 2, 0), np.float32)
-        wanted = [(layer.pack, np.arange(layer.passages))]
-        (packed,) = read_vectors(self.here.acting_for(self.claims), wanted)
-        return unpack_vectors(packed, layer.width)
+        """Return the vectors of the passages of a layer; those of records that are gone may be zeros."""
+        if layer.held.vectors is not None:
+            return layer.held.vectors
+        vectors = np.zeros((layer.passages, 2, layer.width), np.float32)
+        stays = np.delete(np.arange(layer.passages), layer.gone_passages)
+        if layer.width and len(stays):
+            vectors[stays] = read(self.here.acting_for(self.claims), layer, stays)
+        return vectors
 
     def must_be_up_to_date(self) -> None:
         kept = self.content(self.cache)
@@ -149,7 +144,7 @@ def _content_of(layer: MetadataLayer, vectors: Floats) -> dict[str, Any]:
             layer.external_ids[row],
             float(layer.window_length[layer.place[row]]),
             int(layer.role[row]),
-            bool(layer.is_eligible[row]),
+            (int(layer.voice[row]), int(layer.statement[row]), layer.author(row), layer.sections[row]),
             [trimmed(vector) for vector in vectors[row].tolist()],
             occurring(layer.lexemes, int(layer.place[row])),
         )
@@ -169,7 +164,7 @@ def trimmed(vector: list[float]) -> list[float]:
 def occurring(postings: Postings, row: int) -> dict[str, list[int]]:
     return {
         WORDS[asked]: often
-        for asked, found in postings.of(lexeme_keys(WORDS))
+        for asked, found in postings.found(lexeme_keys(WORDS))
         if (often := [int(frequency) for at, frequency in found.tolist() if at == row])
     }
 
@@ -208,18 +203,6 @@ def two_of_a_node(here: Installation, claims: Claims) -> list[dict[str, Any]]:
 
 # Writers of tables, two at once, each with savepoints of its own
 
-STATEMENTS = (
-    "UPDATE {s}.metadata_records SET title = 'renamed ' || %(word)s WHERE record_id = %(record)s",
-    "UPDATE {s}.passages SET embedding = window_embedding WHERE record_id = %(record)s",
-    "UPDATE {s}.passages SET window_length = window_length + 1 WHERE record_id = %(record)s AND seq = 1",
-    "DELETE FROM {s}.passages WHERE record_id = %(record)s AND seq = 2",
-    "DELETE FROM {s}.passages WHERE record_id = %(record)s",
-    "INSERT INTO {s}.passages (record_id, seq, first_message, last_message, byte_offset, byte_length, lexemes, "
-    "frequencies, lexeme_count) SELECT r.record_id, 1000 + %(number)s, 1, 1, 0, 0, '{{new,kite}}', '{{1,11}}', 12 "
-    "FROM {s}.metadata_records AS r WHERE r.record_id = %(record)s ON CONFLICT DO NOTHING",
-    "DELETE FROM {s}.file_manifest WHERE record_id = %(record)s",
-    "DELETE FROM {s}.metadata_records WHERE record_id = %(record)s",
-)
 ACTS = st.one_of(
     st.tuples(
         st.sampled_from(("plain", "savepoint", "undone")),
@@ -231,33 +214,6 @@ ACTS = st.one_of(
     st.just(("read",)),
     st.just(("read",)),
 )
-
-
-class Writer:
-    """An open transaction. It waits for nobody: what another has locked it leaves alone."""
-
-    def __init__(self, here: Installation, open_: ExitStack) -> None:
-        self._connection = open_.enter_context(psycopg.connect(here.administrator_url, row_factory=dict_row))
-        self._connection.execute("SET ROLE neurigraph_owner")
-        self._connection.execute("SET lock_timeout = '20ms'")
-        self._connection.execute("SET neurigraph.erasing = 'on'")
-        self.end("commit")
-
-    def end(self, how: str) -> None:
-        """End it, and begin another that has its number from the start, as one that wrote elsewhere before."""
-        self._connection.commit() if how == "commit" else self._connection.rollback()
-        authored(self._connection, "tests")
-        self._connection.execute("SELECT pg_current_xact_id()")
-
-    def write(self, how: str, statement: str, schema: str, record: UUID, number: int) -> None:
-        query = sql.SQL(statement).format(s=sql.Identifier(schema))
-        parameters = {"record": record, "word": WORDS[number % len(WORDS)], "number": number}
-        try:
-            with self._connection.transaction(force_rollback=how == "undone") if how != "plain" else nullcontext():
-                self._connection.execute(query, parameters)
-        except psycopg.errors.LockNotAvailable:
-            if how == "plain":
-                self.end("rollback")
 
 
 @settings(THOROUGH, max_examples=12)
@@ -310,7 +266,7 @@ def test_packing_waits_for_no_writer(here: Installation) -> None:
         erasing, editing = Writer(here, open_), Writer(here, open_)
         editing.write("plain", STATEMENTS[0], one["schema_name"], one["record_id"], 1)
         editing.end("commit")
-        erasing.write("plain", STATEMENTS[4], other["schema_name"], other["record_id"], 1)
+        erasing.write("plain", STATEMENTS[-1], other["schema_name"], other["record_id"], 1)
         assert pack() == 0, "it is left for a later round"
         erasing.end("commit")
         assert pack() == 1
@@ -377,17 +333,16 @@ def test_small_change_reads_little(here: Installation) -> None:
         writer.write("plain", statement, place["schema_name"], place["record_id"], 0)
         writer.end("commit")
     node_id = before[str(place["record_id"])]
-    past = reader.cache.peek(node_id)
+    past = reader.cache.peek(NodeLayers, node_id)
     assert past is not None
     assert (past.model, past.horizon is None) == (MODELS[0], False)
     read = reader.read(reader.cache)[node_id]
     assert read.recent is not None
     assert (read.recent.record_ids, read.base.vectors is past.base.vectors) == ([str(place["record_id"])], True)
-    question = Jsonb({"model": MODELS[0], "dimensions": 16, **WINDOW})
     with here.database.agent(claims) as tx:
         (row,) = tx.execute(
-            "SELECT * FROM neurigraph.layers(%s, %s::uuid [], %s::bigint [], NULL)",
-            [question, [node_id], [past.horizon]],
+            "SELECT * FROM neurigraph.layers(%s::uuid [], %s::bigint [], NULL, %s, 16)",
+            [[node_id], [past.horizon], MODELS[0]],
         ).fetchall()
     assert row["titles"] == ["renamed"]
     assert row["records"][:16] == row["changed"] == place["record_id"].bytes, "nothing of the others"

@@ -13,9 +13,10 @@ from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.text.search_segments import SearchSegment
 from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
-from tests.support.memories import WordEmbedder, converse, explained, ingest, new_user, plain_context, rows, schemas_of
+from tests.support.memories import WordEmbedder, converse, explained, ingest, new_user, plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 TOPICS = ("Boats", "Music", "Garden")
@@ -51,11 +52,11 @@ def kept(here: Installation, claims: Claims) -> dict[str, NodeLayers]:
             "CROSS JOIN LATERAL neurigraph_private.node_version(g.node_id) AS v WHERE g.user_id = %s",
             [claims.user_id],
         ).fetchall()
-    layers = caches_of(here.database).layers
+    layers = caches_of(here.database).nodes
     return {
         row["node_name"]: layer
         for row in found
-        if (layer := layers.get(row["node_id"], (row["version"], WordEmbedder.model))) is not None
+        if (layer := layers.get(NodeLayers, row["node_id"], (row["version"], WordEmbedder.model))) is not None
     }
 
 
@@ -91,16 +92,11 @@ def test_rollback_keeps_layers(shared_installation: Installation, claims: Claims
     here = shared_installation
     ask(here, claims)
     before = kept(here, claims)
-    (schema, *_) = (
-        row["schema_name"]
-        for row in rows(
-            here,
-            "SELECT schema_name FROM neurigraph.graph_index WHERE user_id = %s AND layer_depth = 1",
-            claims.user_id,
-        )
-    )
     with here.database.owner() as tx, tx.transaction(force_rollback=True):
-        tx.execute(sql.SQL("DELETE FROM {}.passages").format(sql.Identifier(schema)))
+        changed = tx.execute(
+            "UPDATE neurigraph.segments SET vectors = NULL, model = NULL WHERE user_id = %s", [claims.user_id]
+        )
+        assert changed.rowcount == len(TOPICS)
     assert kept(here, claims) == before
 
 
@@ -113,12 +109,12 @@ def test_cache_size_is_bounded(shared_installation: Installation, claims: Claims
     assert without.messages == expected.messages, "what is not kept is read"
     assert "Renamed" in {hit.title for hit in without.hits}
     assert kept(here, claims).keys() == {"Music", "Garden"}
-    layers = caches_of(here.database).layers
+    layers = caches_of(here.database).nodes
     ask(here, claims)
     most = max(layer.size for layer in kept(here, claims).values())
     for name, layer in kept(here, claims).items():
         layers.put(name, layer, most, size=layer.size, version="1")
-    assert sum(layers.get(name, "1") is not None for name in TOPICS) == 1
+    assert sum(layers.get(NodeLayers, name, "1") is not None for name in TOPICS) == 1
 
 
 def test_change_notes_are_bounded(shared_installation: Installation, claims: Claims) -> None:
@@ -138,10 +134,9 @@ def test_message_is_found_once(shared_installation: Installation) -> None:
     user, claims = new_user(here)
     converse(here, claims, "#Boats " + " ".join(f"The boat has rope number {n}." for n in range(400)), "A cello.")
     ingest(plain_context(here), user)
-    (schema,) = [home for path, home in schemas_of(here, user).items() if path == "Boats"]
-    passages = rows(here, f'SELECT DISTINCT first_message FROM "{schema}".passages')
-    many = rows(here, f'SELECT count(*) AS n FROM "{schema}".passages')[0]["n"]
-    assert many > len(passages) == 2, "the long one was split"
+    (row,) = rows(here, "SELECT content FROM neurigraph.segments WHERE user_id = %s", user.user_id)
+    passages = SearchSegment.read(row["content"]).rows["message"].tolist()
+    assert (len(passages) > 2, set(passages)) == (True, {1, 2}), "the long one was split"
     found = ask(here, claims, "rope number 399", message_limit=50).messages
     assert [message.seq for message in found] == [1, 2]
 
@@ -181,19 +176,11 @@ def test_private_records_are_not_shared(shared_installation: Installation) -> No
         assert hidden in {hit.record_id for hit in ask(here, graph.owners, "lawyers").hits}
 
 
-def test_accented_words_are_found(shared_installation: Installation, claims: Claims) -> None:
+def test_accented_words_are_found(shared_installation: Installation) -> None:
     here = shared_installation
-    query = "SELECT schema_name FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Boats'"
-    (boats,) = rows(here, query, claims.user_id)
-    with here.database.owner() as tx:
-        places = {"passages": sql.Identifier(boats["schema_name"], "passages")}
-        for statement in (
-            "CREATE TEMPORARY TABLE earlier ON COMMIT DROP AS SELECT * FROM {passages} WHERE seq = 1",
-            "UPDATE earlier SET lexemes = ARRAY['fátima', 'yıldız'], frequencies = ARRAY[1, 1], lexeme_count = 2",
-            "DELETE FROM {passages} WHERE seq = 1",
-            "INSERT INTO {passages} SELECT * FROM earlier",
-        ):
-            tx.execute(sql.SQL(statement).format(**places))
+    user, claims = new_user(here)
+    converse(here, claims, "#Boats Fátima and Yıldız built it.", "Did they?", "Something else.")
+    ingest(plain_context(here), user)
     for word in ("Fatima", "Fátima", "FÁTIMA", "yildiz", "Yıldız"):
         best = ask(here, claims, word, explain=True).messages[0]
         assert best.seq == 1

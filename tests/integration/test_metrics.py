@@ -136,7 +136,7 @@ def test_load_is_counted(loaded: tuple[str, str]) -> None:
     assert more("neurigraph_errors_total", where="model_rerank") == 1
     assert more("neurigraph_errors_total") == 1, "what a caller does wrong is no error of ours"
     assert more("neurigraph_search_cache_lookups_total", cache="answers", result="hit") >= 1
-    assert more("neurigraph_search_cache_lookups_total", cache="layers", result="miss") >= 1
+    assert more("neurigraph_search_cache_lookups_total", cache="nodes", result="miss") >= 1
     for kind in ("conversation", "upload"):
         assert value_of(after, "neurigraph_stored_segments_total", kind=kind) == 1
         assert value_of(after, "neurigraph_stored_passages_total", kind=kind) >= 1
@@ -234,7 +234,7 @@ def test_only_the_operator_gets_figures(here: Installation) -> None:
 def test_page_without_the_database(installed: Installation) -> None:
     """A locked table: the figures are left out, the process is still seen, and nobody waits long."""
     with serving(installed) as address, installed.database.owner() as tx:
-        tx.execute("LOCK TABLE neurigraph.pipeline_totals, neurigraph.user_statistics")
+        tx.execute("LOCK TABLE neurigraph.pipeline_totals, neurigraph.node_statistics")
         page = scrape(address, installed)
         assert value_of(page, "neurigraph_figures_up") == 0
         assert value_of(page, "neurigraph_users") == 0

@@ -52,7 +52,7 @@ def later(tmp_path: Path) -> Schema:
         (
             "node.sql",
             "{schema}.metadata_records",
-            "CHECK (importance BETWEEN 0 AND 1)",
+            "importance real",
             "weight real NOT NULL DEFAULT 1",
         ),
     )

@@ -17,7 +17,7 @@ from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model import Privacy, SourceKind
+from neurigraph_pipelines.model import Privacy, SourceKind, Voice
 from neurigraph_pipelines.model.errors import (
     ConflictError,
     ForbiddenError,
@@ -26,6 +26,7 @@ from neurigraph_pipelines.model.errors import (
 )
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.text.search_segments import VOICES, SearchSegment, lexeme_keys
 from neurigraph_pipelines.views.search import Hit
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, schemas_of
@@ -75,15 +76,17 @@ def test_origin_is_shown(pair: Pair) -> None:
     assert str(hit.node_path).endswith("Laptop/Dave")
     (record,) = rows(pair.here, "SELECT received_through, key_id, persona_id FROM neurigraph.sources")
     assert record == {"received_through": "peer", "key_id": None, "persona_id": None}
-    (node,) = rows(pair.here, "SELECT schema_name FROM neurigraph.graph_index WHERE node_name = 'Dave'")
-    voices = rows(pair.here, f'SELECT DISTINCT voice::text FROM "{node["schema_name"]}".passages')
-    assert voices == [{"voice": "fetched"}]
+    (row,) = rows(pair.here, "SELECT content FROM neurigraph.segments")
+    segment = SearchSegment.read(row["content"])
+    assert {VOICES[voice] for voice in segment.rows["voice"].tolist()} == {Voice.FETCHED}
+    assert set(segment.external_ids) == {None}
 
 
 def test_record_forgotten_at_the_publisher_leaves_no_word(pair: Pair) -> None:
     (source,) = remember(pair, f"#{GRANTED} Dave saw the Thylacine.")
     pair.pull()
-    assert "Thylacine" in pair.words()
+    key = lexeme_keys(["thylacin"]).tobytes().hex()
+    assert all(word in pair.words() for word in ("Thylacine", key))
     (record,) = rows(
         pair.publisher.installation,
         "SELECT record_id FROM neurigraph.record_index WHERE source_id = %s",
@@ -99,6 +102,7 @@ def test_record_forgotten_at_the_publisher_leaves_no_word(pair: Pair) -> None:
     pair.check_equal()
     for side in (pair.words(), stored_words(pair.publisher.installation)):
         assert "thylacin" not in side.lower()
+        assert key not in side
 
 
 def test_source_that_becomes_private_leaves(pair: Pair) -> None:

@@ -24,8 +24,8 @@ RECORD = """INSERT INTO {}.metadata_records (record_id, title, summary, embeddin
 trigger_type, source_kind, source_id, first_message, last_message, content_hash, occurred_at)
 VALUES (%(id)s, %(id)s::text, 's', array_fill(0, ARRAY[1536])::vector, true, 'other', 'event_boundary', 'event', %(id)s,
 1, 1, sha256(%(id)s::text::bytea), now())"""
-PASSAGE = """INSERT INTO {}.passages (record_id, seq, first_message, last_message, byte_offset, byte_length, lexemes,
-frequencies, lexeme_count) VALUES (%(id)s, 1, 1, 1, 0, 0, '{{boat}}', '{{1}}', 1)"""
+SEGMENT = """INSERT INTO neurigraph.segments (record_id, user_id, node_id, passages, words, content)
+VALUES (%(id)s, %(user)s, %(node)s, 1, 0, '')"""
 FILE = """INSERT INTO {}.file_manifest (file_id, record_id, file_name, file_type, storage_path, compression_state,
 compression_format, size_bytes, stored_bytes, stored_sha256) VALUES (%(id)s, %(id)s, 'f', 'code', %(id)s::text,
 'active', 'gzip', 1, 1, sha256(''))"""
@@ -41,8 +41,8 @@ def plans_of_each_node(tx: Transaction, user: User, nodes: list[NodeRef]) -> lis
     """Store a record in each node; return how many plans the connection keeps more after each."""
     kept = []
     for node in nodes:
-        values = {"id": uuid4(), "user": user.user_id}
-        for statement in (SOURCE, RECORD, PASSAGE, FILE):
+        values = {"id": uuid4(), "user": user.user_id, "node": node.node_id}
+        for statement in (SOURCE, RECORD, SEGMENT, FILE):
             tx.execute(sql.SQL(statement).format(sql.Identifier(node.schema_name)), values, prepare=False)
         row = tx.execute(PLANS, prepare=False).fetchone()
         assert row is not None

@@ -150,17 +150,19 @@ def test_message_of_locked_file(opened: Opened) -> None:
 def test_messages_of_several_files_and_nodes(opened: Opened) -> None:
     here, claims = opened.here, opened.claims
     files = {opened.file_id: [1, 4]}
-    for name in ("Harbour", "Harbour", "Garden"):
+    for name in ("Harbour", "Harbour", "Garden", "Attic"):
         converse(here, claims, f"#{name} first", f"second of {name}", "third")
         (record,) = stored(ingest(plain_context(here), opened.user))
         files[file_of_record(here.database, claims, record.record_id)] = [2]
     strange = Opened(here, "not yours").file_id
-    untouched = list(files)[2]
+    *_, untouched = files
+    del files[untouched]
+    without = list(files)[2]
     schemas = schemas_of(here, opened.user)
     with here.database.pipeline() as tx:
         for schema in schemas.values():
             tx.execute(f"UPDATE \"{schema}\".file_manifest SET last_accessed_at = now() - interval '40 days'")
-    asked = {**files, untouched: [9], strange: [1]}
+    asked = {**files, without: [9], strange: [1]}
     found = open_in_files(here.acting_for(claims), asked)
     texts = {file_id: [one.text for one in each] for file_id, each in found.items() if not isinstance(each, Exception)}
     harbour, _, garden = list(files)[1:]
@@ -168,7 +170,7 @@ def test_messages_of_several_files_and_nodes(opened: Opened) -> None:
         opened.file_id: [CONTENTS[0], CONTENTS[3]],
         harbour: ["second of Harbour"],
         garden: ["second of Garden"],
-        untouched: [],
+        without: [],
         strange: [],
     }
     old = "SELECT file_id FROM {schema}.file_manifest WHERE last_accessed_at < now() - interval '39 days'"
@@ -191,8 +193,7 @@ def test_sql_alone_opens_nothing(opened: Opened) -> None:
     with here.database.pipeline() as tx:
         tx.execute(f"UPDATE \"{schema}\".file_manifest SET last_accessed_at = now() - interval '40 days'")
     _, stranger = new_user(here)
-    asked = "jsonb_build_array(jsonb_build_object('file_id', %(file_id)s::text, 'messages', ARRAY[1]))"
-    statement = sql.SQL(f"SELECT * FROM neurigraph.open_messages({asked}, 900)")
+    statement = sql.SQL("SELECT * FROM neurigraph.open_transcripts(ARRAY[%(file_id)s]::uuid [], 900)")
     for claims in (None, stranger):
         assert here.database.ask(claims, statement, {"file_id": opened.file_id}) == []
     clock = "SELECT last_accessed_at < now() - interval '39 days' AS old FROM {schema}.file_manifest"

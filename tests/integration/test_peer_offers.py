@@ -20,6 +20,7 @@ from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.model import Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError, ProviderError
+from neurigraph_pipelines.text.search_segments import SearchSegment, read_vectors
 from neurigraph_pipelines.views.mirrors import OfferedNodes
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import SECRET
@@ -174,16 +175,18 @@ def test_record_comes_with_its_passages_and_files(graph: SharedGraph) -> None:
     model = plain_context(graph.installation).embedder.model
     node_id = graph.node("Family/Dave")
     (row,) = offering.read_records(context, node_id, [record_id, hidden, uuid4()], model)
-    (file,), (passage,) = row["files"], row["passages"]
+    (file,) = row["files"]
+    segment = SearchSegment.read(base64.b64decode(row["segment"]))
     content = base64.b64decode(file["content"])
     assert hashlib.sha256(content).hexdigest() == file["stored_sha256"]
     assert b"Dave caught a trout." in gzip.decompress(content)
     assert row["embedding"]
-    assert passage["embedding"]
+    assert len(segment.rows) == 1
+    assert read_vectors(base64.b64decode(row["vectors"]), 1).any()
     assert offering.read_piece(context, file_id, 3) == content[3:]
     (other,) = offering.read_records(context, node_id, [record_id], "another model")
     assert other["embedding"] is None
-    assert other["passages"][0]["embedding"] is None
+    assert (other["segment"], other["vectors"]) == (row["segment"], None)
 
 
 def test_answers_are_signed_for_their_request(graph: SharedGraph, address: str) -> None:

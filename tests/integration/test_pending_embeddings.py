@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import healing
@@ -23,6 +24,7 @@ from tests.support.command_line import environment, run_cli
 from tests.support.memories import explained
 from tests.support.model_clients import make_client, make_embedder
 from tests.support.model_provider import Fault, ModelProvider
+from tests.support.segments import segments_of
 from tests.support.vectors import (
     ask,
     end_conversation,
@@ -96,8 +98,8 @@ def assert_healed(installation: Installation, user: User, count: int) -> None:
         assert not row["embedding_pending"]
         assert row["embedding_model"] == "text-embedding-3-small"
         assert np.linalg.norm(row["embedding"].to_numpy()) == pytest.approx(1, abs=1e-4)
-        assert np.linalg.norm(row["passage"].to_numpy()) == pytest.approx(1, abs=1e-2)
-        assert np.linalg.norm(row["around"].to_numpy()) == pytest.approx(1, abs=1e-2)
+        assert np.linalg.norm(row["passage"]) == pytest.approx(1, abs=1e-2)
+        assert np.linalg.norm(row["around"]) == pytest.approx(1, abs=1e-2)
     assert pending(installation) == 0
     assert one(installation, "SELECT sum(embedded_count) FROM neurigraph.graph_index") == count
 
@@ -140,24 +142,20 @@ def test_healed_vectors_equal_committed_ones(
     end_conversation(installation, expected, "a", *texts)
     store(installation, context)
     assert healing.heal_pending(context).records == 2
-    (wanted,) = _all_vectors(installation, expected)
-    for healed in _all_vectors(installation, user):
+    (wanted,), healed_records = _all_vectors(installation, expected), _all_vectors(installation, user)
+    assert len(healed_records) == 2
+    for healed in healed_records:
         assert healed.keys() == wanted.keys()
         for seq, vectors in wanted.items():
             np.testing.assert_allclose(healed[seq], vectors, atol=1e-3)
 
 
-def _all_vectors(installation: Installation, user: User) -> list[dict[int, np.ndarray]]:
-    found: dict[str, dict[int, np.ndarray]] = {}
-    with installation.database.pipeline() as tx:
-        schemas = tx.execute(
-            "SELECT schema_name FROM neurigraph.graph_index WHERE user_id = %s", [user.user_id]
-        ).fetchall()
-        for row in schemas:
-            for passage in tx.execute(f'SELECT * FROM "{row["schema_name"]}".passages').fetchall():
-                both = np.concatenate([passage["embedding"].to_numpy(), passage["window_embedding"].to_numpy()])
-                found.setdefault(str(passage["record_id"]), {})[passage["seq"]] = both
-    return list(found.values())
+def _all_vectors(installation: Installation, user: User) -> list[dict[int, NDArray[np.float32]]]:
+    return [
+        dict(zip(stored.segment.rows["seq"].tolist(), stored.vectors, strict=True))
+        for stored in segments_of(installation, user).values()
+        if stored.vectors is not None
+    ]
 
 
 def test_unavailable_provider_is_retried_later(

@@ -71,11 +71,10 @@ def test_restore_gives_same_answers(source: Source, installation: Installation, 
     assert all_rows(installation, source.user.user_id) == before
     assert [source.ask(installation, question) for question in QUESTIONS] == answers
     with installation.database.owner() as tx:
-        for table in ("user_statistics", "node_statistics", "user_lexemes", "node_lexemes"):
-            statement = f"SELECT row_to_json(t)::text AS line FROM neurigraph.{table} AS t WHERE user_id = %s"
-            with source.here.database.owner() as other:
-                was = sorted(row["line"] for row in other.execute(statement, [source.user.user_id]))
-            assert sorted(row["line"] for row in tx.execute(statement, [source.user.user_id])) == was, table
+        statement = "SELECT row_to_json(t)::text AS line FROM neurigraph.node_statistics AS t WHERE user_id = %s"
+        with source.here.database.owner() as other:
+            was = sorted(row["line"] for row in other.execute(statement, [source.user.user_id]))
+        assert sorted(row["line"] for row in tx.execute(statement, [source.user.user_id])) == was != []
     assert contents(installation) == contents(source.here)
     assert not verify(installation.context).findings
     # What comes in afterwards goes on from there.

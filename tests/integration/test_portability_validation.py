@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import zipfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+import numpy as np
 import pytest
 
 from neurigraph_pipelines.exchange.portability.archive import MANIFEST
+from neurigraph_pipelines.ingestion.recount import recount
+from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.text.search_segments import ROLES, VOICES, SearchSegment, read_vectors
 from neurigraph_pipelines.wiring.installation import Installation
+from tests.conftest import ROOT
 from tests.support.exported_user import Source, exported_user, restore, rewrite
 from tests.support.files import store_file
-from tests.support.memories import rows
+from tests.support.memories import plain_context, rows
+
+FORMER = ROOT / "tests/data/export_of_version_2.zip"
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +65,33 @@ def link_out(export: Path) -> None:
     path.symlink_to(elsewhere)
 
 
+def of_segments(**values: object) -> Callable[[Path], None]:
+    """Change columns of the segments with one passage."""
+    return rewrite("tables/segments.jsonl", lambda row: {**row, **values} if row["passages"] == 1 else row)
+
+
+def in_segments(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    """Change the content of all segments."""
+
+    def of_row(row: dict[str, Any]) -> dict[str, Any]:
+        return {**row, "content": "\\x" + change(bytes.fromhex(row["content"][2:])).hex()}
+
+    return rewrite("tables/segments.jsonl", of_row)
+
+
+def in_rows(**values: object) -> Callable[[Path], None]:
+    """Change columns of all passages."""
+
+    def change(content: bytes) -> bytes:
+        segment = SearchSegment.read(content)
+        changed = segment.rows.copy()
+        for name, value in values.items():
+            changed[name] = value
+        return segment._replace(rows=changed).content
+
+    return in_segments(change)
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -77,6 +114,20 @@ def link_out(export: Path) -> None:
         (change_manifest(rows={"users": 2}), "other numbers of rows than it says of .*'users'"),
         (change_manifest(lost_objects=[{}]), "damaged"),
         (link_out, "cannot be read"),
+        (in_segments(lambda content: content[:-1]), "a segment of the export is damaged"),
+        (in_segments(lambda content: content.replace(b"null", b"true", 1)), "a segment of the export is damaged"),
+        (in_segments(lambda _: SearchSegment.of([]).content), "a segment of the export is damaged"),
+        (in_rows(byte_length=-1), "a segment of the export is damaged"),
+        (in_rows(seq=7, message=-1), "a segment of the export is damaged"),
+        (in_rows(window_length=math.nan), "a segment of the export is damaged"),
+        (of_segments(content="\\x0g"), "a segment of the export is damaged"),
+        (of_segments(content=7), "a segment of the export is damaged"),
+        (of_segments(vectors="\\x00"), "a segment of the export is damaged"),
+        (of_segments(next_vectors="\\x" + "00" * (8 + 2 * 513), next_model="x"), "a segment of the export is damaged"),
+        (of_segments(vectors="\\x" + "0000c07f" * 2 + "01" * 2), "a segment of the export is damaged"),
+        (of_segments(node_id=str(uuid4())), "cannot be restored"),
+        (of_segments(record_id=str(uuid4())), "cannot be restored"),
+        (rewrite("tables/segments.jsonl", lambda row: {**row, "colour": "red"}), "segments does not have"),
         (rewrite("tables/users.jsonl", lambda row: {**row, "colour": "red"}), "users does not have"),
         (rewrite("tables/graph_index.jsonl", lambda row: {**row, "layer_depth": "deep"}), "cannot be restored"),
         (rewrite("tables/graph_index.jsonl", lambda row: {**row, "layer_depth": 9}), "cannot be restored"),
@@ -112,14 +163,105 @@ def _by_digest(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "digest": digest}
 
 
-def test_export_of_an_earlier_version_is_restored(source: Source, installation: Installation, tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(source.folder, tmp_path / "copy"))
-    change_manifest(version=1, shared_ddl=50)(copy)
-    rewrite("tables/record_index.jsonl", _named_in_one_text)(copy)
-    rewrite("tables/facts.jsonl", lambda row: {name: row[name] for name in row if name != "statement_key"})(copy)
-    rewrite("tables/forgotten_facts.jsonl", _by_digest)(copy)
-    rewrite("tables/graph_index.jsonl", lambda row: {**row, "node_ddl_version": 12})(copy)
-    assert restore(installation, copy, "exporter").records == source.report.rows["record_index"]
+def _of_version_1(folder: Path) -> None:
+    change_manifest(version=1, shared_ddl=50)(folder)
+    rewrite("tables/record_index.jsonl", _named_in_one_text)(folder)
+    rewrite("tables/facts.jsonl", lambda row: {name: row[name] for name in row if name != "statement_key"})(folder)
+    rewrite("tables/forgotten_facts.jsonl", _by_digest)(folder)
+    rewrite("tables/graph_index.jsonl", lambda row: {**row, "node_ddl_version": 12})(folder)
+
+
+def former_export(folder: Path) -> Path:
+    """The export of version 2 that a program of that version wrote, as a folder."""
+    with zipfile.ZipFile(FORMER) as members:
+        members.extractall(folder)
+    return folder
+
+
+def former_passages(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """The rows of passages in an export of version 1 or 2, by record."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for path in folder.glob("nodes/*/passages.jsonl"):
+        for line in path.read_text().splitlines():
+            found.setdefault(json.loads(line)["record_id"], []).append(json.loads(line))
+    return found
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_export_of_an_earlier_version_is_restored(installation: Installation, tmp_path: Path, version: int) -> None:
+    """Its passages become segments with the same words, places and vectors."""
+    former = former_export(tmp_path / "former")
+    passages = former_passages(former)
+    if version == 1:
+        _of_version_1(former)
+    assert restore(installation, former, "exporter").records == 10
+    segments = {str(row["record_id"]): row for row in rows(installation, "SELECT * FROM neurigraph.segments")}
+    assert segments.keys() == passages.keys()
+    for record_id, of_record in passages.items():
+        row = segments[record_id]
+        segment = SearchSegment.read(row["content"])
+        for column in ("seq", "byte_offset", "byte_length", "lexeme_count"):
+            assert segment.rows[column].tolist() == [one[column] for one in of_record]
+        assert segment.named("author") == [one["author"] for one in of_record]
+        assert segment.rows["statement"].tolist() == [one["statement_key"] for one in of_record]
+        assert None not in {ROLES[role] for role in segment.rows["role"].tolist()}
+        assert None not in {VOICES[voice] for voice in segment.rows["voice"].tolist()}
+        assert all(segment.external_ids)
+        vectors = [[one[name] for name in ("embedding", "window_embedding")] for one in of_record]
+        nexts = [[one[name] for name in ("embedding_next", "window_embedding_next")] for one in of_record]
+        for column, sent in (("vectors", vectors), ("next_vectors", nexts)):
+            assert (row[column] is None) == (sent[0][0] is None)
+            if row[column] is not None:
+                read = read_vectors(row[column], len(of_record))
+                exact = np.array([[json.loads(one) for one in pair] for pair in sent])
+                assert np.allclose(read, exact[..., : read.shape[2]], atol=0.005)
+                assert not exact[..., read.shape[2] :].any()
+    assert {row["model"] for row in segments.values()} == {"words", None}
+    assert {row["next_model"] for row in segments.values()} == {"other", None}
+    assert {tuple(row["languages"]) for row in segments.values()} == {(), ("german",)}
+    assert not verify(installation.context).findings
+
+
+def test_words_of_a_former_export_are_those_of_a_commit(installation: Installation, tmp_path: Path) -> None:
+    restore(installation, former_export(tmp_path / "former"), "exporter")
+    done = recount(plain_context(installation), None, datetime.now(UTC))
+    assert (done.records, done.failed) == (0, [])
+    assert done.complete > 5
+
+
+DAMAGED_PASSAGES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "no place": lambda row: {**row, "byte_offset": -1},
+    "a place that is none": lambda row: {**row, "byte_offset": "far"},
+    "a number that is too large": lambda row: {**row, "lexeme_count": 1 << 40},
+    "lexemes without frequencies": lambda row: {**row, "frequencies": []},
+    "an endless vector": lambda row: {**row, "embedding": "[" + ",".join(["1e999"] * 512) + "]"},
+    "a vector that is no number": lambda row: {**row, "embedding": "[" + ",".join(["NaN"] * 512) + "]"},
+    "a short vector": lambda row: {**row, "embedding": "[1,2]"},
+    "a vector that is none": lambda row: {**row, "embedding": "[" * 100_000},
+    "an unknown voice": lambda row: {**row, "voice": "of God"},
+    "passages in disorder": lambda row: {**row, "seq": 5},
+    "a record that is none": lambda row: {**row, "record_id": str(uuid4())},
+    "a NUL character": lambda row: {**row, "author": "a\0b"},
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED_PASSAGES)
+def test_damaged_passages_of_a_former_export_are_refused(
+    installation: Installation, tmp_path: Path, damage: str
+) -> None:
+    former = former_export(tmp_path / "former")
+    chosen = max(former.glob("nodes/*/passages.jsonl"), key=lambda path: path.read_text().count("\n"))
+    rewrite(str(chosen.relative_to(former)), DAMAGED_PASSAGES[damage])(former)
+    with pytest.raises(InvalidInputError):
+        restore(installation, former, "exporter")
+    assert rows(installation, "SELECT FROM neurigraph.users") == []
+
+
+def test_lost_passages_of_a_former_export_are_refused(installation: Installation, tmp_path: Path) -> None:
+    former = former_export(tmp_path / "former")
+    change_manifest(rows={**json.loads((former / MANIFEST).read_text())["rows"], "passages": 17})(former)
+    with pytest.raises(InvalidInputError, match=r"other numbers of rows than it says of .*'passages'"):
+        restore(installation, former, "exporter")
 
 
 def test_damaged_zip_is_refused(source: Source, installation: Installation, tmp_path: Path) -> None:
@@ -135,6 +277,28 @@ def test_damaged_zip_is_refused(source: Source, installation: Installation, tmp_
         restore(installation, bomb, "exporter")
     with pytest.raises(InvalidInputError, match="not a readable export"):
         restore(installation, tmp_path / "nothing", "exporter")
+
+
+def test_what_follows_from_a_segment_is_not_believed(
+    source: Source, installation: Installation, tmp_path: Path
+) -> None:
+    """Numbers, speakers and languages are those of the content, and what is in quarantine is not counted."""
+    copy = Path(shutil.copytree(source.folder, tmp_path / "copy"))
+    lies = {"passages": 900, "words": 900, "speakers": ["Eve"], "languages": ["klingon"], "is_counted": False}
+    rewrite("tables/segments.jsonl", lambda row: {**row, **lies})(copy)
+    restore(installation, copy, "exporter")
+    query = "SELECT record_id, passages, words, speakers, languages, is_counted FROM neurigraph.segments ORDER BY 1"
+    assert rows(installation, query) == rows(source.here, query)
+
+
+def test_segment_of_another_node_is_refused(source: Source, installation: Installation, tmp_path: Path) -> None:
+    """Who may read one node only would find what is said in another."""
+    copy = Path(shutil.copytree(source.folder, tmp_path / "copy"))
+    nodes = {json.loads(line)["node_id"] for line in (copy / "tables/segments.jsonl").read_text().splitlines()}
+    node_id = min(nodes)
+    rewrite("tables/segments.jsonl", lambda row: {**row, "node_id": node_id})(copy)
+    with pytest.raises(InvalidInputError, match="differ from its registries"):
+        restore(installation, copy, "exporter")
 
 
 def test_foreign_references_are_refused(source: Source, installation: Installation, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.index.caches import caches_of
+from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.query.warming import is_prefetch_due, prefetch
@@ -94,11 +95,11 @@ def test_prefetched_layer_is_not_reread(shared_installation: Installation, claim
             "WHERE g.user_id = %s AND g.node_name = 'Two'",
             [claims.user_id],
         ).fetchall()
-    layers = caches_of(here.database).layers
-    kept = layers.get(two["node_id"], (two["version"], "words"))
+    layers = caches_of(here.database).nodes
+    kept = layers.get(NodeLayers, two["node_id"], (two["version"], "words"))
     assert kept is not None
     ask(here, claims, "Two")
-    assert layers.get(two["node_id"], (two["version"], "words")) is kept
+    assert layers.get(NodeLayers, two["node_id"], (two["version"], "words")) is kept
     assert prefetch(here.acting_for(claims).using(settings=here.settings.changed(layer_cache_mb=0))) == 0
 
 

@@ -19,6 +19,7 @@ from neurigraph_pipelines.inbox.privacy import find_source, set_privacy
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, NewConversation, NodeType, Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
+from neurigraph_pipelines.retrieval.index.packs import FORMAT
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
@@ -124,12 +125,12 @@ def test_tables_and_counts_hide_private_records(world: Shared) -> None:
     tables = {
         "neurigraph.sources": 1,
         "neurigraph.record_index": 1,
+        "neurigraph.segments": 1,
         "neurigraph.file_index": 1,
         "neurigraph.delta_log": 1 if world.friend.role == "persona" else 0,
         "neurigraph.compression_state_log": 1,
         f'"{schema}".metadata_records': 1,
         f'"{schema}".file_manifest': 1,
-        f'"{schema}".passages': 2,
     }
     for table, shown in tables.items():
         assert len(world.seen(world.owner, table)) > shown, table
@@ -155,13 +156,13 @@ def test_search_reveals_no_private_record(world: Shared) -> None:
     lexical = [explained(message)["window_lexical"] for message in result.messages]
     assert set(lexical) == {0}
     for claims, speakers in ((world.owner, ["speaker of open talk", "speaker of secret talk"]), (world.friend, [])):
-        row = evidence(world.here, claims, lexemes=[SECRET_WORD, "tea"])
+        row = evidence(world.here, claims)
         assert row is not None
         assert row["speakers"] == speakers
         assert (row["centroids"] is not None) is (claims is world.owner), "a mean tells of what it is the mean of"
-        assert (row["content"] is not None) is (claims is world.owner)
-        assert row["occurrences"] == [1, 1], "equally rare for a caller who may not see it"
-        assert (row["corpus_passages"] == 1_000) is (claims is world.friend)
+        with world.here.database.agent(claims) as tx:
+            words = tx.execute("SELECT * FROM neurigraph.node_words(%s, %s)", [[world.node_id], FORMAT]).fetchall()
+        assert len(words) == (claims is world.owner), "a caller who may not see a word may not count it"
     set_privacy(world.here.database, world.owner, world.private_source, Privacy.SHARED)
     assert world.ask(world.friend, SECRET_WORD).anchors != nonsense.anchors
 

@@ -77,7 +77,7 @@ def test_node_is_row_and_schema(here: Installation, user: User) -> None:
     assert row["path"][-1] == node.node_id
     assert len(row["path"]) == 3
     tables = rows(here, "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY 1", node.schema_name)
-    assert [table["tablename"] for table in tables] == ["file_manifest", "metadata_records", "passages"]
+    assert [table["tablename"] for table in tables] == ["file_manifest", "metadata_records"]
 
 
 def test_rollback_leaves_nothing(here: Installation, user: User) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from neurigraph_pipelines.ingestion.recount import Recounted, recount
+from neurigraph_pipelines.text.search_segments import SearchSegment
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import Graph, new_graph
-from tests.support.memories import node_rows, schemas_of
+from tests.support.memories import rows
 
-COUNTED = {"lexemes", "frequencies", "lexeme_count", "window_length"}
+COUNTED = {"languages", "keys", "frequencies", "lexemes", "lexeme_count", "window_length", "words"}
 
 
 @pytest.fixture
@@ -23,11 +24,15 @@ def graph(shared_installation: Installation) -> Graph:
 
 
 def stored(graph: Graph) -> list[dict[str, Any]]:
-    return [
-        {name: str(value) for name, value in row.items()}
-        for schema in schemas_of(graph.here, graph.user).values()
-        for row in node_rows(graph.here, schema, "SELECT * FROM {schema}.passages ORDER BY record_id, seq")
-    ]
+    """Return the columns of all segments, and in place of their content the parts of it."""
+    query = "SELECT * FROM neurigraph.segments WHERE user_id = %s ORDER BY record_id"
+    found = rows(graph.here, query, graph.user.user_id)
+    for row in found:
+        segment = SearchSegment.read(row.pop("content"))
+        row |= {name: segment.rows[name].tolist() for name in segment.rows.dtype.names or ()}
+        row |= {"keys": segment.keys.tolist(), "frequencies": segment.frequencies.tolist()}
+        row |= {"names": list(segment.names), "external_ids": list(segment.external_ids)}
+    return found
 
 
 def test_words_are_counted_again_for_another_language(graph: Graph) -> None:
@@ -44,8 +49,34 @@ def test_words_are_counted_again_for_another_language(graph: Graph) -> None:
     after = stored(graph)
     for row, old in zip(after, before, strict=True):
         assert {name for name in row if row[name] != old[name]} <= COUNTED
-        assert row["lexemes"] != old["lexemes"]
+        assert (row["keys"], row["languages"]) != (old["keys"], old["languages"])
     graph.check()  # the statistics of words follow
     assert count("german") == Recounted(complete=2)
     assert count("english").records == 2
     assert stored(graph) == before
+
+
+def test_languages_beside_the_usual_one_are_counted_again(graph: Graph) -> None:
+    """Words that stay as they are may be of another language than the new one: questions have to be asked in it."""
+    graph.remember(
+        "#Boats The landlord fixed the boiler on Friday and the plants in the hall died in the cold.",
+        "#Boats The two ferns died as well, and the boiler houses a new pump now.",
+    )
+
+    def languages() -> list[list[str]]:
+        query = "SELECT languages FROM neurigraph.segments WHERE user_id = %s AND speakers = '{}'"
+        return sorted(row["languages"] for row in rows(graph.here, query, graph.user.user_id))
+
+    def count(language: str) -> Recounted:
+        settings = graph.here.settings.changed(language=language)
+        until = datetime.now(UTC) + timedelta(days=1)
+        return recount(graph.here.context.using(settings=settings), None, until, graph.user.user_id)
+
+    before = languages()
+    assert ["english"] not in before
+    assert count("german").failed == []
+    assert ["english"] in languages()
+    graph.check()
+    assert count("german").records == 0
+    count("english")
+    assert languages() == before

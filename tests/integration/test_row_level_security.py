@@ -70,24 +70,28 @@ def test_every_table_has_policies(world: World) -> None:
 def test_unguarded_table_is_found(world: World) -> None:
     database = world.installation.database
     assert unguarded_tables(database) == []
-    schema, found_passages = schemas_of(world.installation, world.bob)[""], f"node {world.bob.root_node_id}: passages"
-    passages, gate = sql.Identifier(schema, "passages"), world.alice.root_node_id
+    schema, found_records = (
+        schemas_of(world.installation, world.bob)[""],
+        f"node {world.bob.root_node_id}: metadata_records",
+    )
+    records, gate = sql.Identifier(schema, "metadata_records"), world.alice.root_node_id
     for statement, found in (
-        (sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY").format(passages), found_passages),
-        (sql.SQL("DROP POLICY agent_node ON {}").format(passages), found_passages),
-        (sql.SQL("ALTER POLICY agent_node ON {} USING (true)").format(passages), found_passages),
+        (sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY").format(records), found_records),
+        (sql.SQL("DROP POLICY agent_node ON {}").format(records), found_records),
+        (sql.SQL("ALTER POLICY agent_node ON {} USING (true)").format(records), found_records),
         (
             sql.SQL("ALTER POLICY agent_node ON {} USING (neurigraph.may_read_node({}))").format(
-                passages, sql.Literal(str(gate))
+                records, sql.Literal(str(gate))
             ),
-            found_passages,
+            found_records,
         ),
         (
-            sql.SQL("CREATE POLICY beside ON {} TO neurigraph_agent USING (true)").format(passages),
-            found_passages,
+            sql.SQL("CREATE POLICY beside ON {} TO neurigraph_agent USING (true)").format(records),
+            found_records,
         ),
-        (sql.SQL("CREATE POLICY beside ON {} USING (true)").format(passages), found_passages),
+        (sql.SQL("CREATE POLICY beside ON {} USING (true)").format(records), found_records),
         (sql.SQL("ALTER TABLE neurigraph.messages DISABLE ROW LEVEL SECURITY"), "neurigraph: messages"),
+        (sql.SQL("DROP POLICY of_record ON neurigraph.segments"), "neurigraph: segments"),
         (
             sql.SQL(
                 "CREATE TABLE neurigraph.forgotten (user_id uuid);"
@@ -125,6 +129,7 @@ def test_owner_sees_own_graph_only(world: World) -> None:
                 "graph_index",
                 "node_edges",
                 "record_index",
+                "segments",
                 "file_index",
                 "delta_log",
                 "compression_state_log",
@@ -142,7 +147,7 @@ def test_owner_sees_own_graph_only(world: World) -> None:
                 )
                 for whose in (user, other)
             )
-            assert own > 3
+            assert own == len(NODE_TABLES)
             assert others == 0
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 from psycopg import sql
-from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.text.lexemes import WINDOW
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_row_level_security import claim, sign
 from tests.support.memories import rows, schemas_of
@@ -24,16 +21,14 @@ from tests.support.waiting import wait_until
 CLAIMS = "current_setting('request.jwt.claims', true), current_setting('neurigraph.claims_signature', true)"
 VERSION = f"SELECT neurigraph.data_version({CLAIMS}) AS version"
 SEARCH_GATE = (
-    f"SELECT * FROM neurigraph.search_gate({CLAIMS}, %(lexemes)s, %(stems)s, %(speaker)s, %(dimensions)s,"
-    " %(known_version)s)"
+    f"SELECT * FROM neurigraph.search_gate({CLAIMS}, %(stems)s, %(speaker)s, %(dimensions)s, %(known_version)s)"
 )
-LAYERS = "SELECT * FROM neurigraph.layers(%s, %s::uuid [], ARRAY[]::bigint [], array_fill(0.1, ARRAY[512])::halfvec)"
-DEFINERS = ("search_gate", "layers", "packed_vectors", "stage", "staged", "data_version")
+LAYERS = "SELECT * FROM neurigraph.layers(%(nodes)s::uuid [], ARRAY[]::bigint [], NULL, %(model)s, %(dimensions)s)"
+VECTORS = "SELECT * FROM neurigraph.vectors(%(records)s::uuid [], %(passages)s::text [], %(model)s)"
+WORDS = "SELECT * FROM neurigraph.node_words(%s::uuid [], 1)"
+DEFINERS = ("search_gate", "layers", "vectors", "node_words", "stage", "staged", "data_version")
 NOTHING = hashlib.md5(b"", usedforsecurity=False).hexdigest()
 OWNERS_TABLES = (
-    "user_lexemes",
-    "node_lexemes",
-    "user_statistics",
     "node_statistics",
     "user_changes",
     "node_changes",
@@ -48,35 +43,32 @@ def world(shared_installation: Installation) -> World:
 
 
 def asked(**more: Any) -> dict[str, Any]:
-    """A question as the database is asked it, first for what speaks for nodes, and then for what these hold."""
+    """A question as the database is asked it."""
     return {
-        "lexemes": ["meet", "dave"],
         "stems": ["meet", "dave"],
-        "rare": {"meet": 1.0, "dave": 1.0},
         "speaker": None,
         "model": "words",
         "dimensions": 512,
-        "limit": 50,
-        "candidates": 100,
-        **WINDOW,
-        "source_kinds": [],
         "known_version": None,
     } | more
 
 
-def bobs_nodes(world: World) -> list[UUID]:
+def nodes_of(world: World, user_id: UUID) -> list[UUID]:
     query = "SELECT node_id FROM neurigraph.graph_index WHERE user_id = %s"
-    return [row["node_id"] for row in rows(world.installation, query, world.bob.user_id)]
+    return [row["node_id"] for row in rows(world.installation, query, user_id)]
 
 
-@pytest.fixture
-def indexed(world: World) -> Iterator[None]:
-    """All nodes are searched as those are whose vectors have an index: there the filters are part of statements."""
-    with world.installation.database.owner() as tx:
-        tx.execute("UPDATE neurigraph.node_statistics SET vector_index = 'hnsw'")
-    yield
-    with world.installation.database.owner() as tx:
-        tx.execute("UPDATE neurigraph.node_statistics SET vector_index = NULL")
+def bobs_nodes(world: World) -> list[UUID]:
+    return nodes_of(world, world.bob.user_id)
+
+
+def alices_nodes(world: World) -> list[UUID]:
+    return nodes_of(world, world.alice.user_id)
+
+
+def alices_records(world: World) -> list[UUID]:
+    query = "SELECT record_id FROM neurigraph.segments WHERE user_id = %s"
+    return [row["record_id"] for row in rows(world.installation, query, world.alice.user_id)]
 
 
 def found(connection: psycopg.Connection[Any], question: dict[str, Any]) -> Any:
@@ -85,7 +77,8 @@ def found(connection: psycopg.Connection[Any], question: dict[str, Any]) -> Any:
     if row is None or row["node_ids"] is None:
         return None
     nodes = [UUID(bytes=bytes(row["node_ids"][start : start + 16])) for start in range(0, len(row["node_ids"]), 16)]
-    return row | {"nodes": nodes, "layers": connection.execute(LAYERS, [Jsonb(question), nodes]).fetchall()}
+    layers = connection.execute(LAYERS, question | {"nodes": nodes}).fetchall()
+    return row | {"nodes": nodes, "layers": layers, "words": connection.execute(WORDS, [nodes]).fetchall()}
 
 
 def as_text(answer: Any) -> str:
@@ -104,7 +97,8 @@ def test_search_reads_own_nodes_only(world: World) -> None:
         assert "I met Dave" not in text
         assert not any(one in text for one in bobs)
         of_bob = bobs_nodes(world)
-        assert connection.execute(LAYERS, [Jsonb(asked()), of_bob]).fetchall() == []
+        assert connection.execute(LAYERS, asked(nodes=of_bob)).fetchall() == []
+        assert connection.execute(WORDS, [of_bob]).fetchall() == []
         assert connection.execute("SELECT * FROM neurigraph.stage(%s, 1800)", [of_bob]).fetchall() == []
 
 
@@ -127,7 +121,10 @@ def test_claims_without_access_find_nothing(world: World, changes: dict[str, obj
             (version,) = connection.execute(VERSION).fetchall()
             assert version["version"] in (None, NOTHING)
             assert connection.execute("SELECT * FROM neurigraph.staged(50)").fetchall() == []
-            assert connection.execute(LAYERS, [Jsonb(asked()), [world.alice.root_node_id]]).fetchall() == []
+            assert connection.execute(LAYERS, asked(nodes=alices_nodes(world))).fetchall() == []
+            assert connection.execute(WORDS, [alices_nodes(world)]).fetchall() == []
+            everything = {"records": alices_records(world), "passages": [None]}
+            assert connection.execute(VECTORS, asked(**everything)).fetchall() == []
             assert (
                 connection.execute("SELECT * FROM neurigraph.stage(%s, 60)", [[world.alice.root_node_id]]).fetchall()
                 == []
@@ -151,9 +148,8 @@ def test_question_carries_no_claims_or_sql(world: World) -> None:
         further: list[dict[str, Any]] = [
             {"asking": {"role": "user", "user_id": str(world.bob.user_id)}, "is_moving": True},
             {"schema_name": schema, "nodes": [str(world.bob.root_node_id)], "data_version": hostile},
-            {"lexemes": [hostile, "", "\\", "'"], "stems": [hostile, "", "\\", "'"], "speaker": hostile},
-            {"rare": {hostile: 1.0, "'": "'", "": None}, "known_version": hostile},
-            {"lexemes": [], "stems": [], "rare": {}},
+            {"stems": [hostile, "", "\\", "'"], "speaker": hostile, "known_version": hostile, "model": hostile},
+            {"stems": []},
         ]
         for more in further:
             answer = found(connection, asked(**more))
@@ -161,18 +157,24 @@ def test_question_carries_no_claims_or_sql(world: World) -> None:
         assert connection.execute("SELECT count(*) AS n FROM neurigraph.users").fetchone() == {"n": 1}
 
 
-@pytest.mark.usefixtures("indexed")
-def test_filters_are_bound_values(world: World) -> None:
+def test_places_of_vectors_are_bound_values(world: World) -> None:
+    """Nothing is read beyond the vectors of the record that is asked for."""
     payload = claim(world)
-    hostile = "'; DROP TABLE neurigraph.users; -- %I %s $1 {}"
+    (record, *_) = alices_records(world)
     with world.agent(payload, sign(payload)) as connection:
-        assert any(layer["passages"] for layer in found(connection, asked())["layers"])
-        for layer in found(connection, asked(speaker=hostile, rare={hostile: 1.0, "'": 1.0}))["layers"]:
-            assert layer["version"] is None or not layer["passages"], "what is read for one question is not kept"
-        for field in ("at", "occurred_after", "occurred_before", "source_kinds"):
-            value: Any = [hostile] if field == "source_kinds" else hostile
+
+        def read(passages: str | None, model: str = "words") -> list[bytes]:
+            question = {"records": [record], "passages": [passages], "model": model}
+            return [row["vectors"] for row in connection.execute(VECTORS, question).fetchall()]
+
+        (whole,) = read(None)
+        assert b"".join(read("1 2 3")) == whole
+        for beyond in ("0", "-1", "4", "1000"):
+            assert {len(one) for one in read(beyond)} <= {0}, beyond
+        assert read(None, "'; DROP TABLE neurigraph.users; --") == []
+        for hostile in ("1); DROP TABLE neurigraph.users; --", "1.5", "99999999999", "2000000000"):
             with pytest.raises(psycopg.DataError), connection.transaction():
-                found(connection, asked(**{field: value}))
+                read(hostile)
         assert connection.execute("SELECT count(*) AS n FROM neurigraph.users").fetchone() == {"n": 1}
 
 
@@ -180,7 +182,7 @@ def test_callers_search_path_is_ignored(world: World) -> None:
     payload = claim(world)
     with world.agent(payload, sign(payload)) as connection:
         plain = found(connection, asked())
-        for table in ("graph_index", "users", "user_lexemes", "node_lexemes", "node_edges", "unnest"):
+        for table in ("graph_index", "users", "segments", "node_statistics", "layer_packs", "node_edges", "unnest"):
             connection.execute(sql.SQL("CREATE TEMP TABLE {} (a int)").format(sql.Identifier(table)))
         connection.execute("CREATE FUNCTION pg_temp.lower(text) RETURNS text LANGUAGE sql AS 'SELECT null::text'")
         connection.execute("CREATE FUNCTION pg_temp.claims() RETURNS jsonb LANGUAGE sql AS 'SELECT null::jsonb'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,7 +16,8 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
 from neurigraph_pipelines.retrieval.query.weights import ASSISTANTS, WEIGHTS
-from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS, Lexer
+from neurigraph_pipelines.text.lexemes import ASKING, WINDOW_WEIGHTS, Lexer
+from neurigraph_pipelines.text.search_segments import ROLES, SearchSegment, lexeme_keys, read_vectors
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import (
     START,
@@ -24,9 +26,8 @@ from tests.support.memories import (
     explained,
     ingest,
     new_user,
-    node_rows,
     plain_context,
-    schemas_of,
+    rows,
 )
 
 SAID = (
@@ -37,6 +38,29 @@ SAID = (
 )
 QUESTIONS = ("Which oil for the walnut boat?", "my cello on Sunday", "What did you say about coats?", "zebra", "wind")
 K1, B, MEAN_WEIGHT = 0.9, 0.75, 3.25
+ASKED = int(lexeme_keys([ASKING])[0])
+
+
+def passages_of(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Return the passages in a row of segments; a key of a lexeme stands for it."""
+    segment = SearchSegment.read(row["content"])
+    vectors = read_vectors(row["vectors"], len(segment.rows))
+    ends = np.cumsum([0, *segment.rows["lexemes"]]).tolist()
+    for passage, begin, end, (own, window) in zip(segment.rows, ends, ends[1:], vectors, strict=False):
+        yield {
+            "record_id": row["record_id"],
+            "seq": int(passage["seq"]),
+            "lexemes": segment.keys[begin:end].tolist(),
+            "frequencies": segment.frequencies[begin:end].tolist(),
+            "lexeme_count": int(passage["lexeme_count"]),
+            "embedding": own,
+            "window_embedding": window,
+            "role": str(ROLES[passage["role"]]),
+        }
+
+
+def key_of(lexeme: str) -> int:
+    return int(lexeme_keys([lexeme])[0])
 
 
 class Reference:
@@ -50,11 +74,11 @@ class Reference:
         }
         self.mean = MEAN_WEIGHT * sum(p["lexeme_count"] for p in passages) / len(passages)
 
-    def rarity(self, lexeme: str) -> float:
+    def rarity(self, lexeme: int) -> float:
         holding = sum(lexeme in counts for counts in self.counts.values())
         return math.log(1 + (len(self.passages) - holding + 0.5) / (holding + 0.5))
 
-    def window(self, key: tuple[Any, int], lexemes: list[str]) -> float:
+    def window(self, key: tuple[Any, int], lexemes: list[int]) -> float:
         record, seq = key
         around = [
             (weight, (record, seq + step)) for step, weight in WINDOW_WEIGHTS.items() if (record, seq + step) in self.at
@@ -65,7 +89,7 @@ class Reference:
             for lexeme in lexemes
         )
 
-    def segment(self, record: Any, lexemes: list[str]) -> float:
+    def segment(self, record: Any, lexemes: list[int]) -> float:
         lengths = Counter[Any]()
         for passage in self.passages:
             lengths[passage["record_id"]] += passage["lexeme_count"]
@@ -73,16 +97,16 @@ class Reference:
         said = [counts for (one, _), counts in self.counts.items() if one == record]
         return sum(self.bm25(lexeme, sum(counts[lexeme] for counts in said), length) for lexeme in lexemes)
 
-    def bm25(self, lexeme: str, frequency: float, length: float) -> float:
+    def bm25(self, lexeme: int, frequency: float, length: float) -> float:
         return self.rarity(lexeme) * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length))
 
-    def lexical(self, lexemes: list[str]) -> dict[tuple[Any, int], float]:
+    def lexical(self, lexemes: list[int]) -> dict[tuple[Any, int], float]:
         scores = {key: self.window(key, lexemes) for key in self.at}
         best = max(scores.values()) or 1.0
         return {key: score / best for key, score in scores.items()}
 
     def rank(
-        self, lexemes: list[str], vector: np.ndarray[Any, Any], role: str | None, summaries: dict[UUID, float]
+        self, lexemes: list[int], vector: np.ndarray[Any, Any], role: str | None, summaries: dict[UUID, float]
     ) -> dict[tuple[Any, int], float]:
         lexical = self.lexical(lexemes)
         dense = {key: self.likeness(p["embedding"], vector) for key, p in self.at.items()}
@@ -108,18 +132,18 @@ class Reference:
         if any(p["role"] == "assistant" for p in self.passages if p["record_id"] == record):
             return 0
         before = self.at.get((record, seq - 1))
-        return int(before is not None and "?" in before["lexemes"]) - int("?" in self.at[key]["lexemes"])
+        return int(before is not None and ASKED in before["lexemes"]) - int(ASKED in self.at[key]["lexemes"])
 
-    def asked_before(self, key: tuple[Any, int], lexemes: list[str]) -> float:
+    def asked_before(self, key: tuple[Any, int], lexemes: list[int]) -> float:
         """Return the share of the rarity of the lexemes in the passage before, if that ends with a question."""
-        counts = self.counts.get((key[0], key[1] - 1), Counter[str]())
-        if "?" not in counts:
+        counts = self.counts.get((key[0], key[1] - 1), Counter[int]())
+        if ASKED not in counts:
             return 0.0
         return sum(self.rarity(one) for one in lexemes if one in counts) / sum(map(self.rarity, lexemes))
 
     @staticmethod
     def likeness(embedding: Any, vector: np.ndarray[Any, Any]) -> float:
-        return max(0.0, float(embedding.to_numpy().astype(np.float32)[: len(vector)] @ vector))
+        return max(0.0, float(embedding @ vector[: len(embedding)]))
 
 
 @pytest.mark.parametrize("asked", QUESTIONS)
@@ -129,15 +153,12 @@ def test_ranking_follows_formula(shared_installation: Installation, asked: str) 
     for contents in SAID:
         converse(here, claims, *contents)
         ingest(plain_context(here), user)
-    query = (
-        "SELECT record_id, seq, lexemes, frequencies, lexeme_count, embedding, window_embedding, role::text "
-        "FROM {schema}.passages"
-    )
-    passages = [row for schema in schemas_of(here, user).values() for row in node_rows(here, schema, query)]
+    stored = rows(here, "SELECT record_id, content, vectors FROM neurigraph.segments WHERE user_id = %s", user.user_id)
+    passages = [passage for row in stored for passage in passages_of(row)]
     embedder, lexer = WordEmbedder(), Lexer()
     role = {"my cello on Sunday": "user", "What did you say about coats?": "assistant"}.get(asked)
     vector = embedder.embed([asked], "query")[0].astype(np.float16).astype(np.float32)
-    reference, lexemes = Reference(passages), list(dict.fromkeys(lexer.lexemes(asked)))
+    reference, lexemes = Reference(passages), list(map(key_of, dict.fromkeys(lexer.lexemes(asked))))
     answer = search(here.acting_for(claims).using(embedder=embedder), Question(asked, message_limit=100, explain=True))
     summaries = {hit.key: explained(hit)["summary_lexical"] for hit in answer.hits}
     expected = reference.rank(lexemes, vector, role, summaries)

@@ -44,7 +44,7 @@ def found(here: Installation, claims: Claims, query: str, *, cached: bool = True
 @contextmanager
 def reading(here: Installation, layers: int) -> Iterator[None]:
     """Fail unless so many layers are read meanwhile."""
-    cache = caches_of(here.database).layers
+    cache = caches_of(here.database).nodes
     before = cache.misses
     yield
     assert cache.misses - before == layers

@@ -95,17 +95,19 @@ metadata_records last_message integer no
 metadata_records content_hash bytea no
 metadata_records tsv tsvector yes
 metadata_records occurred_at timestamptz no
-passages record_id uuid no
-passages seq integer no
-passages first_message integer no
-passages last_message integer no
-passages author text yes
-passages byte_offset bigint no
-passages byte_length integer no
-passages embedding halfvec(512) yes
-passages window_embedding halfvec(512) yes
-passages lexemes text[] no
-passages section text yes
+segments record_id uuid no
+segments user_id uuid no
+segments node_id uuid no
+segments passages integer no
+segments words integer no
+segments speakers text[] no
+segments languages text[] no
+segments content bytea no
+segments vectors bytea yes
+segments model text yes
+segments next_vectors bytea yes
+segments next_model text yes
+segments is_counted boolean no
 record_index record_id uuid no
 record_index node_id uuid no
 record_index user_id uuid no
@@ -147,7 +149,12 @@ record_index | PRIMARY KEY (record_id)
 record_index | UNIQUE (user_id, source_id, content_hash)
 record_index | FOREIGN KEY (source_id, user_id) REFERENCES neurigraph.sources(source_id, user_id)
 file_index | PRIMARY KEY (file_id)
-passages | PRIMARY KEY (record_id, seq)
+segments | PRIMARY KEY (record_id)
+segments | FOREIGN KEY (record_id) REFERENCES neurigraph.record_index(record_id)
+segments | FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index(node_id, user_id)
+segments | CHECK (((vectors IS NULL) = (model IS NULL)))
+segments | CHECK (((next_vectors IS NULL) = (next_model IS NULL)))
+segments | CHECK ((passages > 0))
 """.split("\n")[1:-1]
 
 INDEXES = """
@@ -176,7 +183,8 @@ permission_grants | btree (subject_id)
 permission_grants | btree (target_node_id)
 permission_grants | btree (subject_type)
 permission_grants | btree (revoked_at)
-passages | gin (lexemes) WITH (fastupdate='false')
+metadata_records | hnsw (embedding vector_cosine_ops)
+segments | btree (node_id)
 """.split("\n")[1:-1]
 
 ENUMS = {
@@ -204,15 +212,21 @@ def catalog(shared_installation: Installation) -> Iterator[psycopg.Connection]:
 
 
 def _table(name: str) -> str:
-    return f"{NODE if name in ('metadata_records', 'file_manifest', 'passages') else SHARED}.{name}"
+    return f"{NODE if name in ('metadata_records', 'file_manifest') else SHARED}.{name}"
 
 
 @pytest.mark.parametrize("line", COLUMNS)
 def test_column(catalog: psycopg.Connection, line: str) -> None:
     table, column, kind, nullable = line.split()
     row = catalog.execute(
-        """SELECT format_type(atttypid, atttypmod), attnotnull FROM pg_attribute
-        WHERE attrelid = %s::regclass AND attname = %s""",
+        """SELECT
+            format_type(a.atttypid, a.atttypmod),
+            a.attnotnull OR EXISTS (
+                SELECT FROM pg_constraint AS c
+                WHERE c.conrelid = a.attrelid AND c.conname = 'is_complete' AND a.attnum = ANY(c.conkey)
+            )
+        FROM pg_attribute AS a
+        WHERE a.attrelid = %s::regclass AND a.attname = %s""",
         [_table(table), column],
     ).fetchone()
     assert row is not None
@@ -255,13 +269,27 @@ def test_numbers_of_an_enum_follow_its_order(catalog: psycopg.Connection, name: 
     assert catalog.execute(query).fetchone() == (values,)
 
 
-@pytest.mark.parametrize("column", ["metadata_records.embedding", "passages.embedding", "passages.window_embedding"])
-def test_vectors_lie_in_their_rows(catalog: psycopg.Connection, column: str) -> None:
+@pytest.mark.parametrize("table", ["metadata_records", "file_manifest"])
+def test_rows_of_nodes_are_complete(catalog: psycopg.Connection, table: str) -> None:
+    definition = "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = %s::regclass AND conname = %s"
+    row = catalog.execute(definition, [_table(table), "is_complete"]).fetchone()
+    assert row is not None
+    assert re.fullmatch(r"CHECK \(\(num_nulls\([a-z0-9_, ]+\) = 0\)\)", row[0])
+
+
+@pytest.mark.parametrize(
+    ("column", "storage"),
+    [
+        ("metadata_records.embedding", "p"),
+        *((f"segments.{name}", "e") for name in ("content", "vectors", "next_vectors")),
+    ],
+)
+def test_vectors_are_not_compressed(catalog: psycopg.Connection, column: str, storage: str) -> None:
     table, _, name = column.partition(".")
     found = catalog.execute(
         "SELECT attstorage FROM pg_attribute WHERE attrelid = %s::regclass AND attname = %s", [_table(table), name]
     )
-    assert found.fetchone() == ("p",)
+    assert found.fetchone() == (storage,)
 
 
 def test_pending_is_false_by_default(catalog: psycopg.Connection) -> None:

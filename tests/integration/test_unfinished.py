@@ -86,7 +86,7 @@ PARTS: dict[str, tuple[ModuleType, str, str]] = {
     "outlines": (assign, "with_filings", "filing"),
     "titles": (record_rows, "distinct_title", "title"),
     "languages": (passage_words, "languages_of", "languages"),
-    "stems": (passage_words, "count_lexemes", "stems"),
+    "stems": (passage_words, "count_words", "stems"),
     "statements": (passage_words, "statement_key", "statements"),
     "edges": (graph_updates, "write_edges", "links"),
     "mentions": (graph_updates, "write_mentions", "links"),

@@ -19,6 +19,7 @@ from neurigraph_pipelines.model.errors import AbsentObjectError
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.files import StoredFile, all_keys, store_file
 from tests.support.memories import new_user
+from tests.support.segments import segments_of
 
 
 @pytest.fixture
@@ -129,8 +130,10 @@ def test_left_over_copy_is_the_last_one(file: StoredFile) -> None:
     ("statement", "fault"),
     [
         ("UPDATE {schema}.file_manifest SET size_bytes = size_bytes + 1", Fault.MANIFEST),
-        ("UPDATE {schema}.passages SET byte_offset = byte_offset - 1 WHERE seq = 1", Fault.PASSAGE),
-        ("UPDATE {schema}.passages SET byte_offset = 10000000 WHERE seq = 2", Fault.PASSAGE),
+        ("UPDATE neurigraph.segments SET content = substr(content, 2) WHERE record_id = %s", Fault.PASSAGE),
+        ("UPDATE neurigraph.segments SET vectors = substr(vectors, 2) WHERE record_id = %s", Fault.PASSAGE),
+        ("UPDATE neurigraph.segments SET words = words - 1 WHERE record_id = %s", Fault.PASSAGE),
+        ("UPDATE neurigraph.segments SET passages = passages + 1 WHERE record_id = %s", Fault.PASSAGE),
         ("UPDATE {schema}.metadata_records SET file_pointer = 'nowhere'", Fault.REGISTRY),
         ("UPDATE {schema}.metadata_records SET content_hash = sha256('')", Fault.REGISTRY),
         ("UPDATE {schema}.metadata_records SET kw_topics = '{{other}}'", Fault.REGISTRY),
@@ -141,10 +144,20 @@ def test_left_over_copy_is_the_last_one(file: StoredFile) -> None:
     ],
 )
 def test_wrong_rows_are_reported(file: StoredFile, statement: str, fault: Fault) -> None:
-    as_owner(file, statement)
+    as_owner(file, statement, *[file.row["record_id"]] * statement.count("%s"))
     found = faults(file, repair=True)
     assert (fault.value, False) in found
     assert (fault.value, True) not in found
+
+
+@pytest.mark.parametrize(("row", "offset"), [(0, -1), (1, 10_000_000)])
+def test_passage_elsewhere_is_reported(file: StoredFile, row: int, offset: int) -> None:
+    (stored,) = segments_of(file.here, file.user).values()
+    moved = stored.segment.rows.copy()
+    moved["byte_offset"][row] += offset
+    content = stored.segment._replace(rows=moved).content
+    as_owner(file, "UPDATE neurigraph.segments SET content = %s WHERE record_id = %s", content, file.row["record_id"])
+    assert faults(file, repair=True) == [(Fault.PASSAGE, False)]
 
 
 def test_content_of_another_digest_is_reported(file: StoredFile) -> None:

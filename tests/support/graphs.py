@@ -146,7 +146,8 @@ class Graph:
         tables = rows(
             self.here,
             "SELECT n.nspname FROM pg_class AS c JOIN pg_namespace AS n ON c.relnamespace = n.oid "
-            "JOIN pg_trigger AS t ON t.tgrelid = c.oid WHERE c.relname = 'passages' AND t.tgname = 'count_added' "
+            "JOIN pg_trigger AS t ON t.tgrelid = c.oid "
+            "WHERE c.relname = 'metadata_records' AND t.tgname = 'register_record' "
             "AND encode(t.tgargs, 'escape') LIKE %s",
             f"%{self.user.user_id}%",
         )

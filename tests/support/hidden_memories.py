@@ -37,10 +37,8 @@ def derived(graph: SharedGraph) -> dict[str, list[Any]]:
         "graph_index": "SELECT to_jsonb(t) - 'last_accessed_at' AS row FROM neurigraph.graph_index t",
         "node_edges": "SELECT to_jsonb(t) AS row FROM neurigraph.node_edges t",
         "node_candidates": "SELECT to_jsonb(t) AS row FROM neurigraph.node_candidates t",
-        "user_statistics": "SELECT to_jsonb(t) AS row FROM neurigraph.user_statistics t",
         "node_statistics": "SELECT to_jsonb(t) AS row FROM neurigraph.node_statistics t",
-        "user_lexemes": "SELECT to_jsonb(t) AS row FROM neurigraph.user_lexemes t",
-        "node_lexemes": "SELECT to_jsonb(t) AS row FROM neurigraph.node_lexemes t",
+        "segments": "SELECT to_jsonb(t) AS row FROM neurigraph.segments t",
         "record_index": "SELECT to_jsonb(t) AS row FROM neurigraph.record_index t",
         "delta_log": "SELECT to_jsonb(t) AS row FROM neurigraph.delta_log t",
     }
@@ -53,13 +51,12 @@ def derived(graph: SharedGraph) -> dict[str, list[Any]]:
             "SELECT schema_name FROM neurigraph.graph_index WHERE user_id = %s", [graph.owner.user_id]
         ).fetchall()
         for row in schemas:
-            for table in ("metadata_records", "passages"):
-                statement = sql.SQL("SELECT to_jsonb(t) - 'last_accessed_at' AS row FROM {} AS t").format(
-                    sql.Identifier(row["schema_name"], table)
-                )
-                found[f"{row['schema_name']}.{table}"] = sorted(
-                    json.dumps(one["row"], sort_keys=True) for one in connection.execute(statement)
-                )
+            statement = sql.SQL("SELECT to_jsonb(t) - 'last_accessed_at' AS row FROM {} AS t").format(
+                sql.Identifier(row["schema_name"], "metadata_records")
+            )
+            found[f"{row['schema_name']}.metadata_records"] = sorted(
+                json.dumps(one["row"], sort_keys=True) for one in connection.execute(statement)
+            )
     return found
 
 

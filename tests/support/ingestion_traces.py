@@ -26,9 +26,9 @@ def traces(here: Installation, user: User) -> dict[str, int]:
             f"SELECT count(*) AS n FROM neurigraph.{table} WHERE user_id = %s",
             user.user_id,
         )[0]["n"]
-        for table in ("record_index", "file_index", "delta_log", "compression_state_log", "node_edges")
+        for table in ("record_index", "file_index", "delta_log", "compression_state_log", "node_edges", "segments")
     }
-    for table in ("metadata_records", "file_manifest", "passages"):
+    for table in ("metadata_records", "file_manifest"):
         counts[table] = sum(
             node_rows(here, schema, f"SELECT count(*) AS n FROM {{schema}}.{table}")[0]["n"]
             for schema in schemas_of(here, user).values()

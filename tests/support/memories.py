@@ -7,7 +7,7 @@ themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any, Literal
@@ -184,12 +184,9 @@ def plain_context(installation: Installation) -> Context:
     return installation.context.using(language_model=PlainModel(), embedder=WordEmbedder())
 
 
-def evidence(
-    installation: Installation, claims: Claims, lexemes: Sequence[str] = (), stems: Sequence[str] = ()
-) -> dict[str, Any] | None:
+def evidence(installation: Installation, claims: Claims, stems: Sequence[str] = ()) -> dict[str, Any] | None:
     """Return the evidence of a search from the database, or None if the claims open nothing."""
     asked = {
-        "lexemes": " ".join(lexemes),
         "stems": " ".join(stems),
         "speaker": None,
         "dimensions": 96,
@@ -200,6 +197,13 @@ def evidence(
     }
     found = installation.database.ask(claims, statements("search")["search_gate"], asked, binary=True)
     return found[0] if found else None
+
+
+def words_of_nodes(installation: Installation, claims: Claims, node_ids: Iterable[UUID]) -> set[UUID]:
+    """Return the nodes among some of which a search reads words."""
+    asked = {"nodes": list(node_ids), "format": 0}
+    found = installation.database.ask(claims, statements("search")["node_words"], asked)
+    return {row["node_id"] for row in found if row["packed"] or any(row["added"])}
 
 
 def new_user(installation: Installation, slug: str | None = None) -> tuple[User, Claims]:

@@ -21,7 +21,8 @@ from tests.support.pausing_run import Moments, PausingStore
 def main() -> None:
     url, secret, objects, archive, slug, occurrence = sys.argv[1:]
     store = PausingStore(LocalObjectStore(Path(objects)), Moments("durable object written", int(occurrence)))
-    parts = SimpleNamespace(database=PostgresDatabase(url, Secret(secret)), objects=store)
+    settings = SimpleNamespace(language="english")
+    parts = SimpleNamespace(database=PostgresDatabase(url, Secret(secret)), objects=store, settings=settings)
     with open_archive(Path(archive)) as opened:
         restore_user(Context(parts), opened, slug, lambda _: None)
 

@@ -20,6 +20,7 @@ from neurigraph_pipelines.exchange.peers.subscriptions import Peer
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, SubjectType
+from neurigraph_pipelines.text.search_segments import SearchSegment
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.peer_client import HttpPeerClient
 from tests.support.api_server import serving
@@ -119,19 +120,26 @@ def _contents(installation: Installation, node_ids: list[UUID], *, hidden: bool 
         query = f"""SELECT r.title, r.summary, r.kw_entities, r.kw_topics, r.kw_dates, r.kw_relationships,
             r.content_type, r.first_message, r.last_message, r.content_hash, r.language::text, r.occurred_at,
             r.embedding::text, r.embedding_model,
-            (SELECT array_agg(row(p.seq, p.first_message, p.author, p.byte_offset, p.byte_length, p.embedding,
-                p.window_embedding, p.lexemes, p.frequencies, p.lexeme_count, p.role, p.window_length,
-                p.statement_key)::text ORDER BY p.seq)
-            FROM {schema}.passages AS p WHERE p.record_id = r.record_id) AS passages,
+            g.content, g.passages, g.words, g.speakers, g.languages, g.vectors, g.model,
             (SELECT array_agg(f.storage_path ORDER BY f.storage_path LIKE '%%.original%%')
             FROM {schema}.file_manifest AS f WHERE f.record_id = r.record_id) AS keys
             FROM {schema}.metadata_records AS r {shared}
+            LEFT JOIN neurigraph.segments AS g ON r.record_id = g.record_id
             WHERE r.superseded_by IS NULL AND NOT r.quarantined ORDER BY r.content_hash, r.title"""
         records = rows(installation, query)
         for record in records:
+            record["content"] = record["content"] and _said(record["content"])
             record["objects"] = [b"".join(installation.objects.get(key)) for key in record.pop("keys")]
         contents[node["node_name"]] = records
     return contents
+
+
+def _said(content: bytes) -> bytes:
+    """Return a segment without the voices and the ids of messages, which a mirror does not take over."""
+    segment = SearchSegment.read(content)
+    rows = segment.rows.copy()
+    rows["voice"] = 0
+    return segment._replace(rows=rows, external_ids=[None] * len(rows)).content
 
 
 def stored_words(installation: Installation) -> str:

@@ -22,6 +22,7 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import rows, schemas_of
+from tests.support.segments import read
 
 _REGISTRIES = ("record_index", "file_index", "delta_log", "compression_state_log")
 
@@ -139,13 +140,11 @@ def _whole_records_of(tx: Transaction, objects: ObjectStore, schema: str, counte
         (file,) = _rows(tx, f"SELECT * FROM {{schema}}.file_manifest {whole}", record["record_id"], schema=schema)
         text = gzip.decompress(b"".join(objects.get(file["storage_path"])))
         assert b"".join(objects.get(active_key(file["storage_path"]))) == text
-        (passages,) = _rows(
-            tx,
-            f"SELECT count(DISTINCT first_message) AS n FROM {{schema}}.passages {whole}",
-            record["record_id"],
-            schema=schema,
-        )
-        assert passages["n"] == text.count(b"\n") == record["last_message"] - record["first_message"] + 1
+        (row,) = _rows(tx, f"SELECT * FROM neurigraph.segments {whole}", record["record_id"])
+        segment = read(row).segment
+        messages = range(record["first_message"], record["last_message"] + 1)
+        assert set(segment.rows["message"].tolist()) == set(messages)
+        assert (row["passages"], text.count(b"\n")) == (len(segment.rows), len(messages))
         deltas = _rows(tx, f"SELECT FROM neurigraph.delta_log {whole}", record["record_id"])
         logs = _rows(tx, "SELECT FROM neurigraph.compression_state_log WHERE file_id = %s", file["file_id"])
         assert (len(deltas), len(logs)) == (1, 1)

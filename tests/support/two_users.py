@@ -21,7 +21,7 @@ from resources.postgres.database import url_for_role
 from tests.conftest import SECRET
 from tests.support.memories import converse, ingest, new_user, plain_context, schemas_of
 
-NODE_TABLES = ("metadata_records", "file_manifest", "passages")
+NODE_TABLES = ("metadata_records", "file_manifest")
 # The journal of migrations: nobody but the owner has any right on it.
 OWNERS_OWN = {"schema_migrations", "schema_routines"}
 # Tables about no user, which have no policies: no interface has any right on them.

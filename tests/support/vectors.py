@@ -9,7 +9,6 @@ from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
-from psycopg import sql
 
 from neurigraph_pipelines.defs.backfills import partition_of
 from neurigraph_pipelines.graph.provisioning import User
@@ -24,6 +23,8 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
+from tests.support.memories import node_rows, schemas_of
+from tests.support.segments import segments_of
 
 
 class NamedEmbedder:
@@ -99,22 +100,23 @@ def day_of_records(installation: Installation) -> str:
 def records_of(installation: Installation, user: User) -> list[dict[str, Any]]:
     """The vectors of every record of a user: labels, the record's own, and those of its first passage."""
     found: list[dict[str, Any]] = []
-    with installation.database.pipeline() as tx:
-        schemas = tx.execute(
-            "SELECT schema_name FROM neurigraph.graph_index WHERE user_id = %s AND record_count > 0", [user.user_id]
-        ).fetchall()
-        for row in schemas:
-            schema = sql.Identifier(row["schema_name"])
-            found += tx.execute(
-                sql.SQL(
-                    "SELECT r.record_id, r.summary, r.embedding, r.embedding_model, r.embedding_pending, "
-                    "r.embedding_next, r.embedding_next_model, p.embedding AS passage, p.window_embedding AS around, "
-                    "p.embedding_next AS passage_next, p.window_embedding_next AS around_next "
-                    "FROM {schema}.metadata_records AS r JOIN {schema}.passages AS p USING (record_id) "
-                    "WHERE p.seq = 1 ORDER BY r.record_id"
-                ).format(schema=schema)
-            ).fetchall()
-    return found
+    for schema in schemas_of(installation, user).values():
+        found += node_rows(
+            installation,
+            schema,
+            "SELECT record_id, summary, embedding, embedding_model, embedding_pending, embedding_next, "
+            "embedding_next_model FROM {schema}.metadata_records",
+        )
+    segments = segments_of(installation, user)
+    for record in found:
+        segment = segments[record["record_id"]]
+        in_use = segment.vectors if segment.vectors is not None else [(None, None)]
+        following = segment.next_vectors if segment.next_vectors is not None else [(None, None)]
+        record["passage"], record["around"] = in_use[0]
+        record["passage_next"], record["around_next"] = following[0]
+        assert segment.row["model"] == record["embedding_model"]
+        assert segment.row["next_model"] == record["embedding_next_model"]
+    return sorted(found, key=lambda record: record["record_id"])
 
 
 def one(installation: Installation, query: str, *parameters: object) -> Any:

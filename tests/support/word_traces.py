@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import gzip
+import re
 
 import psycopg
 from psycopg import sql
 
+from neurigraph_pipelines.text.lexemes import Lexer
+from neurigraph_pipelines.text.search_segments import lexeme_keys
 from neurigraph_pipelines.wiring.installation import Installation
+
+_BYTES = re.compile(rb"\\\\x((?:[0-9a-f]{2})+)")
+"""A value of bytes, as COPY writes it."""
 
 
 def found_in_database(installation: Installation, word: str, *, statistics: bool = False) -> list[str]:
     """Return the tables of all schemas with the word in a row or in the schema name, in any case.
 
+    The bytes of a row are searched, too: for the word, and for the key under which search finds it.
+
     Args:
         statistics: Also what the server noted for its planner, which goes with its next look at the table.
     """
     wanted = word.lower().encode()
+    lexemes = Lexer().lexemes(word)
+    key = lexeme_keys(lexemes).tobytes() if len(lexemes) == 1 else None
     found = []
     with psycopg.connect(installation.administrator_url) as connection:
         tables = connection.execute(
@@ -29,7 +39,8 @@ def found_in_database(installation: Installation, word: str, *, statistics: bool
             statement = sql.SQL("COPY {} TO STDOUT").format(sql.Identifier(schema, table))
             with connection.cursor().copy(statement) as copy:
                 content = b"".join(map(bytes, copy))
-            if wanted in content.lower():
+            packed = b" ".join(bytes.fromhex(one.decode()) for one in _BYTES.findall(content))
+            if wanted in content.lower() or wanted in packed.lower() or (key is not None and key in packed):
                 found.append(f"{schema}.{table}")
     return found
 

@@ -17,8 +17,8 @@ from neurigraph_pipelines.retrieval.query.gathering import Gathered, GraphView, 
 from neurigraph_pipelines.retrieval.query.node_scores import Bounds, score_nodes
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.select import INDEXED_COST, Anchor, select_nodes
-from neurigraph_pipelines.retrieval.query.words import unpacked
+from neurigraph_pipelines.retrieval.query.select import Anchor, nodes_if_all, select_nodes
+from neurigraph_pipelines.retrieval.query.words import WordCounts, shares_in_shells
 
 OPEN = Bounds(within=None, nodes=50, passages=5_000, records=10)
 
@@ -31,7 +31,6 @@ class Node:
     records: int = 1
     passages: int = 10
     above: int = 0
-    is_indexed: bool = False
     centroid: tuple[float, float] = (0.0, 0.0)
 
 
@@ -39,24 +38,20 @@ def node_id(place: int) -> UUID:
     return UUID(int=place + 1)
 
 
-def shells_of(
-    nodes: Sequence[Node], edges: Sequence[tuple[int, int]] = (), *, corpus: int = 0, are_told: bool = True
-) -> Shells:
+def shells_of(nodes: Sequence[Node], edges: Sequence[tuple[int, int]] = (), *, are_told: bool = True) -> Shells:
     """As ``neurigraph.search_gate`` sends them, in the order of their ids; the first is the root."""
     return Shells(
         {
             "data_version": "1",
             "model": "words",
-            "corpus_passages": corpus,
-            "corpus_lexemes": 10 * corpus,
             "speakers": None,
             "languages": None,
             "node_ids": b"".join(node_id(place).bytes for place in range(len(nodes))) or None,
             "parents": b"".join(node_id(node.above).bytes for node in nodes) or None,
             "node_names": [node.name for node in nodes] or None,
             "aliases": [None, *("" for _ in nodes[1:])] if nodes else None,
-            "counts": b"".join(struct.pack(">iii", n.records, n.passages, n.is_indexed) for n in nodes) or None,
-            "versions": [None if node.is_indexed else "7" for node in nodes] or None,
+            "counts": b"".join(struct.pack(">ii", n.records, n.passages) for n in nodes) or None,
+            "versions": ["7" for _ in nodes] or None,
             "centroids": b"".join(b"\0\2\0\0" + struct.pack(">ee", *n.centroid) for n in nodes) if are_told else None,
             "edges": b"".join(node_id(place).bytes for edge in edges for place in edge) or None,
             "shell_stems": None,
@@ -66,7 +61,7 @@ def shells_of(
 
 @dataclass(frozen=True)
 class Said:
-    """A question, and what the database finds of it.
+    """A question, and what is found of it.
 
     Attributes:
         begins: Its lexemes, of which names may begin with one.
@@ -83,14 +78,10 @@ class Said:
     route: Sequence[float] | None = None
 
     @property
-    def content_bytes(self) -> bytes | None:
-        """The column ``content`` of ``neurigraph.search_gate``."""
-        content = b"".join(
-            struct.pack(">i16si", lexeme, node_id(place).bytes, passages)
-            for lexeme, nodes in enumerate(self.content, 1)
-            for place, passages in nodes.items()
-        )
-        return content or None
+    def counts(self) -> WordCounts:
+        """Where the lexemes occur; the numbers of the nodes are their places."""
+        found = [(lexeme, *one) for lexeme, nodes in enumerate(self.content) for one in nodes.items()]
+        return WordCounts(np.array(self.rarities), *np.array(found, np.intp).reshape(-1, 3).T)
 
     @property
     def word_bytes(self) -> bytes | None:
@@ -103,9 +94,12 @@ def anchors(shells: Shells, said: Said, bounds: Bounds = OPEN) -> list[Anchor]:
     route = np.array(said.route, np.float32) if said.route is not None else None
     scores = score_nodes(shells, said.query, said.begins, route, bounds)
     view = GraphView(shells, (), QueryEmbedding(said.query), False, bounds, scores)
-    parsed = parse(Question(said.query or "?"), "english")
-    words = unpacked(shells, {"occurrences": (), "content": said.content_bytes, "words": said.word_bytes})
-    return select_nodes(Gathered(parsed, view, words, np.array(said.rarities)))
+    in_shells = shares_in_shells(shells, said.word_bytes, [])
+    gathered = Gathered(parse(Question(said.query or "?"), "english"), view, in_shells)
+    found = select_nodes(gathered, said.counts)
+    everything = nodes_if_all(gathered)
+    assert everything is None or everything == sorted(one.number for one in found), "it is known beforehand"
+    return found
 
 
 def places(shells: Shells, said: Said, bounds: Bounds = OPEN) -> list[int]:
@@ -155,8 +149,8 @@ def test_edges_follow_full_names_only() -> None:
 
 def test_rare_words_weigh_most() -> None:
     shells = shells_of(TREE)
-    # The third word stands almost everywhere, and the database sends nobody's count of it.
-    said = Said(content=[{1: 1, 40: 3}, {2: 1, 3: 3}], rarities=(3.0, 1.0, 0.1))
+    # The third word stands almost everywhere, and speaks for no node.
+    said = Said(content=[{1: 1}, {2: 1, 3: 3}], rarities=(3.0, 1.0, 0.1))
     found = {anchor.path.rpartition("/")[2]: anchor.score for anchor in anchors(shells, said)}
     assert found == pytest.approx({"Family": 3 / 4 / 2 / 2, "Work": 1 / 4 * 3 / 4 / 2, "Dave": 1 / 4 / 2 / 2})
     twice = Said(content=[{1: 2}, {1: 5}], rarities=(3.0, 1.0))
@@ -164,7 +158,7 @@ def test_rare_words_weigh_most() -> None:
 
 
 def test_newer_evidence_is_ignored() -> None:
-    said = Said(content=[{17: 3}], words={18: 1.0})
+    said = Said(words={18: 1.0})
     assert [anchor.score for anchor in anchors(shells_of(TREE), said)] == [0, 0, 0]
 
 
@@ -214,14 +208,6 @@ def test_less_is_searched_of_larger_graphs() -> None:
     assert searched == [15, 15, 11, 3, 3], "all, and then less and less, to a fifth"
 
 
-def test_indexed_nodes_count_for_less() -> None:
-    bounds = Bounds(within=None, nodes=50, passages=4 * INDEXED_COST, records=10)
-    for count, searched in ((4, 4), (30, 1)):
-        indexed = shells_of([Node("root", 0, 0), *(Node(f"n{i}", 10, 50_000, is_indexed=True) for i in range(count))])
-        assert len(places(indexed, Said(), bounds)) == searched
-        assert {anchor.version for anchor in anchors(indexed, Said(), bounds)} == {None}
-
-
 @pytest.mark.parametrize(("honest", "least"), [(40, 40), (49, 37)])
 def test_flooded_node_leaves_room_for_others(honest: int, least: int) -> None:
     """A flood that the question names first takes a fair share of what is searched, however large it is."""
@@ -234,7 +220,7 @@ def test_flooded_node_leaves_room_for_others(honest: int, least: int) -> None:
 
 
 def test_no_node_gives_no_anchor() -> None:
-    assert anchors(shells_of(()), Said("work", content=[{4: 1}], route=[0, 1])) == []
+    assert anchors(shells_of(()), Said("work", route=[0, 1])) == []
 
 
 @given(
@@ -244,7 +230,6 @@ def test_no_node_gives_no_anchor() -> None:
             name=st.text(max_size=4),
             records=st.integers(0, 5),
             passages=st.integers(0, 50),
-            is_indexed=st.booleans(),
             centroid=st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.0, -0.5, 1.0])),
         ),
         max_size=40,
@@ -255,7 +240,8 @@ def test_no_node_gives_no_anchor() -> None:
 )
 def test_bounds_keep_all_hits(nodes: list[Node], content: dict[int, int], most: int, wanted: int) -> None:
     bounds = Bounds(within=None, nodes=most, passages=100, records=wanted)
-    found = anchors(shells_of(nodes, corpus=50), Said(content=[content], route=[1, 1]), bounds)
+    held_by = {node: passages for node, passages in content.items() if node < len(nodes)}
+    found = anchors(shells_of(nodes), Said(content=[held_by], route=[1, 1]), bounds)
     searched = [nodes[UUID(anchor.node_id).int - 1] for anchor in found]
     assert len({anchor.node_id for anchor in found}) == len(found)
     assert all(node.records for node in searched)

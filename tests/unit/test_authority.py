@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from neurigraph_pipelines.model import OTHERS, Voice
-from neurigraph_pipelines.retrieval.index.layers import VOICES
 from neurigraph_pipelines.retrieval.query.authority import (
     YIELDED,
     YIELDED_BY_PEOPLE,
@@ -17,6 +16,7 @@ from neurigraph_pipelines.retrieval.query.authority import (
     shares_left,
     unrepeated,
 )
+from neurigraph_pipelines.text.search_segments import VOICES
 
 
 def voices(*spoken: Voice | None) -> np.ndarray[tuple[int], np.dtype[np.int8]]:

@@ -58,15 +58,8 @@ class Asked:
 
 def evidence_row(version: str, shells: dict[str, Any] | None = None) -> dict[str, Any]:
     """A row of ``neurigraph.search_gate``; without shells those of the version are known."""
-    counted = {
-        "occurrences": [1],
-        "content": None,
-        "words": None,
-        "said_by": None,
-        "unstored_version": None,
-        "unstored": None,
-    }
-    return (shells if shells is not None else NO_SHELLS) | counted | {"data_version": version}
+    rest = dict.fromkeys(("words", "said_by", "unstored_version", "unstored_horizon", "unstored"))
+    return (shells if shells is not None else NO_SHELLS) | rest | {"data_version": version}
 
 
 def gather(asked: Asked, query: str = "boats of Dave", **more: Any) -> Any:
@@ -109,7 +102,7 @@ def test_without_vectors_of_the_same_model_nothing_is_compared() -> None:
 
 def test_nothing_is_gathered_for_who_sees_nothing() -> None:
     assert gather(Asked(None)) is None
-    assert gather(Asked(evidence_row("1", NO_SHELLS | {"corpus_passages": 0, "corpus_lexemes": 0}))) is None
+    assert gather(Asked(evidence_row("1", NO_SHELLS))) is None
     for row in (None, evidence_row("1", row_of())):
         with pytest.raises(NotFoundError):
             gather(Asked(row), node_id=id_of(99))

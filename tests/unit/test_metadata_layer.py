@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
+from neurigraph_pipelines.retrieval.index.columns import records_of
 from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
 from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer
-from neurigraph_pipelines.retrieval.index.postings import Postings, lexeme_keys
+from neurigraph_pipelines.retrieval.index.postings import Postings
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
@@ -27,6 +29,15 @@ from neurigraph_pipelines.retrieval.query.rank import Ranked, RankingQuery, rank
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.retrieval.query.weights import WEIGHTS
 from neurigraph_pipelines.text.lexemes import ASKING
+from neurigraph_pipelines.text.search_segments import (
+    ROLES,
+    VOICES,
+    SearchSegment,
+    Spoken,
+    Words,
+    lexeme_keys,
+    pack_vectors,
+)
 from neurigraph_pipelines.text.statement_key import statement_key
 from tests.unit.test_shells import id_of, row_of
 
@@ -45,13 +56,8 @@ NOTHING: dict[str, Any] = dict.fromkeys(
         "superseded",
         "record_lexemes",
         "summary_vectors",
-        "passages",
-        "authors",
-        "external_ids",
-        "sections",
+        "segments",
         "vectors",
-        "lexemes",
-        "frequencies",
     )
 )
 
@@ -75,15 +81,37 @@ def record(record_id: UUID, occurred: float = 5.0, file: UUID = FILE, importance
 
 
 def passage(
-    record: UUID, seq: int, message: int, lexemes: int, role: int = 1, *, voice: int = 0, statement: int = 0
-) -> bytes:
-    return record.bytes + struct.pack(">iifhbbqii", seq, message, 10.0, 0, voice, role, statement, lexemes, 1)
+    seq: int,
+    message: int,
+    words: dict[str, int],
+    role: int = 1,
+    *,
+    voice: int = 0,
+    statement: int = 0,
+    labels: tuple[str | None, str | None, str | None] = (None, None, None),
+) -> Spoken:
+    """A passage with its words and how often each occurs; the labels are its author, its section and an external id."""
+    counts = Words(list(words), list(words.values()), sum(words.values()))
+    known: tuple[Any, Any] = (ROLES[role], VOICES[voice])
+    return Spoken(seq, message, *labels, *known, counts, statement, 10.0)
+
+
+def layer_of(row: dict[str, Any]) -> MetadataLayer:
+    return MetadataLayer(records_of(row), row["model"], row["horizon"])
+
+
+def segments_of(*records: Sequence[Spoken], vectors: Sequence[Any] | None = None) -> dict[str, list[bytes]]:
+    """The columns of the database for the passages of some records; without vectors they are pending."""
+    packed = (
+        [pack_vectors(np.array(one, np.float32)) for one in vectors] if vectors is not None else [b""] * len(records)
+    )
+    return {"segments": [SearchSegment.of(one).content for one in records], "vectors": packed}
 
 
 @pytest.fixture
 def layer() -> MetadataLayer:
-    """Two records whose passages come in any order; between two of the second much is missing."""
-    return MetadataLayer(
+    """Two records; between two passages of the second much is missing."""
+    return layer_of(
         {
             "model": "words",
             "horizon": 700,
@@ -97,17 +125,18 @@ def layer() -> MetadataLayer:
             "superseded": [None, json.dumps([[10, 20], [30, None]])],
             "record_lexemes": ["boat oil", ""],
             "summary_vectors": sent([1.0], RECORD_DIMENSIONS, ">f4") + sent([], RECORD_DIMENSIONS, ">f4"),
-            "passages": passage(SECOND, 90, 9, 1)
-            + passage(FIRST, 2, 1, 0)
-            + passage(SECOND, 3, 2, 2, role=2, voice=2, statement=-7)
-            + passage(FIRST, 1, 1, 1)
-            + passage(SECOND, 4, 3, 0, role=0, voice=5, statement=-7),
-            "authors": ["bob", None, "ana", "bob", None],
-            "external_ids": ["s90", "f2", "s3", "f1", "s4"],
-            "sections": ["page 9", "Two", None, "One", None],
-            "vectors": b"".join(sent([0, n / 8], 4, ">f2") + sent([n / 4], 4, ">f2") for n in range(5)),
-            "lexemes": "far boat oil boat",
-            "frequencies": "1 2 3 4",
+            **segments_of(
+                [
+                    passage(1, 1, {"boat": 4}, labels=("bob", "One", "f1")),
+                    passage(2, 1, {}, labels=(None, "Two", "f2")),
+                ],
+                [
+                    passage(3, 2, {"boat": 2, "oil": 3}, 2, voice=2, statement=-7, labels=("ana", None, "s3")),
+                    passage(4, 3, {}, 0, voice=5, statement=-7, labels=(None, None, "s4")),
+                    passage(90, 9, {"far": 1}, labels=("bob", "page 9", "s90")),
+                ],
+                vectors=[[[[0, n / 8, 0, 0], [n / 4, 0, 0, 0]] for n in numbers] for numbers in ((3, 1), (2, 4, 0))],
+            ),
         }
     )
 
@@ -124,9 +153,11 @@ def test_passage_distances(layer: MetadataLayer) -> None:
     assert layer.messages == 4
     assert layer.role.tolist() == [1, 1, 2, 0, 1]
     assert layer.is_said_by(["bob"]).tolist() == [True, False, False, False, True]
-    own, windows = layer.passage_vectors[:, 0], layer.passage_vectors[:, 1]
-    assert own.tolist() == [[0, 3 / 8], [0, 1 / 8], [0, 2 / 8], [0, 4 / 8], [0, 0]], "no wider than it must be"
-    assert windows.tolist() == [[3 / 4, 0], [1 / 4, 0], [2 / 4, 0], [1, 0], [0, 0]]
+    assert layer.held.vectors is not None
+    assert layer.width == 2, "no wider than it must be"
+    own, windows = layer.held.vectors[:, 0], layer.held.vectors[:, 1]
+    assert own == pytest.approx(np.array([[0, 3 / 8], [0, 1 / 8], [0, 2 / 8], [0, 4 / 8], [0, 0]]))
+    assert windows == pytest.approx(np.array([[3 / 4, 0], [1 / 4, 0], [2 / 4, 0], [1, 0], [0, 0]]))
 
 
 def test_origin_and_voices(layer: MetadataLayer) -> None:
@@ -152,34 +183,54 @@ def test_passages_without_words_repeat_nothing(layer: MetadataLayer) -> None:
 
 def test_lexemes_are_found(layer: MetadataLayer) -> None:
     asked = ("zebra", "boat", "oil", "far")
-    found = {asked[number]: occurrences.tolist() for number, occurrences in layer.lexemes.of(lexeme_keys(asked))}
+    found = {asked[number]: occurrences.tolist() for number, occurrences in layer.lexemes.found(lexeme_keys(asked))}
     first, third, last = layer.place[[0, 2, 4]].tolist()
     of_first_record = [layer.places, 1]
     assert found == {
-        "boat": [[third, 2], [first, 4], of_first_record],
+        "boat": [[first, 4], [third, 2], of_first_record],
         "oil": [[third, 3], of_first_record],
         "far": [[last, 1]],
     }
 
 
-def test_accented_lexemes_are_found() -> None:
-    marks = MetadataLayer(
-        NOTHING
-        | {"records": record(FIRST), "titles": [""], "summaries": [""], "record_lexemes": ["óleo oleo"]}
-        | {"source_kinds": ["upload"], "source_names": [None], "superseded": [None], "authors": [None]}
-        | {"origins": [UNKNOWN]}
-        | {"file_states": [None]}
-        | {
-            "external_ids": [None],
-            "sections": [None],
-            "summary_vectors": sent([], 4, ">f4"),
-            "vectors": 2 * sent([], 4, ">f2"),
-        }
-        | {"passages": passage(FIRST, 1, 1, 3), "lexemes": "fátima \u0301 rope", "frequencies": "1 1 1"}
-    )
-    assert [number for number, _ in marks.lexemes.of(lexeme_keys(("fatima", "\u0301", "rope", "fátima")))] == [0, 1, 2]
-    found = [(number, occurrences.tolist()) for number, occurrences in marks.lexemes.of(lexeme_keys(("óleo", "oleo")))]
+def test_accented_lexemes_of_records_are_found() -> None:
+    """Those of passages are stored without accents."""
+    marks = layer_of(one_record(record_lexemes=["óleo oleo"]) | segments_of([passage(1, 1, {"rope": 1})]))
+    assert [number for number, _ in marks.lexemes.found(lexeme_keys(("óleo", "rope", "oleo")))] == [1, 2]
+    found = [(number, rows.tolist()) for number, rows in marks.lexemes.found(lexeme_keys(("óleo", "oleo")))]
     assert found == [(1, [[marks.places, 1]])]
+
+
+def one_record(**more: Any) -> dict[str, Any]:
+    """The row of a node with one record, without its passages."""
+    texts = {name: [""] for name in ("titles", "summaries", "record_lexemes")} | {"origins": [UNKNOWN]}
+    absent = {name: [None] for name in ("source_names", "superseded", "file_states")}
+    rest = {"records": record(FIRST), "source_kinds": ["conversation"], "summary_vectors": sent([], 4, ">f4")}
+    return NOTHING | texts | absent | rest | more
+
+
+def test_damaged_segment_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    """The record is found by its summary, and the log says what to do."""
+    said = segments_of([passage(1, 1, {"rope": 1})], vectors=[[[[1, 0], [0, 1]]]])
+    for damage in ({"segments": [said["segments"][0][:-1]]}, {"vectors": [said["vectors"][0][:-1]]}):
+        layer = layer_of(one_record(record_lexemes=["boat"]) | said | damage)
+        assert (layer.records, layer.passages) == (1, 0)
+        assert len(layer.lexemes.found(lexeme_keys(["boat", "rope"]))) == 1
+        assert "run neurigraph verify" in caplog.messages.pop()
+        caplog.clear()
+    whole = layer_of(one_record() | said)
+    assert (whole.passages, caplog.messages) == (1, [])
+
+
+def test_record_without_a_segment_has_no_passages() -> None:
+    layer = layer_of(one_record() | {"segments": [b""], "vectors": [b""]})
+    assert (layer.records, layer.passages, layer.width) == (1, 0, 0)
+
+
+def test_pending_vectors_are_zeros() -> None:
+    layer = layer_of(one_record() | segments_of([passage(1, 1, {"rope": 1})]))
+    assert layer.held.vectors is not None
+    assert (layer.passages, layer.held.vectors.shape) == (1, (1, 2, 0))
 
 
 @pytest.mark.parametrize(
@@ -187,19 +238,12 @@ def test_accented_lexemes_are_found() -> None:
 )
 def test_answers_and_times(voice: int, answering: list[int], telling: list[int]) -> None:
     """Said are a question, an answer, two questions in a row and an answer, the last perhaps by an assistant."""
-    counts, voices = (2, 1, 1, 2, 0), (6, 6, 6, 6, voice)
-    said = MetadataLayer(
-        NOTHING
-        | {"records": record(FIRST), "titles": [""], "summaries": [""], "record_lexemes": [""], "origins": [UNKNOWN]}
-        | {"source_kinds": ["conversation"], "source_names": [None], "superseded": [None], "file_states": [None]}
-        | {"authors": [None] * 5, "external_ids": [None] * 5, "sections": [None] * 5}
-        | {"summary_vectors": sent([], 4, ">f4"), "vectors": 10 * sent([], 4, ">f2")}
-        | {"passages": b"".join(passage(FIRST, n, n, counts[n - 1], voice=voices[n - 1]) for n in range(1, 6))}
-        | {"lexemes": f"{ASKING} boat yesterday {ASKING} {ASKING} rope", "frequencies": "0 1 1 0 0 1"}
-    )
+    voices = (6, 6, 6, 6, voice)
+    words = ({ASKING: 0}, {"boat": 1, "yesterday": 1}, {ASKING: 0}, {ASKING: 0}, {"rope": 1})
+    said = layer_of(one_record() | segments_of([passage(n, n, words[n - 1], voice=voices[n - 1]) for n in range(1, 6)]))
     rows = Rows([said])
     assert (rows.answering.tolist(), rows.telling_times.tolist()) == (answering, telling)
-    asked = RankingQuery({"zebra": 1.0}, mean_length=1.0, limit=1, message_limit=5, explain=True)
+    asked = RankingQuery({"zebra": 1.0}, limit=1, message_limit=5, explain=True)
     for asks_when in (True, False):
         _, messages, _ = rank(rows, [0.0], replace(asked, asks_when=asks_when))
         parts = {message.row: (message.parts["answer"], message.parts["time"]) for message in messages}
@@ -210,8 +254,8 @@ def test_answers_and_times(voice: int, answering: list[int], telling: list[int])
 
 
 def test_explain_lists_score_parts(layer: MetadataLayer) -> None:
-    asked = RankingQuery({"boat": 1.0, "zebra": 2.0}, mean_length=10.0, limit=10, message_limit=3)
-    empty = MetadataLayer(NOTHING)
+    asked = RankingQuery({"boat": 1.0, "zebra": 2.0}, limit=10, message_limit=3)
+    empty = layer_of(NOTHING)
     records, messages, _ = rank(Rows([empty, layer]), [0.0, 0.0], asked)
     assert [(one.node, one.row) for one in records] == [(1, 0)], "the other has been superseded"
     assert [(one.node, one.row) for one in messages] == [(1, 0)], "of two passages of one message the better one"
@@ -225,9 +269,7 @@ def test_explain_lists_score_parts(layer: MetadataLayer) -> None:
 
 def test_segment_length_is_relative(layer: MetadataLayer) -> None:
     assert layer.lengths.tolist() == [4, 6]
-    asked = RankingQuery(
-        {"boat": 1.0}, mean_length=10.0, limit=10, message_limit=3, explain=True, include_superseded=True
-    )
+    asked = RankingQuery({"boat": 1.0}, limit=10, message_limit=3, explain=True, include_superseded=True)
 
     def bm25(frequency: float, length: float) -> float:
         return frequency * 1.9 / (frequency + 0.9 * (0.25 + 0.75 * length))
@@ -264,19 +306,18 @@ def test_record_presentation(layer: MetadataLayer) -> None:
 )
 def test_a_record_happened_at_the_microsecond_that_is_stored(happened: datetime) -> None:
     seconds = (happened - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) / 1_000_000
-    row = NOTHING | {"records": record(FIRST, seconds), "summary_vectors": sent([], 4, ">f4")}
-    texts = {name: [""] for name in ("titles", "summaries", "source_kinds", "record_lexemes")}
-    absent = {name: [None] for name in ("source_names", "superseded", "file_states")} | {"origins": [UNKNOWN]}
-    assert MetadataLayer(row | texts | absent).stored_record(0).occurred_at == happened
+    row = one_record(records=record(FIRST, seconds), segments=[b""], vectors=[b""])
+    assert layer_of(row).stored_record(0).occurred_at == happened
 
 
 def test_empty_node() -> None:
-    layer = MetadataLayer(NOTHING)
+    layer = layer_of(NOTHING)
     assert (layer.records, layer.messages, layer.places, len(layer.seq)) == (0, 0, 0, 0)
-    assert layer.lexemes.of(lexeme_keys(["boat"])) == []
-    asked = RankingQuery({"boat": 1.0}, mean_length=1.0, limit=10, message_limit=10)
+    assert layer.lexemes.found(lexeme_keys(["boat"])) == []
+    asked = RankingQuery({"boat": 1.0}, limit=10, message_limit=10)
     assert rank(Rows([layer, layer]), [0.0, 1.0], asked)[:2] == ([], [])
-    assert Postings.of_lexemes("", np.array([], np.intp), np.array([], np.intp)).of(lexeme_keys(["boat"])) == []
+    none = np.array([], np.intp)
+    assert Postings.of(lexeme_keys([]), none, none).found(lexeme_keys(["boat"])) == []
 
 
 def test_facts_lend_to_the_passages_that_state_them(layer: MetadataLayer) -> None:

@@ -34,15 +34,13 @@ def row_of(
     return {
         "data_version": version,
         "model": "words",
-        "corpus_passages": 7,
-        "corpus_lexemes": 70,
         "speakers": ["dave"],
         "languages": None,
         "node_ids": b"".join(id_of(number).bytes for number in range(len(nodes))),
         "parents": b"".join(id_of(number).bytes for number in above),
         "node_names": [name for name, _ in nodes],
         "aliases": [aliases for _, aliases in nodes],
-        "counts": struct.pack(">iii", 2, 10, 0) * len(nodes),
+        "counts": struct.pack(">ii", 2, 10) * len(nodes),
         "versions": ["7" for _ in nodes],
         "centroids": b"".join(b"\0\2\0\0" + struct.pack(">ee", 1.0, number) for number in range(len(nodes))),
         "edges": b"".join(id_of(end).bytes for edge in edges for end in edge) or None,
@@ -118,7 +116,7 @@ def test_node_paths() -> None:
     assert [shells.number(id_of(number)) for number in (0, 4, 5)] == [0, 4, None]
     assert shells.number(UUID(int=0)) is None
     assert shells.speakers == ["dave"]
-    assert (shells.corpus_passages, shells.corpus_lexemes, shells.model) == (7, 70, "words")
+    assert shells.model == "words"
 
 
 def test_centroid_similarity() -> None:
@@ -129,12 +127,27 @@ def test_centroid_similarity() -> None:
 
 
 def test_empty_graph() -> None:
-    empty = Shells(dict.fromkeys(row_of()) | {"corpus_passages": 0, "corpus_lexemes": 0})
+    empty = Shells(dict.fromkeys(row_of()))
     assert len(empty) == 0
     assert empty.around([], 2) == set()
     assert empty.number(id_of(0)) is None
     assert empty.names.named("bob", ["bob"]) == {}
     assert (empty.size, empty.speakers, empty.model) == (0, [], None)
+    assert (empty.versions, empty.median_passages) == ({}, 0)
+
+
+def test_nodes_that_hold_anything() -> None:
+    counts = struct.pack(">10i", 0, 0, 2, 10, 0, 4, 0, 0, 1, 0)
+    shells = Shells(row_of() | {"counts": counts, "versions": ["1", "2", "3", "4", "5"]})
+    assert (shells.records.tolist(), shells.passages.tolist()) == ([0, 2, 0, 0, 1], [0, 10, 4, 0, 0])
+    assert shells.versions == {str(id_of(1)): "2", str(id_of(2)): "3", str(id_of(4)): "5"}
+    assert shells.filled.tolist() == [1, 2, 4]
+    assert shells.median_passages == 7, "of those that have any"
+
+
+def test_who_may_not_count_gets_no_centroids() -> None:
+    assert Shells(row_of()).may_count
+    assert not Shells(row_of() | {"centroids": None}).may_count
 
 
 def test_size_estimate_grows() -> None:

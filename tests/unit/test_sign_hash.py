@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.model import RECORD_DIMENSIONS
+from neurigraph_pipelines.retrieval.index.columns import RECORD, Records, columns_of
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes, estimates
+from neurigraph_pipelines.retrieval.index.texts import RecordTexts
 from neurigraph_pipelines.retrieval.query.rank import Ranked, RankingQuery, rank
 from neurigraph_pipelines.retrieval.query.signals import EXACT_PASSAGES
-from tests.unit.test_metadata_layer import NOTHING, UNKNOWN, passage, record
+from neurigraph_pipelines.text.search_segments import SearchSegment
+from tests.unit.test_metadata_layer import UNKNOWN, passage, record
 
 DIMENSIONS = 96
 OF_RECORD = 100
@@ -36,29 +38,23 @@ def vectors_of(count: int, seed: int) -> NDArray[np.float32]:
     return unit(around)
 
 
-def row_of(first: int, vectors: NDArray[np.float32]) -> dict[str, Any]:
+def records_at(first: int, vectors: NDArray[np.float32]) -> Records:
     """Records of a hundred passages each, from the record ``first`` on."""
-    ids = [UUID(int=number + 1) for number in range(first, first + len(vectors) // OF_RECORD)]
-    seqs = range(1, OF_RECORD + 1)
-    return NOTHING | {
-        "model": "words",
-        "horizon": 700,
-        "records": b"".join(record(one) for one in ids),
-        "titles": ["" for _ in ids],
-        "summaries": ["" for _ in ids],
-        "file_states": [None for _ in ids],
-        "source_names": [None for _ in ids],
-        "origins": [UNKNOWN for _ in ids],
-        "source_kinds": ["conversation" for _ in ids],
-        "superseded": [None for _ in ids],
-        "record_lexemes": ["" for _ in ids],
-        "summary_vectors": b"".join(bytes(4 + 4 * RECORD_DIMENSIONS) for _ in ids),
-        "passages": b"".join(passage(one, seq, seq, 0) for one in ids for seq in seqs),
-        "authors": [None for _ in range(len(vectors))],
-        "external_ids": [None for _ in range(len(vectors))],
-        "sections": [None for _ in range(len(vectors))],
-        "vectors": b"".join(bytes(4) + vector.astype(">f2").tobytes() for pair in vectors for vector in pair),
-    }
+    count = len(vectors) // OF_RECORD
+    said = [passage(seq, seq, {}) for seq in range(1, OF_RECORD + 1)]
+    sent = np.frombuffer(b"".join(record(UUID(int=first + number + 1)) for number in range(count)), RECORD)
+    return Records(
+        columns_of(sent, np.zeros((count, 0), np.float32)),
+        [RecordTexts("", "", "conversation", None, None, UNKNOWN)] * count,
+        {},
+        [""] * count,
+        [SearchSegment.of(said)] * count,
+        np.split(vectors, count) if count else [],
+    )
+
+
+def new_layer(first: int, vectors: NDArray[np.float32]) -> MetadataLayer:
+    return MetadataLayer(records_at(first, vectors), "words", 700)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +63,7 @@ def vectors() -> NDArray[np.float32]:
 
 
 def asked(vector: NDArray[np.float32], **more: Any) -> RankingQuery:
-    return RankingQuery({}, 50.0, limit=10, message_limit=10, passage_vector=vector, **more)
+    return RankingQuery({}, limit=10, message_limit=10, passage_vector=vector, **more)
 
 
 def test_nearest_have_high_estimates(vectors: NDArray[np.float32]) -> None:
@@ -99,26 +95,21 @@ def test_signs_grow_with_vectors(vectors: NDArray[np.float32]) -> None:
     question = added[2]
     assert estimates([grown], question)[:-7].tolist() == estimates([whole], question)[stays].tolist()
     assert estimates([grown], question)[-5] == pytest.approx(1, abs=0.2)
-    order = np.argsort(added[:, 0])
-    alone, reordered = (whole.joined(np.zeros_like(stays), some) for some in (added, added[order]))
-    assert alone is not None
-    assert reordered is not None
-    assert alone.reordered(order).words.tolist() == reordered.words.tolist()
     assert whole.joined(stays, np.zeros((2, 0), np.float32)) is not None, "vectors that are pending are zeros"
     assert whole.joined(stays, np.zeros((2, DIMENSIONS + 1), np.float32)) is None, "a wider model has other signs"
 
 
 def layer_of(vectors: NDArray[np.float32]) -> MetadataLayer:
     """One that was used twice."""
-    layer = MetadataLayer(row_of(0, vectors))
+    layer = new_layer(0, vectors)
     layer.compute_sign_hashes()
     assert layer.sign_hashes is not None
     return layer
 
 
-def grown(layer: MetadataLayer, row: dict[str, Any]) -> MetadataLayer:
+def grown(layer: MetadataLayer, added: Records) -> MetadataLayer:
     """Return a layer with more records."""
-    return MetadataLayer(row, (layer, np.ones(layer.records, bool)))
+    return MetadataLayer(added, "words", 700, (layer, np.ones(layer.records, bool)))
 
 
 def compared(layers: Sequence[MetadataLayer], question: RankingQuery) -> list[Ranked]:
@@ -148,8 +139,8 @@ def test_big_layer_ranking_is_exact(vectors: NDArray[np.float32]) -> None:
 def test_many_small_layers_rank_exactly(vectors: NDArray[np.float32]) -> None:
     """Some have no signs yet, and some are of another width: each is compared as it can be."""
     narrow = unit(vectors[-500:, :, : DIMENSIONS // 2])
-    layers = [layer_of(vectors[:600]), MetadataLayer(row_of(0, vectors[600:1_400])), layer_of(narrow)]
-    layers += [layer_of(vectors[1_400:2_000]), MetadataLayer(row_of(0, vectors[:0]))]
+    layers = [layer_of(vectors[:600]), new_layer(0, vectors[600:1_400]), layer_of(narrow)]
+    layers += [layer_of(vectors[1_400:2_000]), new_layer(0, vectors[:0])]
     same = []
     for vector in vectors_of(40, 2)[:, 0]:
         _, estimated, _ = rank(Rows(layers), [0.0] * len(layers), asked(vector))
@@ -167,21 +158,21 @@ def test_few_passages_are_all_compared(vectors: NDArray[np.float32]) -> None:
 
 
 def test_signs_of_growing_layer(vectors: NDArray[np.float32]) -> None:
-    small = MetadataLayer(row_of(0, vectors[:EXACT_PASSAGES]))
+    small = new_layer(0, vectors[:EXACT_PASSAGES])
     assert small.sign_hashes is None, "of one that is used but once they cost more than they save"
     small.compute_sign_hashes()
     records = len(vectors) // OF_RECORD
-    big = grown(small, row_of(EXACT_PASSAGES // OF_RECORD, vectors[EXACT_PASSAGES:]))
+    big = grown(small, records_at(EXACT_PASSAGES // OF_RECORD, vectors[EXACT_PASSAGES:]))
     assert big.sign_hashes is not None
     assert big.sign_hashes.words.shape[-1] == big.passages == len(vectors)
     kept = big.sign_hashes
     big.compute_sign_hashes()
     assert big.sign_hashes is kept, "they are taken once"
     more = vectors_of(OF_RECORD, 5)
-    bigger = grown(big, row_of(records, more))
+    bigger = grown(big, records_at(records, more))
     for kind in (0, 1):
         _, messages, _ = rank(Rows([bigger]), [0.0], asked(more[17, kind]))
         assert messages[0].row == len(vectors) + 17
-    empty = MetadataLayer(row_of(0, vectors[:0]))
+    empty = new_layer(0, vectors[:0])
     empty.compute_sign_hashes()
     assert empty.sign_hashes is None

@@ -14,24 +14,23 @@ from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
 
-from neurigraph_pipelines.model import (
-    PASSAGE_DIMENSIONS,
-    RECORD_DIMENSIONS,
-    ConceptKind,
-    ContentType,
-    Role,
-    SourceKind,
-    TriggerType,
-)
+from neurigraph_pipelines.exchange.received_segments import checked_vectors, read_segment
+from neurigraph_pipelines.model import RECORD_DIMENSIONS, ConceptKind, ContentType, SourceKind, TriggerType
 from neurigraph_pipelines.model.errors import ProviderError
+from neurigraph_pipelines.text.lexemes import MAX_FREQUENCY
+from neurigraph_pipelines.text.search_segments import SearchSegment
 from neurigraph_pipelines.text.stored_text import decompress
 
 MAX_FILE_BYTES = 256 << 20
+MAX_PASSAGES = 100_000
+"""Most passages of one record."""
+
 _MAX_INT = 2**31 - 1
 _HEADER = 4  # bytes of pgvector's binary form before the numbers
 _LENGTH_SLACK = 0.02
+_MOST = {"byte_offset": MAX_FILE_BYTES, "window_length": 1e9, "lexemes": 20_000}
 
 
 def _clean(text: str) -> str:
@@ -144,30 +143,22 @@ class File(_Answer):
         return self
 
 
-class PassageRow(_Answer):
-    """A passage."""
+def _segment(packed: object) -> SearchSegment | None:
+    """Return the segment in some base64, within the bounds of passages."""
+    if packed is None:
+        return None
+    content = _unpacked(str(packed))
+    if int.from_bytes(content[4:8], "little") > MAX_PASSAGES:
+        raise ValueError("a record has too many passages")
+    segment = read_segment(content)
+    rows = segment.rows
+    if any((rows[name] > most).any() for name, most in _MOST.items()) or (segment.frequencies > MAX_FREQUENCY).any():
+        raise ValueError("a search segment has numbers above the most")
+    return segment
 
-    seq: Annotated[int, Field(ge=1, le=_MAX_INT)]
-    first_message: Count
-    last_message: Count
-    author: Short | None
-    byte_offset: Annotated[int, Field(ge=0, le=MAX_FILE_BYTES)]
-    byte_length: Count
-    lexemes: Annotated[list[Annotated[Text, Field(max_length=300, pattern=r"^\S+$")]], Field(max_length=20_000)]
-    frequencies: Annotated[list[Annotated[int, Field(ge=0, le=32_767)]], Field(max_length=20_000)]
-    lexeme_count: Count
-    role: Role | None
-    window_length: Annotated[float, Field(ge=0, le=1e9)] | None
-    statement_key: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None
-    section: Annotated[Text, Field(min_length=1, max_length=300)] | None
-    embedding: str | None
-    window_embedding: str | None
 
-    @model_validator(mode="after")
-    def _has_counts(self) -> PassageRow:
-        if len(self.lexemes) != len(self.frequencies) or self.first_message != self.last_message:
-            raise ValueError("a passage is one message, with a frequency for each lexeme")
-        return self
+def _unpacked(packed: str) -> bytes:
+    return base64.b64decode(packed, validate=True)
 
 
 class Record(_Answer):
@@ -193,7 +184,9 @@ class Record(_Answer):
     embedding: str | None
     source: Source
     files: Annotated[list[File], Field(min_length=1, max_length=2)]
-    passages: Annotated[list[PassageRow], Field(max_length=100_000)]
+    segment: Annotated[SearchSegment | None, PlainValidator(_segment)]
+    languages: Annotated[list[Annotated[str, Field(pattern="^[a-z_]{1,60}$")]], Field(max_length=100)]
+    vectors: str | None
 
     @model_validator(mode="after")
     def _has_one_main_file(self) -> Record:
@@ -202,7 +195,8 @@ class Record(_Answer):
         transcript = max((file.size_bytes for file in self.files if file.type == "transcript"), default=None)
         if transcript is None:
             raise ValueError("a record has a transcript")
-        if any(one.byte_offset + one.byte_length > transcript for one in self.passages):
+        rows = self.segment.rows if self.segment is not None else None
+        if rows is not None and (rows["byte_offset"] + rows["byte_length"] > transcript).any():
             raise ValueError("a passage lies outside of the transcript")
         return self
 
@@ -227,20 +221,19 @@ def read(form: type[Form], answer: bytes) -> Form:
         raise ProviderError(f"the publisher's answer has another form ({place}): nothing of it is used") from error
 
 
-def vector(packed: str, dimensions: int) -> NDArray[np.float32]:
-    """Return a vector from pgvector's binary form in base64.
+def _vector(packed: str) -> NDArray[np.float32]:
+    """Return the vector of a record from pgvector's binary form in base64.
 
     Raises:
         ProviderError: It is none of that size, or not of unit length or zero, as all vectors here are.
     """
-    width = 4 if dimensions == RECORD_DIMENSIONS else 2
     try:
-        raw = base64.b64decode(packed, validate=True)
+        raw = _unpacked(packed)
     except ValueError as error:
         raise ProviderError("the publisher sent a vector in an unknown form") from error
-    if len(raw) != _HEADER + dimensions * width or int.from_bytes(raw[:2]) != dimensions:
+    if len(raw) != _HEADER + 4 * RECORD_DIMENSIONS or int.from_bytes(raw[:2]) != RECORD_DIMENSIONS:
         raise ProviderError("the publisher sent a vector of another size")
-    found = np.frombuffer(raw, f">f{width}", offset=_HEADER).astype(np.float32)
+    found = np.frombuffer(raw, ">f4", offset=_HEADER).astype(np.float32)
     length = float(np.linalg.norm(found)) if np.isfinite(found).all() else np.inf
     if length and not abs(length - 1) <= _LENGTH_SLACK:
         raise ProviderError("the publisher sent a vector that is not of unit length")
@@ -248,23 +241,32 @@ def vector(packed: str, dimensions: int) -> NDArray[np.float32]:
 
 
 class Vectors(NamedTuple):
-    """The vectors of a record, its passages and their windows."""
+    """The vectors of a record, and those of its passages and their windows as a search segment has them."""
 
     summary: NDArray[np.float32]
-    passages: list[NDArray[np.float32]]
-    windows: list[NDArray[np.float32]]
+    passages: bytes | None
 
 
 def vectors_of(record: Record) -> Vectors | None:
-    """Return the vectors of a record, its passages and their windows; None if one is missing."""
-    packed = [record.embedding, *(one for p in record.passages for one in (p.embedding, p.window_embedding))]
-    if any(one is None for one in packed):
+    """Return the vectors of a record and its passages; None if some are missing.
+
+    Raises:
+        ProviderError: They are of another size, or not of unit length or zero.
+    """
+    if record.embedding is None or (record.segment is not None and record.vectors is None):
         return None
-    return Vectors(
-        vector(record.embedding or "", RECORD_DIMENSIONS),
-        [vector(p.embedding or "", PASSAGE_DIMENSIONS) for p in record.passages],
-        [vector(p.window_embedding or "", PASSAGE_DIMENSIONS) for p in record.passages],
-    )
+    summary = _vector(record.embedding)
+    if record.segment is None or record.vectors is None:
+        return Vectors(summary, None)
+    try:
+        packed = _unpacked(record.vectors)
+        found = checked_vectors(packed, len(record.segment.rows))
+    except ValueError as error:
+        raise ProviderError("the publisher sent vectors of passages in an unknown form") from error
+    lengths = np.linalg.norm(found, axis=2)
+    if not ((lengths == 0) | (np.abs(lengths - 1) <= _LENGTH_SLACK)).all():
+        raise ProviderError("the publisher sent a vector that is not of unit length")
+    return Vectors(summary, packed)
 
 
 def require_content(file: File, stored: bytes) -> bytes:

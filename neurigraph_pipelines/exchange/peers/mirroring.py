@@ -1,4 +1,4 @@
-"""Writing of a mirror: nodes below the mount node, and records with their passages and files.
+"""Writing of a mirror: nodes below the mount node, and records with their search segments and files.
 
 Everything gets ids of this installation, so a publisher can name nothing here. Objects are written first, then rows of
 a page of records in one transaction: what a crash leaves are objects without rows, which an audit removes. What is gone
@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID, uuid4, uuid5
 
 import numpy as np
-from pgvector import HalfVector, Vector
+from pgvector import Vector
 from psycopg import DataError, IntegrityError, sql
 from psycopg.errors import UndefinedObject
 
-from neurigraph_pipelines.database.array_literals import array_literal
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.exchange.peers.answers import Node, PassageRow, Record, Vectors, require_content, vectors_of
+from neurigraph_pipelines.exchange.peers.answers import Node, Record, Vectors, require_content, vectors_of
 from neurigraph_pipelines.exchange.portability.restored_objects import NewObjects
+from neurigraph_pipelines.exchange.received_segments import known_languages
 from neurigraph_pipelines.graph.history import append_delta
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared
 from neurigraph_pipelines.graph.naming import display_name, name_key
@@ -29,6 +28,7 @@ from neurigraph_pipelines.graph.provisioning import NodeRef, add_child, resolve_
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.graph.witnesses import Said, Witness, write_mentions
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
+from neurigraph_pipelines.ingestion.passage_words import columns_of
 from neurigraph_pipelines.ingestion.record_rows import insert_record
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
@@ -50,6 +50,7 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError, ProviderError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.text.search_segments import VOICES, SearchSegment
 from neurigraph_pipelines.text.stored_text import decompress
 
 THROUGH = "peer"
@@ -182,11 +183,13 @@ class Mirror:
                 "embedding_model": model,
             },
         )
-        if record.passages:
-            tx.execute(_COMMIT["insert_passages"].format(schema=schema), _of_passages(record, draft.record_id, vectors))
         for file in draft.files.values():
             tx.execute(_COMMIT["insert_file"].format(schema=schema), file)
         ids = {"record_id": draft.record_id, "node_id": node.node_id, "user_id": self.user_id}
+        if record.segment is not None:
+            columns = _of_segment(record, record.segment, self.context.settings.language)
+            packed = {"vectors": vectors.passages if vectors is not None else None, "model": model}
+            tx.execute(_COMMIT["insert_segment"], {**ids, **columns, **packed})
         if vectors is None:
             tx.execute(_EMBEDDINGS["insert_pending"], ids)
         after = {"title": record.title, "summary": record.summary, "node_id": str(node.node_id)}
@@ -253,7 +256,7 @@ def _of_record(draft: _Draft, source_id: UUID) -> dict[str, object]:
     """Return the columns of ``metadata_records`` that do not depend on vectors. Key and persona are the publisher's."""
     record = draft.record
     keywords = {"entities", "topics", "dates", "relationships"}
-    others = {"record_id", "version", "embedding", "source", "files", "passages"}
+    others = {"record_id", "version", "embedding", "source", "files", "segment", "languages", "vectors"}
     return {
         **record.model_dump(exclude=keywords | others),
         **{f"kw_{name}": getattr(record, name) for name in keywords},
@@ -269,20 +272,13 @@ def _of_record(draft: _Draft, source_id: UUID) -> dict[str, object]:
     }
 
 
-def _of_passages(record: Record, record_id: UUID, vectors: Vectors | None) -> dict[str, object]:
-    """Return the passages as arrays. Whatever the publisher says, the voice is one that was fetched."""
-    rows = record.passages
-    same = PassageRow.model_fields.keys() - {"first_message", "last_message", "embedding", "window_embedding"}
-    arrays: dict[str, list[Any]] = {name: [getattr(one, name) for one in rows] for name in same}
-    arrays |= {
-        "message": [one.first_message for one in rows],
-        "lexemes": [" ".join(one.lexemes) for one in rows],
-        "frequencies": [" ".join(map(str, one.frequencies)) for one in rows],
-        "voice": [Voice.FETCHED for _ in rows],
-    }
-    return {
-        "record_id": record_id,
-        "embedding": [HalfVector(one) for one in vectors.passages] if vectors else None,
-        "window_embedding": [HalfVector(one) for one in vectors.windows] if vectors else None,
-        **{name: array_literal(values) for name, values in arrays.items()},
-    }
+def _of_segment(record: Record, segment: SearchSegment, usual: str) -> dict[str, object]:
+    """Return the columns that follow from a segment. Whatever the publisher says, the voice is one that was fetched.
+
+    The messages have no ids of their writers, as they are none of this installation.
+    """
+    rows = segment.rows.copy()
+    rows["voice"] = VOICES.index(Voice.FETCHED)
+    fetched = segment._replace(rows=rows, external_ids=[None] * len(rows))
+    spoken = known_languages((*record.languages, record.language.rpartition(".")[2]))
+    return columns_of(fetched, spoken, usual)

@@ -116,7 +116,7 @@ def list_records(context: Context, node_id: UUID, prefix: str = "") -> OfferedRe
 def read_records(
     context: Context, node_id: UUID, record_ids: Sequence[UUID], model: str | None = None
 ) -> list[DictRow]:
-    """Return the first of some records of a node with their passages and small files, by id; absent ones are left out.
+    """Return the first of some records of a node with their segments and small files, by id; absent ones are left out.
 
     Args:
         context: Of a third party.

@@ -1,4 +1,4 @@
-"""Rows of exports of version 1, as they are now."""
+"""Rows of exports of version 1, as they are now. ``former_passages`` reads what came before segments."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
 }
 
 
-def line_now(part: str, line: str) -> str:
-    """Return a line of a part as the tables have it now.
+def line_now(version: int, part: str, line: str) -> str:
+    """Return a line of a part of an export of some version as the tables have it now.
 
     Raises:
         InvalidInputError: The line is not a JSON object.
     """
-    if part not in _CHANGES:
+    if version > 1 or part not in _CHANGES:
         return line
     row = row_of(line)
     _CHANGES[part](row)

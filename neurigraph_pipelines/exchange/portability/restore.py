@@ -19,8 +19,10 @@ from psycopg import sql
 from neurigraph_pipelines.database.schema import SHIPPED
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.portability.former import line_now
+from neurigraph_pipelines.exchange.portability.former_passages import segments_of_passages
 from neurigraph_pipelines.exchange.portability.identifiers import Identifiers, id_of, row_of, tables_with_ids
 from neurigraph_pipelines.exchange.portability.restored_objects import RestoredObjects
+from neurigraph_pipelines.exchange.portability.segments import SEGMENTS, checked_line
 from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Ending, Header, Part, Stream, rows_name
 from neurigraph_pipelines.exchange.portability.tables import (
     IMPLIED_REFERENCES,
@@ -52,9 +54,13 @@ _MOVES = statements("moves")
 _OLDEST = 50
 """Number of the oldest schema whose exports are read: those of earlier ones lack evidence and states of facts."""
 
+_FIRST_WITH_SEGMENTS = 3
+"""The version of the stream from which it has segments."""
+
 _ORIGINAL_ENDS = (".original", ".original.gz")
 _COMPRESSED = ".gz"
 _NEW_KEY = "(SELECT k.object_key FROM pg_temp.new_keys AS k WHERE k.record_id = r.record_id AND k.exported = {})"
+_IS_SHOWN = "NOT (SELECT q.quarantined FROM neurigraph.record_index AS q WHERE q.record_id = r.record_id)"
 _OWN_VALUES: dict[str, sql.Composable] = {
     # These values never come from the export: rows and objects belong to this user, and this module names them.
     "user_id": sql.Placeholder("user_id"),
@@ -63,6 +69,7 @@ _OWN_VALUES: dict[str, sql.Composable] = {
     "node_ddl_version": sql.Literal(SHIPPED.newest),
     "storage_path": sql.SQL(_NEW_KEY).format(sql.Identifier("r", "storage_path")),
     "file_pointer": sql.SQL(_NEW_KEY).format(sql.Identifier("r", "file_pointer")),
+    "is_counted": sql.SQL(_IS_SHOWN),
 }
 
 
@@ -108,7 +115,7 @@ def restore_user(
     written = RestoredObjects(context.objects, on_bytes)
     try:
         with removed_unless_committing(written.remove) as rows, rows(context.database.owner()) as tx:
-            restore = _Restore(tx, written, restored, on_bytes)
+            restore = _Restore(tx, written, restored, on_bytes, context.settings.language)
             restore.run(stream)
             left_over = restore.finish(stream.ending())
             if arriving:
@@ -129,7 +136,12 @@ class _Restore:
     """Restores one stream in one transaction."""
 
     def __init__(
-        self, tx: Transaction, objects: RestoredObjects, restored: Restored, on_bytes: Callable[[int], None]
+        self,
+        tx: Transaction,
+        objects: RestoredObjects,
+        restored: Restored,
+        on_bytes: Callable[[int], None],
+        language: str,
     ) -> None:
         self._tx = tx
         self._objects = objects
@@ -138,7 +150,8 @@ class _Restore:
         self._user = {"user_id": restored.user_id, "slug": restored.slug}
         self._ids = Identifiers()
         self._staged: dict[str, list[str]] = {}  # columns by part
-        self._is_former = False
+        self._language = language
+        self._version = VERSION
         self._rows: Counter[str] = Counter()
 
     def run(self, stream: Stream) -> None:
@@ -147,10 +160,12 @@ class _Restore:
         self._tx.execute(_QUERIES["create_staging_table"])
         self._tx.execute(_QUERIES["create_keys_table"])
         self._tx.execute(_QUERIES["begin_restoring"])
-        self._is_former = stream.header().version < VERSION
+        self._version = stream.header().version
         parts = stream.parts()
         first = next((part for part in parts if not self._stages(part)), None)
         self._tx.execute(_QUERIES["index_staging_table"])
+        if self._version < _FIRST_WITH_SEGMENTS:
+            self._convert_passages()
         self._write_rows()
         self._objects.expect(named_objects(self._tx, self._restored.user_id), self._ids.staged)
         if first is not None:
@@ -164,6 +179,8 @@ class _Restore:
             The records that were forgotten meanwhile, to erase after this transaction.
         """
         lost, forgotten = frozenset(ending.lost_objects), frozenset(ending.forgotten_objects)
+        if self._version < _FIRST_WITH_SEGMENTS:
+            del self._rows["segments"]  # the export counts passages
         missing = {name for name, came in self._rows.items() if came != ending.rows.get(name, 0)}
         if missing:
             raise InvalidInputError(f"the export has other numbers of rows than it says of {missing}: export it again")
@@ -199,13 +216,27 @@ class _Restore:
             return False
         with self._tx.cursor().copy(_QUERIES["copy_rows"]) as copy:
             for line in part.lines():
-                if self._is_former:
-                    line = line_now(part.name, line)
+                self._on_bytes(len(line) + 1)
+                line = self._line_now(part.name, line)
                 if part.name not in self._staged:
                     self._staged[part.name] = list(row_of(line))
                 copy.write_row((part.name, line))
-                self._on_bytes(len(line) + 1)
         return True
+
+    def _line_now(self, part: str, line: str) -> str:
+        """Return a line as the tables have it now. Segments are read here, one after the other."""
+        if part == SEGMENTS:
+            return checked_line(line, self._language)
+        return line_now(self._version, part, line)
+
+    def _convert_passages(self) -> None:
+        """Stage the segments of an export that has passages instead."""
+        for line, passages in segments_of_passages(self._tx, list(self._staged), self._language):
+            if SEGMENTS not in self._staged:
+                self._staged[SEGMENTS] = list(row_of(line))
+            with self._tx.cursor().copy(_QUERIES["copy_rows"]) as copy:
+                copy.write_row((SEGMENTS, line))
+            self._rows["passages"] += passages
 
     def _write_rows(self) -> None:
         tables = shared_tables(self._tx)
@@ -242,8 +273,6 @@ class _Restore:
         found = self._tx.execute(_QUERIES["unregistered"].format(schema=schema), {"node_id": node_id}).fetchone()
         if found is None or found["found"]:
             raise InvalidInputError(f"the records and files of node {node_id} in the export differ from its registries")
-        if rows["passages"]:
-            self._tx.execute(_QUERIES["recount_node"], {"node_id": node_id})
 
     def _add_keys(self, name: str, path: Sequence[str]) -> None:
         """Choose the keys of a node's objects."""

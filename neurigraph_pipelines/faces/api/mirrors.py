@@ -80,7 +80,7 @@ def pull_records(
     nonce: Nonce,
     accept_encoding: AcceptEncoding = "",
 ) -> Response:
-    """Return the first of some records with their passages and small files, by id. Ask again for the others."""
+    """Return the first of some records with their search segments and small files, by id. Ask again for the others."""
     found = offering.read_records(installation.acting_for(caller), node_id, body.record_ids, body.model)
     return _signed(installation, nonce, accept_encoding, {"records": found})
 

@@ -99,10 +99,10 @@ class RowsEraser:
         chains = self._chains_of([record_id])
         self._hand_over_originals(parts, [record_id])
         self._note_files(schema, [record_id], record_id)
-        passages = self._tx.execute(_QUERIES["erase_passages"].format(schema=schema), of_record).rowcount
+        self._count(_QUERIES["count_of_segment"], record_id=record_id)
         self._tx.execute(_QUERIES["erase_files"].format(schema=schema), of_record)
         records = self._tx.execute(_QUERIES["erase_record"].format(schema=schema), of_record).rowcount
-        self._erased.update(passages=passages, records=records)
+        self._erased["records"] += records
         self._tx.execute(_QUERIES["erase_retrievals"], {"user_id": self._user_id, "record_ids": [record_id]})
         self._erase_request_keys([record_id], parts)
         self._erase_parts(parts)
@@ -169,12 +169,11 @@ class RowsEraser:
         return len(nodes)
 
     def inbox(self) -> None:
-        """Erase a user's inbox, statistics and keys: running steps of the pipeline cannot store anything after this."""
+        """Erase a user's inbox and keys: running steps of the pipeline cannot store anything after this."""
         self._lock_graph()
         self._count(_QUERIES["count_of_inbox"], user_id=self._user_id)
         self._note_staged()
         self._count(_QUERIES["erase_inbox"], user_id=self._user_id)
-        self._count(_QUERIES["erase_statistics"], user_id=self._user_id)
         self._write_receipt()
 
     def user(self, strays: Iterable[str]) -> None:

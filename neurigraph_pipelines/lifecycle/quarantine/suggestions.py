@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from uuid import UUID
 
+import numpy as np
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -24,6 +25,7 @@ from neurigraph_pipelines.lifecycle.transitions import transcript_of
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import StorageError
 from neurigraph_pipelines.text.json_fields import JsonObject
+from neurigraph_pipelines.text.search_segments import SearchSegment
 from neurigraph_pipelines.views.quarantines import Conditions, Suggestion, Suspicion
 
 RECORDS_READ = 200
@@ -32,8 +34,8 @@ RECORDS_READ = 200
 BYTES_READ = 1_000_000
 """Most bytes of one file that are read."""
 
-RESTATED = 20
-"""So often one statement of one source is a suggestion."""
+RESTATED, SHORT = 20, 3
+"""So often one statement of one source is a suggestion, if it has more than so many lexemes."""
 
 STUFFED_SHARE, STUFFED_LEXEMES = 0.3, 20
 """A passage of at least so many lexemes, of which one lexeme has this share, is stuffed."""
@@ -133,13 +135,16 @@ def _in_counts(context: Context, user_id: UUID | None) -> Iterator[Suggestion]:
         stuffed: Counter[UUID] = Counter()
         restated: Counter[UUID] = Counter()
         for node in nodes:
-            schema = sql.Identifier(node["schema_name"])
-            values = {"share": STUFFED_SHARE, "lexemes": STUFFED_LEXEMES, "restated": RESTATED}
-            for row in tx.execute(_QUERIES["stuffed"].format(schema=schema), values):
-                stuffed[row["source_id"]] += row["passages"]
-            for row in tx.execute(_QUERIES["restated"].format(schema=schema), values):
-                restated[row["source_id"]] = max(restated[row["source_id"]], row["times"])
-    for source_id, count in stuffed.items():
+            said: defaultdict[UUID, Counter[int]] = defaultdict(Counter)
+            for row in tx.execute(_QUERIES["segments"], {"node_id": node["node_id"]}):
+                segment = SearchSegment.read(row["content"])
+                stuffed[row["source_id"]] += _stuffed(segment)
+                said[row["source_id"]].update(_statements(segment))
+            for source_id, times in said.items():
+                most = max(times.values(), default=0)
+                if most >= RESTATED:
+                    restated[source_id] = max(restated[source_id], most)
+    for source_id, count in (+stuffed).items():
         detail = f"{count} passages repeat one word in more than {STUFFED_SHARE:.0%} of their words"
         yield _suggestion(Suspicion.KEYWORD_STUFFING, count, detail, source_id=source_id)
     for source_id, count in restated.items():
@@ -149,6 +154,22 @@ def _in_counts(context: Context, user_id: UUID | None) -> Iterator[Suggestion]:
         met = {"key_id": row["key_id"], "received_after": row["hour"], "received_before": row["until"]}
         detail = f"{row['messages']} messages in an hour through {row['received_through']}, usually {row['usual']:.0f}"
         yield _suggestion(Suspicion.FLOOD, row["messages"], detail, **met)
+
+
+def _stuffed(segment: SearchSegment) -> int:
+    """Return the number of passages in which one lexeme takes more than its share of all lexemes."""
+    rows = segment.rows
+    most = np.zeros(len(rows))
+    np.maximum.at(most, np.repeat(np.arange(len(rows)), rows["lexemes"]), segment.frequencies)
+    is_stuffed = (rows["lexeme_count"] >= STUFFED_LEXEMES) & (most > STUFFED_SHARE * rows["lexeme_count"])
+    return int(np.count_nonzero(is_stuffed))
+
+
+def _statements(segment: SearchSegment) -> list[int]:
+    """Return the keys of what the passages of some length say."""
+    rows = segment.rows
+    keys: list[int] = rows["statement"][(rows["statement"] != 0) & (rows["lexeme_count"] > SHORT)].tolist()
+    return keys
 
 
 def _suggestion(suspicion: Suspicion, count: int, detail: str, **met: UUID | datetime | None) -> Suggestion:

@@ -10,102 +10,108 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.ports import Database
-from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
-from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
-from neurigraph_pipelines.retrieval.index.postings import Floats
-from neurigraph_pipelines.retrieval.index.rows import Rows
-from neurigraph_pipelines.retrieval.index.shells import Shells
-from neurigraph_pipelines.retrieval.index.unstored import Unstored
-from neurigraph_pipelines.views.facts import Fact
-
-ANSWER_SECONDS = 60.0
-"""Age at which a cached answer expires, so that a node that is asked about often is still seen to be in use."""
 
 WATCH_SECONDS = 60.0
-"""Age at which it is asked again whether a graph has canaries, or records that expire."""
+"""Age at which it is asked again whether a graph has canaries, records that expire, or conflicts."""
 
-Key = TypeVar("Key", bound=Hashable)
+MOST_WATCHES = 100_000
+"""Most watches of all callers together; each conflict counts as one, too."""
+
 Value = TypeVar("Value")
 
 
-class Entry(NamedTuple, Generic[Value]):
+class Entry(NamedTuple):
     """A cached value, with its version, its size and the monotonic time of its expiry."""
 
-    value: Value
+    value: Any
     version: Hashable
     size: int
     expires_at: float
 
 
-class Cache(Generic[Value]):
-    """A least recently used cache, bounded by the sum of its values' sizes and by age. Thread-safe.
+class Cache:
+    """A least recently used cache, bounded by the sum of its values' sizes. Thread-safe.
 
-    Args:
-        seconds: Age at which values expire.
+    A value is found by its type and a key: one cache holds values of several types, and the least recently used of all
+    makes room.
 
     Attributes:
         hits: Number of values that were found.
         misses: Number of values that had to be made, and were stored.
     """
 
-    def __init__(self, seconds: float = math.inf) -> None:
-        self._seconds = seconds
-        self._entries: OrderedDict[Hashable, Entry[Value]] = OrderedDict()
+    def __init__(self) -> None:
+        self._entries: OrderedDict[tuple[type, Hashable], Entry] = OrderedDict()
         self._size = 0
         self.hits = self.misses = 0
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable, version: Hashable = None) -> Value | None:
-        """Return the value of ``key`` if it is of this version and has not expired."""
+    def get(self, kind: type[Value], key: Hashable, version: Hashable = None) -> Value | None:
+        """Return the value of this type if it is of this version and has not expired."""
         with self._lock:
-            entry = self._entries.get(key)
+            entry = self._entries.get((kind, key))
             if entry is None or entry.version != version or entry.expires_at <= time.monotonic():
                 return None
-            self._entries.move_to_end(key)
+            self._entries.move_to_end((kind, key))
             self.hits += 1
-            return entry.value
+            value: Value = entry.value
+            return value
 
-    def get_all(self, versions: Mapping[Key, Hashable]) -> dict[Key, Value] | None:
-        """Return the values of some keys in these versions; None unless all are there."""
+    def peek(self, kind: type[Value], key: Hashable) -> Value | None:
+        """Return the value of this type in any version, unless it has expired."""
         with self._lock:
-            found = {}
-            for key, version in versions.items():
-                entry = self._entries.get(key)
-                if entry is None or entry.version != version or entry.expires_at <= time.monotonic():
-                    return None
-                found[key] = entry.value
-            for key in found:
-                self._entries.move_to_end(key)
-            self.hits += len(found)
-            return found
-
-    def peek(self, key: Hashable) -> Value | None:
-        """Return the value of ``key`` in any version, unless it has expired."""
-        with self._lock:
-            entry = self._entries.get(key)
+            entry = self._entries.get((kind, key))
             return entry.value if entry is not None and entry.expires_at > time.monotonic() else None
 
-    def put(self, key: Hashable, value: Value, capacity: int, *, size: int = 1, version: Hashable = None) -> None:
-        """Store a value, then evict the least recently used until the sizes add up to at most ``capacity``."""
+    def put(
+        self,
+        key: Hashable,
+        value: object,
+        capacity: int,
+        *,
+        size: int = 1,
+        version: Hashable = None,
+        seconds: float = math.inf,
+    ) -> None:
+        """Store a value, then evict the least recently used until the sizes add up to at most ``capacity``.
+
+        Args:
+            seconds: Age at which the value expires.
+        """
+        place = (type(value), key)
         with self._lock:
             self.misses += 1
-            replaced = self._entries.pop(key, None)
+            replaced = self._entries.pop(place, None)
             self._size += size - (replaced.size if replaced is not None else 0)
-            self._entries[key] = Entry(value, version, size, time.monotonic() + self._seconds)
-            while self._size > capacity:
-                _, evicted = self._entries.popitem(last=False)
-                self._size -= evicted.size
+            self._entries[place] = Entry(value, version, size, time.monotonic() + seconds)
+            self._evict(capacity)
 
-    def drop(self, key: Hashable) -> None:
-        """Remove the value of ``key``, if there is one."""
+    def measure(self, kind: type[Value], key: Hashable, capacity: int, size_of: Callable[[Value], int]) -> None:
+        """Take the size of a value again, because the value has grown, and evict as ``put`` does."""
         with self._lock:
-            if (removed := self._entries.pop(key, None)) is not None:
+            entry = self._entries.get((kind, key))
+            if entry is None:
+                return
+            size = size_of(entry.value)
+            self._size += size - entry.size
+            self._entries[kind, key] = entry._replace(size=size)
+            self._evict(capacity)
+
+    def _evict(self, capacity: int) -> None:
+        while self._size > capacity:
+            _, evicted = self._entries.popitem(last=False)
+            self._size -= evicted.size
+
+    def drop(self, kind: type, key: Hashable) -> None:
+        """Remove a value, if it is there."""
+        with self._lock:
+            if (removed := self._entries.pop((kind, key), None)) is not None:
                 self._size -= removed.size
 
     @property
@@ -113,11 +119,10 @@ class Cache(Generic[Value]):
         """The sum of the sizes of all values."""
         return self._size
 
-    @property
-    def values(self) -> list[Value]:
-        """All values."""
+    def values(self, kind: type[Value]) -> list[Value]:
+        """Return all values of a type."""
         with self._lock:
-            return [entry.value for entry in self._entries.values()]
+            return [entry.value for (of, _), entry in self._entries.items() if of is kind]
 
     @property
     def entries(self) -> int:
@@ -136,38 +141,18 @@ class SearchCaches:
     """In-process search caches, one set per database. Thread-safe.
 
     Attributes:
-        answers: Results of ``find`` by asker and question; their version is the data version they come from.
-        layers: The layers of nodes by node id; their version is the node's version and the embedding model.
-        vectors: Vectors of the passages of packed layers by node id; their version is that of the packed layer.
-        rows: The rows of the layers that an asker's last question was ranked by; their version is those layers.
-        shells: Shells by asker and embedding dimensions.
-        staged: The nodes that were staged, by asker, data version and period.
+        answers: Results of ``find`` by asker and question, each counted as one; their version is the data version.
+        nodes: Layers, words and facts of nodes, by node, and by asker where it matters; their version is that of the
+            node, or of the data.
+        graphs: What one asker sees of a graph: shells, unstored messages, the rows that the last question was ranked
+            by, facts as lists show them, staged nodes.
+        watches: Whether a graph has canaries, records that expire, and conflicts, asked again after a while.
         unfetched: Claims for which nodes were staged and not prefetched since.
-        watched: Whether a user's graph has canaries to watch.
-        expiring: Whether anything in a user's graph expires.
-        conflicting: The messages with facts that update or contradict others, by caller.
-        unstored: The messages that are not stored yet, by asker.
-        facts: The facts of nodes, by asker and node; their version is the data version.
-        fact_rows: The facts that an asker's last question was ranked with; their version is the data version.
-        fact_views: Facts as lists show them, by asker and fact; their version is the data version.
     """
 
     def __init__(self) -> None:
-        # The type of a result belongs to ``query``, which imports this module.
-        self.answers: Cache[Any] = Cache(ANSWER_SECONDS)
-        self.layers: Cache[NodeLayers] = Cache()
-        self.vectors: Cache[Floats] = Cache()
-        self.rows: Cache[Rows] = Cache()
-        self.shells: Cache[Shells] = Cache()
-        self.staged: Cache[frozenset[int]] = Cache()
+        self.answers, self.nodes, self.graphs, self.watches = Cache(), Cache(), Cache(), Cache()
         self.unfetched: set[Claims] = set()
-        self.watched: Cache[bool] = Cache(WATCH_SECONDS)
-        self.expiring: Cache[bool] = Cache(WATCH_SECONDS)
-        self.conflicting: Cache[Conflicting] = Cache(WATCH_SECONDS)
-        self.unstored: Cache[Unstored] = Cache()
-        self.facts: Cache[NodeFacts] = Cache()
-        self.fact_rows: Cache[FactRows] = Cache()
-        self.fact_views: Cache[Fact] = Cache(ANSWER_SECONDS)
 
 
 _CACHES: WeakKeyDictionary[Database, SearchCaches] = WeakKeyDictionary()

@@ -1,58 +1,109 @@
-"""Columns: rows of a layer as one array for each attribute. Decoding them, and joining the rows of two reads."""
+"""Records as a layer is made of them: one array for each attribute, with their texts and search segments.
+
+A row of ``neurigraph.layers`` becomes such records, and so do messages that are not stored yet.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.retrieval.index import wire_format
-from neurigraph_pipelines.retrieval.index.postings import GONE, Numbers
+from neurigraph_pipelines.retrieval.index.packed_rows import decode_vectors
+from neurigraph_pipelines.retrieval.index.postings import GONE, Floats, Numbers
+from neurigraph_pipelines.retrieval.index.texts import RecordTexts, texts_of
+from neurigraph_pipelines.text.search_segments import DamagedSegmentError, SearchSegment, read_vectors
 
 Columns = dict[str, NDArray[Any]]
 
+Spans = list[tuple[float | None, float | None]]
+"""Stretches of time in seconds since 1970; None is no bound."""
 
-def record_columns(row: Mapping[str, Any]) -> Columns:
-    """Return the columns of the records in a row of ``neurigraph.layers``."""
-    sent = np.frombuffer(row["records"] or b"", wire_format.RECORD)
-    return {
-        "id": sent["id"],
-        "occurred": sent["occurred"].astype(np.float64),
-        "created": sent["created"].astype(np.float64),
-        "source": sent["source"],
-        "file": sent["file"],
-        "importance": sent["importance"].astype(np.float64),
-        "vectors": wire_format.decode_vectors(row["summary_vectors"], ">f4", len(sent)),
-    }
+RECORD = np.dtype(
+    [
+        ("id", "V16"),
+        ("occurred", ">f8"),
+        ("created", ">f8"),
+        ("source", "V16"),
+        ("file", "V16"),
+        ("importance", ">f4"),
+    ]
+)
+"""Rows of records in ``neurigraph.layers``."""
+
+EMPTY = SearchSegment.of(())
+"""The search segment of a record without passages."""
+
+_log = logging.getLogger(__name__)
 
 
-def passage_columns(row: Mapping[str, Any], record_ids: NDArray[Any]) -> tuple[Columns, NDArray[Any]]:
-    """Return the columns of the passages in a row of ``neurigraph.layers``, and the number of lexemes of each.
+class Records(NamedTuple):
+    """Records from which a layer is made, or which are added to one.
 
-    Args:
-        record_ids: The records of the layer.
+    Attributes:
+        columns: The fields of ``RECORD`` by name, and ``vectors``: ``(records, dimensions)``, zeros for a record
+            without a vector of the model.
+        superseded: The stretches of time in which each superseded record was superseded, by its row.
+        lexemes: The lexemes of each record's title, summary and keywords, separated by spaces.
+        segments: The search segment of each record.
+        vectors: The vectors of each segment's passages, ``(passages, 2, dimensions)``; None if it has none.
     """
-    sent = np.frombuffer(row["passages"] or b"", wire_format.PASSAGE)
-    is_eligible = sent["is_eligible"].astype(bool)
-    vectors = wire_format.decode_vectors(row["vectors"], ">f2", 2 * int(is_eligible.sum()))
-    vectors = vectors.reshape(len(vectors) // 2, 2, vectors.shape[1])
-    if len(vectors) < len(sent):
-        of_eligible, vectors = vectors, np.zeros((len(sent), *vectors.shape[1:]), np.float32)
-        vectors[is_eligible] = of_eligible
-    columns: Columns = {
-        "record": wire_format.find_rows(sent["record"], record_ids),
-        "seq": sent["seq"].astype(np.intp),
-        "first_message": sent["first_message"].astype(np.intp),
-        "window_length": sent["window_length"].astype(np.float32),
-        "role": sent["role"],
-        "voice": sent["voice"],
-        "statement": sent["statement"].astype(np.int64),
-        "is_eligible": is_eligible,
-        "vectors": vectors,
-    }
-    return columns, sent["lexemes"]
+
+    columns: Columns
+    texts: Sequence[RecordTexts]
+    superseded: dict[int, Spans]
+    lexemes: Sequence[str]
+    segments: Sequence[SearchSegment]
+    vectors: Sequence[Floats | None]
+
+
+def records_of(row: Mapping[str, Any]) -> Records:
+    """Return the records in a row of ``neurigraph.layers``."""
+    sent = np.frombuffer(row["records"] or b"", RECORD)
+    read = [_segment_of(*one) for one in zip(row["segments"] or (), row["vectors"] or (), strict=True)]
+    return Records(
+        columns_of(sent, decode_vectors(row["summary_vectors"], ">f4", len(sent))),
+        texts_of(row),
+        {number: json.loads(spans) for number, spans in enumerate(row["superseded"] or ()) if spans},
+        row["record_lexemes"] or (),
+        [segment for segment, _ in read],
+        [vectors for _, vectors in read],
+    )
+
+
+def columns_of(rows: NDArray[Any], vectors: Floats) -> Columns:
+    """Return rows of ``RECORD`` as columns, with the vectors of the records."""
+    columns: Columns = {name: rows[name] for name in ("id", "source", "file")}
+    columns |= {name: rows[name].astype(np.float64) for name in ("occurred", "created", "importance")}
+    return columns | {"vectors": vectors}
+
+
+def _segment_of(content: bytes, packed: bytes) -> tuple[SearchSegment, Floats | None]:
+    """Return a segment with its vectors; an empty one if it is damaged, which ``verify`` reports."""
+    if not content:
+        return EMPTY, None
+    try:
+        segment = SearchSegment.read(content)
+        return segment, read_vectors(packed, len(segment.rows)) if packed else None
+    except DamagedSegmentError as error:
+        _log.warning("a search segment was left out (%s): run neurigraph verify", error)
+        return EMPTY, None
+
+
+def vectors_of(segments: Sequence[SearchSegment], vectors: Sequence[Floats | None]) -> Floats:
+    """Return the vectors of the passages of all segments, ``(passages, 2, dimensions)``, padded with zeros."""
+    width = max((one.shape[2] for one in vectors if one is not None), default=0)
+    together = np.zeros((sum(len(one.rows) for one in segments), 2, width), np.float32)
+    first = 0
+    for segment, one in zip(segments, vectors, strict=True):
+        if one is not None:
+            together[first : first + len(one), :, : one.shape[2]] = one
+        first += len(segment.rows)
+    return together
 
 
 def new_rows(stays: NDArray[np.bool_]) -> Numbers:
@@ -62,17 +113,17 @@ def new_rows(stays: NDArray[np.bool_]) -> Numbers:
 
 def joined(before: Columns, stays: NDArray[np.bool_], added: Columns) -> Columns:
     """Return the rows that stay followed by those that are added; narrower vectors are padded with zeros."""
+    return {name: joined_column(before[name], stays, column) for name, column in added.items()}
+
+
+def joined_column(past: NDArray[Any], stays: NDArray[np.bool_], added: NDArray[Any]) -> NDArray[Any]:
+    """Return ``joined`` of one column."""
     kept = np.flatnonzero(stays)
-    rows: Columns = {}
-    for name, column in added.items():
-        past = before[name]
-        if column.ndim == 1:
-            rows[name] = np.concatenate((past[kept], column))
-            continue
-        width = max(past.shape[-1], column.shape[-1])
-        vectors = np.zeros((len(kept) + len(column), *column.shape[1:-1], width), np.float32)
-        # By far the largest part: copied once.
-        np.take(past, kept, axis=0, out=vectors[: len(kept), ..., : past.shape[-1]], mode="clip")
-        vectors[len(kept) :, ..., : column.shape[-1]] = column
-        rows[name] = vectors
-    return rows
+    if added.ndim == 1:
+        return np.concatenate((past[kept], added))
+    width = max(past.shape[-1], added.shape[-1])
+    vectors = np.zeros((len(kept) + len(added), *added.shape[1:-1], width), np.float32)
+    # By far the largest part: copied once.
+    np.take(past, kept, axis=0, out=vectors[: len(kept), ..., : past.shape[-1]], mode="clip")
+    vectors[len(kept) :, ..., : added.shape[-1]] = added
+    return vectors

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neurigraph_pipelines.retrieval.index.packed_rows import format_id
 from neurigraph_pipelines.retrieval.index.postings import Keys, Numbers, Postings
 from neurigraph_pipelines.retrieval.index.rows import Rows
-from neurigraph_pipelines.retrieval.index.wire_format import format_id
+from neurigraph_pipelines.text.search_segments import lexeme_keys
 
 _MESSAGES = np.dtype([("first", ">i4"), ("last", ">i4")])
 _BYTES_OF_FACT = 100
@@ -43,8 +44,8 @@ class NodeFacts:
         self.messages: Numbers = np.stack((messages["first"], messages["last"]), axis=1).astype(np.intp)
         words = [lexemes(statement) for statement in row["statements"] or ()]
         of_fact = np.repeat(np.arange(len(words)), [len(one) for one in words])
-        self.postings = Postings.of_lexemes(
-            " ".join(chain.from_iterable(words)), of_fact.astype(np.intp), np.ones(len(of_fact), np.intp)
+        self.postings = Postings.of(
+            lexeme_keys(chain.from_iterable(words)), of_fact.astype(np.intp), np.ones(len(of_fact), np.intp)
         )
 
     def __len__(self) -> int:
@@ -104,7 +105,7 @@ class FactRows:
         """
         covered = np.zeros(self.facts)
         for first, node in zip(self._firsts, self._nodes, strict=True):
-            for place, found in node.postings.of(keys):
+            for place, found in node.postings.found(keys):
                 covered[first + found[:, 0]] += rarities[place]
         return covered / max(float(rarities.sum()), np.finfo(float).tiny)
 

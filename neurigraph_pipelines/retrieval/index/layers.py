@@ -12,27 +12,28 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import compress, count
+from itertools import chain, compress, count
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.model import Role, Voice
-from neurigraph_pipelines.retrieval.index import wire_format
-from neurigraph_pipelines.retrieval.index.columns import Columns, joined, new_rows, passage_columns, record_columns
-from neurigraph_pipelines.retrieval.index.pack import Pack, Spans
+from neurigraph_pipelines.retrieval.index.columns import (
+    Columns,
+    Records,
+    Spans,
+    joined,
+    joined_column,
+    new_rows,
+    vectors_of,
+)
+from neurigraph_pipelines.retrieval.index.packed_rows import decode_distinct_lexemes, format_id, format_ids
 from neurigraph_pipelines.retrieval.index.postings import GONE, Floats, Numbers, Postings
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes, means
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
-from neurigraph_pipelines.retrieval.index.texts import RecordTexts, characters_of, texts_of
+from neurigraph_pipelines.retrieval.index.texts import RecordTexts, characters_of
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
-
-ROLES = (None, *Role)
-"""The roles by their numbers in a layer; None is unknown."""
-
-VOICES = (None, *Voice)
-"""The voices by their numbers in a layer; None is unknown."""
+from neurigraph_pipelines.text.search_segments import VOICES, SearchSegment, lexeme_keys, lower
 
 APART = 1 - min(WINDOW_WEIGHTS)
 """The distance in places from which on no window holds two passages."""
@@ -40,12 +41,27 @@ APART = 1 - min(WINDOW_WEIGHTS)
 _BYTES_OF_RECORD, _BYTES_OF_PASSAGE = 300, 200
 
 
+class HeldVectors:
+    """The vectors of a layer's passages, if they are in memory; layers that share their arrays share this.
+
+    Attributes:
+        vectors: The vector of each passage and that of its window, ``(passages, 2, dimensions)``.
+        are_wanted: Whether a question compared some of them before.
+    """
+
+    __slots__ = ("are_wanted", "vectors")
+
+    def __init__(self, vectors: Floats | None = None) -> None:
+        self.vectors = vectors
+        self.are_wanted = False
+
+
 class MetadataLayer:
     """The records of one node, and their passages in the order in which they were said.
 
     Args:
-        row: A row of ``neurigraph.layers``.
-        before: A layer to take over and a mask of the records that stay; those of the row are added to them.
+        records: What it is made of.
+        before: A layer to take over and a mask of the records that stay; the records are added to them.
 
     Attributes:
         model: The embedding model of the vectors.
@@ -56,6 +72,7 @@ class MetadataLayer:
         importance: How important the owner said each record is, from 0 to 1; 0.5 if nothing was said.
         vectors: The vector of each record, ``(records, dimensions)``; zeros for a record without one of the model.
         lengths: The number of lexemes in the passages of each record.
+        spans: The stretches of time in which each superseded record was superseded, by its row.
         passages: The number of passages.
         record: The row of each passage's record.
         seq: The number of each passage in its record.
@@ -68,38 +85,51 @@ class MetadataLayer:
         role: The role of each passage's author, as in ``ROLES``.
         voice: Who speaks in each passage, as the server knows it; numbers in ``VOICES``.
         statement: The digest of each passage's words, equal where the same is said again; 0 if unknown.
-        are_eligible: Whether all passages may be found.
-        held_vectors: The vector of each passage and that of its window, ``(passages, 2, dimensions)``; zeros for a
-            passage that is not eligible. None while they are not in memory.
-        pack: What it was read from; None if it was read from the node's tables.
-        is_used: Whether a question was ranked by it.
+        held: The vectors of the passages, if they are in memory.
         gone: A mask of the records that changed since, which another layer has as they are now; None if none did.
         sign_hashes: Of the mean of each passage's two vectors, once they are computed.
         lexemes: The lexemes of the passages, by place, and from the row ``places`` on those of the records' titles,
             summaries and keywords.
     """
 
-    def __init__(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None = None) -> None:
-        self.model: str | None = row["model"]
-        self.horizon: int | None = row["horizon"]
-        self.pack: Pack | None = None
-        self.is_used = False
+    def __init__(
+        self,
+        records: Records,
+        model: str | None = None,
+        horizon: int | None = None,
+        before: tuple[MetadataLayer, NDArray[np.bool_]] | None = None,
+    ) -> None:
+        self.model, self.horizon = model, horizon
         self.gone: NDArray[np.bool_] | None = None
-        self._read_records(row, before)
-        self._read_passages(row, before)
+        self.held = HeldVectors()
+        self._packed_labels = (b"", b"")
+        self._read_records(records, before)
+        self._read_passages(records, before)
 
     @classmethod
-    def of_pack(cls, pack: Pack, counts: Mapping[str, int], columns: Columns, texts: Sequence[RecordTexts]) -> Self:
-        """Return the layer that ``packs`` reads; its vectors are not in memory, and the caller adds its lexemes."""
+    def of_pack(
+        cls,
+        columns: tuple[Columns, Columns],
+        texts: Sequence[RecordTexts],
+        spans: dict[int, Spans],
+        authors: Sequence[str | None],
+        labels: tuple[bytes, bytes],
+        lexemes: Postings,
+        hashes: SignHashes | None,
+    ) -> Self:
+        """Return the layer that ``packs`` reads; the vectors of its passages are not in memory.
+
+        Args:
+            columns: Of the records, and of the passages.
+            authors: The authors of passages by their numbers.
+            labels: The external ids of the messages of passages, and their sections, as JSON; empty if there are none.
+        """
         layer = cls.__new__(cls)
-        layer.model, layer.horizon, layer.pack = pack.model, pack.horizon, pack
-        layer._take_records(columns, texts, pack.spans)
-        layer._take_passages(columns, pack.author_numbers)
-        layer.held_vectors, layer.are_eligible, layer.is_used, layer.gone = None, True, False, None
-        layer.messages, layer.places = counts["messages"], counts["places"]
-        layer.window_length, layer.numbers = columns["window_lengths"], columns["numbers"]
-        layer.record, layer.place, layer.message = layer.numbers
-        layer.lengths = columns["lengths"]
+        layer.model, layer.horizon, layer.gone, layer.sign_hashes = None, None, None, hashes
+        layer._take_records(columns[0], texts, spans)
+        layer._take_passages(columns[1], {author: number for number, author in enumerate(authors)})
+        layer._packed_labels, layer.held = labels, HeldVectors()
+        layer.lexemes = lexemes
         return layer
 
     def without(self, ids: NDArray[np.bytes_]) -> MetadataLayer:
@@ -119,10 +149,11 @@ class MetadataLayer:
         """The passages of the records that are gone."""
         return np.flatnonzero(self.gone[self.record]) if self.gone is not None else np.zeros(0, np.intp)
 
-    def _read_records(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
-        columns = record_columns(row)
-        texts = texts_of(row)
-        superseded = {number: json.loads(spans) for number, spans in enumerate(row["superseded"] or ()) if spans}
+    def _read_records(self, records: Records, before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
+        columns = records.columns | {
+            "lengths": np.array([one.rows["lexeme_count"].sum() for one in records.segments], np.float64)
+        }
+        texts, superseded = records.texts, records.superseded
         if before is not None:
             layer, stays = before
             columns = joined(layer.record_columns, stays, columns)
@@ -136,45 +167,38 @@ class MetadataLayer:
         self.record_columns, self.texts, self.spans = columns, texts, superseded
         self.records = len(columns["id"])
         self.occurred, self.created = columns["occurred"], columns["created"]
-        self.importance = columns["importance"]
+        self.importance, self.lengths = columns["importance"], columns["lengths"]
         self.vectors: Floats = columns["vectors"]
         self._decoded: dict[int, StoredRecord] = {}
 
-    def _read_passages(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
-        columns, counts = passage_columns(row, self.record_columns["id"])
-        first, hashes, names = 0, None, {}
-        labels = list(zip(row["external_ids"] or (), row["sections"] or (), strict=True))
+    def _read_passages(self, records: Records, before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
+        segments = records.segments
+        numbers: defaultdict[str | None, int] = defaultdict()
+        numbers.default_factory = count(len(before[0].author_numbers) if before is not None else 0).__next__
+        numbers.update(before[0].author_numbers if before is not None else {})
+        columns = _passage_columns(segments, numbers)
+        added = vectors_of(segments, records.vectors)
+        vectors: Floats | None = added
+        external_ids = [one for segment in segments for one in segment.external_ids]
+        sections = [one for segment in segments for one in segment.named("section")]
+        first, hashes = 0, None
         if before is not None:
             layer, stays = before
             stay = stays[layer.record]
-            if layer.sign_hashes is not None:
-                hashes = layer.sign_hashes.joined(stay, means(columns["vectors"]))
-            first, names = int(stay.sum()), layer.author_numbers
-            labels = [*compress(zip(layer.external_ids, layer.sections, strict=True), stay), *labels]
-        numbers: dict[str | None, int] = defaultdict(count(len(names)).__next__, names)
-        columns["author"] = np.fromiter(map(numbers.__getitem__, row["authors"] or ()), np.int32)
-        if before is not None:
-            past = layer.passage_columns | {
-                "record": new_rows(stays)[layer.record],
-                "window_length": layer.window_length[layer.place],
-                "is_eligible": layer.is_eligible,
-                "vectors": layer.passage_vectors,
-            }
+            first = int(stay.sum())
+            columns["record"] += int(stays.sum())
+            past = layer.passage_columns | {"record": new_rows(stays)[layer.record]}
             columns = joined(past, stay, columns)
-        row_now = np.arange(len(columns["seq"]))
-        place = (columns["record"] << 32) + columns["seq"]
-        if np.any(place[1:] < place[:-1]):
-            order = np.argsort(place, kind="stable")
-            row_now[order] = row_now.copy()
-            columns = {name: column[order] for name, column in columns.items()}
-            hashes = hashes.reordered(order) if hashes is not None else None
-            labels = [labels[number] for number in order]
-        self.held_vectors: Floats | None = columns.pop("vectors")
+            external_ids = [*compress(layer.external_ids, stay), *external_ids]
+            sections = [*compress(layer.sections, stay), *sections]
+            if layer.sign_hashes is not None:
+                hashes = layer.sign_hashes.joined(stay, means(added))
+            known = layer.held.vectors
+            vectors = joined_column(known, stay, added) if known is not None else None
         self._take_passages(columns, dict(numbers))
-        self._arrange()
-        self.external_ids, self.sections = [one for one, _ in labels], [one for _, one in labels]
+        self.external_ids, self.sections, self.held = external_ids, sections, HeldVectors(vectors)
         self.sign_hashes: SignHashes | None = hashes
-        self._read_lexemes(row, before, self.place[row_now[first:]], counts)
+        self._read_lexemes(records, before, self.place[first:])
 
     def _take_passages(self, columns: Columns, author_numbers: dict[str | None, int]) -> None:
         self.passage_columns, self.author_numbers = columns, author_numbers
@@ -182,11 +206,6 @@ class MetadataLayer:
         self.seq: Numbers = columns["seq"]
         self.first_message: Numbers = columns["first_message"]
         self.role, self.voice, self.statement = columns["role"], columns["voice"], columns["statement"]
-
-    def _arrange(self) -> None:
-        """Derive places and messages from the columns of the passages."""
-        columns = self.passage_columns
-        self.are_eligible = bool(columns["is_eligible"].all())
         record: Numbers = columns["record"]
         begins = np.diff(record, prepend=-1) != 0
         place = np.cumsum(np.where(begins, APART, np.minimum(np.diff(self.seq, prepend=0), APART)))
@@ -199,56 +218,46 @@ class MetadataLayer:
         self.record, self.place, self.message = self.numbers
 
     def _read_lexemes(
-        self,
-        row: Mapping[str, Any],
-        before: tuple[MetadataLayer, NDArray[np.bool_]] | None,
-        places: Numbers,
-        counts: NDArray[Any],
+        self, records: Records, before: tuple[MetadataLayer, NDArray[np.bool_]] | None, places: Numbers
     ) -> None:
-        """Read the lexemes of the row's passages, at these places and with so many lexemes each, and of its records."""
+        """Read the lexemes of the added passages, which are at these places, and of their records."""
         past, first = None, 0
         if before is not None:
             layer, stays = before
-            records, first = new_rows(stays), int(stays.sum())
+            rows, first = new_rows(stays), int(stays.sum())
             staying = layer.place[stays[layer.record]]
             moved = np.full(layer.places, GONE)
             moved[staying] = self.place[: len(staying)]  # those that stay come first
-            past = (layer.lexemes, np.concatenate((moved, np.where(stays, self.places + records, GONE))))
-        in_records = [wire_format.decode_distinct_lexemes(text) for text in row["record_lexemes"] or ()]
-        record_rows = self.places + np.repeat(
-            first + np.arange(len(in_records)), [len(text.split()) for text in in_records]
-        )
-        total = int(counts.sum())
-        self.lexemes: Postings = Postings.of_lexemes(
-            " ".join((wire_format.decode_lexemes(row["lexemes"] or "", total), *in_records)),
+            past = (layer.lexemes, np.concatenate((moved, np.where(stays, self.places + rows, GONE))))
+        segments = records.segments
+        counts = _joint([segment.rows["lexemes"] for segment in segments], np.int32)
+        of_records = [decode_distinct_lexemes(text) for text in records.lexemes]
+        record_rows = self.places + np.repeat(first + np.arange(len(of_records)), list(map(len, of_records)))
+        keys = [*(segment.keys for segment in segments), lexeme_keys(chain.from_iterable(of_records))]
+        frequencies = [*(segment.frequencies for segment in segments), np.ones(len(record_rows), np.uint16)]
+        self.lexemes: Postings = Postings.of(
+            np.concatenate(keys),
             np.concatenate((np.repeat(places, counts), record_rows)),
-            np.concatenate((wire_format.decode_numbers(row["frequencies"] or "", total), np.ones_like(record_rows))),
+            np.concatenate(frequencies),
             past,
         )
-        self.lengths = np.bincount(self.record, self.lexemes.totals(self.places)[self.place], minlength=self.records)
 
     @property
     def width(self) -> int:
         """The dimensions of the vectors of passages."""
-        return self.pack.width if self.pack is not None else self.passage_vectors.shape[2]
-
-    @property
-    def passage_vectors(self) -> Floats:
-        """The vector of each passage and that of its window, which are in memory."""
-        vectors = self.held_vectors
-        assert vectors is not None
-        return vectors
+        if self.held.vectors is not None:
+            width: int = self.held.vectors.shape[2]
+            return width
+        return self.sign_hashes.dimensions if self.sign_hashes is not None else 0
 
     def compute_sign_hashes(self) -> None:
         """Hash the vectors of the passages, so that later questions need not be compared with each of them."""
-        if self.sign_hashes is None and self.held_vectors is not None and self.passages:
-            self.sign_hashes = SignHashes.of(means(self.passage_vectors))
+        if self.sign_hashes is None and self.held.vectors is not None and self.passages:
+            self.sign_hashes = SignHashes.of(means(self.held.vectors))
 
     def is_said_by(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Return a mask of the passages whose author, in lower case, is one of these names."""
-        said = [
-            number for author, number in self.author_numbers.items() if author and wire_format.lower(author) in names
-        ]
+        said = [number for author, number in self.author_numbers.items() if author and lower(author) in names]
         return np.isin(self.passage_columns["author"], said)
 
     def author(self, passage: int) -> str | None:
@@ -266,11 +275,6 @@ class MetadataLayer:
         """The digests of the words of all passages, without those of records that are gone."""
         return self.statement if self.gone is None else np.delete(self.statement, self.gone_passages)
 
-    @property
-    def is_eligible(self) -> NDArray[np.bool_]:
-        """Whether each passage may be found; others only count in the windows of those."""
-        return self.passage_columns["is_eligible"] if self.pack is None else np.ones(self.passages, bool)
-
     @cached_property
     def has_vector(self) -> NDArray[np.bool_]:
         """Whether each record has a vector."""
@@ -285,12 +289,12 @@ class MetadataLayer:
     @cached_property
     def external_ids(self) -> Sequence[str | None]:
         """The external id of each passage's message."""
-        return self.pack.external_ids(self.passages) if self.pack is not None else ()
+        return _unpacked(self._packed_labels[0], self.passages)
 
     @cached_property
     def sections(self) -> Sequence[str | None]:
         """The part of a document that each passage is of."""
-        return self.pack.sections(self.passages) if self.pack is not None else ()
+        return _unpacked(self._packed_labels[1], self.passages)
 
     @cached_property
     def ids(self) -> NDArray[np.bytes_]:
@@ -300,7 +304,7 @@ class MetadataLayer:
     @cached_property
     def record_ids(self) -> list[str]:
         """The id of each record."""
-        return wire_format.format_ids(self.record_columns["id"])
+        return format_ids(self.record_columns["id"])
 
     @cached_property
     def source_kinds(self) -> NDArray[np.str_]:
@@ -323,9 +327,9 @@ class MetadataLayer:
             # Exact to the microsecond: in the years that can be stored a float is off by less than half of one.
             datetime.fromtimestamp(float(self.occurred[record]), UTC),
             texts.source_kind,
-            wire_format.format_id(columns["source"][record].tobytes()),
+            format_id(columns["source"][record].tobytes()),
             texts.source_name,
-            wire_format.format_id(columns["file"][record].tobytes()) if self._has_file[record] else None,
+            format_id(columns["file"][record].tobytes()) if self._has_file[record] else None,
             texts.file_state,
             Origin(**json.loads(texts.origin)),
             self._voices_of(record),
@@ -343,7 +347,7 @@ class MetadataLayer:
     def _voices_of(self, record: int) -> dict[str, int]:
         """Return the number of a record's passages by voice."""
         counts = self._voice_counts[record].tolist()
-        return {str(voice): count for voice, count in zip(VOICES, counts, strict=True) if count and voice is not None}
+        return {str(voice): times for voice, times in zip(VOICES, counts, strict=True) if times and voice is not None}
 
     @cached_property
     def _voice_counts(self) -> Numbers:
@@ -371,9 +375,40 @@ class MetadataLayer:
         """Approximate size in bytes."""
         return (
             self.vectors.nbytes
-            + (self.held_vectors.nbytes if self.held_vectors is not None else 0)
+            + (self.held.vectors.nbytes if self.held.vectors is not None else 0)
             + self.lexemes.size
             + self._characters
             + self.records * _BYTES_OF_RECORD
             + self.passages * _BYTES_OF_PASSAGE
         )
+
+
+def _passage_columns(segments: Sequence[SearchSegment], numbers: Mapping[str | None, int]) -> Columns:
+    """Return the columns of the passages of some segments.
+
+    Args:
+        numbers: Numbers authors; a new one gets a new number.
+    """
+    rows = [segment.rows for segment in segments]
+    authors = [
+        np.array([numbers[name] for name in segment.names], np.int32)[segment.rows["author"]] for segment in segments
+    ]
+    return {
+        "record": np.repeat(np.arange(len(rows)), list(map(len, rows))),
+        "seq": _joint([one["seq"] for one in rows], np.intp),
+        "first_message": _joint([one["message"] for one in rows], np.intp),
+        "window_length": _joint([one["window_length"] for one in rows], np.float32),
+        "role": _joint([one["role"] for one in rows], np.int8),
+        "voice": _joint([one["voice"] for one in rows], np.int8),
+        "statement": _joint([one["statement"] for one in rows], np.int64),
+        "author": _joint(authors, np.int32),
+    }
+
+
+def _joint(arrays: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    return np.concatenate([np.zeros(0, kind), *arrays]).astype(kind, copy=False)
+
+
+def _unpacked(packed: bytes, passages: int) -> Sequence[str | None]:
+    texts: list[str | None] = json.loads(packed) if packed else [None] * passages
+    return texts

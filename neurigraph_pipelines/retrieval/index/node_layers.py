@@ -10,10 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from neurigraph_pipelines.retrieval.index.columns import Records, records_of
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.packs import unpack
 
 _LEAST_RECENT, _RECENT_SHARE = 500, 1 / 8
 """So many passages, and such a share of those of the node, may have changed before all of the node is joined again."""
+
+MOST_PER_HASHED = 2
+"""So many times the passages from whose mean signs are taken may be hashed: then the mean has moved."""
 
 
 def layer_key(node_id: str, version: str | None) -> str:
@@ -48,10 +53,8 @@ class NodeLayers(NamedTuple):
 
     @property
     def horizon(self) -> int | None:
-        """The transaction from which on changes are missing; None if the node has to be read as a whole."""
-        if self.recent is None or (self._is_due and self.base.held_vectors is not None):
-            return self.base.horizon
-        return None if self._is_due else self.recent.horizon
+        """The transaction from which on changes are missing; None if unknown."""
+        return self.base.horizon if self.recent is None or self._is_due else self.recent.horizon
 
     @property
     def _is_due(self) -> bool:
@@ -69,13 +72,60 @@ class NodeLayers(NamedTuple):
             return None
         changed = np.frombuffer(row["changed"], "S16")
         base = self.base.without(changed)
+        sent: tuple[Records, str | None, int | None] = (records_of(row), row["model"], row["horizon"])
         if self._is_due:  # the row lists everything since the base was read
-            stays = ~base.gone if base.gone is not None else np.ones(base.records, bool)
-            return NodeLayers(MetadataLayer(row, (base, stays)))
+            layer = _joined(base, *sent)
+            return NodeLayers(layer) if layer is not None else None
         past = (self.recent, ~np.isin(self.recent.ids, changed)) if self.recent is not None else None
-        return NodeLayers(base, MetadataLayer(row, past))
+        return NodeLayers(base, MetadataLayer(*sent, past))
 
     @property
     def size(self) -> int:
         """Approximate size in bytes."""
         return sum(layer.size for layer in self.layers)
+
+
+def whole_of(row: Mapping[str, Any]) -> MetadataLayer | None:
+    """Return the layer of a whole node, in a row of ``neurigraph.layers``.
+
+    A pack is joined with the records that changed since. Then only their vectors are in memory, and those of the pack
+    are hashed.
+
+    Returns:
+        None if the hashes are of too few of the vectors: the node has to be read without its pack.
+    """
+    sent: tuple[Records, str | None, int | None] = (records_of(row), row["model"], row["horizon"])
+    if row["pack"] is None:
+        return MetadataLayer(*sent)
+    base = _base_of(row)
+    return base if row["changed"] is None else _joined(base.without(np.frombuffer(row["changed"], "S16")), *sent)
+
+
+def layers_of(row: Mapping[str, Any], past: NodeLayers | None) -> NodeLayers | None:
+    """Return the layers that a row of ``neurigraph.layers`` describes; None if the row does not say enough.
+
+    Args:
+        past: What is known of the node.
+    """
+    if row["pack"] is not None:
+        past = NodeLayers(_base_of(row))
+    if row["changed"] is not None:
+        return past.updated(row) if past is not None else None
+    layer = whole_of(row)
+    return NodeLayers(layer) if layer is not None else None
+
+
+def _base_of(row: Mapping[str, Any]) -> MetadataLayer:
+    """Return the layer in a pack; it has no horizon if records changed since."""
+    base = unpack(row["pack"])
+    base.model, base.horizon = row["model"], row["horizon"] if row["changed"] is None else None
+    return base
+
+
+def _joined(base: MetadataLayer, records: Records, model: str | None, horizon: int | None) -> MetadataLayer | None:
+    """Return a layer without the records that are gone, and with those that were sent, as one; None as ``whole_of``."""
+    stays = ~base.gone if base.gone is not None else np.ones(base.records, bool)
+    layer = MetadataLayer(records, model, horizon, (base, stays))
+    are_known = layer.held.vectors is not None or not layer.passages
+    hashes = layer.sign_hashes
+    return layer if are_known or (hashes is not None and layer.passages <= MOST_PER_HASHED * hashes.sample) else None

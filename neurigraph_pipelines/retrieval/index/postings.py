@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from hashlib import blake2b
-from itertools import count
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,16 +14,6 @@ Keys = NDArray[np.uint64]
 
 GONE = -1
 """Stands for the row of something that was removed."""
-
-
-def lexeme_keys(lexemes: Iterable[str]) -> Keys:
-    """Return the keys under which postings find these lexemes: 64 bits of a digest, so that two never collide."""
-    return np.fromiter(map(_key, lexemes), np.uint64)
-
-
-@lru_cache(maxsize=1 << 14)
-def _key(lexeme: str) -> int:
-    return int.from_bytes(blake2b(lexeme.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
 
 
 class Postings:
@@ -45,21 +31,18 @@ class Postings:
         self.occurrences = occurrences
 
     @classmethod
-    def of_lexemes(
-        cls, lexemes: str, rows: Numbers, frequencies: Numbers, before: tuple[Postings, Numbers] | None = None
+    def of(
+        cls, keys: Keys, rows: Numbers, frequencies: NDArray[Any], before: tuple[Postings, Numbers] | None = None
     ) -> Postings:
         """Return the postings of some occurrences.
 
         Args:
-            lexemes: All occurrences, separated by spaces.
+            keys: The key of the lexeme of each occurrence.
             rows: The row of each occurrence, from 0.
             frequencies: How often the lexeme occurs in that row.
             before: Postings to take over, with the new row of each of their rows, or ``GONE``.
         """
-        words = lexemes.split()
-        numbers: dict[str, int] = defaultdict(count().__next__)
-        codes = np.fromiter(map(numbers.__getitem__, words), np.intp, len(words))
-        keys = lexeme_keys(numbers)
+        codes = np.arange(len(keys))
         if before is not None:
             past, moved = before[0], before[1][before[0].occurrences[:, 0]]
             stays = moved != GONE
@@ -101,7 +84,7 @@ class Postings:
         starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
         return cls(keys, starts, np.stack((rows, frequencies), axis=1).astype(np.int32)[order])
 
-    def of(self, keys: Keys) -> list[tuple[int, NDArray[np.int32]]]:
+    def found(self, keys: Keys) -> list[tuple[int, NDArray[np.int32]]]:
         """Return, for each lexeme that occurs, its place in ``keys`` and ``(occurrences, 2)``: row and frequency."""
         if not len(self.keys):
             return []
@@ -112,10 +95,11 @@ class Postings:
             for place in (self.keys[numbers] == keys).nonzero()[0].tolist()
         ]
 
-    def totals(self, rows: int) -> NDArray[Any]:
-        """Return the sum of all frequencies in each of the first ``rows`` rows."""
-        row, frequency = self.occurrences.T
-        return np.bincount(row, frequency, minlength=rows)[:rows]
+    def words(self, rows: int) -> tuple[Keys, NDArray[np.int32]]:
+        """Return the lexemes that occur in the first ``rows`` rows, and in how many of these each does."""
+        ends = np.concatenate(([0], np.cumsum(self.occurrences[:, 0] < rows)))[self.starts]
+        counts = np.diff(ends).astype(np.int32)
+        return self.keys[counts > 0], counts[counts > 0]
 
     @property
     def size(self) -> int:

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import Voice
-from neurigraph_pipelines.retrieval.index.layers import VOICES, MetadataLayer
-from neurigraph_pipelines.retrieval.index.postings import Keys, Postings, lexeme_keys
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.postings import Keys, Postings
 from neurigraph_pipelines.text.calendar_words import MONTHS, SEASONS, WEEKDAYS
-from neurigraph_pipelines.text.lexemes import ASKING, Lexer
+from neurigraph_pipelines.text.lexemes import ASKING, WINDOW_LENGTH, Lexer
+from neurigraph_pipelines.text.search_segments import VOICES, lexeme_keys
 
 _WORDS_FOR_TIMES = (
     *("yesterday", "today", "tonight", "tomorrow", "last", "next", "past", "ago", "recently", "soon"),
@@ -96,7 +97,7 @@ class Rows:
             return latest[1]
         self._lookups += 1
         joint = self._joint if self._lookups > _LOOKED_UP_IN_EACH else None
-        found = _together(joint.of(keys)) if joint is not None else self._found_in_each(keys)
+        found = _together(joint.found(keys)) if joint is not None else self._found_in_each(keys)
         self._latest = asked, found
         return found
 
@@ -111,7 +112,7 @@ class Rows:
 
     def _found_in_each(self, keys: Keys) -> Occurrences:
         """Return where lexemes occur, as ``_joint`` would."""
-        found = [(number, *one) for number, layer in enumerate(self.layers) for one in layer.lexemes.of(keys)]
+        found = [(number, *one) for number, layer in enumerate(self.layers) for one in layer.lexemes.found(keys)]
         together = _together([(place, one) for _, place, one in found])
         layers = np.repeat([number for number, *_ in found], [len(one) for *_, one in found]).astype(np.intp)
         return together._replace(row=self._numbered(layers, together.row))
@@ -128,6 +129,17 @@ class Rows:
         places = np.array([layer.places for layer in self.layers])
         of_records = self.places + np.array(self.first_record) - places
         return np.array([places, self.first_place, of_records], np.int32)
+
+    @cached_property
+    def current_passages(self) -> int:
+        """The number of passages without those that another layer has in a newer form."""
+        return self.passages - sum(len(layer.gone_passages) for layer in self.layers)
+
+    @cached_property
+    def mean_window(self) -> float:
+        """The mean number of lexemes in the window of a passage, at least 1."""
+        lengths = self.lengths if self.present is None else self.lengths[self.present]
+        return max(WINDOW_LENGTH * float(lengths.sum()) / max(self.current_passages, 1), 1.0)
 
     @cached_property
     def voice(self) -> NDArray[np.int8]:
@@ -176,7 +188,7 @@ class Rows:
         """Return 1 for the places of passages with any of these lexemes, and 0 for other places."""
         places = np.zeros(self.places, np.int8)
         for layer, first in zip(self.layers, self.first_place, strict=True):
-            for _, found in layer.lexemes.of(lexemes):
+            for _, found in layer.lexemes.found(lexemes):
                 rows = found[:, 0]
                 places[first + rows[rows < layer.places]] = 1  # the rows after those are of records
         return places

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from neurigraph_pipelines.graph.navigation import path_view
 from neurigraph_pipelines.retrieval.index.names import Names
+from neurigraph_pipelines.retrieval.index.node_words import GraphWords
+from neurigraph_pipelines.retrieval.index.packed_rows import decode_vectors, format_id
 from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes, estimates
-from neurigraph_pipelines.retrieval.index.wire_format import decode_vectors, format_id
 from neurigraph_pipelines.text.lexemes import is_language
 
-_COUNTS = np.dtype([("records", ">i4"), ("passages", ">i4"), ("is_indexed", ">i4")])
+_COUNTS = np.dtype([("records", ">i4"), ("passages", ">i4")])
 _BYTES_OF_NODE = 5_000  # mostly its names, each with one letter left out in turn
 _ESTIMATED, _COMPARED = 10, 4
 """In graphs with more than ten times as many nodes as are wanted, the cosine is estimated for all nodes, and computed
@@ -41,8 +42,6 @@ class Shells:
         data_version: The version of the data they come from; None if the caller may not know it, and then they are
             valid for one question.
         model: The embedding model whose vectors are in use.
-        corpus_passages: The number of passages that the caller may search.
-        corpus_lexemes: The number of lexemes in those passages.
         names: The names of all nodes but roots.
         speakers: The names of all speakers, in lower case.
         languages: The languages of passages in another one than the installation's, by their stemmers.
@@ -50,21 +49,18 @@ class Shells:
         records: The number of records of each node.
         passages: The number of passages of each node.
         parents: The number of each node's visible parent; its own number if it has none.
-        is_indexed: Whether each node has a vector index that may be used.
+        words: The words of the nodes, once a question needs them.
     """
 
     def __init__(self, row: Mapping[str, Any], before: Shells | None = None) -> None:
         self.data_version: str | None = row["data_version"]
         self.model: str | None = row["model"]
-        self.corpus_passages: int = row["corpus_passages"]
-        self.corpus_lexemes: int = row["corpus_lexemes"]
         self.speakers: list[str] = row["speakers"] or []
         self.languages: tuple[str, ...] = tuple(sorted(filter(is_language, row["languages"] or ())))
         self.may_count = row["centroids"] is not None
         counts = np.frombuffer(row["counts"] or b"", _COUNTS)
         self.records = counts["records"].astype(np.intp)
         self.passages = counts["passages"].astype(np.intp)
-        self.is_indexed = counts["is_indexed"].astype(bool)
         self._packed_ids = bytes(row["node_ids"] or b"")
         self._ids = np.frombuffer(self._packed_ids, _ID)
         self.parents = self.numbers(np.frombuffer(row["parents"] or b"", _ID))
@@ -84,6 +80,7 @@ class Shells:
         self._locations: dict[int, tuple[str, str | None, str]] = {}
         self._stems: Sequence[str] | None = row["shell_stems"]
         self._centroids = decode_vectors(row["centroids"], ">f2", len(counts))
+        self.words: GraphWords | None = None
 
     def __len__(self) -> int:
         return len(self.records)

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
+from neurigraph_pipelines.retrieval.index.postings import Floats
 
 _BITS = 64
 
@@ -28,18 +28,20 @@ class SignHashes:
         middle: The point from which signs are taken, ``(dimensions,)``: the mean of the first vectors.
         spread: The average distance of vectors from it.
         words: The signs, ``(words, vectors)``, 64 to a word.
+        sample: The number of the first vectors.
     """
 
     middle: Floats
     spread: float
     words: NDArray[np.uint64]
+    sample: int
 
     @classmethod
     def of(cls, vectors: Floats) -> Self:
         """Hash ``(n, dimensions)`` vectors."""
         middle = vectors.mean(axis=0)
         spread = np.sqrt(max(np.vecdot(vectors, vectors).mean() - middle @ middle, 0))
-        return cls(middle, float(spread), _pack(vectors > middle))
+        return cls(middle, float(spread), _pack(vectors > middle), len(vectors))
 
     def joined(self, stays: NDArray[np.bool_], vectors: Floats) -> Self | None:
         """Return the hashes that stay, followed by those of more vectors; None if these have more dimensions."""
@@ -48,10 +50,6 @@ class SignHashes:
             return None
         added = _pack(np.pad(vectors, [(0, 0), (0, missing)]) > self.middle)
         return replace(self, words=np.concatenate([self.words[:, stays], added], axis=1))
-
-    def reordered(self, order: Numbers) -> Self:
-        """Return the same hashes in another order."""
-        return replace(self, words=self.words[:, order])
 
     @property
     def dimensions(self) -> int:

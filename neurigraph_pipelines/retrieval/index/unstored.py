@@ -19,10 +19,13 @@ from numpy.typing import NDArray
 
 from neurigraph_pipelines.graph.voices import common_origin, voices_of
 from neurigraph_pipelines.model import Message, ReceivedThrough, Role, SourceKind, ToolEvent
-from neurigraph_pipelines.retrieval.index import wire_format
-from neurigraph_pipelines.retrieval.index.layers import APART, ROLES, VOICES, MetadataLayer
+from neurigraph_pipelines.retrieval.index.columns import RECORD, Records, columns_of
+from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer
+from neurigraph_pipelines.retrieval.index.postings import Floats
+from neurigraph_pipelines.retrieval.index.texts import RecordTexts
 from neurigraph_pipelines.text.hygiene import on_clock
 from neurigraph_pipelines.text.lexemes import lexer_of, window_lengths
+from neurigraph_pipelines.text.search_segments import SearchSegment, Spoken, Words
 
 TITLE_CHARACTERS, SUMMARY_CHARACTERS = 60, 600
 """Most characters of a message that stand for a title where its source has none, and for a summary."""
@@ -31,18 +34,14 @@ _BYTES_OF_CHARACTER = 2
 
 
 class Part(NamedTuple):
-    """A message that is not stored yet, or a part of a long one, in the form in which passages are indexed.
+    """A message that is not stored yet, or a part of a long one, as a search segment holds it.
 
     Attributes:
-        total: The number of its lexemes.
         statement: The digest of its words; 0 without words.
         vector: Its vector in the width of passages; None if it has none.
     """
 
-    text: str
-    lexemes: Sequence[str]
-    frequencies: Sequence[int]
-    total: int
+    words: Words
     statement: int
     vector: NDArray[np.float16] | None = None
 
@@ -94,7 +93,7 @@ class Unstored:
     @cached_property
     def layer(self) -> MetadataLayer:
         """Their metadata layer: each source is a record, whose id is that of the source."""
-        return MetadataLayer(_row(self, self.sources))
+        return MetadataLayer(_records(self, self.sources))
 
     def after(self, past: Unstored | None) -> Self:
         """Return these messages; if a few were added to earlier ones, only these are added to the earlier layer."""
@@ -103,7 +102,7 @@ class Unstored:
         if past is not None and len(same) > len(self.sources) // 2:
             stays = np.array([source_id in same for source_id in past.layer.record_ids], bool)
             changed = [source for source in self.sources if source.source_id not in same]
-            self.__dict__["layer"] = MetadataLayer(_row(self, changed), (past.layer, stays))
+            self.__dict__["layer"] = MetadataLayer(_records(self, changed), before=(past.layer, stays))
         return self
 
     @cached_property
@@ -181,34 +180,30 @@ def _without(source: UnstoredSource, stored: Collection[int]) -> UnstoredSource:
     return source if len(left) == len(source.messages) else replace(source, messages=left)
 
 
-def _row(unstored: Unstored, sources: Sequence[UnstoredSource]) -> dict[str, Any]:
-    """Return the messages of some sources as ``neurigraph.layers`` returns those of a node."""
+def _records(unstored: Unstored, sources: Sequence[UnstoredSource]) -> Records:
+    """Return the messages of some sources as the records of a layer."""
+    rows = np.zeros(len(sources), RECORD)
+    for row, source in zip(rows, sources, strict=True):
+        first = source.messages[0].message
+        row["id"] = row["source"] = np.frombuffer(UUID(source.source_id).bytes, "V16")[0]
+        row["occurred"] = first.occurred_at.timestamp()
+        row["created"] = first.received_at.timestamp() if first.received_at is not None else 0.0
+        row["importance"] = 0.5
     lexer = lexer_of(unstored.language)
-    return {
-        "model": None,
-        "horizon": None,
-        "records": b"".join(_record(source) for source in sources),
-        "titles": [source.title_view for source in sources],
-        "summaries": [beginning(source.messages[-1].message.content, SUMMARY_CHARACTERS) for source in sources],
-        "source_kinds": [source.kind.value for source in sources],
-        "source_names": [source.external_id for source in sources],
-        "file_states": [None] * len(sources),
-        "origins": [_origin(source) for source in sources],
-        "superseded": [None] * len(sources),
-        "record_lexemes": [" ".join(dict.fromkeys(lexer.lexemes(source.title or ""))) for source in sources],
-        "summary_vectors": bytes(len(sources) * 8),
-        **_passages(unstored.slug, sources),
-    }
+    return Records(
+        columns_of(rows, np.zeros((len(sources), 0), np.float32)),
+        [_texts(source) for source in sources],
+        {},
+        [" ".join(dict.fromkeys(lexer.lexemes(source.title or ""))) for source in sources],
+        [_segment(unstored.slug, source) for source in sources],
+        [_vectors(source) for source in sources],
+    )
 
 
-def _record(source: UnstoredSource) -> bytes:
-    first = source.messages[0].message
-    row = np.zeros(1, wire_format.RECORD)
-    row["id"] = row["source"] = np.frombuffer(UUID(source.source_id).bytes, "V16")
-    row["occurred"] = first.occurred_at.timestamp()
-    row["created"] = first.received_at.timestamp() if first.received_at is not None else 0.0
-    row["importance"] = 0.5
-    return row.tobytes()
+def _texts(source: UnstoredSource) -> RecordTexts:
+    last = source.messages[-1].message.content
+    summary = beginning(last, SUMMARY_CHARACTERS)
+    return RecordTexts(source.title_view, summary, source.kind.value, source.external_id, None, _origin(source))
 
 
 def _origin(source: UnstoredSource) -> str:
@@ -226,43 +221,28 @@ def _origin(source: UnstoredSource) -> str:
     )
 
 
-def _passages(slug: str, sources: Sequence[UnstoredSource]) -> dict[str, Any]:
-    """Return what ``neurigraph.layers`` returns of passages."""
-    rows: list[tuple[Any, ...]] = []
-    parts: list[Part] = []
-    messages: list[Message] = []
-    for source in sources:
-        voices = voices_of([one.message for one in source.messages], source.kind, slug)
-        lengths = iter(window_lengths([part.total for one in source.messages for part in one.parts]))
-        seq, before = 0, 0
-        for one in source.messages:
-            message = one.message
-            seq += 1 if message.seq == before + 1 else APART
-            before = message.seq
-            numbers = (VOICES.index(voices[message.seq]), ROLES.index(message.role))
-            for part in one.parts:
-                place = (UUID(source.source_id).bytes, seq, message.seq)
-                rows.append((*place, next(lengths), 0, *numbers, part.statement, len(part.lexemes), 1))
-                parts.append(part)
-                messages.append(message)
-                seq += 1
-            seq -= 1
-    return {
-        "passages": np.array(rows, wire_format.PASSAGE).tobytes(),
-        "authors": [message.author for message in messages],
-        "external_ids": [message.external_id for message in messages],
-        "sections": [message.section for message in messages],
-        "vectors": _vectors(parts),
-        "lexemes": " ".join(lexeme for part in parts for lexeme in part.lexemes),
-        "frequencies": " ".join(str(frequency) for part in parts for frequency in part.frequencies),
-    }
+def _segment(slug: str, source: UnstoredSource) -> SearchSegment:
+    """Return the search segment of a source; no window holds two messages between which there are others."""
+    voices = voices_of([one.message for one in source.messages], source.kind, slug)
+    lengths = iter(window_lengths([part.words.total for one in source.messages for part in one.parts]))
+    spoken: list[Spoken] = []
+    seq, before = 0, 0
+    for message, parts in source.messages:
+        seq += 0 if message.seq == before + 1 else APART - 1
+        before = message.seq
+        said = (message.seq, message.author, message.section, message.external_id, message.role, voices[message.seq])
+        for part in parts:
+            seq += 1
+            spoken.append(Spoken(seq, *said, part.words, part.statement, next(lengths)))
+    return SearchSegment.of(spoken)
 
 
-def _vectors(parts: Sequence[Part]) -> bytes:
+def _vectors(source: UnstoredSource) -> Floats:
     """Return two vectors a part, its own one for that of its window, too; zeros for a part without one."""
-    width = max((len(part.vector) for part in parts if part.vector is not None), default=1)
-    packed = np.zeros((len(parts), 2), [("head", "V4"), ("vector", ">f2", width)])
-    for row, part in zip(packed, parts, strict=True):
+    parts = [part for one in source.messages for part in one.parts]
+    width = max((len(part.vector) for part in parts if part.vector is not None), default=0)
+    vectors = np.zeros((len(parts), 2, width), np.float32)
+    for row, part in zip(vectors, parts, strict=True):
         if part.vector is not None:
-            row["vector"] = part.vector
-    return packed.tobytes()
+            row[:] = part.vector
+    return vectors

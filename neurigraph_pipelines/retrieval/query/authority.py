@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import OTHERS, Voice
-from neurigraph_pipelines.retrieval.index.layers import VOICES
 from neurigraph_pipelines.retrieval.index.postings import Floats
+from neurigraph_pipelines.text.search_segments import VOICES
 
 SPEAKS = 0.95
 """Share of the best coverage of the question's words by others from which the owner speaks to the question, too. Words

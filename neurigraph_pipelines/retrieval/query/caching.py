@@ -9,8 +9,11 @@ from neurigraph_pipelines.retrieval.index.caches import SearchCaches, caches_of
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.rows import Rows
 
-_ROWS_SHARE = 0.25
-"""Share of the cache of layers that may be held by cached rows, in addition to that cache."""
+ANSWER_SECONDS = 60.0
+"""Age at which a cached answer expires, so that a node that is asked about often is still seen to be in use."""
+
+_GRAPHS_SHARE = 0.5
+"""Share of the room for nodes that the cache of graphs has, in addition to it."""
 
 
 def search_caches(context: Context) -> SearchCaches:
@@ -24,21 +27,25 @@ def graph_key(context: Context) -> Hashable:
 
 
 def cache_bytes(context: Context) -> int:
-    """Return how many bytes of metadata layers may be cached; 0 switches caching off."""
+    """Return how many bytes of nodes may be cached; 0 switches caching off."""
     return context.settings.retrieval.layer_cache_mb * 1_000_000
 
 
-def cached_rows(context: Context, layers: tuple[MetadataLayer, ...], *, whole: bool = False) -> Rows:
+def graph_bytes(context: Context) -> int:
+    """Return how many bytes of what askers see of graphs may be cached; 0 switches caching off."""
+    return int(_GRAPHS_SHARE * cache_bytes(context))
+
+
+def cached_rows(context: Context, layers: tuple[MetadataLayer, ...]) -> Rows:
     """Return the rows of some layers; they are the cached ones as long as the layers are the same.
 
-    There is one entry for the nodes that a question searches, one with the messages that are not stored yet, and one
-    for the whole graph.
+    There is one entry for the nodes that a question searches, and one with the messages that are not stored yet.
     """
-    capacity, cache = int(_ROWS_SHARE * cache_bytes(context)), search_caches(context).rows
-    key = (graph_key(context), whole, bool(layers) and layers[-1].model is None)
-    rows = cache.get(key, layers) if capacity else None
+    capacity, cache = graph_bytes(context), search_caches(context).graphs
+    key = (graph_key(context), bool(layers) and layers[-1].model is None)
+    rows = cache.get(Rows, key, layers) if capacity else None
     if rows is None:
         rows = Rows(layers)
         if capacity:
-            cache.put(key, rows, capacity, size=sum(layer.size for layer in layers), version=layers)
+            cache.put(key, rows, capacity, size=sum(layer.size for layer in layers) // 2, version=layers)
     return rows

@@ -22,14 +22,20 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.facts import remaining
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
-from neurigraph_pipelines.retrieval.index.postings import lexeme_keys
 from neurigraph_pipelines.retrieval.index.rows import Rows
-from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
+from neurigraph_pipelines.retrieval.query.caching import (
+    ANSWER_SECONDS,
+    cache_bytes,
+    graph_bytes,
+    graph_key,
+    search_caches,
+)
 from neurigraph_pipelines.retrieval.query.gathering import Gathered
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.languages import STEMMERS, language_of
 from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.text.search_segments import lexeme_keys
 from neurigraph_pipelines.views.facts import Fact, FoundFact
 
 LENT = 0.1
@@ -43,9 +49,6 @@ OF_MESSAGES = 0.5
 
 _BYTES_SHOWN = 4_000
 """Approximate size of a fact as a list shows it."""
-
-_SHARE = 1 / 8
-"""Facts are cached up to this share of the room for layers, in addition to it."""
 
 _QUERIES, _LISTED = statements("fact_search"), statements("facts")
 _FILTERS = ("nodes", "record_id", "kind", "who", "tags", "status", "occurred_after", "occurred_before", "superseded")
@@ -71,9 +74,9 @@ class Lending:
         added: The score that the facts add to each passage; None if they add nothing.
     """
 
-    def __init__(self, facts: FactRows, gathered: Gathered, *, lends: bool) -> None:
+    def __init__(self, facts: FactRows, lexemes: Sequence[str], rarities: NDArray[Any], *, lends: bool) -> None:
         self._facts = facts
-        self._met = facts.coverage(lexeme_keys(gathered.parsed.lexemes), gathered.rarities)
+        self._met = facts.coverage(lexeme_keys(lexemes), rarities)
         self._lent = LENT * _best(self._met, LENDING) if lends else np.zeros(facts.facts)
         self.added = facts.best_in(self._lent) if self._lent.any() else None
 
@@ -101,16 +104,20 @@ def wants_facts(context: Context, question: Question) -> bool:
 
 
 @measured("search.facts")
-def lending_of(context: Context, gathered: Gathered, nodes: Sequence[LoadedNode], rows: Rows) -> Lending:
+def lending_of(
+    context: Context, gathered: Gathered, rarities: NDArray[Any], nodes: Sequence[LoadedNode], rows: Rows
+) -> Lending:
     """Return the facts of the searched nodes, measured by the question.
 
     Args:
+        rarities: Those of the question's lexemes.
         rows: Those of the nodes.
     """
     # Unstored messages lie in no node, and a node may have several layers.
     node_ids = list(dict.fromkeys(node.anchor.node_id for node in nodes if node.anchor.node_id))
     lends = context.settings.retrieval.fact_lending
-    return Lending(load_facts(context, gathered, node_ids, rows), gathered, lends=lends)
+    facts = load_facts(context, gathered, node_ids, rows)
+    return Lending(facts, gathered.parsed.lexemes, rarities, lends=lends)
 
 
 def load_facts(context: Context, gathered: Gathered, node_ids: Sequence[str], rows: Rows) -> FactRows:
@@ -119,14 +126,14 @@ def load_facts(context: Context, gathered: Gathered, node_ids: Sequence[str], ro
     They are kept until anything of the graph changes, and then read again only of nodes whose facts are others.
     Callers who have no version of the graph ask the database each time.
     """
-    cache, key = search_caches(context).fact_rows, graph_key(context)
+    cache, key = search_caches(context).graphs, graph_key(context)
     # A fact becomes hidden from everybody but the owner when its time has come, without a change.
     version = gathered.view.shells.data_version if context.claims.role == "user" else None
-    kept = cache.get(key, version) if version is not None else None
+    kept = cache.get(FactRows, key, version) if version is not None else None
     if kept is not None and kept.rows is rows:
         return kept
     facts = FactRows(rows, _facts_of_nodes(context, version, node_ids))
-    capacity = int(_SHARE * cache_bytes(context))
+    capacity = graph_bytes(context)
     if capacity and version is not None:
         cache.put(key, facts, capacity, size=facts.size, version=version)
     return facts
@@ -159,17 +166,17 @@ def show_facts(context: Context, ranked: Sequence[RankedFact], limit: int, versi
 
 def _shown(context: Context, fact_ids: Sequence[str], version: Hashable) -> dict[str, Fact]:
     """Return facts as lists show them, those that are kept without a question to the database."""
-    cache, key = search_caches(context).fact_views, graph_key(context)
+    cache, key = search_caches(context).graphs, graph_key(context)
     found: dict[str, Fact] = {}
     for fact_id in fact_ids if version is not None else ():
-        fact = cache.get((key, fact_id), version)
+        fact = cache.get(Fact, (key, fact_id), version)
         if fact is not None and not (fact.forget_after and fact.forget_after <= datetime.now(UTC)):
             found[fact_id] = fact
     for fact in _listed(context, [UUID(fact_id) for fact_id in fact_ids if fact_id not in found]):
         found[str(fact.fact_id)] = fact
         if version is not None:
-            capacity = int(_SHARE * cache_bytes(context))
-            cache.put((key, str(fact.fact_id)), fact, capacity, size=_BYTES_SHOWN, version=version)
+            place, capacity = (key, str(fact.fact_id)), graph_bytes(context)
+            cache.put(place, fact, capacity, size=_BYTES_SHOWN, version=version, seconds=ANSWER_SECONDS)
     return found
 
 
@@ -195,15 +202,15 @@ def _faded(one: FoundFact, weight: float) -> FoundFact:
 
 
 def _facts_of_nodes(context: Context, version: Hashable, node_ids: Sequence[str]) -> list[NodeFacts]:
-    cache, key = search_caches(context).facts, graph_key(context)
+    cache, key = search_caches(context).nodes, graph_key(context)
     found: dict[str, NodeFacts] = {}
     past: dict[str, NodeFacts | None] = {}
     for node_id in node_ids:
-        facts = cache.get((key, node_id), version) if version is not None else None
+        facts = cache.get(NodeFacts, (key, node_id), version) if version is not None else None
         if facts is not None:
             found[node_id] = facts
         else:
-            past[node_id] = cache.peek((key, node_id))
+            past[node_id] = cache.peek(NodeFacts, (key, node_id))
     if not past:
         return list(found.values())
     lexemes = partial(_lexemes, context.settings.language)
@@ -214,7 +221,7 @@ def _facts_of_nodes(context: Context, version: Hashable, node_ids: Sequence[str]
         facts = NodeFacts(row, lexemes) if row["is_new"] else past[node_id]
         if facts is not None:
             found[node_id] = facts
-            cache.put((key, node_id), facts, int(_SHARE * cache_bytes(context)), size=facts.size, version=version)
+            cache.put((key, node_id), facts, cache_bytes(context), size=facts.size, version=version)
     return list(found.values())
 
 

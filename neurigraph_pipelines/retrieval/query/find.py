@@ -1,6 +1,6 @@
 """Find records, messages and facts in metadata layers for a parsed question; no file is opened.
 
-Runs the steps gather, select, load and rank. ``search`` calls it, and adds times in the question's words, other
+Runs the steps gather, words, select, load and rank. ``search`` calls it, and adds times in the question's words, other
 wordings, reranking, conflicts, expiry and the log.
 """
 
@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.retrieval.excerpts import excerpt
+from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers, layer_key
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
-from neurigraph_pipelines.retrieval.query.caching import cached_rows, graph_key, search_caches
+from neurigraph_pipelines.retrieval.query.caching import ANSWER_SECONDS, cached_rows, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.facts import (
     LENDING,
     RankedFact,
@@ -33,14 +36,15 @@ from neurigraph_pipelines.retrieval.query.found import (
     found_records,
 )
 from neurigraph_pipelines.retrieval.query.gathering import Gathered, gather
-from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes
+from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_layers, loaded
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneError
 from neurigraph_pipelines.retrieval.query.rank import Ranked, rank, ranking_query
 from neurigraph_pipelines.retrieval.query.rationale import rationale_of
-from neurigraph_pipelines.retrieval.query.read_packs import vectors_of
-from neurigraph_pipelines.retrieval.query.select import Anchor, select_nodes
+from neurigraph_pipelines.retrieval.query.select import Anchor, nodes_if_all, select_nodes
+from neurigraph_pipelines.retrieval.query.stored_vectors import vectors_of
 from neurigraph_pipelines.retrieval.query.warming import stage
+from neurigraph_pipelines.retrieval.query.words import counted_in_graph, counted_in_rows, uncounted, words_of_graph
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.views.facts import FoundFact
 
@@ -82,14 +86,15 @@ def find(context: Context, parsed: ParsedQuestion) -> Found:
     limits = settings.retrieval
     bounds = (limits.max_anchors, limits.max_searched_passages, limits.unstored_messages, limits.fact_lending)
     key = (graph_key(context), parsed.question, context.embedder.model, settings.language, bounds)
-    if answers.peek(key) is not None:
+    if answers.peek(Found, key) is not None:
         version = context.database.ask_value(context.claims, _QUERIES["data_version"])
-        cached: Found | None = answers.get(key, version)
+        cached = answers.get(Found, key, version)
         if cached is not None:
             return cached
     found, version = _find_uncached(context, parsed)
     if version is not None:
-        answers.put(key, found, settings.retrieval.answer_cache_entries, version=version)
+        entries = settings.retrieval.answer_cache_entries
+        answers.put(key, found, entries, version=version, seconds=ANSWER_SECONDS)
     return found
 
 
@@ -133,43 +138,76 @@ def _excerpt(context: Context, parsed: ParsedQuestion, text: str) -> str:
 def _rank_in_nodes(context: Context, parsed: ParsedQuestion) -> _Searched | None:
     """Return the gathered values, the selected nodes and what was found in them; None if the caller sees nothing.
 
-    They are gathered again if the user moved to another embedding model before the layers were read, or if a layer
-    was packed again before its vectors were; if that happens twice, it is read from the node's tables.
+    They are gathered again if the user moved to another embedding model before the layers were read, or if records
+    changed before their vectors were; if that happens twice, layers are read with all vectors.
     """
-    packs, gone = True, False
+    packs = True
     while (gathered := gather(context, parsed)) is not None:
-        anchored = load_nodes(context, gathered, select_nodes(gathered), packs=packs)
-        if anchored is None:
+        selected = _selected(context, gathered, packs=packs)
+        if selected is None:
             continue
+        anchored, rarities = selected
         nodes = sorted(anchored, key=lambda node: node.anchor.number)  # the same rows for every question
         unstored = gathered.unstored.without(node.layer for node in nodes) if gathered.unstored else None
         if unstored is not None and unstored.sources:
             nodes.append(LoadedNode(UNSTORED, unstored.layer))
         try:
-            return _Searched(gathered, anchored, nodes, unstored, _rank(context, gathered, nodes))
-        except VectorsGoneError as error:
-            for node_id in error.node_ids:
-                search_caches(context).layers.drop(node_id)
-            packs, gone = not gone, True
+            return _Searched(gathered, anchored, nodes, unstored, _rank(context, gathered, rarities, nodes))
+        except VectorsGoneError:
+            for node in anchored:
+                search_caches(context).nodes.drop(NodeLayers, layer_key(node.anchor.node_id, node.anchor.version))
+            packs = not packs
     return None
 
 
+def _selected(context: Context, gathered: Gathered, *, packs: bool) -> tuple[list[LoadedNode], NDArray[Any]] | None:
+    """Return the nodes to search with their layers, best first, and the rarities of the question's words, or None.
+
+    If all nodes are searched, their layers say where the words occur; of other graphs, the words of nodes say it.
+    """
+    shells, lexemes = gathered.view.shells, gathered.parsed.lexemes
+    numbers = nodes_if_all(gathered)
+    layers: dict[str, NodeLayers] | None = None
+    if numbers is not None:
+        versions = {node_id: version for node_id, version, _ in map(shells.location, numbers)}
+        layers = load_layers(context, versions, shells.model, packs=packs)
+        if layers is None:
+            return None
+        held = [
+            (number, layer)
+            for number, node_id in zip(numbers, versions, strict=True)
+            if node_id in layers
+            for layer in layers[node_id].layers
+        ]
+        words = uncounted(lexemes)
+        if held:
+            rows = cached_rows(context, tuple(layer for _, layer in held))
+            words = counted_in_rows(rows, [number for number, _ in held], lexemes)
+    elif shells.may_count:
+        words = counted_in_graph(words_of_graph(context, shells), shells, lexemes)
+    else:
+        words = uncounted(lexemes)
+    anchors = select_nodes(gathered, words)
+    if layers is None:
+        layers = load_layers(context, {one.node_id: one.version for one in anchors}, shells.model, packs=packs)
+    return (loaded(anchors, layers), words.rarities) if layers is not None else None
+
+
 def _rank(
-    context: Context, gathered: Gathered, nodes: Sequence[LoadedNode]
+    context: Context, gathered: Gathered, rarities: NDArray[Any], nodes: Sequence[LoadedNode]
 ) -> tuple[Sequence[Ranked], Sequence[Ranked], Sequence[RankedFact]]:
     if not nodes:
         return (), (), ()
     boosts, question = [node.anchor.boost for node in nodes], gathered.parsed.question
-    layers, rows = tuple(node.layer for node in nodes), gathered.rows
-    if rows is None or rows.layers != layers:
-        rows = cached_rows(context, layers)
+    rows = cached_rows(context, tuple(node.layer for node in nodes))
     lending = (
-        enriched("facts", lambda: lending_of(context, gathered, nodes, rows), lambda: None)
+        enriched("facts", lambda: lending_of(context, gathered, rarities, nodes, rows), lambda: None)
         if wants_facts(context, question)
         else None
     )
     lent = lending.added if lending is not None else None
-    records, messages, score = rank(rows, boosts, ranking_query(gathered), vectors_of(context, rows), lent)
+    query = ranking_query(gathered, rarities)
+    records, messages, score = rank(rows, boosts, query, vectors_of(context, nodes, rows), lent)
     if lending is None:
         return records, messages, ()
     most = max(2 * question.limit, LENDING)

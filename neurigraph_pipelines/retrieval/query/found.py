@@ -14,7 +14,7 @@ from neurigraph_pipelines.graph.history import superseded_of, values_then
 from neurigraph_pipelines.model import Message, Voice, author_view
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
-from neurigraph_pipelines.retrieval.index.layers import VOICES, MetadataLayer
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.index.unstored import SUMMARY_CHARACTERS, Unstored, beginning
@@ -22,6 +22,7 @@ from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.rank import Ranked
 from neurigraph_pipelines.retrieval.query.select import Anchor
+from neurigraph_pipelines.text.search_segments import VOICES
 from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.search import Rationale
 

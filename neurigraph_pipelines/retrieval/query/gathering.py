@@ -1,12 +1,12 @@
 """Step 2, gather: everything that says which nodes hold an answer, in one call to the database.
 
-``neurigraph.search_gate`` checks the claims and counts words. The shells of the graph come from the cache, or with that
-call if they changed; names, edges and centroids are scored from them while the database works.
+``neurigraph.search_gate`` checks the claims. The shells of the graph come from the cache, or with that call if they
+changed; names, edges and centroids are scored from them while the database works.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,23 +19,18 @@ from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import Embedder
-from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers, layer_key
 from neurigraph_pipelines.retrieval.index.postings import Floats
-from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
-from neurigraph_pipelines.retrieval.query.caching import cache_bytes, cached_rows, graph_key, search_caches
+from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_bytes, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.node_scores import Bounds, NodeScores, score_nodes
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, in_languages
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
 from neurigraph_pipelines.retrieval.query.unstored import MissingMessageError, cached_unstored, parameters, unstored_of
-from neurigraph_pipelines.retrieval.query.words import WordCounts, counted, uncounted, unpacked
+from neurigraph_pipelines.retrieval.query.words import compares_stems, shares_in_shells
 from neurigraph_pipelines.text.disguises import undisguised
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
-
-_SHELLS_SHARE = 1 / 8
-"""Shells are cached up to this share of the room for layers, in addition to it."""
 
 _QUERIES = statements("search")
 
@@ -89,24 +84,18 @@ class Gathered:
 
     Attributes:
         parsed: The question, in the languages of the memories.
-        words: Where the question's words occur.
-        rarities: The inverse document frequency of each lexeme.
+        in_shells: For each node, the share of the question's stems that its shell holds.
         said_by: The speaker asked for, in the lower case of the database.
         unstored: The messages that were not stored yet in that moment.
         data_version: The version of all that it comes from; None if the caller may not know it.
-        layers: All layers of the graph that hold anything, by node id, if all of them are in memory.
-        rows: Their rows.
     """
 
     parsed: ParsedQuestion
     view: GraphView
-    words: WordCounts
-    rarities: NDArray[Any]
+    in_shells: NDArray[Any]
     said_by: str | None = None
     unstored: Unstored | None = None
     data_version: str | None = None
-    layers: Mapping[str, NodeLayers] | None = None
-    rows: Rows | None = None
 
 
 @measured("search.gather")
@@ -119,15 +108,9 @@ def gather(context: Context, parsed: ParsedQuestion) -> Gathered | None:
     Raises:
         NotFoundError: The node to search below does not exist or is not visible.
     """
-    earlier = search_caches(context).shells.get(graph_key(context)) if cache_bytes(context) else None
+    earlier = search_caches(context).graphs.get(Shells, graph_key(context)) if cache_bytes(context) else None
     known = earlier.languages if earlier else ()
-    asked, embedding = in_languages(parsed, known), None
-    if earlier is not None and (remembered := _from_memory(context, asked, earlier)) is not None:
-        of_memory, is_current = remembered
-        if is_current:
-            return of_memory
-        embedding = of_memory.view.embedding
-    gathered = _gather(context, asked, earlier, embedding)
+    gathered = _gather(context, in_languages(parsed, known), earlier)
     if gathered is None or gathered.view.shells.languages == known:
         return gathered
     shells = gathered.view.shells
@@ -135,44 +118,6 @@ def gather(context: Context, parsed: ParsedQuestion) -> Gathered | None:
     if asked_again.stems == gathered.parsed.stems:
         return gathered
     return _gather(context, asked_again, shells if cache_bytes(context) else None, gathered.view.embedding)
-
-
-def _from_memory(context: Context, parsed: ParsedQuestion, shells: Shells) -> tuple[Gathered, bool] | None:
-    """Return the gathered values of a small graph that is in memory as a whole, and whether they are current, or None.
-
-    The database checks the claims meanwhile, and says whether the graph is still as it was read.
-    """
-    are_plain = all(stem.isascii() and stem.isalnum() for stem in parsed.stems)  # others are split by Postgres' parser
-    question = parsed.question
-    if shells.data_version is None or shells.stems is None or question.speaker is not None or not are_plain:
-        return None
-    if question.node_id is not None and shells.number(question.node_id) is None:  # the database decides
-        return None
-    versions = {layer_key(node_id, version): (version, shells.model) for node_id, version in shells.versions.items()}
-    cached = search_caches(context).layers.get_all(versions)
-    if not cached:
-        return None
-    layers = dict(zip(shells.versions, cached.values(), strict=True))
-    filled = shells.filled.tolist()
-    # No connection is held while a remote embedder works.
-    view = view_graph(context, parsed, shells) if context.embedder.is_remote else None
-    with context.database.asking_value(context.claims, _QUERIES["data_version"]) as version:
-        view = view or view_graph(context, parsed, shells)
-        numbered = [
-            (number, layer) for number, one in zip(filled, layers.values(), strict=True) for layer in one.layers
-        ]
-        rows = cached_rows(context, tuple(layer for _, layer in numbered), whole=True)
-        words = (
-            counted(rows, [number for number, _ in numbered], shells.stems, parsed.lexemes, parsed.stems)
-            if shells.may_count
-            else uncounted(shells.stems, parsed.lexemes, parsed.stems)
-        )
-        found = version()
-    rarity = rarities(words.occurrences, shells.corpus_passages)
-    unstored = cached_unstored(context, question)
-    expected = _version(shells, unstored.version if unstored else None)
-    gathered = Gathered(parsed, view, words, rarity, None, unstored, expected, layers, rows)
-    return gathered, found == expected
 
 
 def _version(shells: Shells, unstored_version: str | None) -> str | None:
@@ -216,10 +161,9 @@ def _ask(
         return None
     if view is None or view.shells is not shells:  # the shells are new, or changed meanwhile
         view = view_graph(context, parsed, shells, view.embedding if view else embedding)
-    words = unpacked(shells, row)
-    rarity = rarities(words.occurrences, shells.corpus_passages)
+    in_shells = shares_in_shells(shells, row["words"], parsed.stems)
     unstored = unstored_of(context, parsed.question, row, known)
-    return Gathered(parsed, view, words, rarity, row["said_by"], unstored, _version(shells, row["unstored_version"]))
+    return Gathered(parsed, view, in_shells, row["said_by"], unstored, _version(shells, row["unstored_version"]))
 
 
 def view_graph(
@@ -243,19 +187,12 @@ def view_graph(
     return GraphView(shells, tuple(named), embedding, is_comparable, bounds, scores)
 
 
-def rarities(occurrences: Sequence[int], passages: int) -> NDArray[Any]:
-    """Return the inverse document frequency of BM25 for lexemes that occur in so many of all passages."""
-    counts = np.array(occurrences, np.float64)
-    return np.log1p((np.maximum(passages - counts, 0) + 0.5) / (counts + 0.5))
-
-
 def _parameters(
     context: Context, parsed: ParsedQuestion, shells: Shells | None, unstored: Unstored | None
 ) -> dict[str, Any]:
     """Return the parameters of ``neurigraph.search_gate``, given the known shells and unstored messages."""
     return {
-        "lexemes": " ".join(parsed.lexemes),
-        "stems": " ".join(parsed.stems),
+        "stems": "" if shells is not None and compares_stems(shells, parsed.stems) else " ".join(parsed.stems),
         "speaker": parsed.question.speaker,
         "dimensions": context.embedder.dimensions,
         "known_version": shells.data_version if shells else None,
@@ -269,9 +206,7 @@ def _shells_in_force(context: Context, earlier: Shells | None, row: Mapping[str,
     if earlier is not None and version is not None and earlier.data_version == version:
         return earlier
     shells = Shells(row, earlier)
-    search_caches(context).shells.put(
-        graph_key(context), shells, int(_SHELLS_SHARE * cache_bytes(context)), size=shells.size
-    )
+    search_caches(context).graphs.put(graph_key(context), shells, graph_bytes(context), size=shells.size)
     return shells
 
 

@@ -8,42 +8,30 @@ from functools import cached_property
 
 import numpy as np
 
-from neurigraph_pipelines.retrieval.index.pack import Pack
-from neurigraph_pipelines.retrieval.index.packs import unpack_vectors
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
 from neurigraph_pipelines.retrieval.index.rows import Rows
 
-ReadVectors = Callable[[Sequence[tuple[Pack, Numbers]]], Sequence[bytes]]
-"""Reads packed vectors of some passages of packed layers, in one call to the database."""
+ReadVectors = Callable[[MetadataLayer, Numbers], Floats]
+"""Reads the vectors of some passages of a layer, ``(n, 2, dimensions)``."""
 
 _UNREAD = -1
 
 
 class VectorsGoneError(Exception):
-    """Packed layers were replaced after they were read: the question is asked again.
-
-    Attributes:
-        node_ids: Their nodes.
-    """
-
-    def __init__(self, node_ids: Iterable[str]) -> None:
-        super().__init__("packed layers were replaced")
-        self.node_ids = tuple(node_ids)
+    """Records changed after their layer was read: the question is asked again."""
 
 
 class PassageVectors:
     """The vectors of the passages of some layers.
 
     Args:
-        held: The vectors of each layer, if they are in memory; by default those that the layers hold.
-        read: Reads others.
+        read: Reads those that are not in memory.
     """
 
-    def __init__(
-        self, rows: Rows, held: Sequence[Floats | None] | None = None, read: ReadVectors | None = None
-    ) -> None:
+    def __init__(self, rows: Rows, read: ReadVectors | None = None) -> None:
         self._rows = rows
-        self._held = [layer.held_vectors for layer in rows.layers] if held is None else held
+        self._held = [layer.held.vectors for layer in rows.layers]
         self._read = read
         self._width = max((layer.width for layer in rows.layers), default=0)
         self._vectors: Floats = np.zeros((0, 2, self._width), np.float32)
@@ -94,21 +82,18 @@ class PassageVectors:
         first = len(self._vectors)
         added = np.zeros((len(passages), *self._vectors.shape[1:]), np.float32)
         ends = np.searchsorted(passages, [*self._rows.first_passage, self._rows.passages]).tolist()
-        missing: list[tuple[Pack, Numbers]] = []
-        places: list[slice] = []
         for number, (layer, begin, end) in enumerate(zip(self._rows.layers, ends, ends[1:], strict=False)):
             if begin == end:
                 continue
             rows, held = passages[begin:end] - self._rows.first_passage[number], self._held[number]
             if held is not None:
-                added[begin:end, :, : held.shape[2]] = held[rows]
-            elif layer.pack is not None and layer.width:
-                missing.append((layer.pack, rows))
-                places.append(slice(begin, end))
-        if missing:
-            if self._read is None:
-                raise VectorsGoneError(pack.node_id for pack, _ in missing)
-            for place, (pack, _), vectors in zip(places, missing, self._read(missing), strict=True):
-                added[place, :, : pack.width] = unpack_vectors(vectors, pack.width)
+                found = held[rows]
+            elif not layer.width:
+                continue
+            elif self._read is not None:
+                found = self._read(layer, rows)
+            else:
+                raise VectorsGoneError
+            added[begin:end, :, : found.shape[2]] = found
         self._vectors = np.concatenate((self._vectors, added)) if first else added
         self._place[passages] = np.arange(first, first + len(passages))

@@ -1,4 +1,4 @@
-"""Step 5, rank: the records and messages of the loaded layers in order of their scores.
+"""Step 6, rank: the records and messages of the loaded layers in order of their scores.
 
 Pure functions of arrays; ``signals`` computes the signals, and ``weights`` says what each counts.
 """
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.model.measuring import measured
-from neurigraph_pipelines.retrieval.index.layers import ROLES
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.query.authority import (
@@ -51,7 +50,7 @@ from neurigraph_pipelines.retrieval.query.weights import (
     WEIGHTS,
     compared_of,
 )
-from neurigraph_pipelines.text.lexemes import WINDOW_LENGTH
+from neurigraph_pipelines.text.search_segments import ROLES
 
 _MIX = np.array([[WEIGHTS[name]] for name in SIGNALS])
 _FULL = np.array([0.0, NEAR, NEAR])
@@ -64,7 +63,6 @@ class RankingQuery:
 
     Attributes:
         lexemes: Each with its inverse document frequency in all that may be searched.
-        mean_length: The mean number of lexemes in a window.
         vector: The embedding to compare with those of records; None if it cannot be compared.
         passage_vector: The embedding to compare with those of passages; None likewise.
         at: Only records that were stored by then.
@@ -83,7 +81,6 @@ class RankingQuery:
     """
 
     lexemes: dict[str, float]
-    mean_length: float
     limit: int
     message_limit: int
     vector: Floats | None = None
@@ -118,14 +115,12 @@ class Ranked(NamedTuple):
     parts: dict[str, float | None]
 
 
-def ranking_query(gathered: Gathered) -> RankingQuery:
+def ranking_query(gathered: Gathered, rarities: NDArray[Any]) -> RankingQuery:
     """Return the question in the form that the ranking takes."""
     parsed, view = gathered.parsed, gathered.view
     question = parsed.question
-    shells = view.shells
     return RankingQuery(
-        lexemes=dict(zip(parsed.lexemes, gathered.rarities.tolist(), strict=True)),
-        mean_length=max(WINDOW_LENGTH * shells.corpus_lexemes / max(shells.corpus_passages, 1), 1.0),
+        lexemes=dict(zip(parsed.lexemes, rarities.tolist(), strict=True)),
         limit=question.limit,
         message_limit=question.message_limit,
         vector=view.record_vector,
@@ -210,7 +205,7 @@ class _Ranking:
     def best(self) -> tuple[list[Ranked], list[Ranked], NDArray[Any]]:
         lexical = self.lexical
         found = np.empty((len(SIGNALS), self.rows.passages))
-        found[0] = lexical.windows(self.query.mean_length)
+        found[0] = lexical.windows()
         estimated = compare_passages(self.rows, self.vectors, self.vector, found[1:])
         signals, score = self._mixed(found)
         if estimated:
@@ -376,12 +371,7 @@ class _Ranking:
         return shown
 
     def _eligible_passages(self) -> NDArray[Any] | None:
-        eligible = None
-        if not all(layer.are_eligible for layer in self.layers):
-            eligible = np.concatenate([layer.is_eligible for layer in self.layers])
-        if self.query.speaker is not None:
-            eligible = both(eligible, self.rows.is_said_by([self.query.speaker]))
-        return eligible
+        return self.rows.is_said_by([self.query.speaker]) if self.query.speaker is not None else None
 
 
 def _ranked(

@@ -1,4 +1,4 @@
-"""Step 3, select: which nodes are searched, in which order, and why. Pure functions of the gathered values."""
+"""Step 4, select: which nodes are searched, in which order, and why. Pure functions of the gathered values."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.retrieval.index.names import NEARLY
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.query.gathering import Gathered
-from neurigraph_pipelines.retrieval.query.words import content_scores
-
-INDEXED_COST = 1_500
-"""Searching a node by its vector indexes costs about as much as comparing so many passages one by one."""
+from neurigraph_pipelines.retrieval.query.words import WordCounts
 
 SEARCHED = 1 / 5
 """A graph of twice the passages that are searched as a whole is searched up to this share of that bound, and a larger
@@ -48,15 +45,23 @@ class Anchor(NamedTuple):
     boost: float
 
 
+def nodes_if_all(gathered: Gathered) -> list[int] | None:
+    """Return the numbers of all nodes that may be searched, if all of them are; None if a part is selected."""
+    shells, bounds = gathered.view.shells, gathered.view.bounds
+    found = np.flatnonzero(gathered.view.scores.inside & (shells.records > 0))
+    fits = len(found) <= bounds.nodes and int(_costs(shells, bounds.passages)[found].sum()) <= bounds.passages
+    return found.tolist() if fits or len(found) == 1 else None
+
+
 @measured("search.select")
-def select_nodes(gathered: Gathered) -> list[Anchor]:
+def select_nodes(gathered: Gathered, words: WordCounts) -> list[Anchor]:
     """Return the nodes to search, best first.
 
     Few nodes are all searched. Of many, those are searched for which there is a sign: a name, an edge to a named
     node, rare words in the content, words of the shell, and, where the question names no node, the centroid.
     """
     shells, bounds, scores = gathered.view.shells, gathered.view.bounds, gathered.view.scores
-    word = content_scores(gathered.words, gathered.rarities) + 0.5 * gathered.words.in_shells
+    word = words.content_scores(len(shells)) + 0.5 * gathered.in_shells
     score = np.maximum(np.maximum(scores.name, scores.linked), 0.5 * (np.minimum(word, 1) + scores.centroid))
     searched = scores.inside & (shells.records > 0)
     if not scores.are_few:
@@ -86,7 +91,7 @@ def _costs(shells: Shells, bound: int) -> NDArray[Any]:
     Half of the nodes would have to be flooded to change the median. Small graphs have no outsized nodes.
     """
     share = max(OUTSIZED * shells.median_passages, bound / 20)
-    return np.where(shells.is_indexed, INDEXED_COST, np.minimum(shells.passages, int(share)))
+    return np.minimum(shells.passages, int(share))
 
 
 def _budget(corpus: int, bound: int) -> int:

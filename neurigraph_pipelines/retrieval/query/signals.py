@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.model.enriching import enriched
-from neurigraph_pipelines.retrieval.index.postings import Floats, lexeme_keys
+from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.sign_hash import estimates
 from neurigraph_pipelines.retrieval.query.passage_vectors import PassageVectors
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
+from neurigraph_pipelines.text.search_segments import lexeme_keys
 
 K1, B = 0.9, 0.75
 """Parameters of BM25 (Robertson and Zaragoza, 2009): saturation of repeated occurrences, and weight of the length."""
@@ -55,7 +56,7 @@ class LexicalSignals:
         self._in_passages = (lexeme * rows.places + row)[in_passage], frequency[in_passage]
         self._in_summaries = lexeme[in_summary], row[in_summary] - rows.places
 
-    def windows(self, mean_length: float) -> NDArray[Any]:
+    def windows(self) -> NDArray[Any]:
         """Return BM25 of each passage's window: an occurrence also counts in the windows around its passage."""
         rows = self._rows
         cell, frequency = self._in_passages
@@ -66,7 +67,7 @@ class LexicalSignals:
         )
         cell = np.flatnonzero(windows > 0)
         lexeme, place = np.divmod(cell, rows.places)
-        length = rows.window_length[place] / mean_length
+        length = rows.window_length[place] / rows.mean_window
         scores = _bm25(self._rarity[lexeme], windows[cell], length)
         lexical: NDArray[Any] = np.bincount(place, scores, minlength=rows.places)[rows.place]
         return lexical

@@ -24,11 +24,12 @@ from neurigraph_pipelines.retrieval.index.unstored import (
     UnstoredSource,
     message_of,
 )
-from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
+from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_bytes, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.disguises import undisguised
 from neurigraph_pipelines.text.languages import CODES, languages_of, stemmer_of
 from neurigraph_pipelines.text.lexemes import count_plainly, lexer_of
+from neurigraph_pipelines.text.search_segments import Words
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.text.transcript import TranscriptWriter
 from neurigraph_pipelines.text.vectors import to_passage_vectors
@@ -40,9 +41,6 @@ would wait for it."""
 EMBEDDED_CHARACTERS = 1_000
 """Characters of a message from which its vector is made then."""
 
-_SHARE = 1 / 8
-"""Unstored messages are cached up to this share of the room for layers, in addition to it."""
-
 
 class MissingMessageError(Exception):
     """A message is neither known nor sent: older ones are among the newest again. Ask for all of them."""
@@ -52,7 +50,7 @@ def cached_unstored(context: Context, question: Question) -> Unstored | None:
     """Return the unstored messages that the cache has for the caller of a question."""
     if not cache_bytes(context) or not _most(context, question):
         return None
-    return search_caches(context).unstored.peek(_key(context))
+    return search_caches(context).graphs.peek(Unstored, _key(context))
 
 
 def parameters(context: Context, question: Question, known: Unstored | None) -> dict[str, Any]:
@@ -85,9 +83,9 @@ def unstored_of(
         return known
     else:
         unstored = _joined(context, version, row["unstored_horizon"], found, known)
-    capacity = int(_SHARE * cache_bytes(context))
+    capacity = graph_bytes(context)
     if capacity:
-        search_caches(context).unstored.put(_key(context), unstored, capacity, size=unstored.size)
+        search_caches(context).graphs.put(_key(context), unstored, capacity, size=unstored.size)
     return unstored
 
 
@@ -195,18 +193,17 @@ def _part(
     vector: NDArray[np.float16] | None,
     left_out: list[str],
 ) -> Part:
-    counts = enriched(
-        "stems", lambda: _counts(usual, language, message.author, text), lambda: count_plainly(text), left_out
+    words = enriched(
+        "stems", lambda: _words(usual, language, message.author, text), lambda: Words(*count_plainly(text)), left_out
     )
-    key = enriched("statements", lambda: statement_key(text), lambda: 0, left_out)
-    return Part(text, *counts, key, vector)
+    return Part(words, enriched("statements", lambda: statement_key(text), lambda: 0, left_out), vector)
 
 
-def _counts(usual: str, language: str, author: str | None, text: str) -> tuple[list[str], list[int], int]:
+def _words(usual: str, language: str, author: str | None, text: str) -> Words:
     """Return the lexemes of a part; in another language also by the usual language's rules, as in questions."""
-    lexemes, frequencies, total = lexer_of(language).count_passage(author, text)
-    if language != usual:
-        others = dict(zip(*lexer_of(usual).count_passage(author, text)[:2], strict=True))
-        both = {**others, **dict(zip(lexemes, frequencies, strict=True))}
-        lexemes, frequencies = list(both), list(both.values())
-    return lexemes, frequencies, total
+    words = Words(*lexer_of(language).count_passage(author, text))
+    if language == usual:
+        return words
+    others = Words(*lexer_of(usual).count_passage(author, text))
+    both = {**dict(zip(*others[:2], strict=True)), **dict(zip(*words[:2], strict=True))}
+    return Words(list(both), list(both.values()), words.total)

@@ -18,15 +18,15 @@ from neurigraph_pipelines.model.errors import NeurigraphError
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.index.shells import Shells
-from neurigraph_pipelines.retrieval.query.caching import search_caches
+from neurigraph_pipelines.retrieval.query.caching import graph_bytes, search_caches
 from neurigraph_pipelines.retrieval.query.load import read_layers
 from neurigraph_pipelines.retrieval.query.select import Anchor
 
 STEPS_WARMED = 2
 """How many edges from what was found nodes are staged."""
 
-_STAGED_NODES, _STAGED_SHARE = 5_000, 0.1
-"""Most staged nodes that the cache remembers, and the share of the warming time in which a node is not staged again."""
+_STAGED_SHARE, _BYTES_OF_NUMBER = 0.1, 60
+"""The share of the warming time in which a node is not staged again, and the size of its number in a set."""
 
 _QUERIES = statements("search")
 
@@ -40,12 +40,13 @@ def stage(context: Context, shells: Shells, targets: Sequence[Anchor]) -> int:
     caches, seconds = search_caches(context), context.settings.lifecycle.warming_ttl_minutes * 60
     numbers = frozenset(target.number for target in targets)
     key = (context.claims, shells.data_version, time.monotonic() // (seconds * _STAGED_SHARE))
-    staged = (caches.staged.get(key) if shells.data_version is not None else None) or frozenset()
+    staged = (caches.graphs.get(frozenset, key) if shells.data_version is not None else None) or frozenset()
     if not numbers <= staged:
         caches.unfetched.add(context.claims)
         parameters = {"targets": [target.node_id for target in targets], "seconds": seconds}
         if context.database.later(context.claims, _QUERIES["stage"], parameters):
-            caches.staged.put(key, staged | numbers, _STAGED_NODES, size=len(staged | numbers))
+            size = _BYTES_OF_NUMBER * len(staged | numbers)
+            caches.graphs.put(key, staged | numbers, graph_bytes(context), size=size)
     return len(shells.around(numbers, STEPS_WARMED))
 
 
@@ -73,5 +74,6 @@ def prefetch(context: Context) -> int:
         if nodes:
             versions = {node["node_id"]: node["version"] for node in nodes}
             capacity = settings.retrieval.layer_cache_mb * 1_000_000
-            return len(read_layers(database, caches.layers, capacity, claims, versions, nodes[0]["model"]))
+            dimensions = context.embedder.dimensions
+            return len(read_layers(database, caches.nodes, capacity, claims, versions, nodes[0]["model"], dimensions))
     return 0

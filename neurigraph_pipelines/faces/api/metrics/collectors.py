@@ -26,7 +26,7 @@ STATES = frozenset(state.value for state in CompressionState)
 BEATS = frozenset({*SENSORS, "readiness", "storage_report"})
 QUEUE = frozenset({"due", "retry", "leased"})
 PARTS = frozenset({"tables", "indexes", "dagster"})
-CACHES = ("answers", "layers", "rows", "shells")
+CACHES = ("answers", "nodes", "graphs", "watches")
 
 
 class _Shown(NamedTuple):
@@ -104,7 +104,7 @@ class CacheCollector(Collector):
             lookups.add_metric((name, "hit"), one.hits)
             lookups.add_metric((name, "miss"), one.misses)
             entries.add_metric((name,), one.entries)
-            if name != "answers":
+            if name in ("nodes", "graphs"):
                 size.add_metric((name,), one.size)
         yield from (lookups, entries, size)
 

@@ -1,0 +1,69 @@
+"""Rows of search segments in a stream, which are read before they are stored.
+
+What follows from the content of a segment is computed from it, and never read from the stream.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from neurigraph_pipelines.exchange.portability.identifiers import row_of
+from neurigraph_pipelines.exchange.portability.stream import rows_name
+from neurigraph_pipelines.exchange.received_segments import checked_vectors, known_languages, read_segment
+from neurigraph_pipelines.ingestion.passage_words import columns_of
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.text.json_fields import Json
+from neurigraph_pipelines.text.search_segments import DamagedSegmentError, SearchSegment
+
+SEGMENTS = rows_name("segments")
+"""The part of a stream with the segments."""
+
+_VECTORS = ("vectors", "next_vectors")
+_HEX = "\\x"  # the beginning of bytes as Postgres writes them
+
+
+def checked_line(line: str, usual: str) -> str:
+    """Return the row of a segment, after reading its content and its vectors.
+
+    Args:
+        usual: The stemmer of this installation.
+
+    Raises:
+        InvalidInputError: The line is no row, or its segment is damaged.
+    """
+    row = row_of(line)
+    languages = row.get("languages")
+    try:
+        segment = read_segment(_bytes(row.get("content")))
+        for name in _VECTORS:
+            if row.get(name) is not None:
+                checked_vectors(_bytes(row[name]), len(segment.rows))
+    except DamagedSegmentError as error:
+        raise InvalidInputError(f"a segment of the export is damaged ({error}): export it again") from error
+    stemmers = known_languages(map(str, languages if isinstance(languages, list) else ()))
+    return line_of(segment, stemmers, usual, row)
+
+
+def line_of(segment: SearchSegment, languages: Iterable[str], usual: str, others: Mapping[str, object]) -> str:
+    """Return the row of a segment as a line.
+
+    Args:
+        languages: The stemmers of its messages.
+        usual: The stemmer of this installation.
+        others: The columns that do not follow from the segment; bytes may be texts as Postgres writes them.
+    """
+    columns: dict[str, object] = dict.fromkeys((*_VECTORS, "model", "next_model", "is_counted"))
+    columns |= {**others, **columns_of(segment, languages, usual)}
+    return json.dumps(
+        {name: _HEX + value.hex() if isinstance(value, bytes) else value for name, value in columns.items()}
+    )
+
+
+def _bytes(value: Json) -> bytes:
+    try:
+        if isinstance(value, str) and value.startswith(_HEX):
+            return bytes.fromhex(value.removeprefix(_HEX))
+    except ValueError:
+        pass
+    raise DamagedSegmentError("what should be bytes is none")
