@@ -1,0 +1,131 @@
+"""Training data of the local embedder: their format, and what must not be in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.bench import PROJECT_ROOT
+from benchmarks.quality.questions import DATA, beam, locomo
+from training.__main__ import counts
+from training.talks import LEFT_OUT, PUBLIC, TALKS, Asked, Said, TalkError, read_public, read_talks, written
+
+SENTENCE = re.compile(r"[.!?。！？\n]+")
+TELLING = 30
+"""Characters of a sentence that two people do not say by chance."""
+
+TALK: dict[str, Any] = {
+    "id": "people-99",
+    "language": "en",
+    "kind": "chat",
+    "messages": [
+        {"speaker": "Ana", "at": "2024-01-01", "text": "What do you play these days?"},
+        {"speaker": "Bo", "at": "2024-01-01", "text": "The cello, every Tuesday night."},
+        {"speaker": "Ana", "at": "2024-01-02", "text": "Do you play for money?"},
+        {"speaker": "Bo", "at": "2024-01-02", "text": "Never. Only for the neighbours."},
+    ],
+    "questions": [
+        {"question": "Which instrument does Bo play?", "evidence": [1]},
+        {"question": "Why?", "evidence": []},
+    ],
+    "remarks": [{"speaker": "Bo", "remark": "My Tuesdays are taken.", "explained_by": [1]}],
+}
+
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data with LoCoMo and BEAM is not here")
+
+
+def saved(folder: Path, **changed: Any) -> Path:
+    (folder / f"{changed.get('name', 'one')}.json").write_text(json.dumps({**TALK, **changed}), encoding="utf-8")
+    return folder
+
+
+def sentences(texts: Iterator[str]) -> set[str]:
+    parts = (" ".join(part.lower().split()) for text in texts for part in SENTENCE.split(text))
+    return {part for part in parts if len(part) >= TELLING}
+
+
+def trained_on() -> set[str]:
+    talks = [*read_talks(TALKS), *(read_public(PUBLIC) if PUBLIC.is_dir() else [])]
+    said = (said.text for talk in talks for said in talk.messages)
+    return sentences(iter([*said, *(asked.text for talk in talks for asked in talk.asked)]))
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from strings(item)
+
+
+def test_talk_is_read(tmp_path: Path) -> None:
+    (talk,) = read_talks(saved(tmp_path))
+    assert talk.messages[1] == Said("Bo", "The cello, every Tuesday night.", "2024-01-01")
+    assert talk.asked[2] == Asked("My Tuesdays are taken.", (1,), True, "Bo")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"messages": [{"speaker": "Ana", "at": "2024", "text": " "}]}, "'text' is not a text"),
+        ({"questions": [{"question": "Who?", "evidence": [4]}]}, "names message 4, and there are 4 from 0"),
+        ({"questions": [{"question": "Who?", "evidence": ["1"]}]}, "holds '1', which is no index"),
+        ({"remarks": None}, "'remarks' is not a list"),
+    ],
+)
+def test_faulty_talk_is_named(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(TalkError, match=re.escape(said)) as error:
+        read_talks(saved(tmp_path, **changed))
+    assert "one.json" in str(error.value)
+
+
+def test_talks_are_counted(tmp_path: Path) -> None:
+    assert counts(read_talks(saved(tmp_path))).endswith("\n| talks | en | 1 | 4 | 2 | 1 | 1 |")
+
+
+def test_all_talks_can_be_read() -> None:
+    talks = read_talks(TALKS)
+    asked = [one for talk in talks for one in talk.asked]
+    assert len({talk.language for talk in talks}) >= 14
+    assert sum(not one.is_remark for one in asked) >= 1_500
+    assert sum(one.is_remark for one in asked) >= 800
+
+
+def test_ids_are_unique(tmp_path: Path) -> None:
+    saved(tmp_path, name="two")
+    with pytest.raises(TalkError, match="several talks have the id people-99"):
+        read_talks(saved(tmp_path))
+
+
+def test_tokenised_text_is_joined() -> None:
+    assert written("I do n't know {disfmarker} , he 'll say ( maybe ) .") == "I don't know, he'll say (maybe)."
+    assert written("You 're gon na go") == "You're gonna go"
+
+
+def test_samples_are_not_trained_on() -> None:
+    judged = json.loads((PROJECT_ROOT / "samples" / "questions.json").read_text(encoding="utf-8"))
+    labelled = sorted((PROJECT_ROOT / "samples" / "labelled").glob("*.json"))
+    judged = [judged, *(json.loads(path.read_text(encoding="utf-8")) for path in labelled)]
+    told = sentences(text for item in judged for text in strings(item))
+    assert len(told) > 1_000
+    assert not told & trained_on()
+
+
+@needs_data
+def test_evaluation_data_are_not_trained_on() -> None:
+    samples = [*locomo(), *beam()]
+    told = sentences(message.content for sample in samples for message in sample.messages.values())
+    asked = sentences(question.text for sample in samples for question in sample.questions)
+    assert len(told) > 5_000
+    assert not (told | asked) & trained_on()
+
+
+@needs_data
+def test_meetings_that_measure_are_left_out() -> None:
+    talks = read_public(PUBLIC)
+    assert not {talk.name for talk in talks} & LEFT_OUT
+    assert {"friendsqa", "qmsum-train"} <= {talk.source for talk in talks}
