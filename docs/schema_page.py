@@ -208,7 +208,7 @@ class _Catalog:
             "ELSE string_agg(a.grantee::regrole::text, ', ' ORDER BY a.grantee::regrole::text) END "
             "FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a WHERE a.grantee <> p.proowner) "
             "FROM pg_proc AS p INNER JOIN pg_namespace AS n ON p.pronamespace = n.oid "
-            "WHERE n.nspname = ANY(%s) ORDER BY 2, 3",
+            "WHERE n.nspname = ANY(%s) ORDER BY 2, 3, 1",
             list(_SHOWN_SCHEMAS),
         )
         yield from ["## Functions", "", "Each runs with the rights of its owner or of its caller."]
