@@ -50,7 +50,8 @@ BEGIN
         FROM unnest(string_to_array(a.passages, ' ')) WITH ORDINALITY AS w (passage, place)
     ) END
     FROM unnest(records, passages) AS a (record_id, passages)
-    INNER JOIN neurigraph.segments AS s ON a.record_id = s.record_id
+    -- OFFSET 0 keeps the planner from reading all segments of the user and comparing each with all wanted records.
+    CROSS JOIN LATERAL (SELECT g.* FROM neurigraph.segments AS g WHERE g.record_id = a.record_id OFFSET 0) AS s
     INNER JOIN neurigraph.record_index AS r ON s.record_id = r.record_id
     CROSS JOIN LATERAL (
         SELECT c.vectors, octet_length(c.vectors) / s.passages AS size

@@ -91,7 +91,7 @@ class Reader:
         vectors = np.zeros((layer.passages, 2, layer.width), np.float32)
         stays = np.delete(np.arange(layer.passages), layer.gone_passages)
         if layer.width and len(stays):
-            vectors[stays] = read(self.here.acting_for(self.claims), layer, stays)
+            (vectors[stays],) = read(self.here.acting_for(self.claims), [(layer, stays)])
         return vectors
 
     def must_be_up_to_date(self) -> None:

@@ -208,11 +208,11 @@ def test_vectors_that_fit_are_kept(shared_installation: Installation, monkeypatc
     cache = caches_of(here.database).nodes
     nodes = [str(node) for node in packs(graph)]
     settings = here.settings.changed(layer_cache_mb=1, answer_cache_entries=0)
-    read = []
+    read: list[MetadataLayer] = []
 
-    def counted(context: Context, layer: MetadataLayer, wanted: Numbers) -> Floats:
-        read.append(layer)
-        return read_stored(context, layer, wanted)
+    def counted(context: Context, wanted: Sequence[tuple[MetadataLayer, Numbers]]) -> list[Floats]:
+        read.extend(layer for layer, _ in wanted)
+        return read_stored(context, wanted)
 
     read_stored = stored_vectors.read
     monkeypatch.setattr(stored_vectors, "read", counted)

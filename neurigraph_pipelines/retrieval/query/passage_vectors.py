@@ -12,8 +12,8 @@ from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
 from neurigraph_pipelines.retrieval.index.rows import Rows
 
-ReadVectors = Callable[[MetadataLayer, Numbers], Floats]
-"""Reads the vectors of some passages of a layer, ``(n, 2, dimensions)``."""
+ReadVectors = Callable[[Sequence[tuple[MetadataLayer, Numbers]]], Sequence[Floats]]
+"""Reads the vectors of some passages of layers, ``(n, 2, dimensions)`` each, in one call to the database."""
 
 _UNREAD = -1
 
@@ -82,18 +82,18 @@ class PassageVectors:
         first = len(self._vectors)
         added = np.zeros((len(passages), *self._vectors.shape[1:]), np.float32)
         ends = np.searchsorted(passages, [*self._rows.first_passage, self._rows.passages]).tolist()
+        missing: list[tuple[MetadataLayer, Numbers]] = []
+        places: list[slice] = []
         for number, (layer, begin, end) in enumerate(zip(self._rows.layers, ends, ends[1:], strict=False)):
-            if begin == end:
-                continue
             rows, held = passages[begin:end] - self._rows.first_passage[number], self._held[number]
             if held is not None:
-                found = held[rows]
-            elif not layer.width:
-                continue
-            elif self._read is not None:
-                found = self._read(layer, rows)
-            else:
-                raise VectorsGoneError
-            added[begin:end, :, : found.shape[2]] = found
+                added[begin:end, :, : held.shape[2]] = held[rows]
+            elif layer.width and begin < end:
+                missing.append((layer, rows))
+                places.append(slice(begin, end))
+        if missing and self._read is None:
+            raise VectorsGoneError
+        for place, found in zip(places, self._read(missing) if missing and self._read else (), strict=True):
+            added[place, :, : found.shape[2]] = found
         self._vectors = np.concatenate((self._vectors, added)) if first else added
         self._place[passages] = np.arange(first, first + len(passages))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -44,32 +44,64 @@ def vectors_of(context: Context, nodes: Sequence[LoadedNode], rows: Rows) -> Pas
     return PassageVectors(rows, partial(read, context))
 
 
-def read(context: Context, layer: MetadataLayer, rows: Numbers) -> Floats:
-    """Return the vectors of some passages of a layer, ``(n, 2, dimensions)``, which are in ascending order.
+def read(context: Context, wanted: Sequence[tuple[MetadataLayer, Numbers]]) -> list[Floats]:
+    """Return the vectors of some passages of layers, ``(n, 2, dimensions)`` each; passages are in ascending order.
 
     Raises:
-        VectorsGoneError: A record changed meanwhile, or its vectors are damaged.
+        VectorsGoneError: A record changed meanwhile.
     """
-    records, places = layer.record[rows], rows - np.searchsorted(layer.record, layer.record[rows]) + 1
-    begins = np.flatnonzero(np.diff(records, prepend=-1))
-    wanted = [layer.record_ids[record] for record in records[begins].tolist()]
-    # Sent as texts: psycopg takes longer to write a list of numbers than Postgres to read them.
-    numbers = [" ".join(map(str, run.tolist())) for run in np.split(places, begins[1:])]
-    parameters = {"records": wanted, "passages": numbers, "model": layer.model}
+    asked = [_Asked.of(layer, rows) for layer, rows in wanted]
+    record_ids = [record_id for one in asked for record_id in one.record_ids]
+    parameters = {
+        "records": record_ids,
+        # Sent as texts: psycopg takes longer to write a list of numbers than Postgres to read them.
+        "passages": [" ".join(map(str, run)) for one in asked for run in one.runs],
+        "model": wanted[0][0].model,
+    }
     found = context.database.ask(context.claims, _QUERIES["vectors"], parameters, binary=True)
     packed = {str(row["record_id"]): row["vectors"] for row in found}
-    if len(packed) < len(wanted):
+    if len(packed) < len(record_ids):
         raise VectorsGoneError
-    runs = np.diff(begins, append=len(rows)).tolist()
-    vectors: Floats = np.zeros((len(rows), 2, layer.width), np.float32)
-    for begin, passages, record_id in zip(begins.tolist(), runs, wanted, strict=True):
-        if packed[record_id] is None:  # they are pending
-            continue
-        try:
-            one = read_vectors(packed[record_id], passages)
-        except DamagedSegmentError as error:
-            raise VectorsGoneError from error
-        vectors[begin : begin + passages, :, : one.shape[2]] = one[..., : layer.width]
+    try:
+        return [_unpacked(layer, one, packed) for (layer, _), one in zip(wanted, asked, strict=True)]
+    except DamagedSegmentError as error:
+        raise VectorsGoneError from error
+
+
+class _Asked(NamedTuple):
+    """The records of passages of a layer, each with the numbers of its passages from 1."""
+
+    record_ids: list[str]
+    runs: list[list[int]]
+
+    @classmethod
+    def of(cls, layer: MetadataLayer, rows: Numbers) -> _Asked:
+        records = layer.record[rows]
+        numbers = rows - np.searchsorted(layer.record, records) + 1
+        begins = np.flatnonzero(np.diff(records, prepend=-1))
+        ids = [layer.record_ids[record] for record in records[begins].tolist()]
+        return cls(ids, [run.tolist() for run in np.split(numbers, begins[1:])])
+
+
+def _unpacked(layer: MetadataLayer, asked: _Asked, packed: Mapping[str, bytes | None]) -> Floats:
+    """Return the vectors of passages of a layer; zeros for those that are pending."""
+    counts = list(map(len, asked.runs))
+    vectors: Floats = np.zeros((sum(counts), 2, layer.width), np.float32)
+    parts = [packed[record_id] for record_id in asked.record_ids]
+    whole = [part for part in parts if part is not None]
+    if (
+        len(whole) == len(parts)
+        and len({len(part) / passages for part, passages in zip(whole, counts, strict=True)}) == 1
+    ):
+        one = read_vectors(b"".join(whole), len(vectors))  # most often all have one width
+        vectors[..., : one.shape[2]] = one[..., : layer.width]
+        return vectors
+    begin = 0
+    for part, passages in zip(parts, counts, strict=True):
+        if part is not None:
+            one = read_vectors(part, passages)
+            vectors[begin : begin + passages, :, : one.shape[2]] = one[..., : layer.width]
+        begin += passages
     return vectors
 
 
