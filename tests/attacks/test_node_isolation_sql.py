@@ -179,7 +179,7 @@ GATES = [
 @pytest.mark.parametrize("statement", GATES)
 @pytest.mark.parametrize("attempt", ATTEMPTS)
 def test_gates_of_search_are_closed(world: World, graph: CallerGraph, attempt: str, statement: str) -> None:
-    """Whoever knows the ids of a hidden node and its record gets nothing, where the owner gets one row."""
+    """A caller who knows the ids of a hidden node and its record gets nothing, and the owner gets one row."""
     asker, target = ATTEMPTS[attempt]
     values = {field.name: getattr(graph.nodes[target], field.name) for field in fields(Ids)}
     with world.agent(*Secret(SECRET).sign(graph.askers[asker].claims)) as connection:
