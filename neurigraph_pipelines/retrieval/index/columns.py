@@ -106,6 +106,33 @@ def vectors_of(segments: Sequence[SearchSegment], vectors: Sequence[Floats | Non
     return together
 
 
+def passage_columns(segments: Sequence[SearchSegment], numbers: Mapping[str | None, int]) -> Columns:
+    """Return the columns of the passages of some segments.
+
+    Args:
+        numbers: Numbers authors; a new one gets a new number.
+    """
+    rows = [segment.rows for segment in segments]
+    authors = [
+        np.array([numbers[name] for name in segment.names], np.int32)[segment.rows["author"]] for segment in segments
+    ]
+    return {
+        "record": np.repeat(np.arange(len(rows)), list(map(len, rows))),
+        "seq": joint([one["seq"] for one in rows], np.intp),
+        "first_message": joint([one["message"] for one in rows], np.intp),
+        "window_length": joint([one["window_length"] for one in rows], np.float32),
+        "role": joint([one["role"] for one in rows], np.int8),
+        "voice": joint([one["voice"] for one in rows], np.int8),
+        "statement": joint([one["statement"] for one in rows], np.int64),
+        "author": joint(authors, np.int32),
+    }
+
+
+def joint(arrays: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    """Return arrays one after another; an empty one of the type if there are none."""
+    return np.concatenate([np.zeros(0, kind), *arrays]).astype(kind, copy=False)
+
+
 def new_rows(stays: NDArray[np.bool_]) -> Numbers:
     """Return the new row of each row once those that do not stay are removed, or ``GONE``."""
     return np.where(stays, np.cumsum(stays) - 1, GONE)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain, compress, count
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,9 @@ from neurigraph_pipelines.retrieval.index.columns import (
     Spans,
     joined,
     joined_column,
+    joint,
     new_rows,
+    passage_columns,
     vectors_of,
 )
 from neurigraph_pipelines.retrieval.index.packed_rows import decode_distinct_lexemes, format_id, format_ids
@@ -33,7 +35,7 @@ from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes, means
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.index.texts import RecordTexts, characters_of
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
-from neurigraph_pipelines.text.search_segments import VOICES, SearchSegment, lexeme_keys, lower
+from neurigraph_pipelines.text.search_segments import VOICES, lexeme_keys, lower
 
 APART = 1 - min(WINDOW_WEIGHTS)
 """The distance in places from which on no window holds two passages."""
@@ -176,7 +178,7 @@ class MetadataLayer:
         numbers: defaultdict[str | None, int] = defaultdict()
         numbers.default_factory = count(len(before[0].author_numbers) if before is not None else 0).__next__
         numbers.update(before[0].author_numbers if before is not None else {})
-        columns = _passage_columns(segments, numbers)
+        columns = passage_columns(segments, numbers)
         added = vectors_of(segments, records.vectors)
         vectors: Floats | None = added
         external_ids = [one for segment in segments for one in segment.external_ids]
@@ -230,7 +232,7 @@ class MetadataLayer:
             moved[staying] = self.place[: len(staying)]  # those that stay come first
             past = (layer.lexemes, np.concatenate((moved, np.where(stays, self.places + rows, GONE))))
         segments = records.segments
-        counts = _joint([segment.rows["lexemes"] for segment in segments], np.int32)
+        counts = joint([segment.rows["lexemes"] for segment in segments], np.int32)
         of_records = [decode_distinct_lexemes(text) for text in records.lexemes]
         record_rows = self.places + np.repeat(first + np.arange(len(of_records)), list(map(len, of_records)))
         keys = [*(segment.keys for segment in segments), lexeme_keys(chain.from_iterable(of_records))]
@@ -381,32 +383,6 @@ class MetadataLayer:
             + self.records * _BYTES_OF_RECORD
             + self.passages * _BYTES_OF_PASSAGE
         )
-
-
-def _passage_columns(segments: Sequence[SearchSegment], numbers: Mapping[str | None, int]) -> Columns:
-    """Return the columns of the passages of some segments.
-
-    Args:
-        numbers: Numbers authors; a new one gets a new number.
-    """
-    rows = [segment.rows for segment in segments]
-    authors = [
-        np.array([numbers[name] for name in segment.names], np.int32)[segment.rows["author"]] for segment in segments
-    ]
-    return {
-        "record": np.repeat(np.arange(len(rows)), list(map(len, rows))),
-        "seq": _joint([one["seq"] for one in rows], np.intp),
-        "first_message": _joint([one["message"] for one in rows], np.intp),
-        "window_length": _joint([one["window_length"] for one in rows], np.float32),
-        "role": _joint([one["role"] for one in rows], np.int8),
-        "voice": _joint([one["voice"] for one in rows], np.int8),
-        "statement": _joint([one["statement"] for one in rows], np.int64),
-        "author": _joint(authors, np.int32),
-    }
-
-
-def _joint(arrays: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
-    return np.concatenate([np.zeros(0, kind), *arrays]).astype(kind, copy=False)
 
 
 def _unpacked(packed: bytes, passages: int) -> Sequence[str | None]:

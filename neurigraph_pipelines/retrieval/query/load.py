@@ -97,15 +97,11 @@ def read_layers(
             found[node_id] = layers
         else:
             missing[node_id] = _outdated(cache, layer_key(node_id, version), model, packs=packs) if is_cached else None
+    of_model = {"packs": FORMAT if packs else None, "model": model, "dimensions": dimensions}
     while missing:
         before, missing = missing, {}
-        parameters = {
-            "nodes": list(before),
-            "horizons": [past.horizon if past is not None else None for past in before.values()],
-            "packs": FORMAT if packs else None,
-            "model": model,
-            "dimensions": dimensions,
-        }
+        horizons = [past.horizon if past is not None else None for past in before.values()]
+        parameters = {"nodes": list(before), "horizons": horizons, **of_model}
         for row in database.ask(claims, _QUERIES["layers"], parameters, binary=True):
             node_id = str(row["node_id"])
             layers = layers_of(row, before[node_id])
