@@ -18,8 +18,8 @@ from benchmarks.report import Section, number, spread, table
 from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph.provisioning import create_user, resolve_path
+from neurigraph_pipelines.knowledge.walks import Route, walk
 from neurigraph_pipelines.model import Claims, ConceptKind, NodeType, PlannedNode, SubjectType
-from neurigraph_pipelines.retrieval.walks import Route, walk
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 

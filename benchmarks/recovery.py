@@ -23,8 +23,8 @@ import httpx
 from benchmarks.chat import conversation
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.source_lists import settled
 from neurigraph_pipelines.model import Claims, SourceKind
-from neurigraph_pipelines.retrieval.listing.sources import settled
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.embedded import EmbeddedPostgres

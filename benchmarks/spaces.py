@@ -11,8 +11,8 @@ from benchmarks.report import Section, number, spread, table
 from benchmarks.retrieval.synthetic import Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.access.authentication import authenticate
 from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.graph.record_lists import RecordFilter, list_records
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation

@@ -24,6 +24,7 @@ from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.knowledge import belief_lists as beliefs
+from neurigraph_pipelines.knowledge import fact_lists as listing
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_days, reconcile_waiting
 from neurigraph_pipelines.model import Claims
@@ -31,7 +32,6 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import LanguageModel, Transaction
 from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair
 from neurigraph_pipelines.retrieval.ask import ask
-from neurigraph_pipelines.retrieval.listing import facts as listing
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.answers import Reply

@@ -10,11 +10,11 @@ from benchmarks.derived.labels import Labelled
 from benchmarks.derived.scoring import Derived, Reply
 from benchmarks.derived.step_times import StepTimes
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.graph.record_lists import RecordFilter, list_records
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.ask import ask
-from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.views.answers import Reply as Answered
 from neurigraph_pipelines.wiring.installation import Installation

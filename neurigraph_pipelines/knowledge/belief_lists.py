@@ -16,9 +16,9 @@ from neurigraph_pipelines.database.asking import ask_rows
 from neurigraph_pipelines.database.paging import Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.knowledge.effects import GroundsOfFact, believed
+from neurigraph_pipelines.knowledge.fact_lists import fact
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.ports import Database
-from neurigraph_pipelines.retrieval.listing.facts import fact
 from neurigraph_pipelines.views.facts import Belief, BroughtFacts, ConflictingBelief, Fact, FactConflict, InferredLink
 from neurigraph_pipelines.views.kinds import Verdict
 

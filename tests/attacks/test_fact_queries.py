@@ -12,17 +12,16 @@ import pytest
 
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.inbox.privacy import set_privacy
-from neurigraph_pipelines.knowledge import stating
+from neurigraph_pipelines.knowledge import stating, walks
+from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, query_facts
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
+from neurigraph_pipelines.knowledge.walks import Route, walk
 from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
 from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import Claims, Privacy
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.links import End
-from neurigraph_pipelines.retrieval import walks
-from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
-from neurigraph_pipelines.retrieval.walks import Route, walk
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.kinds import EndKind
 from neurigraph_pipelines.wiring.installation import Installation

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from neurigraph_pipelines.graph.history import history, record_at
+from neurigraph_pipelines.graph.record_lists import RecordFilter, list_records
 from neurigraph_pipelines.inbox.notes import NewNote, write_note
 from neurigraph_pipelines.lifecycle import archive, retention
 from neurigraph_pipelines.lifecycle.verification import verify
@@ -16,7 +17,6 @@ from neurigraph_pipelines.model import Claims, Tier
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.sources import SourceDetails
-from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.retention import Archived

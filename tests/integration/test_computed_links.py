@@ -10,9 +10,9 @@ import pytest
 
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.inbox.privacy import set_privacy
+from neurigraph_pipelines.knowledge.computed_links import MAX_COMPUTED, MAX_SIMILAR, computed_links
 from neurigraph_pipelines.model import Claims, GrantType, Privacy, SubjectType
 from neurigraph_pipelines.model.errors import NotFoundError
-from neurigraph_pipelines.retrieval.listing.computed_links import MAX_COMPUTED, MAX_SIMILAR, computed_links
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import Graph, new_graph
 from tests.support.linked_facts import links_of, plant_fact

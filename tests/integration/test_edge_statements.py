@@ -17,10 +17,10 @@ from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.faces.client import Memory, NotFound
 from neurigraph_pipelines.graph import edge_statements
 from neurigraph_pipelines.graph.edge_statements import EdgeStatement, state_evidence, take_back_evidence
+from neurigraph_pipelines.graph.mention_lists import edge_of, page_of_evidence
 from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.model import Claims, Stance, SubjectType
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.retrieval.listing.evidence import edge_of, page_of_evidence
 from neurigraph_pipelines.views.evidence import StatedEvidence
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem

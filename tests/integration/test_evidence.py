@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.graph.aliases import give_alias, remove_alias
+from neurigraph_pipelines.graph.mention_lists import edge_of, page_of_aliases, page_of_evidence, page_of_mentions
 from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import AliasType, Claims, MentionRole, Privacy, SubjectType
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.retrieval.listing.evidence import edge_of, page_of_aliases, page_of_evidence, page_of_mentions
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import RECORD, USER, erase
 from tests.support.evidence_story import EDGES_OF_USER, Change, Story, say_at, state

@@ -11,6 +11,7 @@ import pytest
 from neurigraph_pipelines.database.leases import work_lease
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox import upload_leases
+from neurigraph_pipelines.knowledge.fact_lists import FactFilter, list_facts
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
@@ -20,7 +21,6 @@ from neurigraph_pipelines.model import Claims, Segment
 from neurigraph_pipelines.model.facts import Fact
 from neurigraph_pipelines.model.ports import KeptFacts
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
-from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, wait_for_expired_leases

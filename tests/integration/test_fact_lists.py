@@ -7,7 +7,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from neurigraph_pipelines.knowledge import effects
-from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
+from neurigraph_pipelines.knowledge.fact_lists import FactFilter, list_facts
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import Graph, new_graph
 from tests.support.memories import rows

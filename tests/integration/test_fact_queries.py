@@ -11,12 +11,11 @@ import pytest
 from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.faces.client import Invalid, Memory, NotFound
 from neurigraph_pipelines.graph.aliases import give_alias
-from neurigraph_pipelines.knowledge import stating
+from neurigraph_pipelines.knowledge import stating, walks
+from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, query_facts
 from neurigraph_pipelines.model import AliasType
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.links import End
-from neurigraph_pipelines.retrieval import walks
-from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.kinds import EndKind, FactStatus
 from neurigraph_pipelines.wiring.installation import Installation

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from neurigraph_pipelines.graph.navigation import shell
+from neurigraph_pipelines.graph.record_lists import RecordFilter, list_records
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.ask import ask
-from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.quotes import best_quotes

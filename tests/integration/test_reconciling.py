@@ -17,6 +17,7 @@ from neurigraph_pipelines.defs.verdict_assets import links_and_beliefs, pending_
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import belief_lists as beliefs
+from neurigraph_pipelines.knowledge import fact_lists as listing
 from neurigraph_pipelines.knowledge.candidates import pairs_of
 from neurigraph_pipelines.knowledge.reconciling import ToCompare, count_days, reconcile_waiting
 from neurigraph_pipelines.knowledge.stating import confirm, retract
@@ -24,7 +25,6 @@ from neurigraph_pipelines.model import Claims, ConceptKind, NodeType, Privacy, S
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.verdicts import Authority, KnownFact
 from neurigraph_pipelines.retrieval.changed import notes_of
-from neurigraph_pipelines.retrieval.listing import facts as listing
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.views.kinds import FactKind
 from neurigraph_pipelines.wiring.installation import Installation

@@ -13,6 +13,7 @@ from neurigraph_pipelines.access import spaces
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.graph.record_lists import RecordFilter, list_records
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
@@ -20,7 +21,6 @@ from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims, Privacy
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.index.caches import caches_of
-from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.kinds import SubjectType

@@ -16,14 +16,14 @@ from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, write_note
 from neurigraph_pipelines.inbox.privacy import set_privacy
+from neurigraph_pipelines.inbox.source_lists import get_source
 from neurigraph_pipelines.knowledge import reading
+from neurigraph_pipelines.knowledge.fact_lists import FactFilter, list_facts
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, NewMessage, Privacy, ReceivedThrough, Role, Segment, SourceKind, Summary
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.ask import ask
-from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
-from neurigraph_pipelines.retrieval.listing.sources import get_source
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.kinds import Channel, DocumentType

@@ -17,9 +17,9 @@ import pytest
 
 from neurigraph_pipelines.inbox import upload_leases, uploaded_exports, uploads
 from neurigraph_pipelines.inbox.privacy import set_privacy
+from neurigraph_pipelines.inbox.source_lists import SourceFilter, list_sources
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind
 from neurigraph_pipelines.model.sources import SourceDetails
-from neurigraph_pipelines.retrieval.listing.sources import SourceFilter, list_sources
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_uploads_http import key_of

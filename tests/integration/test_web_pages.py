@@ -13,9 +13,9 @@ import httpx
 import pytest
 
 from neurigraph_pipelines.access.authentication import issue_api_key
+from neurigraph_pipelines.inbox.source_lists import get_source
 from neurigraph_pipelines.model import Claims, SourceKind
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, TransientError
-from neurigraph_pipelines.retrieval.listing.sources import get_source
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.web_fetcher import HttpWebFetcher
 from tests.support.api_server import serving

@@ -6,8 +6,8 @@ from collections import defaultdict
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.knowledge.fact_lists import FactFilter, list_facts
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
 from neurigraph_pipelines.views.kinds import FactStatus
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import rows

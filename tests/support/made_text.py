@@ -16,7 +16,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 import resources.offline
-from neurigraph_pipelines.retrieval.query import day_expressions, framing, time_phrases
+from neurigraph_pipelines.retrieval.query import framing
+from neurigraph_pipelines.text import day_expressions, time_phrases
 from resources.offline.date_rules import LANGUAGES
 from resources.offline.date_words import date_words
 from resources.offline.lexicon import lexicon_of

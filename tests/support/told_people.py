@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+from neurigraph_pipelines.knowledge import fact_lists as listing
 from neurigraph_pipelines.knowledge.reconciling import Reconciled, reconcile_waiting
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.retrieval.listing import facts as listing
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.fact_forms import read_fact

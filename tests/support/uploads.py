@@ -6,9 +6,9 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.inbox.source_lists import SourceFilter, get_source, list_sources
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims, SourceKind
-from neurigraph_pipelines.retrieval.listing.sources import SourceFilter, get_source, list_sources
 from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from neurigraph_pipelines.knowledge.cues import StatedFact, find_links
 from neurigraph_pipelines.model import Outline, Quotable
 from neurigraph_pipelines.retrieval.query.framing import unframed
-from neurigraph_pipelines.retrieval.query.time_phrases import asks_when, event_phrases, period_around, time_phrases
 from neurigraph_pipelines.text.languages import language_of, language_of_parts
 from neurigraph_pipelines.text.lexemes import lexer_of, name_words
+from neurigraph_pipelines.text.time_phrases import asks_when, event_phrases, period_around, time_phrases
 from resources.offline.date_rules import LANGUAGES
 from resources.offline.dated_quotes import dated
 from resources.offline.dates import find_dates, resolve_dates

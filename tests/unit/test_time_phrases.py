@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.model import Period
-from neurigraph_pipelines.retrieval.query.time_phrases import (
+from neurigraph_pipelines.text.time_phrases import (
     MAX_PHRASES,
     YEARS_BACK,
     EventPhrase,

@@ -61,11 +61,11 @@ from neurigraph_pipelines.faces.api.metrics.requests import RequestMeasures
 from neurigraph_pipelines.faces.api.preconditions import changed_meanwhile
 from neurigraph_pipelines.faces.api.problems import add_problem_handlers, documented, problem_definition
 from neurigraph_pipelines.faces.api.v3 import chat, documents
+from neurigraph_pipelines.inbox.source_lists import settled
+from neurigraph_pipelines.inbox.waiting import Waiters
 from neurigraph_pipelines.ingestion.backlog import Backlog
 from neurigraph_pipelines.ingestion.readiness import Checks
 from neurigraph_pipelines.model.errors import ChangedError
-from neurigraph_pipelines.retrieval.listing.sources import settled
-from neurigraph_pipelines.retrieval.listing.waiting import Waiters
 from neurigraph_pipelines.wiring.installation import Installation
 
 _DESCRIPTION = f"""

@@ -15,9 +15,9 @@ from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.requests import Form
 from neurigraph_pipelines.graph import aliases, edge_statements
+from neurigraph_pipelines.graph import mention_lists as listing
 from neurigraph_pipelines.graph.aliases import MAX_VALUE
 from neurigraph_pipelines.model import AliasType, MentionRole, Stance
-from neurigraph_pipelines.retrieval.listing import evidence as listing
 from neurigraph_pipelines.views import evidence as views
 
 router = APIRouter(tags=["graph"], responses=documented(401, 404, 422, 503))

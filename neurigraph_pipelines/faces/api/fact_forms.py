@@ -11,14 +11,14 @@ from pydantic.config import JsonDict
 
 from neurigraph_pipelines.faces.api.requests import MAX_PATH_LENGTH, Form
 from neurigraph_pipelines.faces.api.source_fields import ONLY_SPACES
+from neurigraph_pipelines.knowledge.duplicates import MAX_DUPLICATES
+from neurigraph_pipelines.knowledge.fact_queries import MAX_HOPS, MAX_NAMES, MAX_NODES, FactQuery, QueryKind
 from neurigraph_pipelines.knowledge.fact_values import MAX_FACT_TAGS, MAX_PART, FactState, FactWords
 from neurigraph_pipelines.knowledge.stating import NewFact
 from neurigraph_pipelines.knowledge.writing import MAX_WHO
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.facts import MAX_STATEMENT
 from neurigraph_pipelines.model.spaces import MAX_TAGS
-from neurigraph_pipelines.retrieval.duplicates import MAX_DUPLICATES
-from neurigraph_pipelines.retrieval.fact_queries import MAX_HOPS, MAX_NAMES, MAX_NODES, FactQuery, QueryKind
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
 from neurigraph_pipelines.views.kinds import FactKind, FactStatus, Impact, StatedAs
 from neurigraph_pipelines.views.scalars import UserJson

@@ -16,9 +16,9 @@ from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.knowledge import belief_lists as beliefs
+from neurigraph_pipelines.knowledge import fact_lists as listing
 from neurigraph_pipelines.knowledge import stating, undoing
-from neurigraph_pipelines.retrieval.listing import facts as listing
-from neurigraph_pipelines.retrieval.listing.facts import FactFilter
+from neurigraph_pipelines.knowledge.fact_lists import FactFilter
 from neurigraph_pipelines.views import facts as views
 from neurigraph_pipelines.views.kinds import FactKind, FactStatus
 

@@ -15,7 +15,7 @@ from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.knowledge import link_lists as listing
 from neurigraph_pipelines.knowledge import linking, signing
-from neurigraph_pipelines.retrieval.listing.computed_links import computed_links
+from neurigraph_pipelines.knowledge.computed_links import computed_links
 from neurigraph_pipelines.views import links as views
 from neurigraph_pipelines.views.kinds import LinkVerdict
 

@@ -16,10 +16,10 @@ from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, IfNoneMat
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.graph import history
+from neurigraph_pipelines.graph import record_lists as listing
+from neurigraph_pipelines.graph.record_lists import RecordFilter
 from neurigraph_pipelines.ingestion import revision
 from neurigraph_pipelines.model import ContentType
-from neurigraph_pipelines.retrieval.listing import records as listing
-from neurigraph_pipelines.retrieval.listing.records import RecordFilter
 from neurigraph_pipelines.views import memories as views
 from neurigraph_pipelines.views.records import ListedRecords
 

@@ -16,11 +16,11 @@ from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, IfNoneMat
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.graph import navigation
+from neurigraph_pipelines.graph import node_lists as listing
+from neurigraph_pipelines.graph.node_lists import NodeFilter
 from neurigraph_pipelines.graph.profiles import profile_of
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import NodeType
-from neurigraph_pipelines.retrieval.listing import nodes as listing
-from neurigraph_pipelines.retrieval.listing.nodes import NodeFilter
 from neurigraph_pipelines.views import graph as views
 from neurigraph_pipelines.views.files import NodeFiles
 from neurigraph_pipelines.views.records import Records

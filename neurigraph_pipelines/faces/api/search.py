@@ -12,9 +12,9 @@ from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDe
 from neurigraph_pipelines.faces.api.fact_forms import QueryFacts, SayTheSame
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.sight import look
+from neurigraph_pipelines.knowledge.duplicates import find_duplicates
+from neurigraph_pipelines.knowledge.fact_queries import query_facts
 from neurigraph_pipelines.retrieval import ask as answering
-from neurigraph_pipelines.retrieval.duplicates import find_duplicates
-from neurigraph_pipelines.retrieval.fact_queries import query_facts
 from neurigraph_pipelines.retrieval.query import search as searching
 from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored, unstored_view
 from neurigraph_pipelines.text.container_tags import checked_tags

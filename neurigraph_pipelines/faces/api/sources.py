@@ -21,9 +21,9 @@ from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.preconditions import IfNoneMatch, read_source_version, tagged
 from neurigraph_pipelines.inbox import privacy
 from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.source_lists import SourceFilter, get_source, list_sources
+from neurigraph_pipelines.inbox.waiting import MAX_WAIT_SECONDS
 from neurigraph_pipelines.model import SETTLED, Claims, NewMessage, Progress, SourceKind
-from neurigraph_pipelines.retrieval.listing.sources import SourceFilter, get_source, list_sources
-from neurigraph_pipelines.retrieval.listing.waiting import MAX_WAIT_SECONDS
 from neurigraph_pipelines.views.inbox import Appended
 from neurigraph_pipelines.views.sources import (
     Conversations,

@@ -47,7 +47,7 @@ def mentions(
     as_json: Json = False,
 ) -> None:
     """List the memories that speak of a node, the last stored first."""
-    from neurigraph_pipelines.retrieval.listing.evidence import page_of_mentions
+    from neurigraph_pipelines.graph.mention_lists import page_of_mentions
 
     with opened() as installation:
         claims = claims_of(installation, user)
@@ -83,7 +83,7 @@ def evidence(
 ) -> None:
     """List the evidence of an edge, the newest first; state evidence by hand, or take such a statement back."""
     from neurigraph_pipelines.graph.edge_statements import EdgeStatement, state_evidence, take_back_evidence
-    from neurigraph_pipelines.retrieval.listing.evidence import edge_of, page_of_evidence
+    from neurigraph_pipelines.graph.mention_lists import edge_of, page_of_evidence
 
     edge_id = parse_id(edge, "edge", "node --json")
     if say is None and (valid_from or valid_until):
@@ -125,7 +125,7 @@ def alias(
 ) -> None:
     """List, add or remove other names and ids of a node, or find the nodes that have one."""
     from neurigraph_pipelines.graph import aliases
-    from neurigraph_pipelines.retrieval.listing.evidence import page_of_aliases
+    from neurigraph_pipelines.graph.mention_lists import page_of_aliases
 
     if (node is None) == (value is None) or (node is None and (add or remove)):
         raise InvalidInputError("name a node, to list, add or remove its names, or give --value to find nodes")

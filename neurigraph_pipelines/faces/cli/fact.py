@@ -47,7 +47,7 @@ _ForgetAfter = Annotated[
 @_group.command()
 def show(fact: _Fact, user: UserSlug, as_json: Json = False) -> None:
     """Show a fact with its versions, its changes, and where it was said."""
-    from neurigraph_pipelines.retrieval.listing import facts as listing
+    from neurigraph_pipelines.knowledge import fact_lists as listing
 
     fact_id = parse_id(fact, "fact", "facts")
     with opened() as installation:

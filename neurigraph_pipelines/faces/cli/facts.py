@@ -57,7 +57,7 @@ def facts(
     as_json: Json = False,
 ) -> None:
     """List the facts that memories state, newest first."""
-    from neurigraph_pipelines.retrieval.listing.facts import FactFilter, list_facts
+    from neurigraph_pipelines.knowledge.fact_lists import FactFilter, list_facts
 
     with opened() as installation:
         claims = claims_of(installation, user, space)
@@ -102,7 +102,7 @@ def duplicates(
     as_json: Json = False,
 ) -> None:
     """Find facts and messages that say the same as a text, or nearly, before the text is written."""
-    from neurigraph_pipelines.retrieval.duplicates import find_duplicates
+    from neurigraph_pipelines.knowledge.duplicates import find_duplicates
 
     with opened() as installation:
         context = installation.acting_for(claims_of(installation, user))

@@ -42,7 +42,7 @@ def nodes(
     as_json: Json = False,
 ) -> None:
     """List nodes, parents before their children; without filters, the pages hold the whole graph."""
-    from neurigraph_pipelines.retrieval.listing.nodes import NodeFilter, list_nodes
+    from neurigraph_pipelines.graph.node_lists import NodeFilter, list_nodes
 
     with opened() as installation:
         claims = claims_of(installation, user)
@@ -77,8 +77,8 @@ def records(
     as_json: Json = False,
 ) -> None:
     """List memories of the whole graph, the last stored first."""
+    from neurigraph_pipelines.graph.record_lists import RecordFilter, list_records
     from neurigraph_pipelines.inbox.privacy import find_source
-    from neurigraph_pipelines.retrieval.listing.records import RecordFilter, list_records
 
     with opened() as installation:
         claims = claims_of(installation, user)

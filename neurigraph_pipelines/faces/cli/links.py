@@ -109,8 +109,8 @@ def list_of(
     as_json: Json = False,
 ) -> None:
     """List the links of a fact, or of a memory and its facts, newest first."""
+    from neurigraph_pipelines.knowledge.computed_links import computed_links
     from neurigraph_pipelines.knowledge.link_lists import LinkFilter, list_links
-    from neurigraph_pipelines.retrieval.listing.computed_links import computed_links
     from neurigraph_pipelines.views.links import Links
 
     with opened() as installation:

@@ -48,7 +48,7 @@ def _lists(kind: SourceKind) -> None:
         cursor: Cursor = None,
         as_json: Json = False,
     ) -> None:
-        from neurigraph_pipelines.retrieval.listing.sources import SourceFilter, list_sources
+        from neurigraph_pipelines.inbox.source_lists import SourceFilter, list_sources
 
         wanted = SourceFilter(
             state,
@@ -110,8 +110,8 @@ def progress(
 
 
 def _get(installation: Installation, claims: Claims, source_id: UUID) -> SourceState:
+    from neurigraph_pipelines.inbox.source_lists import get_source
     from neurigraph_pipelines.model.errors import NotFoundError
-    from neurigraph_pipelines.retrieval.listing.sources import get_source
 
     for kind in SourceKind:
         try:

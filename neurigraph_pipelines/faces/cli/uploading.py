@@ -122,8 +122,8 @@ def _read(installation: Installation, claims: Claims, upload_id: UUID, name: str
     Raises:
         UnreadableFileError: Its text cannot be read.
     """
+    from neurigraph_pipelines.inbox.source_lists import get_source
     from neurigraph_pipelines.model import SourceKind
-    from neurigraph_pipelines.retrieval.listing.sources import get_source
     from neurigraph_pipelines.views.sources import Upload
 
     installation.uploads.read_due(installation.text_extractor, claims.user_id)

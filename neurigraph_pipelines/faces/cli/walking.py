@@ -110,7 +110,7 @@ def _run(
     as_json: bool,
 ) -> None:
     """Walk and print."""
-    from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
+    from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, query_facts
 
     fact_id = None if kind == "about" else _id(question)
     with opened() as installation:

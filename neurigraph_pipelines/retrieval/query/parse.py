@@ -19,10 +19,10 @@ from neurigraph_pipelines.retrieval.query.question import (
 )
 from neurigraph_pipelines.retrieval.query.several import asks_for_several
 from neurigraph_pipelines.retrieval.query.speakers import role_asked
-from neurigraph_pipelines.retrieval.query.time_phrases import EventPhrase, asks_when, event_phrases, time_phrases
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, utc
 from neurigraph_pipelines.text.languages import STEMMERS, language_of
 from neurigraph_pipelines.text.lexemes import count_plainly, lexer_of, plain, stop_words
+from neurigraph_pipelines.text.time_phrases import EventPhrase, asks_when, event_phrases, time_phrases
 
 MAX_QUERY_LEXEMES = 64
 

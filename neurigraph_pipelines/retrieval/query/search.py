@@ -22,11 +22,11 @@ from neurigraph_pipelines.retrieval.query.hits import view
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, moment_asked, named_times, parse
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
-from neurigraph_pipelines.retrieval.query.time_phrases import EventPhrase, period_around
 from neurigraph_pipelines.retrieval.query.warming import is_prefetch_due, prefetch
 from neurigraph_pipelines.retrieval.replicas import from_replica
 from neurigraph_pipelines.text.hygiene import FIRST_YEAR, LAST_YEAR
 from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.text.time_phrases import EventPhrase, period_around
 from neurigraph_pipelines.views import search as views
 
 _BEGINNING, _END = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC), datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)

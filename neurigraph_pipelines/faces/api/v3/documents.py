@@ -14,11 +14,11 @@ from neurigraph_pipelines.faces.api.preconditions import read_record
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.faces.api.v3 import forms, responses
+from neurigraph_pipelines.inbox.document_lists import Status, get_document
 from neurigraph_pipelines.inbox.uploads import Received
 from neurigraph_pipelines.inbox.web_pages import receive_address
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.documents import FoundDocument, Wanted, full_text, search_documents
-from neurigraph_pipelines.retrieval.listing.documents import Status, get_document
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.scalars import UserJson

@@ -8,8 +8,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from neurigraph_pipelines.inbox.document_lists import Status
 from neurigraph_pipelines.retrieval.documents import CHUNK_TOKENS, FULL_CHARACTERS, SearchPath
-from neurigraph_pipelines.retrieval.listing.documents import Status
 from neurigraph_pipelines.views.answers import Citation
 from neurigraph_pipelines.views.kinds import DocumentType
 from neurigraph_pipelines.views.scalars import UserJson

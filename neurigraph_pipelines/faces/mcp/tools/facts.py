@@ -15,10 +15,10 @@ from neurigraph_pipelines.faces.mcp.calls import Call
 from neurigraph_pipelines.faces.mcp.framing import inline, quoted
 from neurigraph_pipelines.faces.mcp.results import Only, Result, as_json, described, path_of, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
+from neurigraph_pipelines.knowledge import fact_lists as listing
+from neurigraph_pipelines.knowledge.fact_lists import FactFilter
+from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, query_facts
 from neurigraph_pipelines.knowledge.link_lists import LinkFilter, list_links
-from neurigraph_pipelines.retrieval.fact_queries import FactQuery, QueryKind, query_facts
-from neurigraph_pipelines.retrieval.listing import facts as listing
-from neurigraph_pipelines.retrieval.listing.facts import FactFilter
 from neurigraph_pipelines.text.visible import visible
 from neurigraph_pipelines.views.facts import Fact, SaidIn
 from neurigraph_pipelines.views.kinds import LinkVerdict, Role

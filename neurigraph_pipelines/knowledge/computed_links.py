@@ -11,10 +11,10 @@ from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.knowledge.duplicates import likeness
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES
-from neurigraph_pipelines.retrieval.duplicates import likeness
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.views.kinds import Attest, Detector, EndKind, LinkVerdict
 from neurigraph_pipelines.views.links import Link, Links

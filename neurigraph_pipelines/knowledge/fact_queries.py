@@ -18,6 +18,7 @@ from uuid import UUID
 from neurigraph_pipelines.database.asking import ask_rows, ask_views
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.knowledge.walks import Route, Step, Walk, described, link_of, place_of, walk
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.measuring import measured, report
@@ -25,7 +26,6 @@ from neurigraph_pipelines.retrieval.query.facts import facts_by_id
 from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
-from neurigraph_pipelines.retrieval.walks import Route, Step, Walk, described, link_of, place_of, walk
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 from neurigraph_pipelines.views.fact_queries import QueriedFacts, RelatedFact, WalkedGraph, WalkedLink
 from neurigraph_pipelines.views.facts import FoundFact

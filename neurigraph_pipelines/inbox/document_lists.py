@@ -9,10 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.inbox.source_lists import get_source
 from neurigraph_pipelines.model import Claims, Progress, SourceKind
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database
-from neurigraph_pipelines.retrieval.listing.sources import get_source
 from neurigraph_pipelines.views.sources import SourceState
 
 _QUERIES = statements("documents")

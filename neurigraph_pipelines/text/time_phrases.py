@@ -21,8 +21,8 @@ from itertools import islice, takewhile
 from typing import TypeVar
 
 from neurigraph_pipelines.model import Period
-from neurigraph_pipelines.retrieval.query.day_expressions import ONE_DAY, Expression, expressions
 from neurigraph_pipelines.text.calendar_words import COUNT, count_of, plain
+from neurigraph_pipelines.text.day_expressions import ONE_DAY, Expression, expressions
 
 MAX_PHRASES = 8
 """Most phrases of one question that are read; with more it is not a question about a time."""
