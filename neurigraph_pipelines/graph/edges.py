@@ -10,7 +10,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import display_name, name_key
-from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
+from neurigraph_pipelines.graph.provisioning import NodeRef, walk_path
 from neurigraph_pipelines.graph.witnesses import Said, Witness, as_columns
 from neurigraph_pipelines.model import Ending, PlannedEdge, PlannedNode
 from neurigraph_pipelines.model.ports import Transaction
@@ -44,9 +44,8 @@ class Places:
     def reach(self, path: tuple[str, ...], planned: Sequence[PlannedNode] = ()) -> NodeRef:
         """Return the deepest node on a path, by names from layer 1 down; missing nodes that are planned are created."""
         if path not in self._reached:
-            self._reached[path] = resolve_path(
-                self._tx, self.user_id, self.user_slug, path, planned, personas=self._personas
-            )
+            nodes = walk_path(self._tx, self.user_id, self.user_slug, path, planned, personas=self._personas)
+            self._reached |= {path[: node.layer_depth]: node for node in nodes} | {path: nodes[-1]}
         return self._reached[path]
 
     def find(self, path: tuple[str, ...]) -> UUID | None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
+from itertools import accumulate
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
@@ -213,23 +214,37 @@ def resolve_path(
     Raises:
         NotFoundError: The user has no graph.
     """
+    return walk_path(tx, user_id, user_slug, path, planned, personas=personas)[-1]
+
+
+def walk_path(
+    tx: Transaction,
+    user_id: UUID,
+    user_slug: str,
+    path: Sequence[str],
+    planned: Sequence[PlannedNode] = (),
+    *,
+    personas: bool = False,
+) -> list[NodeRef]:
+    """Walk as ``resolve_path`` does, and return the nodes on the way, from the root down."""
     keys = list(map(name_key, path[:MAX_LAYER_DEPTH]))
     values = {"user_id": user_id, "personas": personas}
     walked = rows_of(tx, _QUERIES["walk_by_keys"], _Walked, values | {"name_keys": keys})
     if not walked:
         raise NotFoundError("the user has no graph")
     root = walked[0]
-    node = reduce(_child, walked[1:], NodeRef(root.node_id, root.schema_name, 0, ()))
+    nodes = list(accumulate(walked[1:], _child, initial=NodeRef(root.node_id, root.schema_name, 0, ())))
     plans = {tuple(map(name_key, plan.path)): plan for plan in planned}
     for depth in range(len(walked), len(keys) + 1):  # from the first step that is missing, or a mirror
+        node = nodes[-1]
         step = values | {"parent_node_id": node.node_id, "name_key": keys[depth - 1], "name": path[depth - 1]}
         plan = plans.get(tuple(map(name_key, path[:depth])))
         planned_step = partial(_provision, tx, user_id, user_slug, node, plan) if plan is not None else None
         reached = _step(tx, node, step, planned_step)
         if reached is None:
             break
-        node = reached
-    return node
+        nodes.append(reached)
+    return nodes
 
 
 class _Walked(NamedTuple):

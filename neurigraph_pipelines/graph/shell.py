@@ -85,6 +85,7 @@ class _Shell(NamedTuple):
     node_summary: str | None
     aliases: list[str]
     language: str
+    is_hidden: bool
 
     @property
     def names(self) -> frozenset[str]:
@@ -122,9 +123,10 @@ def update_shells(
         node_id = places.find(planned.path)
         if node_id is not None:
             learned.setdefault(node_id, []).append((witness, planned.alias))
-    show_nodes(tx, gained.keys() | learned.keys())
     for node_id in sorted(gained.keys() | learned.keys()):
         before = _locked(tx, node_id)
+        if before.is_hidden:
+            show_nodes(tx, {node_id})
         names = learn_aliases(tx, places.user_id, node_id, before.node_name, learned.get(node_id, ()))
         shell = before._replace(aliases=[*before.aliases, *names])
         for addition in gained.get(node_id, ()):

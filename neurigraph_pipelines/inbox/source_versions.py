@@ -5,7 +5,7 @@ Versions have one external id, and each is a source of its own. Notes have their
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -55,12 +55,13 @@ class _Record(NamedTuple):
     statements: frozenset[int]
 
 
-def lock_versions(tx: Transaction, source_id: UUID) -> None:
-    """Lock all versions of a source, in order, until the transaction ends.
+def lock_versions(tx: Transaction, source_id: UUID) -> Callable[[], int]:
+    """Lock all versions of a source, in order, until the transaction ends; the result waits for their number.
 
     Commits of two versions take turns, and no next version is opened meanwhile.
     """
-    tx.execute(_QUERIES["lock_versions"], {"source_id": source_id})
+    locked = tx.execute(_QUERIES["lock_versions"], {"source_id": source_id})
+    return lambda: len(locked.fetchall())
 
 
 def settle_source(tx: Transaction, ref: SegmentRef) -> None:

@@ -6,10 +6,12 @@ decide how often to look, and the other modules of this package store leased seg
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from itertools import repeat
 from uuid import UUID, uuid4
 
 from psycopg.rows import DictRow
@@ -33,6 +35,9 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import on_clock
+
+_TOKENS_AT_ONCE = 50_000
+"""Tokens of the segments that one statement reads; a larger segment is read alone."""
 
 _QUERIES = statements("triggers")
 
@@ -254,40 +259,78 @@ def ref_of(row: DictRow) -> SegmentRef:
 
 def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = None) -> Segment:
     """Load a segment with its messages, or only those numbered ``within`` (inclusive)."""
-    first_message, last_message = within or (ref.first_message, ref.last_message)
-    with database.pipeline() as tx:
-        rows = tx.execute(
-            _QUERIES["messages"],
-            {"source_id": ref.source_id, "first_message": first_message, "last_message": last_message},
-        )
-        messages = tuple(
-            Message(
-                seq=row["seq"],
-                role=Role(row["role"]),
-                content=row["content"] or "",
-                token_count=row["token_count"],
-                occurred_at=on_clock(row["occurred_at"], row["utc_offset"]),
-                author=row["author"],
-                external_id=row["external_id"],
-                tool_calls=tuple(row["tool_calls"] or ()),
-                key_id=row["key_id"],
-                persona_id=row["persona_id"] if row["received_through"] else ref.persona_id,
-                received_through=ReceivedThrough(row["received_through"]) if row["received_through"] else None,
-                received_at=row["received_at"],
-                event=ToolEvent.of_fields(row["tool_event"], row["content"] or "") if row["tool_event"] else None,
-                section=row["section"],
-            )
-            for row in rows
-        )
-    return Segment(ref, messages)
+    (rows,) = _read(database, [ref], within)
+    return _segment(ref, rows)
 
 
-def load_each(database: Database, refs: list[SegmentRef]) -> Iterator[Segment]:
-    """Load segments lazily, so that only one transcript is in memory unless the caller keeps them.
+def load_each(database: Database, refs: Iterable[SegmentRef]) -> Iterator[Callable[[], Segment]]:
+    """Yield for each segment a function that returns it with its messages, or raises what kept it from being read.
 
-    A segment that was forgotten meanwhile is left out.
+    One statement reads many segments. One that was forgotten meanwhile has no messages.
     """
-    return (segment for segment in (load(database, ref) for ref in refs) if segment.messages)
+    for group in _groups(refs):
+        try:
+            found = _read(database, group)
+        except Exception as error:  # each segment of the group fails by itself
+            yield from repeat(partial(_refuse, error), len(group))
+        else:
+            yield from (partial(_segment, ref, rows) for ref, rows in zip(group, found, strict=True))
+
+
+def _refuse(error: Exception) -> Segment:
+    raise error
+
+
+def _groups(refs: Iterable[SegmentRef]) -> Iterator[list[SegmentRef]]:
+    """Group segments up to a bounded number of tokens."""
+    group: list[SegmentRef] = []
+    tokens = 0
+    for ref in refs:
+        if group and tokens + ref.token_count > _TOKENS_AT_ONCE:
+            yield group
+            group, tokens = [], 0
+        group.append(ref)
+        tokens += ref.token_count
+    if group:
+        yield group
+
+
+def _read(database: Database, refs: Sequence[SegmentRef], within: tuple[int, int] | None = None) -> list[list[DictRow]]:
+    """Return the rows of the messages of each segment."""
+    ranges = [within or (ref.first_message, ref.last_message) for ref in refs]
+    values = {
+        "source_ids": [ref.source_id for ref in refs],
+        "first_messages": [first for first, _ in ranges],
+        "last_messages": [last for _, last in ranges],
+    }
+    found: list[list[DictRow]] = [[] for _ in refs]
+    with database.pipeline() as tx:
+        for row in tx.execute(_QUERIES["messages"], values):
+            found[row["place"] - 1].append(row)
+    return found
+
+
+def _segment(ref: SegmentRef, rows: Iterable[DictRow]) -> Segment:
+    messages = (
+        Message(
+            seq=row["seq"],
+            role=Role(row["role"]),
+            content=row["content"] or "",
+            token_count=row["token_count"],
+            occurred_at=on_clock(row["occurred_at"], row["utc_offset"]),
+            author=row["author"],
+            external_id=row["external_id"],
+            tool_calls=tuple(row["tool_calls"] or ()),
+            key_id=row["key_id"],
+            persona_id=row["persona_id"] if row["received_through"] else ref.persona_id,
+            received_through=ReceivedThrough(row["received_through"]) if row["received_through"] else None,
+            received_at=row["received_at"],
+            event=ToolEvent.of_fields(row["tool_event"], row["content"] or "") if row["tool_event"] else None,
+            section=row["section"],
+        )
+        for row in rows
+    )
+    return Segment(ref, tuple(messages))
 
 
 def give_back(

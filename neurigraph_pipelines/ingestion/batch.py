@@ -45,7 +45,7 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
     clock = StepClock(context.settings, STEP)
     with triggers.keep_lease(context, batch_id):
         leased = triggers.segments_of(context.database, batch_id)
-        segments = list(triggers.load_each(context.database, leased))
+        segments = [one for load in triggers.load_each(context.database, leased) if (one := load()).messages]
         found = _assign_each(context, segments, clock, on_done)
     refs = [segment.ref for segment in segments]
     answers = [found[ref.trigger_id] for ref in refs]

@@ -25,7 +25,8 @@ from neurigraph_pipelines.inbox.queue_hold import end_hold, hold_queue
 from neurigraph_pipelines.inbox.source_versions import lock_versions, settle_source
 from neurigraph_pipelines.inbox.stored_files import Original, remove, write_original, write_transcript
 from neurigraph_pipelines.ingestion.batch_totals import count_stored, count_times
-from neurigraph_pipelines.ingestion.embedding_models import lock_models
+from neurigraph_pipelines.ingestion.conditions import conditions_of
+from neurigraph_pipelines.ingestion.embedding_models import UserModels, lock_models
 from neurigraph_pipelines.ingestion.graph_updates import update_graph
 from neurigraph_pipelines.ingestion.note_records import settle_versions
 from neurigraph_pipelines.ingestion.persona_filing import may_enter_personas
@@ -127,11 +128,12 @@ def _store(
     seconds: dict[UUID, float] = {}
 
     def store(trigger_ids: Sequence[UUID]) -> None:
-        for trigger_id in trigger_ids:
+        loaded = triggers.load_each(context.database, (segments[one][0].ref for one in trigger_ids))
+        for trigger_id, load in zip(trigger_ids, loaded, strict=True):
             started = time.monotonic()
             if trigger_id not in failed:
                 try:
-                    done[trigger_id] = storage.store(segments[trigger_id])
+                    done[trigger_id] = storage.store(segments[trigger_id], load())
                 except _LostLeaseError:
                     pass
                 except Exception as error:  # one bad item must not fail the others
@@ -210,13 +212,12 @@ class _SegmentStorage:
         self._new_nodes = 0
         self._counting = threading.Lock()
 
-    def store(self, plans: Sequence[RecordPlan]) -> list[Committed]:
+    def store(self, plans: Sequence[RecordPlan], segment: Segment) -> list[Committed]:
         """Store all records of one segment.
 
         Raises:
             _LostLeaseError: The batch no longer leases the segment.
         """
-        segment = triggers.load(self._context.database, plans[0].ref)
         # Every commit creates and locks nodes in the same order, so that two commits cannot deadlock.
         plans = sorted(plans, key=lambda plan: (tuple(map(name_key, plan.filing.path)), plan.part))
         attempt = uuid4()
@@ -266,25 +267,55 @@ class _SegmentStorage:
 
     def _commit(self, tx: Transaction, written: Sequence[WrittenRecord]) -> list[Committed]:
         ref = written[0].plan.ref
+        with tx.pipeline():  # what needs no answer shares a way to the server; each statement still sees the one before
+            written, models, tier = self._lock(tx, written)
+        places = Places(tx, ref.user_id, ref.user_slug, personas=may_enter_personas(ref))
+        self._provision(places, written)  # several statements in one text, which a pipeline does not send
+        with tx.pipeline():
+            return self._insert(tx, written, models, places, tier)
+
+    def _lock(
+        self, tx: Transaction, written: Sequence[WrittenRecord]
+    ) -> tuple[list[WrittenRecord], UserModels | None, Tier | None]:
+        """Lock what the commit needs; return the records as they may be stored, the user's models, and a stated tier.
+
+        Raises:
+            _LostLeaseError: The batch no longer leases the segment.
+        """
+        ref = written[0].plan.ref
         tx.execute(_QUERIES["reuse_plans"])
         leased = tx.execute(_TRIGGERS["lock_lease"], {"trigger_id": ref.trigger_id, "batch_id": self._batch_id})
+        lock_graph_shared(tx, ref.user_id)
+        found = conditions_of(tx, ref, [(*item.plan.messages, item.content_hash) for item in written])
+        models = lock_models(tx, ref.user_id, self._embedding_model) if self._embedding_model is not None else None
         if leased.fetchone() is None:
             raise _LostLeaseError
-        lock_graph_shared(tx, ref.user_id)
-        source = tx.execute(_QUERIES["source"], {"source_id": ref.source_id}).fetchone()
-        if source is not None and source["private"]:
-            written = [item.as_private() for item in written]
-        written = [self._with_quarantines(tx, item) for item in written]
+        conditions = found()
         for item in written:
             guard_objects(tx, self._context.objects, item.plan.record_id, (file.durable.key for file in item.files))
-        models = lock_models(tx, ref.user_id, self._embedding_model) if self._embedding_model is not None else None
-        places = Places(tx, ref.user_id, ref.user_slug, personas=may_enter_personas(ref))
-        self._provision(places, written)
-        inserted = [self._rows.insert(tx, item, models, places) for item in written]
+        tier = conditions[0].tier
+        allowed = [item.under(one) for item, one in zip(written, conditions, strict=True)]
+        return allowed, models, Tier(tier) if tier is not None else None
+
+    def _insert(
+        self,
+        tx: Transaction,
+        written: Sequence[WrittenRecord],
+        models: UserModels | None,
+        places: Places,
+        tier: Tier | None,
+    ) -> list[Committed]:
+        """Insert all rows of a segment, and take it from the queue."""
+        ref = written[0].plan.ref
+        inserted: list[Inserted] = []
+        for item in written:
+            same = (one.committed for one in inserted if one.written.content_hash == item.content_hash)
+            known = next(((one.record_id, one.created_at) for one in same), item.known)
+            inserted.append(self._rows.insert(tx, replace(item, known=known), models, places))
         new_records = [one.committed.record_id for one in inserted if one.witness is not None]
-        if source is not None and source["tier"] is not None:
+        if tier is not None:
             for record_id in new_records:
-                set_tier_of_source(tx, self._context.settings, record_id, Tier(source["tier"]))
+                set_tier_of_source(tx, self._context.settings, record_id, tier)
         else:
             set_tiers_of_standards(tx, self._context.settings, ref.user_id, new_records)
         for one in inserted:
@@ -292,11 +323,11 @@ class _SegmentStorage:
                 settle_versions(tx, ref, one.committed.record_id, facts=self._context.settings.ingestion.facts)
         committed = self._update_graph(tx, places, inserted)
         if self._context.settings.ingestion.facts:
-            new = [one.committed.record_id for one in inserted if one.witness is not None]
-            tx.execute(_FACTS["insert_pending"], {"record_ids": new})
-        lock_versions(tx, ref.source_id)
+            tx.execute(_FACTS["insert_pending"], {"record_ids": new_records})
+        versions = lock_versions(tx, ref.source_id)
         self._finish_trigger(tx, ref)
-        settle_source(tx, ref)
+        if versions() > 1:
+            settle_source(tx, ref)
         enriched("totals", lambda: count_stored(tx, ref, committed), lambda: None)
         return committed
 
@@ -321,31 +352,19 @@ class _SegmentStorage:
             for one in (each.committed for each in inserted)
         ]
 
-    def _with_quarantines(self, tx: Transaction, item: WrittenRecord) -> WrittenRecord:
-        """Return a record with the quarantines that it meets; a record in quarantine changes nothing of the graph."""
-        first_message, last_message = item.plan.messages
-        values = {
-            "source_id": item.plan.ref.source_id,
-            "first_message": first_message,
-            "last_message": last_message,
-        }
-        met = tuple(row["quarantine_id"] for row in tx.execute(_QUERIES["quarantines_of"], values))
-        return replace(item.as_private(), quarantines=met) if met else item
-
     def _finish_trigger(self, tx: Transaction, ref: SegmentRef) -> None:
         """Mark the segment as stored, and remove its messages from the inbox unless they are retained."""
         bodies_kept = self._context.settings.ingestion.inbox_retention_days > 0
-        tx.execute(_TRIGGERS["mark_stored"], {"trigger_id": ref.trigger_id, "bodies_kept": bodies_kept})
-        tx.execute(_TRIGGERS["advance_stored"], {"source_id": ref.source_id})
-        if not bodies_kept:
-            tx.execute(
-                _TRIGGERS["drop_bodies"],
-                {
-                    "source_id": ref.source_id,
-                    "first_message": ref.first_message,
-                    "last_message": ref.last_message,
-                },
-            )
+        tx.execute(
+            _TRIGGERS["finish"],
+            {
+                "trigger_id": ref.trigger_id,
+                "source_id": ref.source_id,
+                "first_message": ref.first_message,
+                "last_message": ref.last_message,
+                "bodies_kept": bodies_kept,
+            },
+        )
 
     def _provision(self, places: Places, written: Sequence[WrittenRecord]) -> None:
         """Create all nodes that the segment needs, in the common order, before any of them is locked."""

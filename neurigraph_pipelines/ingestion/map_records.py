@@ -46,6 +46,8 @@ def map_records(
     """
     clock = StepClock(context.settings, step)
     left_out: dict[UUID, str] = {}
+    refs = {plan.ref.trigger_id: plan.ref for plan in assigned.plans}
+    loaded: dict[UUID, Callable[[], Segment]] = {}
 
     def limited(part: Segment) -> Result:
         with clock.of(part.ref):
@@ -53,7 +55,7 @@ def map_records(
 
     def attempt(plan: RecordPlan) -> Result | ItemFailure:
         try:
-            part = _part_of(context, plan)
+            part = _part_of(loaded[plan.ref.trigger_id](), plan)
             missing: list[str] = []
             result = enriched(step, lambda: limited(part), lambda: instead(part), missing)
             left_out.update((plan.record_id, one) for one in missing)
@@ -68,6 +70,7 @@ def map_records(
         triggers.keep_lease(context, assigned.batch_id),
         ThreadPoolExecutor(context.language_model.concurrency, thread_name_prefix=step) as pool,
     ):
+        loaded.update(zip(refs, triggers.load_each(context.database, refs.values()), strict=True))
         results = list(pool.map(carried(attempt), assigned.plans))
     pairs = zip(assigned.plans, results, strict=True)
     done = {plan.record_id: result for plan, result in pairs if not isinstance(result, ItemFailure)}
@@ -75,8 +78,8 @@ def map_records(
     return done, failures, clock.seconds, left_out
 
 
-def _part_of(context: Context, plan: RecordPlan) -> Segment:
-    part = triggers.load(context.database, plan.ref, plan.messages)
+def _part_of(segment: Segment, plan: RecordPlan) -> Segment:
+    part = segment.within(*plan.messages)
     if not part.messages:
         raise NotFoundError("its messages were erased meanwhile")
     return part

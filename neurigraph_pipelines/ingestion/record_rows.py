@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from uuid import UUID, uuid5
@@ -22,6 +22,7 @@ from neurigraph_pipelines.graph.shell import Addition
 from neurigraph_pipelines.graph.voices import common_origin
 from neurigraph_pipelines.graph.witnesses import Said, Witness, messages_with, named
 from neurigraph_pipelines.inbox.stored_files import StoredFile
+from neurigraph_pipelines.ingestion.conditions import Conditions
 from neurigraph_pipelines.ingestion.distinct_titles import distinct_title, with_id
 from neurigraph_pipelines.ingestion.embedding_models import UserModels
 from neurigraph_pipelines.ingestion.note_records import pinned_node
@@ -77,6 +78,7 @@ class WrittenRecord:
         voices: Who speaks in each message of the segment, by its number.
         private: Whether its source is private.
         quarantines: The quarantines in force that it meets.
+        known: The record with the same content that is stored already, with the time of its storing.
     """
 
     plan: RecordPlan
@@ -85,6 +87,7 @@ class WrittenRecord:
     voices: Mapping[int, Voice]
     private: bool = False
     quarantines: tuple[UUID, ...] = ()
+    known: tuple[UUID, datetime] | None = None
 
     @property
     def content_hash(self) -> bytes:
@@ -95,6 +98,16 @@ class WrittenRecord:
     def main_file(self) -> StoredFile:
         """The file that opening the record shows: the original if there is one."""
         return self.files[0]
+
+    def under(self, conditions: Conditions) -> WrittenRecord:
+        """Return the record as it may be stored. One in quarantine changes nothing of the graph."""
+        met = tuple(conditions.quarantines)
+        known = None
+        if conditions.record_id is not None and conditions.created_at is not None:
+            known = (conditions.record_id, conditions.created_at)
+        item = self.as_private() if conditions.private else self
+        item = replace(item, known=known)
+        return replace(item.as_private(), quarantines=met) if met else item
 
     def as_private(self) -> WrittenRecord:
         """Return the record without changes to the graph: no nodes, edges, ends of edges, aliases or candidates."""
@@ -120,14 +133,19 @@ class Inserted:
     witness: Witness | None = None
 
 
-def insert_record(tx: Transaction, schema: sql.Identifier, values: Mapping[str, object]) -> datetime:
-    """Insert the row of a record, with values by column, and return the time of its storing."""
+def insert_record(tx: Transaction, schema: sql.Identifier, values: Mapping[str, object]) -> Callable[[], datetime]:
+    """Insert the row of a record, with values by column; the result waits for the time of its storing."""
     columns = sql.SQL(", ").join(map(sql.Identifier, values))
     placeholders = sql.SQL(", ").join(map(sql.Placeholder, values))
     query = _QUERIES["insert_record"].format(schema=schema, columns=columns, values=placeholders)
-    row = tx.execute(query, values).fetchone()
-    assert row is not None
-    created_at: datetime = row["created_at"]
+    inserted = tx.execute(query, values)
+
+    def created_at() -> datetime:
+        row = inserted.fetchone()
+        assert row is not None
+        stored: datetime = row["created_at"]
+        return stored
+
     return created_at
 
 
@@ -169,14 +187,13 @@ class RecordRows:
         # Vectors of a model that the user neither uses nor moves to are dropped.
         usable = models is not None and models.adopt(self._embedded.model)
         vectors = self._embedded.vectors.get(plan.record_id) if usable else None
-        identity = {"user_id": ref.user_id, "source_id": ref.source_id, "content_hash": record.content_hash}
-        known = tx.execute(_QUERIES["already_stored"], identity).fetchone()
         node = pinned_node(tx, ref) or places.reach(plan.filing.path)
         if ref.persona_id is not None:
             require_writable(tx, ref.persona_id, node.node_id)
         path = "/".join((ref.user_slug, *node.names))
-        if known is not None:
-            stored = (known["record_id"], ref.trigger_id, path, summary.title, 0, False, known["created_at"])
+        if record.known is not None:
+            record_id, created_at = record.known
+            stored = (record_id, ref.trigger_id, path, summary.title, 0, False, created_at)
             return Inserted(record, Committed(*stored, already_stored=True), node.node_id)
         schema = sql.Identifier(node.schema_name)
         left_out = self._left_out_before(plan)
@@ -197,7 +214,7 @@ class RecordRows:
         is_current = vectors is not None and models is not None and models.current == self._embedded.model
         shell_keywords = Keywords() if record.private else keywords
         addition = Addition(node, shell_keywords, vectors.summary if vectors is not None and is_current else None)
-        stored = (plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, created_at)
+        stored = (plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, created_at())
         witness = Witness(plan.record_id, self._detector, messages_with(record.part.messages))
         committed = Committed(*stored, left_out=tuple(left_out))
         return Inserted(record, committed, node.node_id, addition if not record.quarantines else None, witness)
@@ -261,7 +278,7 @@ class RecordRows:
         keywords: Keywords,
         vectors: Vectors | None,
         language: str,
-    ) -> datetime:
+    ) -> Callable[[], datetime]:
         plan, ref = record.plan, record.plan.ref
         persona_id, key_id, received_through = common_origin(record.part.messages)
         embedding = vectors.summary if vectors is not None else np.zeros(RECORD_DIMENSIONS, np.float32)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.changes import node_and_below
 from neurigraph_pipelines.graph.edges import Places
 from neurigraph_pipelines.graph.history import pipeline_author
@@ -16,6 +15,7 @@ from neurigraph_pipelines.graph.navigation import outline
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.graph.witnesses import Said, Witness, messages_with, named
 from neurigraph_pipelines.ingestion.assign import assign_batch
+from neurigraph_pipelines.ingestion.conditions import conditions_of
 from neurigraph_pipelines.ingestion.graph_updates import update_graph
 from neurigraph_pipelines.ingestion.note_records import pinned_filing
 from neurigraph_pipelines.ingestion.persona_filing import may_enter_personas
@@ -25,8 +25,6 @@ from neurigraph_pipelines.model import Detector, Filing, ItemFailure, MentionRol
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
-
-_QUERIES = statements("commit")
 
 
 def refile(context: Context, record_id: UUID, segment: Segment, entities: Sequence[str]) -> None:
@@ -101,10 +99,8 @@ def _filing_of(context: Context, segment: Segment) -> Filing:
 def _allowed(tx: Transaction, segment: Segment, filing: Filing) -> Filing:
     """Return a filing without changes of the graph if its source is private or in quarantine."""
     ref = segment.ref
-    source = tx.execute(_QUERIES["source"], {"source_id": ref.source_id}).fetchone()
-    first_message, last_message = segment.messages[0].seq, segment.messages[-1].seq
-    values = {"source_id": ref.source_id, "first_message": first_message, "last_message": last_message}
-    if (source is not None and source["private"]) or tx.execute(_QUERIES["quarantines_of"], values).fetchone():
+    (found,) = conditions_of(tx, ref, [(segment.messages[0].seq, segment.messages[-1].seq, None)])()
+    if found.private or found.quarantines:
         return Filing(filing.path, filing.first_message, filing.last_message)
     return filing
 

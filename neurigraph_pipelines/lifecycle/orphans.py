@@ -98,7 +98,7 @@ def guard_objects(tx: Transaction, objects: ObjectStore, record_id: UUID, keys: 
     Raises:
         AbsentObjectError: An object was removed before.
     """
-    tx.execute(_QUERIES["guard_objects"], {"record_id": record_id})
+    tx.execute(_QUERIES["guard_objects"], {"record_id": record_id}).fetchone()  # waits for the lock in a pipeline, too
     for key in keys:
         if not objects.exists(key):
             raise AbsentObjectError(f"an object of record {record_id} was removed too early; the step writes it again")

@@ -109,39 +109,38 @@ END
 $$;
 
 -- Record that the current transaction changes the tables of a node.
-CREATE OR REPLACE FUNCTION neurigraph_private.note_node_change(owner uuid, in_schema name, erases boolean) RETURNS void
+CREATE OR REPLACE FUNCTION neurigraph_private.note_node_change(node uuid, owner uuid, erases boolean) RETURNS void
 LANGUAGE plpgsql AS $$
+DECLARE
+    noted text := node::text || pg_current_xact_id();
 BEGIN
-    PERFORM neurigraph_private.note_change(owner);
-    INSERT INTO neurigraph.node_changes (node_id, user_id, change)
-    SELECT g.node_id, g.user_id, pg_current_xact_id()
-    FROM neurigraph.graph_index AS g WHERE g.schema_name = in_schema
-    ON CONFLICT DO NOTHING;
-    IF FOUND THEN
+    -- One row for each transaction and node suffices.
+    IF current_setting('neurigraph.changed_node', true) IS DISTINCT FROM noted THEN
+        PERFORM neurigraph_private.note_change(owner);
+        INSERT INTO neurigraph.node_changes (node_id, user_id, change)
+        SELECT g.node_id, g.user_id, pg_current_xact_id()
+        FROM neurigraph.graph_index AS g WHERE g.node_id = node
+        ON CONFLICT DO NOTHING;
         DELETE FROM neurigraph.node_changes AS c
         USING (
-            SELECT o.node_id, o.change FROM neurigraph.node_changes AS o
-            INNER JOIN neurigraph.graph_index AS g ON o.node_id = g.node_id AND g.schema_name = in_schema
-            WHERE o.change < pg_snapshot_xmin(pg_current_snapshot())
+            SELECT o.change FROM neurigraph.node_changes AS o
+            WHERE o.node_id = node AND o.change < pg_snapshot_xmin(pg_current_snapshot())
             ORDER BY o.change
             LIMIT 16
-            FOR UPDATE OF o SKIP LOCKED
+            FOR UPDATE SKIP LOCKED
         ) AS past
-        WHERE c.node_id = past.node_id AND c.change = past.change;
+        WHERE c.node_id = node AND c.change = past.change;
+        PERFORM set_config('neurigraph.changed_node', noted, true);
     END IF;
     -- An erasure deletes the packed layer, which has the erased records. Other changes only make the packed layer
     -- outdated.
     IF erases THEN
-        DELETE FROM neurigraph.layer_packs AS p
-        USING neurigraph.graph_index AS g
-        WHERE p.node_id = g.node_id AND g.schema_name = in_schema;
+        DELETE FROM neurigraph.layer_packs AS p WHERE p.node_id = node;
         -- No row may name an erased record, so readers read the whole node again.
-        DELETE FROM neurigraph.record_changes AS c
-        USING neurigraph.graph_index AS g
-        WHERE c.node_id = g.node_id AND g.schema_name = in_schema;
+        DELETE FROM neurigraph.record_changes AS c WHERE c.node_id = node;
         INSERT INTO neurigraph.record_changes (node_id, user_id, change)
         SELECT g.node_id, g.user_id, pg_current_xact_id()
-        FROM neurigraph.graph_index AS g WHERE g.schema_name = in_schema;
+        FROM neurigraph.graph_index AS g WHERE g.node_id = node;
     END IF;
 END
 $$;
@@ -159,14 +158,14 @@ $$;
 
 -- Record a change of a node's table: of the whole node for a statement, and of the old and the new record for a row.
 CREATE OR REPLACE FUNCTION neurigraph_private.note_change_of(
-    level text, node uuid, owner uuid, in_schema name, erases boolean, old_record uuid, new_record uuid
+    level text, node uuid, owner uuid, erases boolean, old_record uuid, new_record uuid
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     IF level = 'ROW' THEN
         PERFORM neurigraph_private.note_record_changes(node, owner, ARRAY[old_record, new_record]);
     ELSE
-        PERFORM neurigraph_private.note_node_change(owner, in_schema, erases);
+        PERFORM neurigraph_private.note_node_change(node, owner, erases);
     END IF;
 END
 $$;
@@ -177,7 +176,7 @@ CREATE OR REPLACE FUNCTION neurigraph.note_node_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM neurigraph_private.note_change_of(
-        TG_LEVEL, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, TG_TABLE_SCHEMA, TG_OP = 'DELETE', OLD.record_id, NEW.record_id
+        TG_LEVEL, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, TG_OP = 'DELETE', OLD.record_id, NEW.record_id
     );
     RETURN NEW;
 END

@@ -45,8 +45,10 @@ BEGIN
         SELECT k.* FROM known AS k WHERE k.counts AND k.stance = 'asserts'
     ),
 
-    relations AS MATERIALIZED (
-        SELECT DISTINCT k.from_node_id, k.relation FROM known AS k
+    exclusive AS MATERIALIZED (
+        SELECT r.from_node_id, r.relation
+        FROM (SELECT DISTINCT k.from_node_id, k.relation FROM known AS k) AS r
+        WHERE (neurigraph.relation_traits(r.relation)).is_exclusive
     ),
 
     -- Assertions of the other edges of exclusive relations.
@@ -57,11 +59,11 @@ BEGIN
             v.edge_id,
             v.detected_by,
             coalesce(v.valid_from, i.occurred_at, v.created_at) AS since
-        FROM relations AS k
+        FROM exclusive AS k
         INNER JOIN neurigraph.edge_evidence AS v
             ON k.from_node_id = v.from_node_id AND k.relation = v.relation AND v.stance = 'asserts'
         LEFT JOIN neurigraph.record_index AS i ON v.record_id = i.record_id
-        WHERE v.edge_id IS NOT NULL AND (SELECT t.is_exclusive FROM neurigraph.relation_traits(k.relation) AS t)
+        WHERE v.edge_id IS NOT NULL
             AND (v.record_id IS NULL OR coalesce(NOT i.quarantined AND i.superseded IS NOT TRUE, false))
     ),
 
@@ -153,9 +155,13 @@ CREATE OR REPLACE FUNCTION neurigraph_private.sum_edges(edges uuid []) RETURNS v
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     edges := edges || ARRAY(
-        SELECT o.edge_id FROM neurigraph.node_edges AS e
+        WITH exclusive AS MATERIALIZED (
+            SELECT e.from_node_id, e.relation FROM neurigraph.node_edges AS e
+            WHERE e.edge_id = ANY(edges) AND (neurigraph.relation_traits(e.relation)).is_exclusive
+        )
+
+        SELECT o.edge_id FROM exclusive AS e
         INNER JOIN neurigraph.node_edges AS o ON e.from_node_id = o.from_node_id AND e.relation = o.relation
-        WHERE e.edge_id = ANY(edges) AND (neurigraph.relation_traits(e.relation)).is_exclusive
     );
     DELETE FROM neurigraph.node_edges AS e
     WHERE e.edge_id = ANY(edges)

@@ -5,25 +5,25 @@
 -- statements of a commit find rows by their keys.
 SET LOCAL plan_cache_mode = force_generic_plan;
 
--- name: already_stored
--- The record of a segment with the same content: stored by a commit that was cut off right after its transaction, or
--- for the same text under a new trigger.
+-- name: conditions
+-- What decides how parts of a source are stored, in their order: the privacy and the tier of the source, the
+-- quarantines that each part meets, and the record with the same content: stored by a commit that was cut off right
+-- after its transaction, or for the same text under a new trigger.
 SELECT
+    coalesce(s.privacy = 'private', false) AS private,
+    s.tier,
+    ARRAY(
+        SELECT q.quarantine_id
+        FROM neurigraph.quarantines_of(%(source_id)s, p.first_message, p.last_message) AS q (quarantine_id)
+    ) AS quarantines,
     r.record_id,
     r.created_at
-FROM neurigraph.record_index AS r
-WHERE r.user_id = %(user_id)s AND r.source_id = %(source_id)s AND r.content_hash = %(content_hash)s;
-
--- name: source
-SELECT
-    s.privacy = 'private' AS private,
-    s.tier
-FROM neurigraph.sources AS s
-WHERE s.source_id = %(source_id)s;
-
--- name: quarantines_of
-SELECT q.quarantine_id
-FROM neurigraph.quarantines_of(%(source_id)s, %(first_message)s, %(last_message)s) AS q (quarantine_id);
+FROM unnest(%(first_messages)s::integer [], %(last_messages)s::integer [], %(content_hashes)s::bytea [])
+    WITH ORDINALITY AS p (first_message, last_message, content_hash, place)
+LEFT JOIN neurigraph.sources AS s ON s.source_id = %(source_id)s
+LEFT JOIN neurigraph.record_index AS r
+    ON r.user_id = %(user_id)s AND r.source_id = %(source_id)s AND p.content_hash = r.content_hash
+ORDER BY p.place;
 
 -- name: hold_record
 SELECT neurigraph.hold_record(%(record_id)s, %(quarantines)s::uuid []);

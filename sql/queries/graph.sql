@@ -301,10 +301,11 @@ SELECT
     g.keyword_weights,
     g.node_summary,
     g.aliases,
-    g.language::text AS language
+    g.language::text AS language,
+    EXISTS (SELECT FROM neurigraph.graph_index AS a WHERE a.node_id = ANY(g.path) AND a.quarantined) AS is_hidden
 FROM neurigraph.graph_index AS g
 WHERE g.node_id = %(node_id)s
-FOR NO KEY UPDATE;
+FOR NO KEY UPDATE OF g;
 
 -- name: update_shell
 -- Update the shell of a node. The files of a new record are active, and so is the node that gets the record.

@@ -329,7 +329,9 @@ LEFT JOIN neurigraph.notes AS n ON t.source_id = n.source_id AND t.first_message
 WHERE r.record_id = %(record_id)s;
 
 -- name: messages
+-- The messages of some segments, of each in their order.
 SELECT
+    w.place,
     m.seq,
     m.role,
     m.author,
@@ -345,9 +347,11 @@ SELECT
     m.received_through,
     m.received_at,
     m.section
-FROM neurigraph.messages AS m
-WHERE m.source_id = %(source_id)s AND m.seq BETWEEN %(first_message)s AND %(last_message)s
-ORDER BY m.seq;
+FROM unnest(%(source_ids)s::uuid [], %(first_messages)s::integer [], %(last_messages)s::integer [])
+    WITH ORDINALITY AS w (source_id, first_message, last_message, place)
+INNER JOIN neurigraph.messages AS m
+    ON w.source_id = m.source_id AND m.seq BETWEEN w.first_message AND w.last_message
+ORDER BY w.place, m.seq;
 
 -- name: return_segment
 -- Return a failed segment: retry it later, or, after the last attempt or a permanent fault, leave it to a person. An
@@ -391,17 +395,32 @@ FROM neurigraph.storage_triggers AS t
 WHERE t.trigger_id = %(trigger_id)s AND t.batch_id = %(batch_id)s AND t.state = 'claimed'
 FOR UPDATE;
 
--- name: mark_stored
-UPDATE neurigraph.storage_triggers SET
-    state = 'stored',
-    stored_at = now(),
-    bodies_kept = %(bodies_kept)s,
-    deaths = 0,
-    batch_id = NULL,
-    claimed_by = NULL,
-    claimed_until = NULL,
-    last_error = NULL
-WHERE trigger_id = %(trigger_id)s;
+-- name: finish
+-- Mark a segment as stored, drop the content of its messages unless it is kept, and set the highest message up to which
+-- all messages of the source are stored, without a gap.
+WITH stored AS (
+    UPDATE neurigraph.storage_triggers SET
+        state = 'stored',
+        stored_at = now(),
+        bodies_kept = %(bodies_kept)s,
+        deaths = 0,
+        batch_id = NULL,
+        claimed_by = NULL,
+        claimed_until = NULL,
+        last_error = NULL
+    WHERE trigger_id = %(trigger_id)s
+),
+
+dropped AS (
+    UPDATE neurigraph.messages SET content = NULL, tool_calls = NULL, tool_event = NULL
+    WHERE source_id = %(source_id)s AND seq BETWEEN %(first_message)s AND %(last_message)s AND NOT %(bodies_kept)s
+)
+
+UPDATE neurigraph.sources AS s SET stored_through = coalesce((
+    SELECT min(t.first_message) - 1 FROM neurigraph.storage_triggers AS t
+    WHERE t.source_id = s.source_id AND t.state <> 'stored' AND t.trigger_id <> %(trigger_id)s
+), s.triggered_through)
+WHERE s.source_id = %(source_id)s;
 
 -- name: advance_stored
 -- Set the highest message up to which all messages are stored, without a gap.
@@ -410,10 +429,6 @@ UPDATE neurigraph.sources AS s SET stored_through = coalesce((
     WHERE t.source_id = s.source_id AND t.state <> 'stored'
 ), s.triggered_through)
 WHERE s.source_id = %(source_id)s;
-
--- name: drop_bodies
-UPDATE neurigraph.messages SET content = NULL, tool_calls = NULL, tool_event = NULL
-WHERE source_id = %(source_id)s AND seq BETWEEN %(first_message)s AND %(last_message)s;
 
 -- name: queue
 -- The numbers of segments that wait, run and need a person.

@@ -86,12 +86,11 @@ BEGIN
             ) AS c
         ));
         FOR place IN
-            SELECT g.node_id, g.user_id, g.schema_name, array_agg(n.record_id) AS records
-            FROM added_rows AS n INNER JOIN neurigraph.graph_index AS g ON n.node_id = g.node_id
-            GROUP BY g.node_id, g.user_id, g.schema_name
+            SELECT n.node_id, n.user_id, array_agg(n.record_id) AS records FROM added_rows AS n
+            GROUP BY n.node_id, n.user_id
         LOOP
             PERFORM neurigraph_private.note_record_changes(place.node_id, place.user_id, place.records);
-            PERFORM neurigraph_private.note_node_change(place.user_id, place.schema_name, false);
+            PERFORM neurigraph_private.note_node_change(place.node_id, place.user_id, false);
         END LOOP;
     END IF;
     RETURN NULL;
