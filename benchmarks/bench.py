@@ -95,7 +95,7 @@ class Bench:
                 "database_url": self.database(name),
                 "secret": _SECRET,
                 "role_secret": _SECRET,
-                "embedder": "minilm",
+                "embedder": "neurigraph",
                 "ui_port": 0,
                 **((self._own_model if own_model else None) or {"NEURIGRAPH_LANGUAGE_MODEL": "offline"}),
             }
@@ -113,7 +113,7 @@ class Bench:
             "NEURIGRAPH_SECRET": _SECRET,
             "NEURIGRAPH_ROLE_SECRET": _SECRET,
             "NEURIGRAPH_LANGUAGE_MODEL": "offline",
-            "NEURIGRAPH_EMBEDDER": "minilm",
+            "NEURIGRAPH_EMBEDDER": "neurigraph",
         }
 
     def circumstances(self) -> str:

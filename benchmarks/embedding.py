@@ -25,7 +25,7 @@ from benchmarks.bench import Bench
 from benchmarks.report import Section
 from neurigraph_pipelines.model.errors import ConfigurationError
 from resources.minilm.embedder import MiniLmEmbedder, model_folder, open_session, read_weights
-from resources.minilm.graph import build_graph
+from resources.minilm.graph import INPUTS, build_graph
 from resources.tokens.estimate import estimate_tokens
 from resources.tokens.tokenizer import TiktokenCounter
 
@@ -107,7 +107,7 @@ def runner(session: Any, texts: int, tokens: int) -> Callable[[], Any]:
     """Return a function that runs the model over texts of exactly ``tokens`` tokens."""
     ids = np.random.default_rng(7).integers(1_000, 30_000, (texts, tokens))
     mask = np.ones_like(ids)
-    return lambda: session.run(None, {"input_ids": ids, "attention_mask": mask})
+    return lambda: session.run(None, dict(zip(INPUTS, (ids, mask, mask), strict=True)))
 
 
 def resident(cache_dir: Path) -> list[str]:

@@ -25,7 +25,7 @@ from benchmarks.hostile_inputs import TEXTS, Reader, cycled, documents, name_of,
 from neurigraph_pipelines.graph.voices import voices_of
 from neurigraph_pipelines.inbox.redaction import redact_message
 from neurigraph_pipelines.ingestion.assign import file_segment
-from neurigraph_pipelines.ingestion.embed import window_text
+from neurigraph_pipelines.ingestion.embed import RecordTexts
 from neurigraph_pipelines.ingestion.segmentation import Sizes, Turn, split_tail
 from neurigraph_pipelines.lifecycle.quarantine.suggestions import looks_like_instruction
 from neurigraph_pipelines.model import (
@@ -120,8 +120,7 @@ def _segment_steps() -> dict[str, Callable[[Segment], object]]:
     phones = PatternRedactor(("phone",), "US")
 
     def passages(segment: Segment) -> list[str]:
-        found = list(writer.passages(segment))
-        return [window_text(found, index) for index in range(len(found))]
+        return list(RecordTexts(UUID(int=4), "", list(writer.passages(segment))))
 
     def lexemes(segment: Segment) -> None:
         for passage in writer.passages(segment):

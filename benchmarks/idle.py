@@ -67,7 +67,7 @@ def _up(bench: Bench) -> Iterator[tuple[Path, int]]:
     home = bench.folder / "idle"
     home.mkdir()
     (home / "models").symlink_to(bench.folder / "models")
-    chosen = {"LANGUAGE_MODEL": "offline", "EMBEDDER": "minilm", "UI_PORT": "0", "API_PORT": "0", "HOME": str(home)}
+    chosen = {"LANGUAGE_MODEL": "offline", "EMBEDDER": "neurigraph", "UI_PORT": "0", "API_PORT": "0", "HOME": str(home)}
     process = subprocess.Popen(
         [str(installed_program("neurigraph")), "up", "--json"],
         env={**os.environ, **{f"NEURIGRAPH_{name}": value for name, value in chosen.items()}},

@@ -54,12 +54,12 @@ def main() -> None:
 
 
 def _measure(home: Path) -> dict[str, list[float]]:
-    settings = Settings.model_validate({"home": str(home), "language_model": "offline", "embedder": "minilm"})
+    settings = Settings.model_validate({"home": str(home), "language_model": "offline", "embedder": "neurigraph"})
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("NEURIGRAPH_")},
         "NEURIGRAPH_HOME": str(home),
         "NEURIGRAPH_LANGUAGE_MODEL": "offline",
-        "NEURIGRAPH_EMBEDDER": "minilm",
+        "NEURIGRAPH_EMBEDDER": "neurigraph",
         "NEURIGRAPH_UI_PORT": "0",
         "NEURIGRAPH_API_PORT": "0",
     }

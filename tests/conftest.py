@@ -21,7 +21,7 @@ from neurigraph_pipelines.database.migrations import migrate
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
-from resources.minilm.embedder import MiniLmEmbedder
+from resources.minilm.embedder import LocalEmbedder, NeurigraphEmbedder
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 
 # CI may start the tests in the background, where SIGINT is ignored. Processes that a test starts would inherit that.
@@ -171,13 +171,13 @@ def settings(tmp_path: Path, database_url: str) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def local_embedder(session_home: Path) -> MiniLmEmbedder:
-    """The local embedder, built and loaded once for the whole session."""
-    return MiniLmEmbedder(session_home / "models")
+def local_embedder() -> LocalEmbedder:
+    """The local embedder, loaded once for the whole session."""
+    return NeurigraphEmbedder()
 
 
 @pytest.fixture
-def installation(settings: Settings, session_home: Path, local_embedder: MiniLmEmbedder) -> Iterator[Installation]:
+def installation(settings: Settings, session_home: Path, local_embedder: LocalEmbedder) -> Iterator[Installation]:
     """An installation, migrated and empty; its home links to the local model of the session."""
     yield from _installation(settings, session_home, local_embedder)
 
@@ -186,7 +186,7 @@ def installation(settings: Settings, session_home: Path, local_embedder: MiniLmE
 def shared_installation(
     tmp_path_factory: pytest.TempPathFactory,
     session_home: Path,
-    local_embedder: MiniLmEmbedder,
+    local_embedder: LocalEmbedder,
     server: ServerLease,
     administrator: psycopg.Connection,
     template_database: str,
@@ -226,13 +226,13 @@ def _settings(folder: Path, database_url: str) -> Settings:
             "role_secret": SECRET,
             "admin_key": ADMIN_KEY,
             "language_model": "offline",
-            "embedder": "minilm",
+            "embedder": "neurigraph",
             "ocr_seconds": 0,  # reading words in pictures takes seconds; its tests set it
         }
     )
 
 
-def _installation(settings: Settings, session_home: Path, embedder: MiniLmEmbedder) -> Iterator[Installation]:
+def _installation(settings: Settings, session_home: Path, embedder: LocalEmbedder) -> Iterator[Installation]:
     settings.home.mkdir(parents=True)
     (settings.home / "models").symlink_to(session_home / "models")
     with Installation(settings) as made:

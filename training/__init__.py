@@ -1,4 +1,5 @@
-"""Conversations on which a local embedder is to be trained: ``python -m training`` reads and counts them.
+"""Training of the local embedder on conversations: ``python -m training --help``.
 
-The talks were written for Neurigraph; people and companies in them are invented. Nothing at run time reads them.
+Belongs here: reading talks, making pairs, tuning the weights, measuring them and writing the model card. The arithmetic
+at run time is in ``resources.minilm``. Only ``encoder`` and ``tuning`` import torch, the extra ``training``.
 """

@@ -171,12 +171,11 @@ def _fill(
     schema, node_id = sql.Identifier(node.schema_name), node.node_id
     count = records * MESSAGES_OF_RECORD
     vectors, words = topic.vectors(count), topic.words(count)
-    around = _unit(vectors + np.roll(vectors, 1, axis=0) + np.roll(vectors, -1, axis=0))
     ids = [uuid4() for _ in range(records)]
     with connection.cursor() as cursor:
         _copy(cursor, sql.Identifier("neurigraph"), "sources", _SOURCE_COLUMNS, _sources(ids, user_id))
         _copy(cursor, schema, "metadata_records", _RECORD_COLUMNS, _records(ids, vectors, words))
-        segments = _segments(ids, user_id, node_id, np.stack((vectors, around), axis=1), words)
+        segments = _segments(ids, user_id, node_id, vectors, words)
         _copy(cursor, sql.Identifier("neurigraph"), "segments", _SEGMENT_COLUMNS, segments)
     random = np.random.default_rng(count)
     for index in random.choice(count, min(share, count), replace=False):

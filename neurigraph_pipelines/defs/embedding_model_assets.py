@@ -3,7 +3,7 @@
 Each calls one function of ``ingestion.model_registry`` or ``ingestion.model_comparison`` and reports the result.
 """
 
-from typing import Literal, cast
+from typing import cast, get_args
 
 import dagster as dg
 from pydantic import Field
@@ -17,6 +17,7 @@ from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.defs.run_metadata import table
 from neurigraph_pipelines.ingestion.model_registry import describe_model, list_models
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.settings.providers import EmbeddingService
 
 _SHOWN = {"found_first": "first", "found": "among the first 10", "mean_reciprocal_rank": "mean reciprocal rank"}
 
@@ -24,7 +25,9 @@ _SHOWN = {"found_first": "first", "found": "among the first 10", "mean_reciproca
 class CanaryConfig(JobConfig):
     """The model that is compared with the current one."""
 
-    canary: str = Field(default="", description="Service of the model: openai, voyage or minilm. Empty: no canary.")
+    canary: str = Field(
+        default="", description="Service of the model: openai, voyage, minilm or neurigraph. Empty: no canary."
+    )
     model: str = Field(default="", description="Its model. Empty: the one of the settings.")
     user: str = Field(
         default="",
@@ -55,9 +58,9 @@ def candidate_model_answers_canaries_as_well(
     config, here = config_of(context, CanaryConfig), installation.opened
     if not config.canary:
         return dg.AssetCheckResult(passed=True, metadata={"canary": "none is configured"})
-    if config.canary not in ("openai", "voyage", "minilm"):
-        raise InvalidInputError("canary: there is no such service: openai, voyage or minilm")
-    chosen = cast('Literal["openai", "voyage", "minilm"]', config.canary)
+    if config.canary not in get_args(EmbeddingService):
+        raise InvalidInputError("canary: there is no such service: openai, voyage, minilm or neurigraph")
+    chosen = cast("EmbeddingService", config.canary)
     canary = Canary(here.make_embedder(chosen, config.model or None), chosen)
     done = compare_models(here.database, here.embedder, canary, user_id_of(here.database, config.user))
     rows, bars = [], []

@@ -39,7 +39,7 @@ def checked_vectors(packed: bytes, passages: int) -> NDArray[np.float32]:
     Raises:
         DamagedSegmentError: They are not so many finite vectors of a size that vectors have here.
     """
-    if len(packed) > passages * (8 + 2 * PASSAGE_DIMENSIONS):
+    if len(packed) > passages * (4 + PASSAGE_DIMENSIONS):
         raise DamagedSegmentError("vectors of a search segment are too long")
     vectors = read_vectors(packed, passages)
     if not np.isfinite(vectors).all():

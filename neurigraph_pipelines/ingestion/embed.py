@@ -1,4 +1,4 @@
-"""The fourth step: vectors of summaries, passages and passage windows.
+"""The fourth step: vectors of summaries and passages.
 
 Converts the embedder's vectors to the widths of the columns. If the provider is down, or the work would take minutes,
 records are committed as pending, without vectors; ``healing`` computes them later.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -37,13 +36,11 @@ from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.text.disguises import undisguised
+from neurigraph_pipelines.text.in_context import in_context
 from neurigraph_pipelines.text.transcript import Passage, transcript_writer
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
 
 STEP = "embed"
-WINDOW_NEIGHBOUR_CHARACTERS = 300
-"""Characters of each neighbour in a window: a usual message whole, of a long one the nearest end."""
-
 Limit = Callable[[int], AbstractContextManager[None]]
 
 _CHARACTERS_OF_A_TOKEN = 4
@@ -53,7 +50,7 @@ _TEXTS_AT_ONCE = 4_096
 
 @dataclass(frozen=True, slots=True)
 class RecordTexts:
-    """The texts to embed for one record: its summary, its passages in order, and windows of short messages.
+    """The texts to embed for one record: its summary, and its passages in order, each behind those before it.
 
     Iteration builds the texts one by one; only the passages stay in memory.
     """
@@ -61,18 +58,9 @@ class RecordTexts:
     record_id: UUID
     summary: str
     passages: Sequence[Passage]
-    embeds_windows: bool = True
 
     def __len__(self) -> int:
-        return 1 + len(self.passages) + len(self.windows)
-
-    @property
-    def windows(self) -> list[int]:
-        """The passages whose windows are embedded: whole messages beside others. Of parts, ``window_means`` is near."""
-        of_message = Counter(passage.message.seq for passage in self.passages)
-        if len(self.passages) < 2 or not self.embeds_windows:
-            return []
-        return [index for index, passage in enumerate(self.passages) if of_message[passage.message.seq] == 1]
+        return 1 + len(self.passages)
 
     @property
     def tokens(self) -> int:
@@ -81,8 +69,8 @@ class RecordTexts:
 
     def __iter__(self) -> Iterator[str]:
         yield self.summary
-        yield from map(_spoken, self.passages)
-        yield from (window_text(self.passages, index) for index in self.windows)
+        said = [(undisguised(one.message.speaker), undisguised(one.text)) for one in self.passages]
+        yield from (in_context(*one, said[max(0, index - 2) : index]) for index, one in enumerate(said))
 
 
 @measured("ingestion.embed")
@@ -132,33 +120,6 @@ def embed_texts(
     return (_embed_group(embedder, group, limited) for group in _groups(items))
 
 
-def window_text(passages: Sequence[Passage], index: int) -> str:
-    """Return a passage with the nearest ends of its neighbours, two before and one after.
-
-    So an answer is found by the words of its question.
-    """
-    before = [_spoken(passage)[-WINDOW_NEIGHBOUR_CHARACTERS:] for passage in passages[max(0, index - 2) : index]]
-    after = [_spoken(passage)[:WINDOW_NEIGHBOUR_CHARACTERS] for passage in passages[index + 1 : index + 2]]
-    return "\n".join((*before, _spoken(passages[index]), *after))
-
-
-def window_means(passages: Sequence[Passage], vectors: NDArray[np.float16]) -> NDArray[np.float16]:
-    """Return the mean of each passage's vector and its neighbours', by the characters that ``window_text`` takes."""
-    lengths = np.array([len(passage.text) for passage in passages], np.float32)[:, None]
-    nearest = np.minimum(lengths, WINDOW_NEIGHBOUR_CHARACTERS) * vectors
-    sums = lengths * vectors
-    for before in (1, 2):
-        sums[before:] += nearest[:-before]
-    sums[:-1] += nearest[1:]
-    sizes = np.linalg.norm(sums, axis=1, keepdims=True)
-    means: NDArray[np.float16] = (sums / np.maximum(sizes, np.finfo(np.float32).tiny)).astype(np.float16)
-    return means
-
-
-def _spoken(passage: Passage) -> str:
-    return undisguised(f"{passage.message.speaker}: {passage.text}")
-
-
 def _texts(
     context: Context,
     plans: Sequence[RecordPlan],
@@ -174,7 +135,7 @@ def _texts(
         except Exception as error:  # one bad item must not fail the others
             failures.append(failure_of(plan.ref.trigger_id, STEP, error))
             continue
-        yield RecordTexts(plan.record_id, summary, passages, context.settings.ingestion.embed_windows)
+        yield RecordTexts(plan.record_id, summary, passages)
 
 
 def _groups(items: Iterable[RecordTexts]) -> Iterator[list[RecordTexts]]:
@@ -219,7 +180,4 @@ def _vectors(embedder: Embedder, group: Sequence[RecordTexts]) -> Iterator[Vecto
         done = end
     for record, begin in zip(group, begins, strict=True):
         first = begin + 1
-        middle, end = first + len(record.passages), begin + len(record)
-        windows = window_means(record.passages, passages[first:middle])
-        windows[record.windows] = passages[middle:end]
-        yield Vectors(summaries[begin], passages[first:middle], windows)
+        yield Vectors(summaries[begin], passages[first : first + len(record.passages)])

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-
-from neurigraph_pipelines.ingestion.records import Vectors
 from neurigraph_pipelines.model import Message, Voice
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.text.languages import languages_of
 from neurigraph_pipelines.text.lexemes import count_plainly, lexer_of, window_lengths
-from neurigraph_pipelines.text.search_segments import SearchSegment, Spoken, Words, pack_vectors
+from neurigraph_pipelines.text.search_segments import SearchSegment, Spoken, Words
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.text.transcript import Passage
 
@@ -66,11 +63,6 @@ def columns_of(segment: SearchSegment, languages: Iterable[str], usual: str) -> 
         "languages": sorted({*languages} - {usual}),
         "content": segment.content,
     }
-
-
-def packed(vectors: Vectors) -> bytes:
-    """Return the vectors of a record's passages as its search segment holds them."""
-    return pack_vectors(np.stack((vectors.passages, vectors.windows), axis=1))
 
 
 def languages_spoken(messages: Sequence[Message], usual: str, left_out: list[str]) -> tuple[str, list[str]]:

@@ -26,7 +26,7 @@ from neurigraph_pipelines.ingestion.conditions import Conditions
 from neurigraph_pipelines.ingestion.distinct_titles import distinct_title, with_id
 from neurigraph_pipelines.ingestion.embedding_models import UserModels
 from neurigraph_pipelines.ingestion.note_records import pinned_node
-from neurigraph_pipelines.ingestion.passage_words import columns_of, languages_spoken, packed, segment_of
+from neurigraph_pipelines.ingestion.passage_words import columns_of, languages_spoken, segment_of
 from neurigraph_pipelines.ingestion.persona_filing import require_writable
 from neurigraph_pipelines.ingestion.records import (
     OFFLINE,
@@ -55,6 +55,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.languages import CODES, stemmer_of
+from neurigraph_pipelines.text.search_segments import pack_vectors
 from neurigraph_pipelines.text.transcript import TranscriptWriter
 
 _QUERIES = statements("commit")
@@ -192,8 +193,8 @@ class RecordRows:
             require_writable(tx, ref.persona_id, node.node_id)
         path = "/".join((ref.user_slug, *node.names))
         if record.known is not None:
-            record_id, created_at = record.known
-            stored = (record_id, ref.trigger_id, path, summary.title, 0, False, created_at)
+            record_id, known_at = record.known
+            stored = (record_id, ref.trigger_id, path, summary.title, 0, False, known_at)
             return Inserted(record, Committed(*stored, already_stored=True), node.node_id)
         schema = sql.Identifier(node.schema_name)
         left_out = self._left_out_before(plan)
@@ -333,7 +334,7 @@ class RecordRows:
                 "user_id": record.plan.ref.user_id,
                 "node_id": node_id,
                 **columns_of(segment, spoken.values(), self._settings.language),
-                "vectors": packed(vectors) if vectors is not None else None,
+                "vectors": pack_vectors(vectors.passages) if vectors is not None else None,
                 "model": self._embedded.model if vectors is not None else None,
             },
         )

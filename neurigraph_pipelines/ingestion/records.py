@@ -82,13 +82,11 @@ class Vectors:
 
     Attributes:
         summary: ``(RECORD_DIMENSIONS,)`` float32 of unit length.
-        passages: ``(passages, PASSAGE_DIMENSIONS)`` float16, in order of passage.
-        windows: ``(passages, PASSAGE_DIMENSIONS)`` float16, each passage together with its neighbours.
+        passages: ``(passages, PASSAGE_DIMENSIONS)`` float16, in order of passage, each behind what was said before it.
     """
 
     summary: NDArray[np.float32]
     passages: NDArray[np.float16]
-    windows: NDArray[np.float16]
 
 
 @dataclass(frozen=True, slots=True)

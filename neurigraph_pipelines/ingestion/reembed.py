@@ -25,7 +25,6 @@ from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, lock_models
-from neurigraph_pipelines.ingestion.passage_words import packed
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, StoredRecord, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, durable_content
@@ -33,7 +32,7 @@ from neurigraph_pipelines.lifecycle.transitions import transcript_of
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError, TransientError
 from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
-from neurigraph_pipelines.text.search_segments import SearchSegment
+from neurigraph_pipelines.text.search_segments import SearchSegment, pack_vectors
 from neurigraph_pipelines.text.stored_text import passage_text
 from neurigraph_pipelines.text.transcript import Passage, read_messages
 
@@ -144,9 +143,7 @@ def embed_records(
             except Exception as error:  # one damaged file must not fail the others
                 unreadable.append((location, error))
                 continue
-            read[location.record_id] = RecordTexts(
-                location.record_id, summary, passages, context.settings.ingestion.embed_windows
-            )
+            read[location.record_id] = RecordTexts(location.record_id, summary, passages)
             yield read[location.record_id]
 
     for group in embed_texts(context.embedder, texts()):
@@ -223,7 +220,7 @@ def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vecto
     authored(tx, pipeline_author(model))
     tx.execute(of_record.format(schema=location.schema), {**key, "embedding": Vector(vectors.summary), "model": model})
     if texts.passages:
-        tx.execute(of_segment, {**key, "vectors": packed(vectors), "model": model})
+        tx.execute(of_segment, {**key, "vectors": pack_vectors(vectors.passages), "model": model})
     tx.execute(_QUERIES["delete_pending"], key)
     if models.current == model:
         replace_vector(tx, location.node_id, texts.record_id, gained=vectors.summary)

@@ -45,7 +45,7 @@ def _sent(settings: Settings) -> Iterator[tuple[str, str, str]]:
         data = "whole conversations and files, questions, and the messages that answers rest on"
         yield "language model", models.language_model_url or models.openai_base_url or _OPENAI, data
     embedder = models.chosen_embedder
-    if embedder != "minilm":
+    if embedder not in ("minilm", "neurigraph"):
         address = models.voyage_base_url if embedder == "voyage" else models.openai_base_url or _OPENAI
         yield "embeddings", address, "the text of every message, every summary and every question"
     chosen = settings.chosen_reranker

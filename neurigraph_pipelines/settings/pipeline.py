@@ -56,11 +56,6 @@ class IngestionSettings(BaseModel):
     retry_base_seconds: float = Field(
         default=30.0, gt=0, description="Wait before the second attempt; doubles with each attempt, with jitter."
     )
-    embed_windows: bool = Field(
-        default=True,
-        description="Whether a message's window, it with its neighbours, is embedded. False: its vector is the mean of "
-        "theirs, and the local embedder reads a quarter of the text of short messages.",
-    )
     facts: bool = Field(default=True, description="Whether stored records are read for facts, in the background.")
     digests: bool = Field(
         default=False,

@@ -9,6 +9,8 @@ from pydantic import BaseModel, Field, SecretStr
 
 from neurigraph_pipelines.settings.group import group
 
+EmbeddingService = Literal["openai", "voyage", "minilm", "neurigraph"]
+
 
 class ModelSettings(BaseModel):
     """Which language model and embedder are used."""
@@ -31,8 +33,10 @@ class ModelSettings(BaseModel):
     language_model_key: SecretStr | None = Field(
         default=None, description="Key for `NEURIGRAPH_LANGUAGE_MODEL_URL`, if that server wants one."
     )
-    embedder: Literal["auto", "openai", "voyage", "minilm"] = Field(
-        default="auto", description="Embedding service. auto: openai or voyage when its key is set, else minilm."
+    embedder: Literal["auto"] | EmbeddingService = Field(
+        default="auto",
+        description="Embedding service. auto: openai or voyage when its key is set, else neurigraph. "
+        "neurigraph and minilm need no network: MiniLM trained on conversations, and as it was published.",
     )
     openai_api_key: SecretStr | None = Field(
         default=None, validation_alias="OPENAI_API_KEY", description="Key for OpenAI, or for a compatible server."
@@ -55,6 +59,11 @@ class ModelSettings(BaseModel):
     voyage_embedding_model: str = Field(
         default="voyage-3.5", description="Embedding model; 1024 dimensions are requested."
     )
+    minilm_graph: Path | None = Field(
+        default=None,
+        description="File of weights that you trained (docs/models.md); `NEURIGRAPH_EMBEDDER=neurigraph` then embeds "
+        "with it.",
+    )
     minilm_threads: int | None = Field(
         default=None,
         ge=1,
@@ -71,11 +80,11 @@ class ModelSettings(BaseModel):
         return "openai" if self.openai_api_key or self.language_model_url else "offline"
 
     @property
-    def chosen_embedder(self) -> Literal["openai", "voyage", "minilm"]:
+    def chosen_embedder(self) -> EmbeddingService:
         """The embedder that is used."""
         if self.embedder != "auto":
             return self.embedder
-        return "openai" if self.openai_api_key else "voyage" if self.voyage_api_key else "minilm"
+        return "openai" if self.openai_api_key else "voyage" if self.voyage_api_key else "neurigraph"
 
 
 class ModelCallSettings(BaseModel):

@@ -1,6 +1,6 @@
 """The search segment of a record: what search reads of its messages, as bytes, made once when they are embedded.
 
-For each message, or part of a long one: its place in the transcript, who says it, its words as keys, and two vectors.
+For each message, or part of a long one: its place in the transcript, who says it, its words as keys, and its vector.
 No text can be read back. ``neurigraph.segments`` stores them; the keys of the words come right after the header, where
 ``neurigraph.node_words`` finds them.
 """
@@ -217,40 +217,40 @@ def _key(lexeme: str) -> int:
 
 
 def vector_type(width: int) -> np.dtype[Any]:
-    """Return the type of a passage's own vector and of that of its window, both in ``width`` numbers of 8 bits."""
-    return np.dtype([("scales", "<f4", (2,)), ("numbers", "i1", (2, width))])
+    """Return the type of a passage's vector in ``width`` numbers of 8 bits."""
+    return np.dtype([("scale", "<f4"), ("numbers", "i1", (width,))])
 
 
 def pack_vectors(vectors: NDArray[Any]) -> bytes:
-    """Return ``(passages, 2, dimensions)`` vectors as bytes, without the dimensions that are zero at the end of all.
+    """Return ``(passages, dimensions)`` vectors as bytes, without the dimensions that are zero at the end of all.
 
     Each vector has a scale of its own, which keeps its length. The cosine of a question and a packed vector of hundreds
     of dimensions changes by about 0.001.
     """
-    used = np.flatnonzero(vectors.any(axis=(0, 1)))
-    vectors = vectors[..., : used[-1] + 1 if len(used) else 1].astype(np.float32)
-    packed = np.zeros(len(vectors), vector_type(vectors.shape[2]))
-    steps = np.abs(vectors).max(axis=2, initial=0) / _MOST
-    numbers = np.rint(vectors / np.where(steps > 0, steps, 1)[..., None])
-    lengths = np.linalg.norm(numbers, axis=2)
-    packed["scales"] = np.linalg.norm(vectors, axis=2) / np.where(lengths > 0, lengths, 1)
+    used = np.flatnonzero(vectors.any(axis=0))
+    vectors = vectors[:, : used[-1] + 1 if len(used) else 1].astype(np.float32)
+    packed = np.zeros(len(vectors), vector_type(vectors.shape[1]))
+    steps = np.abs(vectors).max(axis=1, initial=0) / _MOST
+    numbers = np.rint(vectors / np.where(steps > 0, steps, 1)[:, None])
+    lengths = np.linalg.norm(numbers, axis=1)
+    packed["scale"] = np.linalg.norm(vectors, axis=1) / np.where(lengths > 0, lengths, 1)
     packed["numbers"] = numbers
     return packed.tobytes()
 
 
 def read_vectors(packed: bytes, passages: int) -> NDArray[np.float32]:
-    """Return the ``(passages, 2, dimensions)`` vectors in some bytes.
+    """Return the ``(passages, dimensions)`` vectors in some bytes.
 
     Raises:
         DamagedSegmentError: They are not so many vectors, or no numbers.
     """
     if not passages:
-        return np.zeros((0, 2, 0), np.float32)
-    width, rest = divmod(len(packed) - 8 * passages, 2 * passages)
+        return np.zeros((0, 0), np.float32)
+    width, rest = divmod(len(packed) - 4 * passages, passages)
     if rest or width < 1:
         raise DamagedSegmentError("the bytes are no vectors of a search segment")
     rows = np.frombuffer(packed, vector_type(width), passages)
-    if not ((rows["scales"] >= 0) & (rows["scales"] < np.inf)).all():
+    if not ((rows["scale"] >= 0) & (rows["scale"] < np.inf)).all():
         raise DamagedSegmentError("the vectors of a search segment are no numbers")
-    vectors: NDArray[np.float32] = rows["numbers"] * rows["scales"][..., None]
+    vectors: NDArray[np.float32] = rows["numbers"] * rows["scale"][:, None]
     return vectors

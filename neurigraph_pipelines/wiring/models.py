@@ -9,11 +9,12 @@ from abc import abstractmethod
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from neurigraph_pipelines.model.errors import AccountError, ConfigurationError
 from neurigraph_pipelines.model.ports import Embedder, Expander, LanguageModel, Reranker, TokenCounter, ToolCaller
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.settings.providers import EmbeddingService
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -56,12 +57,12 @@ class WiredModels:
         """The embedder that the settings choose."""
         return self.make_embedder(self.settings.models.chosen_embedder)
 
-    def make_embedder(self, chosen: Literal["openai", "voyage", "minilm"], model: str | None = None) -> Embedder:
+    def make_embedder(self, chosen: EmbeddingService, model: str | None = None) -> Embedder:
         """Return an embedder of a service, with the key and address of the settings.
 
         Args:
             chosen: The service.
-            model: Its model; by default the one of the settings. MiniLM has one only.
+            model: Its model; by default the one of the settings. The local ones have one each.
 
         Raises:
             ConfigurationError: There is no key for the service.
@@ -71,6 +72,11 @@ class WiredModels:
             from resources.minilm.embedder import MiniLmEmbedder
 
             return MiniLmEmbedder(self.home / "models", models.minilm_threads)
+        if chosen == "neurigraph":
+            from resources.minilm.embedder import NeurigraphEmbedder, OwnEmbedder
+
+            own = models.minilm_graph
+            return OwnEmbedder(own, models.minilm_threads) if own else NeurigraphEmbedder(models.minilm_threads)
         from resources.providers.embedder import OpenAiEmbedder
 
         if chosen == "voyage":

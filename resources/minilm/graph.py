@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-GRAPH_VERSION = 3
+GRAPH_VERSION = 4
 """Increased when the graph changes, so that older cached graphs are built again."""
 
 DIMENSIONS = 384
 MAX_POSITIONS = 256
-_HEADS = 12
-_LAYERS = 6
+HEADS = 12
+LAYERS = 6
 _EPSILON = 1e-12
+INPUTS = ("input_ids", "attention_mask", "counted_mask")
+"""The model's inputs: tokens, which of them are no padding, and over which of those the vector is the mean."""
 _WEIGHT_LIMIT = 63
 """Weights use 7 of 8 bits: processors without VNNI add pairs of products in 16 bits, which 8-bit weights overflow."""
 
@@ -143,30 +145,27 @@ def build_graph(weights: Weights, quantised: bool) -> bytes:
             cosine of 0.995 to the exact vector (0.97 for texts of one word).
 
     Returns:
-        A serialised ONNX model: ``input_ids`` and ``attention_mask``, both int64 ``(texts, tokens)`` with at
-        most ``MAX_POSITIONS`` tokens, to ``embedding``, float32 ``(texts, DIMENSIONS)`` with rows of unit
-        length.
+        A serialised ONNX model: ``INPUTS``, all int64 ``(texts, tokens)`` with at most ``MAX_POSITIONS`` tokens, to
+        ``embedding``, float32 ``(texts, DIMENSIONS)`` with rows of unit length.
     """
     from onnx import TensorProto, helper
 
     graph = _GraphBuilder(weights, quantised)
     _add_constants(graph)
     value = _embedded(graph)
-    for layer in range(_LAYERS):
+    for layer in range(LAYERS):
         value = graph.encoder_layer(value, layer)
 
     # The mean over tokens and their sum have the same direction, and the norm is removed.
-    graph.node("Unsqueeze", ["mask", "last_axis"], "mask_column")
-    graph.node("Mul", [value, "mask_column"], "kept")
+    graph.node("Cast", ["counted_mask"], "counted", to=TensorProto.FLOAT)
+    graph.node("Unsqueeze", ["counted", "last_axis"], "counted_column")
+    graph.node("Mul", [value, "counted_column"], "kept")
     graph.constant("axis_1", np.array([1]))
     graph.node("ReduceSum", ["kept", "axis_1"], "pooled", keepdims=0)
     graph.node("ReduceL2", ["pooled", "axis_1"], "norm", keepdims=1)
     graph.node("Div", ["pooled", "norm"], "embedding")
 
-    inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"])
-        for name in ("input_ids", "attention_mask")
-    ]
+    inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"]) for name in INPUTS]
     outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["texts", DIMENSIONS])]
     model = helper.make_model(
         helper.make_graph(graph.nodes, "all-MiniLM-L6-v2", inputs, outputs, graph.constants),
@@ -180,14 +179,14 @@ def _add_constants(graph: _GraphBuilder) -> None:
     """Add the constants that all layers share, and the attention bias of masked tokens."""
     from onnx import TensorProto
 
-    graph.constant("heads", np.array([0, 0, _HEADS, DIMENSIONS // _HEADS]))
+    graph.constant("heads", np.array([0, 0, HEADS, DIMENSIONS // HEADS]))
     graph.constant("joined", np.array([0, 0, DIMENSIONS]))
     graph.constant("last_axis", np.array([-1]))
     if graph.quantised:
         # Activations become unsigned bytes around 128.
         graph.constant("activation_step", np.array(1 / 127, dtype=np.float32))
         graph.constant("activation_zero", np.array(128, dtype=np.uint8))
-    graph.constant("attention_scale", np.array((DIMENSIONS / _HEADS) ** -0.5, dtype=np.float32))
+    graph.constant("attention_scale", np.array((DIMENSIONS / HEADS) ** -0.5, dtype=np.float32))
 
     # A masked token gets a score so low that softmax gives it no weight.
     graph.node("Cast", ["attention_mask"], "mask", to=TensorProto.FLOAT)

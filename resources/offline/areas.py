@@ -77,6 +77,12 @@ class Fit:
     aliases: tuple[str, ...] = ()
 
 
+def subject_texts(topic: Topic) -> list[str]:
+    """Return the texts whose meaning a segment is compared with: a topic's subjects, and itself as the last."""
+    subjects = [f"{name}: {', '.join(some[:PHRASES_OF_SUBJECT])}" for name, some in topic.subtopics.items()]
+    return [*subjects, f"{topic.name}: {topic.description}"]
+
+
 class Areas:
     """Ranks the areas of life for segments. Caches the cue tables and the embeddings of the subjects."""
 
@@ -162,13 +168,9 @@ class Areas:
     def _described(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """The embeddings of all subjects and the number of each one's area; the last of an area is the area."""
         assert self._embedder is not None
-        texts, areas = [], []
-        for number, topic in enumerate(self.topics.values()):
-            for name, phrases in topic.subtopics.items():
-                texts.append(f"{name}: {', '.join(phrases[:PHRASES_OF_SUBJECT])}")
-            texts.append(f"{topic.name}: {topic.description}")
-            areas += [number] * (len(topic.subtopics) + 1)
-        return self._embedder.embed(texts), np.array(areas)
+        texts = [subject_texts(topic) for topic in self.topics.values()]
+        areas = np.repeat(np.arange(len(texts)), list(map(len, texts)))
+        return self._embedder.embed([text for some in texts for text in some]), areas
 
     def _subjects(self, name: str, cues: CueScores, meaning: _Meaning | None) -> dict[str, float]:
         topic = self.topics.get(name)

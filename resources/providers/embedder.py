@@ -21,6 +21,7 @@ from neurigraph_pipelines.model import RECORD_DIMENSIONS
 from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import TokenCounter
+from neurigraph_pipelines.text.in_context import CONTEXT_END
 from resources.providers.retries import ProviderClient, UnusableAnswerError
 from resources.providers.text_windows import split_text
 from resources.well_formed import well_formed
@@ -200,7 +201,7 @@ class OpenAiEmbedder:
 
     def _windows(self, index: int, text: str) -> Iterator[_Window]:
         """Yield the windows of one text; at least one."""
-        for part in split_text(well_formed(text), WINDOW_TOKENS, self._tokens):
+        for part in split_text(well_formed(text.replace(CONTEXT_END, "\n")), WINDOW_TOKENS, self._tokens):
             content = part if part.strip() else EMPTY_TEXT
             yield _Window(index, content, max(1, self._tokens.count(content)))
 

@@ -42,7 +42,7 @@ def embedded(monkeypatch: pytest.MonkeyPatch, session_home: Path, tmp_path: Path
         (home / "models").symlink_to(session_home / "models")
         monkeypatch.setenv("NEURIGRAPH_HOME", str(home))
         monkeypatch.setenv("NEURIGRAPH_LANGUAGE_MODEL", "offline")
-        monkeypatch.setenv("NEURIGRAPH_EMBEDDER", "minilm")
+        monkeypatch.setenv("NEURIGRAPH_EMBEDDER", "neurigraph")
         monkeypatch.setenv("NEURIGRAPH_UI_PORT", "0")
         monkeypatch.setenv("NEURIGRAPH_API_PORT", "0")
         with Installation() as installation:

@@ -41,7 +41,7 @@ def environment(session_home: Path, tmp_path: Path) -> Iterator[dict[str, str]]:
             **kept,
             "NEURIGRAPH_HOME": str(home),
             "NEURIGRAPH_LANGUAGE_MODEL": "offline",
-            "NEURIGRAPH_EMBEDDER": "minilm",
+            "NEURIGRAPH_EMBEDDER": "neurigraph",
             "NEURIGRAPH_UI_PORT": "0",
             "NEURIGRAPH_API_PORT": "0",
         }

@@ -80,7 +80,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory, session_home: Path) -> I
         home.mkdir()
         (home / "models").symlink_to(session_home / "models")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEURIGRAPH_", "OPENAI_"))}
-        environment = {**kept, "NEURIGRAPH_HOME": str(home), "NEURIGRAPH_EMBEDDER": "minilm"}
+        environment = {**kept, "NEURIGRAPH_HOME": str(home), "NEURIGRAPH_EMBEDDER": "neurigraph"}
         environment["NEURIGRAPH_LANGUAGE_MODEL"] = "offline"
         yield Installed(wheel, environment, python.parent, folder)
         await_nothing_left(home)

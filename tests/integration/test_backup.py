@@ -74,7 +74,7 @@ def target(tmp_path: Path, administrator: psycopg.Connection, shared_installatio
             "home": tmp_path / "restored",
             "database_url": url,
             "language_model": "offline",
-            "embedder": "minilm",
+            "embedder": "neurigraph",
         }
     )
     for suffix in ("", "_being_restored", "_before_restore"):

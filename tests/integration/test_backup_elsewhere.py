@@ -45,7 +45,7 @@ def provider_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
 def settings_of(home: Path, url: str, **more: Any) -> Settings:
     values: dict[str, Any] = {"secret": SECRET, "role_secret": SECRET, "admin_key": ADMIN_KEY, "home": home}
     return Settings.model_validate(
-        {**values, "database_url": url, "language_model": "offline", "embedder": "minilm", **more}
+        {**values, "database_url": url, "language_model": "offline", "embedder": "neurigraph", **more}
     )
 
 

@@ -41,7 +41,7 @@ def model_client(shared_installation: Installation, provider: ModelProvider) -> 
     """A client of a server whose language model calls tools."""
     values = {
         "language_model": "openai",
-        "embedder": "minilm",
+        "embedder": "neurigraph",
         "openai_api_key": "test",
         "openai_base_url": provider.base_url,
         "model_max_retries": 0,

@@ -163,7 +163,7 @@ def test_walkthrough_as_text(home_env: dict[str, str], here: Here, user: str, ta
     assert f"created the user {user}" in imported.stderr
     assert "3 messages added" in imported.stdout
     ingested = run(home_env, "ingest", "--user", user)
-    assert "1 record stored in 1 node (offline, minilm-l6-v2" in ingested.stdout
+    assert "1 record stored in 1 node (offline, neurigraph-minilm-1" in ingested.stdout
     assert ingested.stderr == ""
     found = run(home_env, "search", "Who fell into the water?", "--user", user)
     assert "Dave fell into the water." in found.stdout

@@ -36,7 +36,7 @@ from neurigraph_pipelines.model.errors import (
 )
 from neurigraph_pipelines.wiring.directory import MAIN, Place, hint_of, lives_in
 from neurigraph_pipelines.wiring.installation import Installation
-from resources.minilm.embedder import MiniLmEmbedder
+from resources.minilm.embedder import LocalEmbedder
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.conftest import ROOT, SECRET
 from tests.support import dying_placing
@@ -70,7 +70,7 @@ def east(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def front(shared_installation: Installation, east: Path, local_embedder: MiniLmEmbedder) -> Installation:
+def front(shared_installation: Installation, east: Path, local_embedder: LocalEmbedder) -> Installation:
     """The first installation, whose directory knows the other one."""
     here = shared_installation
     here.settings = here.settings.changed(**{**JWT, "jwt_secret": SecretStr(JWT["jwt_secret"])})

@@ -39,7 +39,7 @@ from tests.support.vectors import (
 # Dagster's own: it reads pydantic's models by an attribute that pydantic has given up.
 pytestmark = pytest.mark.filterwarnings("ignore:The `__fields__` attribute:DeprecationWarning")
 
-MINILM = "minilm-l6-v2"
+LOCAL = "neurigraph-minilm-1"
 
 
 @pytest.fixture
@@ -80,11 +80,11 @@ def test_backfill_of_days_is_one_run(installation: Installation, user: User) -> 
 
         newest = backfill((date.fromisoformat(day) - timedelta(days=1)).isoformat(), day)
         assert (newest["records embedded"].value, newest["users not done yet"].value) == (2, 1)
-        assert models_of(installation, user.user_id) == ("old", MINILM)
+        assert models_of(installation, user.user_id) == ("old", LOCAL)
         rest = backfill(FIRST_DAY, day)
         assert (rest["records embedded"].value, rest["had them already"].value) == (1, 2)
         assert rest["users switched"].value == 1
-        assert models_of(installation, user.user_id) == (MINILM, None)
+        assert models_of(installation, user.user_id) == (LOCAL, None)
         done = instance.get_materialized_partitions(record_embeddings.key)
     assert {FIRST_DAY, day} <= done
 
@@ -128,8 +128,8 @@ def test_incomplete_backfill_fails(installation: Installation, user: User) -> No
         raise_on_error=False,
     )
     assert not result.success
-    assert {row["embedding_next_model"] for row in records_of(installation, user)} == {None, MINILM}
-    assert models_of(installation, user.user_id) == ("old", MINILM)
+    assert {row["embedding_next_model"] for row in records_of(installation, user)} == {None, LOCAL}
+    assert models_of(installation, user.user_id) == ("old", LOCAL)
 
 
 def test_schedule_launches_due_healing(installation: Installation, user: User, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_schedule_launches_due_healing(installation: Installation, user: User, t
             return heal_embeddings_schedule(context)
 
     assert isinstance(tick(), dg.SkipReason)
-    remember(installation, user, UnreachableEmbedder(MINILM), "a", "b")
+    remember(installation, user, UnreachableEmbedder(LOCAL), "a", "b")
     assert isinstance(tick(), dg.RunRequest)
     result = dg.materialize([pending_embeddings], resources={"installation": InstallationResource()})
     of_day, event = result.asset_materializations_for_node("pending_embeddings")
@@ -150,7 +150,7 @@ def test_schedule_launches_due_healing(installation: Installation, user: User, t
     assert of_day.metadata["records"].value == 2
     assert event.metadata["records healed"].value == 2
     assert event.metadata["still pending"].value == 0
-    assert all(row["embedding_model"] == MINILM for row in records_of(installation, user))
+    assert all(row["embedding_model"] == LOCAL for row in records_of(installation, user))
     assert isinstance(tick(), dg.SkipReason)
 
 
@@ -171,7 +171,7 @@ def test_check_reports_overdue_vectors(installation: Installation, user: User) -
             )
 
     assert check()[0]
-    remember(installation, user, UnreachableEmbedder(MINILM), "a", "b")
+    remember(installation, user, UnreachableEmbedder(LOCAL), "a", "b")
     other, _ = create_user(installation.database, "eve")
     remember(installation, other, NamedEmbedder("another"), "c")
     remember(installation, other, UnreachableEmbedder("another"), "d")
@@ -188,7 +188,7 @@ def test_check_reports_overdue_vectors(installation: Installation, user: User) -
 
 
 def test_healing_runs_the_check(installation: Installation, user: User) -> None:
-    remember(installation, user, UnreachableEmbedder(MINILM), "a")
+    remember(installation, user, UnreachableEmbedder(LOCAL), "a")
     with installation.database.pipeline() as tx:
         tx.execute("UPDATE neurigraph.pending_embeddings SET since = now() - interval '1 day'")
     with dg.DagsterInstance.ephemeral() as instance:
@@ -224,7 +224,7 @@ def test_commit_fills_partition_of_its_day(installation: Installation, user: Use
     assert event is not None
     assert event.asset_materialization is not None
     assert event.asset_materialization.metadata["records stored"].value == 1
-    assert event.asset_materialization.metadata["embedding model"].value == MINILM
+    assert event.asset_materialization.metadata["embedding model"].value == LOCAL
     said: dict[str, dict[str, Any]] = {}
     for name, (partitions, latest) in made.items():
         assert partitions == {day}, name

@@ -99,7 +99,7 @@ def assert_passages(stored: StoredSegment) -> None:
     assert stored.says("lake") == [True, False, False]
     assert [sum(words.values()) for words in stored.words] == passages["lexeme_count"].tolist()
     assert stored.vectors is not None
-    assert np.linalg.norm(stored.vectors, axis=2) == pytest.approx(np.ones((3, 2)), abs=2e-3)
+    assert np.linalg.norm(stored.vectors, axis=1) == pytest.approx(np.ones(3), abs=2e-3)
     assert (stored.row["passages"], stored.row["model"], stored.row["is_counted"]) == (3, "words", True)
 
 
@@ -299,7 +299,7 @@ def test_vectors_of_any_width_fit_their_columns(here: Installation, context: Con
     assert len(found) == 5
     for segment in found:
         assert segment.vectors is not None
-        assert np.linalg.norm(segment.vectors, axis=2) == pytest.approx(np.ones((1, 2)), abs=2e-3)
+        assert np.linalg.norm(segment.vectors, axis=1) == pytest.approx(np.ones(1), abs=2e-3)
 
 
 def test_record_without_passages(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:

@@ -90,9 +90,9 @@ def test_memories_in_several_languages(installation: Installation) -> None:
         ("Was kostete das Bauernhaus mit dem Ofen?", "420.000"),
         ("feuchte Bauernhäuser", "feucht"),
         ("¿cuándo llega el horno?", "hornos llegan"),
-        ("le gâteau à la noisette", "gâteau"),
+        ("les gâteaux d'anniversaire", "gâteau"),
         ("ケーキの代金", "四千円"),
-        ("Which plant died?", "plants"),
+        ("Which plant died?", "ferns"),
     ):
         assert words in best(installation, claims, query), query
 

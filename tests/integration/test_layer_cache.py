@@ -88,7 +88,7 @@ class Reader:
         """Return the vectors of the passages of a layer; those of records that are gone may be zeros."""
         if layer.held.vectors is not None:
             return layer.held.vectors
-        vectors = np.zeros((layer.passages, 2, layer.width), np.float32)
+        vectors = np.zeros((layer.passages, layer.width), np.float32)
         stays = np.delete(np.arange(layer.passages), layer.gone_passages)
         if layer.width and len(stays):
             (vectors[stays],) = read(self.here.acting_for(self.claims), [(layer, stays)])
@@ -145,7 +145,7 @@ def _content_of(layer: MetadataLayer, vectors: Floats) -> dict[str, Any]:
             float(layer.window_length[layer.place[row]]),
             int(layer.role[row]),
             (int(layer.voice[row]), int(layer.statement[row]), layer.author(row), layer.sections[row]),
-            [trimmed(vector) for vector in vectors[row].tolist()],
+            trimmed(vectors[row].tolist()),
             occurring(layer.lexemes, int(layer.place[row])),
         )
         for row in np.flatnonzero(stays[layer.record]).tolist()

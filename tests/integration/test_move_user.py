@@ -32,7 +32,7 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
-from resources.minilm.embedder import MiniLmEmbedder
+from resources.minilm.embedder import LocalEmbedder
 from tests.conftest import ROOT, SECRET
 from tests.support.dying_move import STEPS
 from tests.support.embedded_server import new_home
@@ -42,7 +42,7 @@ from tests.support.memories import WordEmbedder, converse, ingest, new_user, pla
 
 @pytest.fixture(scope="module")
 def other(
-    tmp_path_factory: pytest.TempPathFactory, session_home: Path, local_embedder: MiniLmEmbedder
+    tmp_path_factory: pytest.TempPathFactory, session_home: Path, local_embedder: LocalEmbedder
 ) -> Iterator[Installation]:
     """An installation on an embedded server of its own."""
     folder = tmp_path_factory.mktemp("other")
@@ -63,7 +63,7 @@ def source(shared_installation: Installation, tmp_path_factory: pytest.TempPathF
 
 def given(home: Path, url: str | None) -> dict[str, Any]:
     secrets = {"secret": SECRET, "role_secret": SECRET}
-    return {"home": str(home), "database_url": url, "language_model": "offline", "embedder": "minilm", **secrets}
+    return {"home": str(home), "database_url": url, "language_model": "offline", "embedder": "neurigraph", **secrets}
 
 
 def settings_of(installation: Installation) -> str:

@@ -207,15 +207,14 @@ def test_export_of_an_earlier_version_is_restored(installation: Installation, tm
         assert None not in {ROLES[role] for role in segment.rows["role"].tolist()}
         assert None not in {VOICES[voice] for voice in segment.rows["voice"].tolist()}
         assert all(segment.external_ids)
-        vectors = [[one[name] for name in ("embedding", "window_embedding")] for one in of_record]
-        nexts = [[one[name] for name in ("embedding_next", "window_embedding_next")] for one in of_record]
-        for column, sent in (("vectors", vectors), ("next_vectors", nexts)):
-            assert (row[column] is None) == (sent[0][0] is None)
+        for column, exported in (("vectors", "embedding"), ("next_vectors", "embedding_next")):
+            sent = [one[exported] for one in of_record]
+            assert (row[column] is None) == (sent[0] is None)
             if row[column] is not None:
                 read = read_vectors(row[column], len(of_record))
-                exact = np.array([[json.loads(one) for one in pair] for pair in sent])
-                assert np.allclose(read, exact[..., : read.shape[2]], atol=0.005)
-                assert not exact[..., read.shape[2] :].any()
+                exact = np.array([json.loads(one) for one in sent])
+                assert np.allclose(read, exact[:, : read.shape[1]], atol=0.005)
+                assert not exact[:, read.shape[1] :].any()
     assert {row["model"] for row in segments.values()} == {"words", None}
     assert {row["next_model"] for row in segments.values()} == {"other", None}
     assert {tuple(row["languages"]) for row in segments.values()} == {(), ("german",)}

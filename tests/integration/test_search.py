@@ -176,7 +176,7 @@ def test_explain_lists_score_components(memory: Memory) -> None:
         assert set(parts) == {"passage", "segment_lexical", "summary_dense", "summary_lexical", "boost", "period"}
     assert explained(answer.hits[0])["boost"] > 0
     assert explained(answer.hits[-1])["boost"] == 0
-    signals = ("window_lexical", "dense", "window_dense")
+    signals = ("window_lexical", "dense")
     for message in answer.messages:
         parts = explained(message)
         mixed = sum(WEIGHTS[name] * parts[name] for name in signals)

@@ -46,15 +46,14 @@ def passages_of(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
     segment = SearchSegment.read(row["content"])
     vectors = read_vectors(row["vectors"], len(segment.rows))
     ends = np.cumsum([0, *segment.rows["lexemes"]]).tolist()
-    for passage, begin, end, (own, window) in zip(segment.rows, ends, ends[1:], vectors, strict=False):
+    for passage, begin, end, vector in zip(segment.rows, ends, ends[1:], vectors, strict=False):
         yield {
             "record_id": row["record_id"],
             "seq": int(passage["seq"]),
             "lexemes": segment.keys[begin:end].tolist(),
             "frequencies": segment.frequencies[begin:end].tolist(),
             "lexeme_count": int(passage["lexeme_count"]),
-            "embedding": own,
-            "window_embedding": window,
+            "embedding": vector,
             "role": str(ROLES[passage["role"]]),
         }
 
@@ -110,12 +109,10 @@ class Reference:
     ) -> dict[tuple[Any, int], float]:
         lexical = self.lexical(lexemes)
         dense = {key: self.likeness(p["embedding"], vector) for key, p in self.at.items()}
-        window = {key: self.likeness(p["window_embedding"], vector) for key, p in self.at.items()}
         return {
             key: (
                 WEIGHTS["window_lexical"] * lexical[key]
                 + WEIGHTS["dense"] * dense[key] / max(0.3, *dense.values())
-                + WEIGHTS["window_dense"] * window[key] / max(0.3, *window.values())
                 + WEIGHTS["speaker"] * (p["role"] == role)
                 + WEIGHTS["user"] * (p["role"] == "user")
                 + WEIGHTS["answer"] * self.answering(key)

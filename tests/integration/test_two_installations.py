@@ -31,7 +31,7 @@ from neurigraph_pipelines.wiring import databases as databases_module
 from neurigraph_pipelines.wiring.databases import CACHE_SECONDS
 from neurigraph_pipelines.wiring.directory import MAIN, Person, lives_in
 from neurigraph_pipelines.wiring.installation import Installation
-from resources.minilm.embedder import MiniLmEmbedder
+from resources.minilm.embedder import LocalEmbedder
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.conftest import ROOT
 from tests.support.agents import failure, found
@@ -56,7 +56,7 @@ QUESTION = {"query": "Who repairs the lighthouse lamp?"}
 
 
 @pytest.fixture(scope="module")
-def front(tmp_path_factory: pytest.TempPathFactory, local_embedder: MiniLmEmbedder) -> Iterator[Installation]:
+def front(tmp_path_factory: pytest.TempPathFactory, local_embedder: LocalEmbedder) -> Iterator[Installation]:
     """The first installation, whose directory knows another one, `east`."""
     folders = [tmp_path_factory.mktemp(name) for name in ("first", "east")]
     for folder in folders:

@@ -28,7 +28,7 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
         "NEURIGRAPH_SECRET": settings.secret.get_secret_value(),
         "NEURIGRAPH_ROLE_SECRET": settings.secret.get_secret_value(),
         "NEURIGRAPH_LANGUAGE_MODEL": "offline",
-        "NEURIGRAPH_EMBEDDER": "minilm",
+        "NEURIGRAPH_EMBEDDER": "neurigraph",
         **more,
     }
 

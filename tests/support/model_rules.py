@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
+from neurigraph_pipelines.text.in_context import CONTEXT_END
 from tests.support.verdict_rules import verdicts
 
 _WORD = re.compile(r"\w+")
@@ -64,6 +65,7 @@ class _Line:
 
 def embed_text(text: str, width: int) -> list[float]:
     """A unit vector in which each word has its own direction: texts that share words lie near each other."""
+    text = text.rpartition(CONTEXT_END)[2]
     vector = [0.0] * width
     words = [word for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS] or ["\0"]
     for word in words:

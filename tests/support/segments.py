@@ -30,7 +30,7 @@ class StoredSegment(NamedTuple):
     Attributes:
         row: Its columns.
         segment: What its content says.
-        vectors: ``(passages, 2, PASSAGE_DIMENSIONS)``; None while they are pending.
+        vectors: ``(passages, PASSAGE_DIMENSIONS)``; None while they are pending.
         next_vectors: Those of the model that the user is moving to.
     """
 
@@ -68,7 +68,7 @@ def _padded(packed: bytes | None, passages: int) -> NDArray[np.float32] | None:
     if packed is None:
         return None
     vectors = read_vectors(packed, passages)
-    return np.pad(vectors, ((0, 0), (0, 0), (0, PASSAGE_DIMENSIONS - vectors.shape[2])))
+    return np.pad(vectors, ((0, 0), (0, PASSAGE_DIMENSIONS - vectors.shape[1])))
 
 
 def columns(passages: int, lexeme: str = "boat", speaker: str | None = None) -> dict[str, Any]:
@@ -79,5 +79,5 @@ def columns(passages: int, lexeme: str = "boat", speaker: str | None = None) -> 
             for number in range(1, passages + 1)
         ]
     )
-    vectors = np.ones((passages, 2, 8), np.float32) / np.sqrt(8)
+    vectors = np.ones((passages, 8), np.float32) / np.sqrt(8)
     return columns_of(segment, (), "english") | {"vectors": pack_vectors(vectors), "model": "words"}

@@ -21,6 +21,7 @@ from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.text.in_context import CONTEXT_END
 from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import node_rows, schemas_of
@@ -110,10 +111,10 @@ def records_of(installation: Installation, user: User) -> list[dict[str, Any]]:
     segments = segments_of(installation, user)
     for record in found:
         segment = segments[record["record_id"]]
-        in_use = segment.vectors if segment.vectors is not None else [(None, None)]
-        following = segment.next_vectors if segment.next_vectors is not None else [(None, None)]
-        record["passage"], record["around"] = in_use[0]
-        record["passage_next"], record["around_next"] = following[0]
+        in_use = segment.vectors if segment.vectors is not None else [None]
+        following = segment.next_vectors if segment.next_vectors is not None else [None]
+        record["passage"] = in_use[0]
+        record["passage_next"] = following[0]
         assert segment.row["model"] == record["embedding_model"]
         assert segment.row["next_model"] == record["embedding_next_model"]
     return sorted(found, key=lambda record: record["record_id"])
@@ -139,4 +140,5 @@ def models_of(installation: Installation, user_id: UUID) -> tuple[str | None, st
 
 
 def _words(text: str) -> list[str]:
+    text = text.rpartition(CONTEXT_END)[2]
     return text.lower().replace(".", " ").replace("?", " ").replace(":", " ").split() or ["(empty)"]

@@ -13,9 +13,18 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from neurigraph_pipelines.model.errors import ConfigurationError
+from neurigraph_pipelines.text.in_context import in_context
 from resources.minilm import embedder as embedder_minilm
-from resources.minilm.embedder import MAX_WINDOWS, MiniLmEmbedder, model_folder, open_session, read_weights
-from resources.minilm.graph import build_graph
+from resources.minilm.embedder import (
+    MiniLmEmbedder,
+    NeurigraphEmbedder,
+    OwnEmbedder,
+    model_folder,
+    open_session,
+    read_weights,
+)
+from resources.minilm.graph import INPUTS, build_graph
+from resources.minilm.tokens import MAX_WINDOWS
 
 SENTENCES = [
     "Caroline went to an adoption agency interview last Friday.",
@@ -82,7 +91,8 @@ def test_int8_is_close_to_float(embedder: MiniLmEmbedder) -> None:
     exact = open_session(build_graph(read_weights(model_folder()), quantised=False), 1)
     for sentence, vector in zip(SENTENCES, embedder.embed(SENTENCES), strict=True):
         ids = np.array([tokenizer.encode(sentence).ids], dtype=np.int64)
-        reference = exact.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0]
+        mask = np.ones_like(ids)
+        reference = exact.run(None, dict(zip(INPUTS, (ids, mask, mask), strict=True)))[0][0]
         assert vector @ reference > (0.99 if " " in sentence else 0.95)
 
 
@@ -161,3 +171,50 @@ def test_construction_loads_nothing_heavy(tmp_path: Path) -> None:
     root = Path(embedder_minilm.__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=root, capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+# Trained on conversations
+
+
+@pytest.fixture(scope="module")
+def trained() -> NeurigraphEmbedder:
+    return NeurigraphEmbedder()
+
+
+def test_trained_weights_are_small_and_named(trained: NeurigraphEmbedder) -> None:
+    assert trained.model == "neurigraph-minilm-1"
+    assert len(trained._graph()) < 25_000_000
+    assert lengths(trained.embed(["Yes.", ""])) == pytest.approx([1, 1], abs=1e-5)
+
+
+def test_answer_is_found_by_the_question_before_it(trained: NeurigraphEmbedder) -> None:
+    """The words before place the answer, and they are not what is embedded."""
+    before = [("Ana", "Which instrument does Bo play these days?")]
+    question, alone, behind, asked = trained.embed(
+        [
+            "What instrument does Bo play?",
+            in_context("Bo", "Every Tuesday, since March."),
+            in_context("Bo", "Every Tuesday, since March.", before),
+            in_context(*before[0]),
+        ]
+    )
+    assert question @ behind > question @ alone + 0.1
+    assert asked @ behind < 0.9
+
+
+def test_own_weights_have_a_name_of_their_own(trained: NeurigraphEmbedder, tmp_path: Path) -> None:
+    file = tmp_path / "ours.onnx"
+    file.write_bytes(trained._graph())
+    own = OwnEmbedder(file)
+    assert own.model.startswith("ours-")
+    assert np.array_equal(own.embed(SENTENCES), trained.embed(SENTENCES))
+    with pytest.raises(ConfigurationError, match="NEURIGRAPH_MINILM_GRAPH"):
+        OwnEmbedder(tmp_path / "none.onnx")
+
+
+def test_changed_weights_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "neurigraph-minilm-1.onnx").write_bytes(b"other weights")
+    (tmp_path / "tokenizer.json").write_bytes((Path(embedder_minilm.__file__).parent / "tokenizer.json").read_bytes())
+    monkeypatch.setattr(embedder_minilm, "_HERE", tmp_path)
+    with pytest.raises(ConfigurationError, match="install Neurigraph again"):
+        NeurigraphEmbedder().embed(["Hello."])

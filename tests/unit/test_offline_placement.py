@@ -14,7 +14,7 @@ import pytest
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.ingestion.assign import assign_batch
 from neurigraph_pipelines.model import ConceptKind, Filing, Outline, OutlineNode, PlannedNode, Segment
-from resources.minilm.embedder import MiniLmEmbedder
+from resources.minilm.embedder import LocalEmbedder
 from resources.offline.language_model import OfflineLanguageModel
 from resources.offline.lexicon import topics
 from resources.offline.names import find_names
@@ -120,7 +120,7 @@ def test_table_of_expenses_is_money() -> None:
     assert path_of(("user", table), title="expenses.csv")[0] == "Finance"
 
 
-def test_notes_of_a_beekeeper_are_no_technology(local_embedder: MiniLmEmbedder) -> None:
+def test_notes_of_a_beekeeper_are_no_technology(local_embedder: LocalEmbedder) -> None:
     notes = (
         "My apiary scale sends its weight by radio. The battery of the sensor was empty on Sunday.",
         "The colony gained 1.2 kilos in a day, the lime trees are in flower.",
@@ -132,7 +132,7 @@ def test_notes_of_a_beekeeper_are_no_technology(local_embedder: MiniLmEmbedder) 
     assert path_of(*turns)[:1] in ([], ["Hobbies"])
 
 
-def test_unknown_subject_has_its_own_words(local_embedder: MiniLmEmbedder) -> None:
+def test_unknown_subject_has_its_own_words(local_embedder: LocalEmbedder) -> None:
     text = "My turban came loose twice. Six metres of muslin make a turban, and I tie a turban again each morning."
     assert path_of(("user", text), model=OfflineLanguageModel(local_embedder)) == ["Turban"]
 
@@ -142,11 +142,11 @@ def test_friend_who_writes_to_owner_is_no_subject() -> None:
     assert path_of(*turns) == ["Hobbies", "Cycling"]
 
 
-def test_meaning_counts_without_cue_words(local_embedder: MiniLmEmbedder) -> None:
+def test_meaning_counts_without_cue_words(local_embedder: LocalEmbedder) -> None:
     model = OfflineLanguageModel(local_embedder)
-    text = "The pedals creak and the tyre has a puncture, so I patched the inner tube beside the road."
+    text = "The starter doubled overnight, the crumb came out open and the crust crackled."
     assert path_of(("user", text)) == []
-    assert path_of(("user", text), model=model) == ["Hobbies"]
+    assert path_of(("user", text), model=model) == ["Food"]
     assert path_of(("user", "Thanks, that is great!"), model=model) == []
 
 

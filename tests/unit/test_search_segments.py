@@ -41,7 +41,7 @@ PASSAGES = (
     Spoken(9, 7, "ANA", "Chapter 1", "", Role.TOOL, Voice.TOOL, Words(["boat"], [32_767], 40_000), 1 << 62, 9.0, 99, 1),
 )
 SEGMENT = SearchSegment.of(PASSAGES)
-VECTORS = np.array([[[1, 0, 0], [0, -0.5, 0]], [[0, 0, 0], [0.25, 0.25, 0]], [[0, 1, 0], [0.6, 0.8, 0]]], np.float32)
+VECTORS = np.array([[0.25, -0.25, 0], [0, 0, 0], [0.6, 0.8, 0]], np.float32)
 
 names = st.one_of(st.none(), st.text(st.characters(codec=None), max_size=5))
 integers = st.integers(0, 2**31 - 1)
@@ -115,7 +115,7 @@ def test_words_are_replaced() -> None:
 def test_segments_of_format_1_are_read() -> None:
     """Databases and exports hold them: these files never change."""
     assert are_equal(SearchSegment.read((DATA / "segment_1.bin").read_bytes()), SEGMENT)
-    assert read_vectors((DATA / "segment_1_vectors.bin").read_bytes(), 3) == pytest.approx(VECTORS[..., :2], abs=0.003)
+    assert read_vectors((DATA / "segment_1_vectors.bin").read_bytes(), 3) == pytest.approx(VECTORS[:, :2], abs=0.003)
     assert FORMAT == 1, "a new format gets files of its own beside these, which are still read"
     assert SEGMENT.content == (DATA / "segment_1.bin").read_bytes(), "another form is another format"
     assert pack_vectors(VECTORS) == (DATA / "segment_1_vectors.bin").read_bytes()
@@ -244,12 +244,12 @@ def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
 @pytest.mark.parametrize("dimensions", [256, 384, 512, 1536])
 def test_cosines_stay(dimensions: int) -> None:
     random = np.random.default_rng(dimensions)
-    vectors = unit(random.standard_normal((200, 2, dimensions)) + random.standard_normal(dimensions))
+    vectors = unit(random.standard_normal((200, dimensions)) + random.standard_normal(dimensions))
     asked = unit(random.standard_normal((50, dimensions)))
     read = read_vectors(pack_vectors(vectors), 200)
     assert read.shape == vectors.shape
     assert np.abs(read @ asked.T - vectors @ asked.T).max() < 0.002
-    assert len(pack_vectors(vectors)) == 200 * 2 * (dimensions + 4)
+    assert len(pack_vectors(vectors)) == 200 * (dimensions + 4)
 
 
 @given(
@@ -259,25 +259,25 @@ def test_cosines_stay(dimensions: int) -> None:
     st.floats(0.01, 100),
 )
 def test_any_vectors_stay(numbers: list[list[float]], length: float) -> None:
-    vectors = np.float32(length) * unit(np.array(numbers[: len(numbers) // 2 * 2], np.float32).reshape(-1, 2, 6))
+    vectors = np.float32(length) * unit(np.array(numbers, np.float32))
     read = read_vectors(pack_vectors(vectors), len(vectors))
     padded = np.zeros_like(vectors)
-    padded[..., : read.shape[2]] = read
+    padded[:, : read.shape[1]] = read
     assert np.abs(padded - vectors).max() <= length / 127 / 2 * 1.01, "half a step of the largest number"
 
 
 def test_zeros_at_the_end_are_left_out() -> None:
-    assert read_vectors(pack_vectors(VECTORS), 3).shape == (3, 2, 2)
-    assert not read_vectors(pack_vectors(np.zeros((2, 2, 5), np.float32)), 2).any()
-    assert pack_vectors(np.zeros((0, 2, 5), np.float32)) == b""
-    assert read_vectors(b"", 0).shape == (0, 2, 0)
+    assert read_vectors(pack_vectors(VECTORS), 3).shape == (3, 2)
+    assert not read_vectors(pack_vectors(np.zeros((2, 5), np.float32)), 2).any()
+    assert pack_vectors(np.zeros((0, 5), np.float32)) == b""
+    assert read_vectors(b"", 0).shape == (0, 0)
 
 
 @pytest.mark.parametrize(
-    ("size", "passages"), [(36, 5), (36, 1_000), (35, 3), (37, 3), (24, 3), (8, 1), (7, 1), (0, 1)]
+    ("size", "passages"), [(18, 5), (18, 1_000), (17, 3), (19, 3), (12, 3), (4, 1), (3, 1), (0, 1)]
 )
 def test_vectors_of_another_number_of_passages_are_refused(size: int, passages: int) -> None:
-    assert read_vectors(bytes(36), 3).shape == (3, 2, 2)
+    assert read_vectors(bytes(18), 3).shape == (3, 2)
     with pytest.raises(DamagedSegmentError):
         read_vectors(bytes(size), passages)
 

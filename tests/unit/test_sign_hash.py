@@ -31,10 +31,10 @@ def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def vectors_of(count: int, seed: int) -> NDArray[np.float32]:
-    """``(count, 2, DIMENSIONS)``: each around one of some topics, all of them a little alike, as embeddings are."""
+    """``(count, DIMENSIONS)``: each around one of some topics, all of them a little alike, as embeddings are."""
     random = np.random.default_rng(seed)
     topics = np.random.default_rng(0).standard_normal((TOPICS, DIMENSIONS)) + 0.5
-    around = topics[random.integers(0, TOPICS, count), None] + 0.6 * random.standard_normal((count, 2, DIMENSIONS))
+    around = topics[random.integers(0, TOPICS, count)] + 0.6 * random.standard_normal((count, DIMENSIONS))
     return unit(around)
 
 
@@ -67,29 +67,28 @@ def asked(vector: NDArray[np.float32], **more: Any) -> RankingQuery:
 
 
 def test_nearest_have_high_estimates(vectors: NDArray[np.float32]) -> None:
-    for kind in (0, 1):
-        signs = SignHashes.of(vectors[:, kind])
-        for question in vectors_of(30, 2)[:, 0]:
-            estimate, exact = estimates([signs], question), np.vecdot(vectors[:, kind], question)
-            assert np.corrcoef(estimate, exact)[0, 1] > 0.5
-            assert abs(np.mean(estimate - exact)) < 0.05
-            likely = set(np.argsort(-estimate)[:250].tolist())
-            assert len(likely.intersection(np.argsort(-exact)[:10].tolist())) >= 9
+    signs = SignHashes.of(vectors)
+    for question in vectors_of(30, 2):
+        estimate, exact = estimates([signs], question), np.vecdot(vectors, question)
+        assert np.corrcoef(estimate, exact)[0, 1] > 0.5
+        assert abs(np.mean(estimate - exact)) < 0.05
+        likely = set(np.argsort(-estimate)[:250].tolist())
+        assert len(likely.intersection(np.argsort(-exact)[:10].tolist())) >= 9
 
 
 def test_batch_estimates_equal_single_ones(vectors: NDArray[np.float32]) -> None:
     """Each from its own middle, with its own spread."""
-    parts = np.split(vectors[:, 0], [1, 700, 701])
+    parts = np.split(vectors, [1, 700, 701])
     signs = [SignHashes.of(part + shift) for part, shift in zip(parts, range(4), strict=True)]
-    question = vectors_of(1, 2)[0, 0]
+    question = vectors_of(1, 2)[0]
     together = estimates(signs, question)
     assert together == pytest.approx(np.concatenate([estimates([one], question) for one in signs]), abs=1e-6)
     assert together.shape == (len(vectors),)
 
 
 def test_signs_grow_with_vectors(vectors: NDArray[np.float32]) -> None:
-    whole, stays = SignHashes.of(vectors[:, 0]), np.arange(len(vectors)) % 3 > 0
-    added = vectors_of(7, 3)[:, 0]
+    whole, stays = SignHashes.of(vectors), np.arange(len(vectors)) % 3 > 0
+    added = vectors_of(7, 3)
     grown = whole.joined(stays, added)
     assert grown is not None
     question = added[2]
@@ -126,7 +125,7 @@ def compared(layers: Sequence[MetadataLayer], question: RankingQuery) -> list[Ra
 def test_big_layer_ranking_is_exact(vectors: NDArray[np.float32]) -> None:
     whole = layer_of(vectors)
     same = []
-    for number, vector in enumerate(vectors_of(40, 2)[:, 0]):
+    for number, vector in enumerate(vectors_of(40, 2)):
         more: dict[str, Any] = {"at": 9.0} if number % 2 else {"explain": True}
         question = asked(vector, **more)
         _, estimated, _ = rank(Rows([whole]), [0.0], question)
@@ -138,11 +137,11 @@ def test_big_layer_ranking_is_exact(vectors: NDArray[np.float32]) -> None:
 
 def test_many_small_layers_rank_exactly(vectors: NDArray[np.float32]) -> None:
     """Some have no signs yet, and some are of another width: each is compared as it can be."""
-    narrow = unit(vectors[-500:, :, : DIMENSIONS // 2])
+    narrow = unit(vectors[-500:, : DIMENSIONS // 2])
     layers = [layer_of(vectors[:600]), new_layer(0, vectors[600:1_400]), layer_of(narrow)]
     layers += [layer_of(vectors[1_400:2_000]), new_layer(0, vectors[:0])]
     same = []
-    for vector in vectors_of(40, 2)[:, 0]:
+    for vector in vectors_of(40, 2):
         _, estimated, _ = rank(Rows(layers), [0.0] * len(layers), asked(vector))
         exact = compared(layers, asked(vector))
         same.append(len({(one.node, one.row) for one in estimated} & {(one.node, one.row) for one in exact}))
@@ -152,7 +151,7 @@ def test_many_small_layers_rank_exactly(vectors: NDArray[np.float32]) -> None:
 
 def test_few_passages_are_all_compared(vectors: NDArray[np.float32]) -> None:
     few = layer_of(vectors[:EXACT_PASSAGES])
-    for vector in vectors_of(10, 2)[:, 0]:
+    for vector in vectors_of(10, 2):
         _, messages, _ = rank(Rows([few]), [0.0], asked(vector))
         assert messages == compared([few], asked(vector))
 
@@ -170,9 +169,8 @@ def test_signs_of_growing_layer(vectors: NDArray[np.float32]) -> None:
     assert big.sign_hashes is kept, "they are taken once"
     more = vectors_of(OF_RECORD, 5)
     bigger = grown(big, records_at(records, more))
-    for kind in (0, 1):
-        _, messages, _ = rank(Rows([bigger]), [0.0], asked(more[17, kind]))
-        assert messages[0].row == len(vectors) + 17
+    _, messages, _ = rank(Rows([bigger]), [0.0], asked(more[17]))
+    assert messages[0].row == len(vectors) + 17
     empty = new_layer(0, vectors[:0])
     empty.compute_sign_hashes()
     assert empty.sign_hashes is None

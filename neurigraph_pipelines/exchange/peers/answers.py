@@ -241,7 +241,7 @@ def _vector(packed: str) -> NDArray[np.float32]:
 
 
 class Vectors(NamedTuple):
-    """The vectors of a record, and those of its passages and their windows as a search segment has them."""
+    """The vectors of a record, and those of its passages as a search segment has them."""
 
     summary: NDArray[np.float32]
     passages: bytes | None
@@ -263,7 +263,7 @@ def vectors_of(record: Record) -> Vectors | None:
         found = checked_vectors(packed, len(record.segment.rows))
     except ValueError as error:
         raise ProviderError("the publisher sent vectors of passages in an unknown form") from error
-    lengths = np.linalg.norm(found, axis=2)
+    lengths = np.linalg.norm(found, axis=1)
     if not ((lengths == 0) | (np.abs(lengths - 1) <= _LENGTH_SLACK)).all():
         raise ProviderError("the publisher sent a vector that is not of unit length")
     return Vectors(summary, packed)

@@ -9,7 +9,6 @@ from typing import Annotated, NamedTuple
 from uuid import UUID
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from neurigraph_pipelines.database.statements import statements
@@ -55,9 +54,7 @@ class _Passage(BaseModel):
     statement_key: Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)] | None = None
     section: str | None = None
     embedding: _Numbers | None = None
-    window_embedding: _Numbers | None = None
     embedding_next: _Numbers | None = None
-    window_embedding_next: _Numbers | None = None
 
     @model_validator(mode="after")
     def _has_counts(self) -> _Passage:
@@ -142,8 +139,8 @@ def _line(tx: Transaction, passages: Sequence[_Passage], record: _Record | None,
     if record is None:
         raise InvalidInputError("passages of the export belong to no record: export it again")
     segment = _segment(tx, passages, record)
-    vectors = _packed([(one.embedding, one.window_embedding) for one in passages])
-    next_vectors = _packed([(one.embedding_next, one.window_embedding_next) for one in passages])
+    vectors = _packed([one.embedding for one in passages])
+    next_vectors = _packed([one.embedding_next for one in passages])
     others = {
         "record_id": str(passages[0].record_id),
         "node_id": node_id,
@@ -187,9 +184,6 @@ def _segment(tx: Transaction, passages: Sequence[_Passage], record: _Record) -> 
         ) from error
 
 
-def _packed(vectors: Sequence[tuple[Sequence[float] | None, Sequence[float] | None]]) -> bytes | None:
-    """Return the vectors of passages and their windows; None if one is missing."""
-    if any(own is None or window is None for own, window in vectors):
-        return None
-    stacked: NDArray[np.float32] = np.array(vectors, np.float32)
-    return pack_vectors(stacked)
+def _packed(vectors: Sequence[Sequence[float] | None]) -> bytes | None:
+    """Return the vectors of passages; None if one is missing."""
+    return None if any(one is None for one in vectors) else pack_vectors(np.array(vectors, np.float32))

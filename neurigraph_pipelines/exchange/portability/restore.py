@@ -226,7 +226,7 @@ class _Restore:
     def _line_now(self, part: str, line: str) -> str:
         """Return a line as the tables have it now. Segments are read here, one after the other."""
         if part == SEGMENTS:
-            return checked_line(line, self._language)
+            return checked_line(line, self._language, self._version)
         return line_now(self._version, part, line)
 
     def _convert_passages(self) -> None:

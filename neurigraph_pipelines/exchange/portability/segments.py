@@ -20,29 +20,36 @@ SEGMENTS = rows_name("segments")
 """The part of a stream with the segments."""
 
 _VECTORS = ("vectors", "next_vectors")
+_LAST_WITH_WINDOWS = 3
+"""The last version of the stream in which each passage has two vectors, its own and that of its window."""
+
 _HEX = "\\x"  # the beginning of bytes as Postgres writes them
 
 
-def checked_line(line: str, usual: str) -> str:
+def checked_line(line: str, usual: str, version: int) -> str:
     """Return the row of a segment, after reading its content and its vectors.
 
     Args:
         usual: The stemmer of this installation.
+        version: That of the stream.
 
     Raises:
         InvalidInputError: The line is no row, or its segment is damaged.
     """
     row = row_of(line)
     languages = row.get("languages")
+    vectors: dict[str, bytes] = {}
     try:
         segment = read_segment(_bytes(row.get("content")))
         for name in _VECTORS:
             if row.get(name) is not None:
-                checked_vectors(_bytes(row[name]), len(segment.rows))
+                packed = _bytes(row[name])
+                vectors[name] = _own(packed, len(segment.rows)) if version <= _LAST_WITH_WINDOWS else packed
+                checked_vectors(vectors[name], len(segment.rows))
     except DamagedSegmentError as error:
         raise InvalidInputError(f"a segment of the export is damaged ({error}): export it again") from error
     stemmers = known_languages(map(str, languages if isinstance(languages, list) else ()))
-    return line_of(segment, stemmers, usual, row)
+    return line_of(segment, stemmers, usual, {**row, **vectors})
 
 
 def line_of(segment: SearchSegment, languages: Iterable[str], usual: str, others: Mapping[str, object]) -> str:
@@ -58,6 +65,15 @@ def line_of(segment: SearchSegment, languages: Iterable[str], usual: str, others
     return json.dumps(
         {name: _HEX + value.hex() if isinstance(value, bytes) else value for name, value in columns.items()}
     )
+
+
+def _own(packed: bytes, passages: int) -> bytes:
+    """Return the first of two vectors of each passage; before them are the scales of both."""
+    size, rest = divmod(len(packed), 2 * passages)
+    if rest:
+        raise DamagedSegmentError("the bytes are no vectors of a search segment")
+    places = range(0, len(packed), 2 * size)
+    return b"".join(packed[at : at + 4] + packed[at + 8 : at + 4 + size] for at in places)
 
 
 def _bytes(value: Json) -> bytes:

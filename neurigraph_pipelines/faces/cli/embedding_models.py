@@ -20,7 +20,7 @@ commands = typer.Typer()
 @commands.command()
 def embedding_models(
     canary: Annotated[
-        Literal["openai", "voyage", "minilm"] | None,
+        Literal["openai", "voyage", "minilm", "neurigraph"] | None,
         typer.Option(help="Compare a model of this service with the current one first.", show_default=False),
     ] = None,
     model: Annotated[

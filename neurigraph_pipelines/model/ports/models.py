@@ -67,7 +67,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
-        """Embed ``texts`` in order.
+        """Embed ``texts`` in order. A text may begin with its context (``text.in_context``).
 
         Returns:
             ``(len(texts), dimensions)`` float32, rows of unit length. An empty text gives a valid unit vector.

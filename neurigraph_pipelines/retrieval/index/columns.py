@@ -50,7 +50,7 @@ class Records(NamedTuple):
         superseded: The stretches of time in which each superseded record was superseded, by its row.
         lexemes: The lexemes of each record's title, summary and keywords, separated by spaces.
         segments: The search segment of each record.
-        vectors: The vectors of each segment's passages, ``(passages, 2, dimensions)``; None if it has none.
+        vectors: The vectors of each segment's passages, ``(passages, dimensions)``; None if it has none.
     """
 
     columns: Columns
@@ -95,13 +95,13 @@ def _segment_of(content: bytes, packed: bytes) -> tuple[SearchSegment, Floats | 
 
 
 def vectors_of(segments: Sequence[SearchSegment], vectors: Sequence[Floats | None]) -> Floats:
-    """Return the vectors of the passages of all segments, ``(passages, 2, dimensions)``, padded with zeros."""
-    width = max((one.shape[2] for one in vectors if one is not None), default=0)
-    together = np.zeros((sum(len(one.rows) for one in segments), 2, width), np.float32)
+    """Return the vectors of the passages of all segments, ``(passages, dimensions)``, padded with zeros."""
+    width = max((one.shape[1] for one in vectors if one is not None), default=0)
+    together = np.zeros((sum(len(one.rows) for one in segments), width), np.float32)
     first = 0
     for segment, one in zip(segments, vectors, strict=True):
         if one is not None:
-            together[first : first + len(one), :, : one.shape[2]] = one
+            together[first : first + len(one), : one.shape[1]] = one
         first += len(segment.rows)
     return together
 
@@ -149,8 +149,8 @@ def joined_column(past: NDArray[Any], stays: NDArray[np.bool_], added: NDArray[A
     if added.ndim == 1:
         return np.concatenate((past[kept], added))
     width = max(past.shape[-1], added.shape[-1])
-    vectors = np.zeros((len(kept) + len(added), *added.shape[1:-1], width), np.float32)
+    vectors = np.zeros((len(kept) + len(added), width), np.float32)
     # By far the largest part: copied once.
-    np.take(past, kept, axis=0, out=vectors[: len(kept), ..., : past.shape[-1]], mode="clip")
-    vectors[len(kept) :, ..., : added.shape[-1]] = added
+    np.take(past, kept, axis=0, out=vectors[: len(kept), : past.shape[-1]], mode="clip")
+    vectors[len(kept) :, : added.shape[-1]] = added
     return vectors

@@ -31,7 +31,7 @@ from neurigraph_pipelines.retrieval.index.columns import (
 )
 from neurigraph_pipelines.retrieval.index.packed_rows import decode_distinct_lexemes, format_id, format_ids
 from neurigraph_pipelines.retrieval.index.postings import GONE, Floats, Numbers, Postings
-from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes, means
+from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.index.texts import RecordTexts, characters_of
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
@@ -47,7 +47,7 @@ class HeldVectors:
     """The vectors of a layer's passages, if they are in memory; layers that share their arrays share this.
 
     Attributes:
-        vectors: The vector of each passage and that of its window, ``(passages, 2, dimensions)``.
+        vectors: The vector of each passage, ``(passages, dimensions)``.
         are_wanted: Whether a question compared some of them before.
     """
 
@@ -89,7 +89,7 @@ class MetadataLayer:
         statement: The digest of each passage's words, equal where the same is said again; 0 if unknown.
         held: The vectors of the passages, if they are in memory.
         gone: A mask of the records that changed since, which another layer has as they are now; None if none did.
-        sign_hashes: Of the mean of each passage's two vectors, once they are computed.
+        sign_hashes: Of the vectors of the passages, once they are computed.
         lexemes: The lexemes of the passages, by place, and from the row ``places`` on those of the records' titles,
             summaries and keywords.
     """
@@ -194,7 +194,7 @@ class MetadataLayer:
             external_ids = [*compress(layer.external_ids, stay), *external_ids]
             sections = [*compress(layer.sections, stay), *sections]
             if layer.sign_hashes is not None:
-                hashes = layer.sign_hashes.joined(stay, means(added))
+                hashes = layer.sign_hashes.joined(stay, added)
             known = layer.held.vectors
             vectors = joined_column(known, stay, added) if known is not None else None
         self._take_passages(columns, dict(numbers))
@@ -248,14 +248,14 @@ class MetadataLayer:
     def width(self) -> int:
         """The dimensions of the vectors of passages."""
         if self.held.vectors is not None:
-            width: int = self.held.vectors.shape[2]
+            width: int = self.held.vectors.shape[1]
             return width
         return self.sign_hashes.dimensions if self.sign_hashes is not None else 0
 
     def compute_sign_hashes(self) -> None:
         """Hash the vectors of the passages, so that later questions need not be compared with each of them."""
         if self.sign_hashes is None and self.held.vectors is not None and self.passages:
-            self.sign_hashes = SignHashes.of(means(self.held.vectors))
+            self.sign_hashes = SignHashes.of(self.held.vectors)
 
     def is_said_by(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Return a mask of the passages whose author, in lower case, is one of these names."""

@@ -20,7 +20,7 @@ from neurigraph_pipelines.retrieval.index.postings import Keys, Postings
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes
 from neurigraph_pipelines.retrieval.index.texts import PackedTexts
 
-FORMAT = 3
+FORMAT = 4
 """The form of packed layers. Another number makes maintenance pack every layer again: change it with the form."""
 
 _COUNTS = (

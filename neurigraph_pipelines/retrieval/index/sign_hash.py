@@ -60,11 +60,6 @@ class SignHashes:
         return int(self.words.shape[1])
 
 
-def means(vectors: Floats) -> Floats:
-    """Return ``(passages, dimensions)``: the mean of each passage's own vector and that of its window."""
-    return (vectors[:, 0] + vectors[:, 1]) * np.float32(0.5)
-
-
 def estimates(hashes: Sequence[SignHashes], vector: Floats) -> NDArray[Any]:
     """Estimate the inner products of all hashed vectors with another one.
 

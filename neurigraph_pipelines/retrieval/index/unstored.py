@@ -238,10 +238,10 @@ def _segment(slug: str, source: UnstoredSource) -> SearchSegment:
 
 
 def _vectors(source: UnstoredSource) -> Floats:
-    """Return two vectors a part, its own one for that of its window, too; zeros for a part without one."""
+    """Return the vectors of the parts; zeros for a part without one."""
     parts = [part for one in source.messages for part in one.parts]
     width = max((len(part.vector) for part in parts if part.vector is not None), default=0)
-    vectors = np.zeros((len(parts), 2, width), np.float32)
+    vectors = np.zeros((len(parts), width), np.float32)
     for row, part in zip(vectors, parts, strict=True):
         if part.vector is not None:
             row[:] = part.vector

@@ -13,7 +13,7 @@ from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
 from neurigraph_pipelines.retrieval.index.rows import Rows
 
 ReadVectors = Callable[[Sequence[tuple[MetadataLayer, Numbers]]], Sequence[Floats]]
-"""Reads the vectors of some passages of layers, ``(n, 2, dimensions)`` each, in one call to the database."""
+"""Reads the vectors of some passages of layers, ``(n, dimensions)`` each, in one call to the database."""
 
 _UNREAD = -1
 
@@ -34,7 +34,7 @@ class PassageVectors:
         self._held = [layer.held.vectors for layer in rows.layers]
         self._read = read
         self._width = max((layer.width for layer in rows.layers), default=0)
-        self._vectors: Floats = np.zeros((0, 2, self._width), np.float32)
+        self._vectors: Floats = np.zeros((0, self._width), np.float32)
 
     @cached_property
     def _place(self) -> Numbers:
@@ -50,7 +50,7 @@ class PassageVectors:
         return all(self._held[number] is not None for number in numbers)
 
     def of(self, passages: Numbers) -> Floats:
-        """Return the ``(n, 2, dimensions)`` vectors of passages.
+        """Return the ``(n, dimensions)`` vectors of passages.
 
         Raises:
             VectorsGoneError: They cannot be read any more.
@@ -61,39 +61,39 @@ class PassageVectors:
         vectors: Floats = self._vectors[self._place[passages]]
         return vectors
 
-    def own(self, passages: Sequence[int]) -> Floats:
-        """Return the ``(n, dimensions)`` own vectors of a few passages.
+    def of_few(self, passages: Sequence[int]) -> Floats:
+        """Return the ``(n, dimensions)`` vectors of a few passages.
 
         Raises:
             VectorsGoneError: They cannot be read any more.
         """
         if any(held is None for held in self._held):
-            return self.of(np.array(passages, np.intp))[:, 0]
+            return self.of(np.array(passages, np.intp))
         own = np.zeros((len(passages), self._width), np.float32)
         for row, passage in zip(own, passages, strict=True):
             number = bisect_right(self._rows.first_passage, passage) - 1
             held = self._held[number]
             assert held is not None
-            row[: held.shape[2]] = held[passage - self._rows.first_passage[number], 0]
+            row[: held.shape[1]] = held[passage - self._rows.first_passage[number]]
         return own
 
     def _add(self, passages: Numbers) -> None:
         """Read vectors and keep them for this question."""
         first = len(self._vectors)
-        added = np.zeros((len(passages), *self._vectors.shape[1:]), np.float32)
+        added = np.zeros((len(passages), self._width), np.float32)
         ends = np.searchsorted(passages, [*self._rows.first_passage, self._rows.passages]).tolist()
         missing: list[tuple[MetadataLayer, Numbers]] = []
         places: list[slice] = []
         for number, (layer, begin, end) in enumerate(zip(self._rows.layers, ends, ends[1:], strict=False)):
             rows, held = passages[begin:end] - self._rows.first_passage[number], self._held[number]
             if held is not None:
-                added[begin:end, :, : held.shape[2]] = held[rows]
+                added[begin:end, : held.shape[1]] = held[rows]
             elif layer.width and begin < end:
                 missing.append((layer, rows))
                 places.append(slice(begin, end))
         if missing and self._read is None:
             raise VectorsGoneError
         for place, found in zip(places, self._read(missing) if missing and self._read else (), strict=True):
-            added[place, :, : found.shape[2]] = found
+            added[place, : found.shape[1]] = found
         self._vectors = np.concatenate((self._vectors, added)) if first else added
         self._place[passages] = np.arange(first, first + len(passages))

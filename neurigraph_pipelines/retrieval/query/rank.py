@@ -53,7 +53,7 @@ from neurigraph_pipelines.retrieval.query.weights import (
 from neurigraph_pipelines.text.search_segments import ROLES
 
 _MIX = np.array([[WEIGHTS[name]] for name in SIGNALS])
-_FULL = np.array([0.0, NEAR, NEAR])
+_FULL = np.array([0.0, NEAR])
 _FULL_OF_RECORDS = np.array([NEAR, 0.0, 0.0])
 
 
@@ -151,9 +151,9 @@ def rank(
 ) -> tuple[list[Ranked], list[Ranked], NDArray[Any]]:
     """Return the best records and the best messages of some layers, best first, and the score of each passage.
 
-    A message's score is a mix of three signals, each scaled to 0..1 by the best of what is ranked: BM25 of its
+    A message's score is a mix of two signals, each scaled to 0..1 by the best of what is ranked: BM25 of its
     window, in which messages around it count less with their distance, and those before it more than those after,
-    because an answer is found by its question; the cosine of the message; and the cosine of its window. Bounded
+    because an answer is found by its question; and the cosine of the message behind those before it. Bounded
     boosts are added to that, never filters: for the speaker whom the question is about, for the user's own words, for
     an answer to a question with the same words, and for the time that it names; what an assistant said counts less, and
     so does a part of a long message. A record's score is a mix of its best message, of
@@ -206,13 +206,13 @@ class _Ranking:
         lexical = self.lexical
         found = np.empty((len(SIGNALS), self.rows.passages))
         found[0] = lexical.windows()
-        estimated = compare_passages(self.rows, self.vectors, self.vector, found[1:])
+        estimated = compare_passages(self.rows, self.vectors, self.vector, found[1])
         signals, score = self._mixed(found)
         if estimated:
             most = compared_of(self.rows.passages, are_read=not self.vectors.are_held(estimated))
             likely = score >= lowest_of_best(score, most + 2 * self.query.message_limit)
             likely |= signals[1] >= max(lowest_of_best(signals[1], most // 3), sys.float_info.min)
-            compare_exactly(self.rows, self.vectors, self.vector, likely, estimated, found[1:])
+            compare_exactly(self.rows, self.vectors, self.vector, likely, estimated, found[1])
             signals, score = self._mixed(found)
         parts = {}
         if self.query.explain:
@@ -331,8 +331,8 @@ class _Ranking:
         return list(passages.values())[:limit]
 
     def _vectors_of(self, passages: Sequence[int]) -> Floats:
-        """Return ``(n, dimensions)``: the own vectors of passages."""
-        return self.vectors.own(passages)
+        """Return ``(n, dimensions)``: the vectors of passages."""
+        return self.vectors.of_few(passages)
 
     def _sources_of(self, passages: Sequence[int]) -> list[str]:
         """Return what handed in each of some passages: a persona, or else its source."""

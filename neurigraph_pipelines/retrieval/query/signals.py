@@ -116,9 +116,7 @@ class LexicalSignals:
 
 
 def compare_passages(rows: Rows, vectors: PassageVectors, vector: Floats, out: NDArray[Any]) -> list[int]:
-    """Write the cosines of passages and of their windows to ``out``, ``(2, passages)``.
-
-    Of many passages, and of those whose vectors are not in memory, it writes an estimate for both.
+    """Write the cosines of passages to ``out``; of many, and of those whose vectors are not in memory, estimates.
 
     Returns:
         The numbers of the layers whose cosines are estimates.
@@ -132,13 +130,13 @@ def compare_passages(rows: Rows, vectors: PassageVectors, vector: Floats, out: N
         if layer.sign_hashes is not None and (held is None or rows.passages > EXACT_PASSAGES):
             hashed[layer.sign_hashes.dimensions].append(number)
         elif held is not None:
-            out[:, first : first + layer.passages] = products(held, vector).T
+            out[first : first + layer.passages] = products(held, vector)
     for numbers in hashed.values():
         estimated = estimates([hashes for n in numbers if (hashes := rows.layers[n].sign_hashes)], vector)
         begin = 0
         for number in numbers:
             first, passages = rows.first_passage[number], rows.layers[number].passages
-            out[:, first : first + passages] = estimated[begin : begin + passages]
+            out[first : first + passages] = estimated[begin : begin + passages]
             begin += passages
     return [number for numbers in hashed.values() for number in numbers]
 
@@ -151,13 +149,13 @@ def compare_exactly(
     estimated: Sequence[int],
     out: NDArray[Any],
 ) -> None:
-    """Replace the estimates of likely passages in ``out``, ``(2, passages)``, by their cosines."""
+    """Replace the estimates of likely passages in ``out`` by their cosines."""
     if len(estimated) < len(rows.layers):
         are_estimated = np.zeros(len(rows.layers), bool)
         are_estimated[estimated] = True
         likely = likely & np.repeat(are_estimated, [layer.passages for layer in rows.layers])
     passages = np.flatnonzero(likely)
-    out[:, passages] = products(vectors.of(passages), vector).T
+    out[passages] = products(vectors.of(passages), vector)
 
 
 def nearness_named(occurred: NDArray[Any], periods: Sequence[tuple[float, float]]) -> NDArray[Any]:
@@ -181,7 +179,7 @@ def nearness_to_periods(occurred: NDArray[Any], periods: Sequence[tuple[float, f
 
 
 def products(vectors: Floats, vector: Floats) -> NDArray[Any]:
-    """Return the cosines of unit vectors, in the shape in which they stand in a layer."""
+    """Return the cosines of ``(n, dimensions)`` unit vectors."""
     # One product per row: the threads of a matrix product wait for each other while the machine is busy.
     cosines: NDArray[Any] = np.vecdot(vectors, vector[: vectors.shape[-1]])
     return cosines

@@ -20,8 +20,8 @@ from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.passage_vectors import PassageVectors, VectorsGoneError
 from neurigraph_pipelines.text.search_segments import DamagedSegmentError, read_vectors
 
-_BYTES_OF_FLOATS = 8
-"""Bytes of a passage's two vectors for each dimension."""
+_BYTES_OF_FLOATS = 4
+"""Bytes of a passage's vector for each dimension."""
 
 _QUERIES = statements("search")
 
@@ -45,7 +45,7 @@ def vectors_of(context: Context, nodes: Sequence[LoadedNode], rows: Rows) -> Pas
 
 
 def read(context: Context, wanted: Sequence[tuple[MetadataLayer, Numbers]]) -> list[Floats]:
-    """Return the vectors of some passages of layers, ``(n, 2, dimensions)`` each; passages are in ascending order.
+    """Return the vectors of some passages of layers, ``(n, dimensions)`` each; passages are in ascending order.
 
     Raises:
         VectorsGoneError: A record changed meanwhile.
@@ -86,7 +86,7 @@ class _Asked(NamedTuple):
 def _unpacked(layer: MetadataLayer, asked: _Asked, packed: Mapping[str, bytes | None]) -> Floats:
     """Return the vectors of passages of a layer; zeros for those that are pending."""
     counts = list(map(len, asked.runs))
-    vectors: Floats = np.zeros((sum(counts), 2, layer.width), np.float32)
+    vectors: Floats = np.zeros((sum(counts), layer.width), np.float32)
     parts = [packed[record_id] for record_id in asked.record_ids]
     whole = [part for part in parts if part is not None]
     if (
@@ -94,13 +94,13 @@ def _unpacked(layer: MetadataLayer, asked: _Asked, packed: Mapping[str, bytes | 
         and len({len(part) / passages for part, passages in zip(whole, counts, strict=True)}) == 1
     ):
         one = read_vectors(b"".join(whole), len(vectors))  # most often all have one width
-        vectors[..., : one.shape[2]] = one[..., : layer.width]
+        vectors[:, : one.shape[1]] = one[:, : layer.width]
         return vectors
     begin = 0
     for part, passages in zip(parts, counts, strict=True):
         if part is not None:
             one = read_vectors(part, passages)
-            vectors[begin : begin + passages, :, : one.shape[2]] = one[..., : layer.width]
+            vectors[begin : begin + passages, : one.shape[1]] = one[:, : layer.width]
         begin += passages
     return vectors
 
@@ -119,7 +119,7 @@ def _all_of(layer: MetadataLayer) -> dict[str, Any]:
 def _keep(layer: MetadataLayer, then: Callable[[], None], rows: Sequence[Mapping[str, Any]]) -> None:
     """Keep the vectors of a layer in memory. Records that changed meanwhile are in another layer, or soon will be."""
     numbers = {record_id: number for number, record_id in enumerate(layer.record_ids)}
-    vectors = np.zeros((layer.passages, 2, layer.width), np.float32)
+    vectors = np.zeros((layer.passages, layer.width), np.float32)
     first = np.searchsorted(layer.record, np.arange(layer.records + 1)).tolist()
     for row in rows:
         if row["vectors"] is None:
@@ -127,6 +127,6 @@ def _keep(layer: MetadataLayer, then: Callable[[], None], rows: Sequence[Mapping
         number = numbers[str(UUID(str(row["record_id"])))]
         begin, end = first[number], first[number + 1]
         one = read_vectors(row["vectors"], end - begin)
-        vectors[begin:end, :, : one.shape[2]] = one[..., : layer.width]
+        vectors[begin:end, : one.shape[1]] = one[:, : layer.width]
     layer.held.vectors = vectors
     then()

@@ -27,6 +27,7 @@ from neurigraph_pipelines.retrieval.index.unstored import (
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_bytes, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.disguises import undisguised
+from neurigraph_pipelines.text.in_context import in_context
 from neurigraph_pipelines.text.languages import CODES, languages_of, stemmer_of
 from neurigraph_pipelines.text.lexemes import count_plainly, lexer_of
 from neurigraph_pipelines.text.search_segments import Words
@@ -111,7 +112,7 @@ def _joined(
     sent: dict[str, list[Message]] = {}
     for fields in found["messages"]:
         sent.setdefault(fields["source_id"], []).append(message_of(fields))
-    known.update(_indexed(context, sent))
+    known.update(_indexed(context, sent, {key: one.message for key, one in known.items()}))
     if any((source["source_id"], seq) not in known for source in found["sources"] for seq in source["seqs"]):
         raise MissingMessageError
     past = {source.source_id: source for source in before.sources} if before else {}
@@ -144,12 +145,13 @@ def _same_or_new(past: UnstoredSource | None, source: UnstoredSource) -> Unstore
 
 
 def _indexed(
-    context: Context, sent: Mapping[str, Sequence[Message]]
+    context: Context, sent: Mapping[str, Sequence[Message]], known: Mapping[tuple[str, int], Message]
 ) -> Iterator[tuple[tuple[str, int], IndexedMessage]]:
     """Yield new messages with their lexemes, and the newest of them with their vectors.
 
     Args:
         sent: By source, in each the newest first.
+        known: Earlier ones by source and number.
     """
     settings = context.settings
     left_out: list[str] = []
@@ -159,11 +161,24 @@ def _indexed(
         for source_id, messages in sent.items()
         for message, language in zip(messages, _languages(messages, CODES[settings.language]), strict=True)
     ]
-    spoken = (f"{message.speaker}: {text}" for _, message, _, texts in split for text in texts)
+    told = {**known, **{(source_id, message.seq): message for source_id, message, _, _ in split}}
+    spoken = (text for source_id, message, _, texts in split for text in _spoken(told, source_id, message, texts))
     vectors = iter(_embedded(context.embedder, list(islice(spoken, EMBEDDED))))
     for source_id, message, language, texts in split:
         parts = (_part(settings.language, language, message, text, next(vectors, None), left_out) for text in texts)
         yield (source_id, message.seq), IndexedMessage(message, tuple(parts))
+
+
+def _spoken(
+    told: Mapping[tuple[str, int], Message], source_id: str, message: Message, texts: Sequence[str]
+) -> Iterator[str]:
+    """Yield the parts of a message, each behind what was said before it."""
+    earlier = [told[key] for seq in (message.seq - 2, message.seq - 1) if (key := (source_id, seq)) in told]
+    ends = [(one.speaker, one.content[-EMBEDDED_CHARACTERS:]) for one in earlier]
+    own = [(message.speaker, text[:EMBEDDED_CHARACTERS]) for text in texts]
+    said = [(undisguised(speaker), undisguised(text)) for speaker, text in (*ends, *own)]
+    for index in range(len(earlier), len(said)):
+        yield in_context(*said[index], said[max(0, index - 2) : index])
 
 
 def _languages(messages: Sequence[Message], usual: str) -> list[str]:
@@ -176,7 +191,7 @@ def _embedded(embedder: Embedder, texts: Sequence[str]) -> Sequence[NDArray[np.f
         return ()
 
     def made() -> list[NDArray[np.float16]]:
-        vectors = embedder.embed([undisguised(text[:EMBEDDED_CHARACTERS]) for text in texts])
+        vectors = embedder.embed(texts)
         return list(to_passage_vectors(vectors, embedder.prefix_trained))
 
     try:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 WEIGHTS = {
-    "window_lexical": 0.47,
-    "dense": 0.29,
-    "window_dense": 0.24,
+    "window_lexical": 0.30,
+    "dense": 0.70,
     "speaker": 0.15,
     "user": 0.07,
     "period": 0.45,
@@ -21,7 +20,7 @@ WEIGHTS = {
     "name": 0.10,
 }
 """The weights of the signals, set on LoCoMo, BEAM and QMSum; 30 % more or less of any changes little. ``python -m
-benchmarks.fitting`` fits those of messages again, and hardly moves them. The first three make a message's score. The
+benchmarks.fitting`` fits those of messages again, and hardly moves them. The first two make a message's score. The
 next eight are added to messages by somebody whom the question is about, by the user, in a time that the question names,
 after a question of another person (and taken from such a question), with a word for a time if the question begins with
 "when", by the share of the asked words in the question that stands before them, to parts of long messages, and in
@@ -53,7 +52,7 @@ READ, READ_SHARE, LEAST_READ = 200, 16, 50
 COMPARED_OF_MANY, MOST_COMPARED = 50, 1_000
 """Of very many passages one in fifty is compared exactly, and at most a thousand."""
 
-SIGNALS = ("window_lexical", "dense", "window_dense")
+SIGNALS = ("window_lexical", "dense")
 BOOSTS = ("speaker", "user", "period", "answer", "asked", "part", "time", "summary")
 
 

@@ -1,0 +1,83 @@
+"""The model card: what the encoder is, what it was trained on under which licences, its figures and its limits."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from training.measures import Measured
+
+_CARD = """# Model card: neurigraph-minilm-1
+
+The local embedder, trained on conversations. `python -m training card` writes this page.
+
+| | |
+| --- | --- |
+| architecture | all-MiniLM-L6-v2: BERT with 6 layers, 384 dimensions, 12 heads; mean over tokens; 256 tokens a window |
+| file | `{name}`, 8 bits, {size:.1f} MB, SHA-256 `{digest}` |
+| tokeniser | `resources/minilm/tokenizer.json`, that of all-MiniLM-L6-v2 |
+| runs on | onnxruntime on a processor; no torch and no network |
+| licence of the weights | Apache-2.0, as the weights that it began with |
+
+## What it reads
+
+A question, a remark, a fact or a summary is read as it is. A message is read as `Speaker: text`. It may stand behind
+the ends of the two messages before it (`text/in_context.py`): the model reads both, and the vector is
+the mean over the message's own tokens. A text of more than 256 tokens is read in windows.
+
+## Training
+
+`python -m training train` starts from the published weights and takes pairs of a question and a message that answers
+it, and of a remark and an earlier message that explains it. Each pair has the other messages of its batch as negatives,
+and one that BM25 finds in the same talk. Beside that it keeps the cosines of plain sentences, in the languages of the
+talks and in rows of frequent words of 50 others, near those of the published model, and those of such sentences and
+the subjects of filing. The shipped weights are a mean of published and tuned ones: {share:.0%} are tuned.
+
+{counts}
+
+The meetings and talks that measure the result are not among them.
+
+| source | licence |
+| --- | --- |
+| `talks`: `training/talks`, written for Neurigraph; people and companies are invented | Apache-2.0 |
+| `friendsqa`: FriendsQA (SIGDIAL 2019), emorynlp/FriendsQA, development and test part: a series | Apache-2.0 |
+| `qmsum-train`: QMSum (NAACL 2021), Yale-LILY/QMSum, train part | MIT |
+| rows of frequent words: stopwordsiso | MIT |
+| the weights it began with: sentence-transformers/all-MiniLM-L6-v2 | Apache-2.0 |
+
+LoCoMo, BEAM and everything in `samples/` are used to measure only; a test checks that no sentence of them is in the
+training data.
+
+## Figures
+
+Recall of the messages that hold the answer, by cosine alone, over all messages of one user; 8 bits before and after.
+`talks` are written talks that were held out; their remarks are statements that an earlier message explains.
+
+{figures}
+
+## Limits
+
+- The vocabulary is that of English BERT. Other languages with Latin letters are read in pieces of words, and Chinese,
+  Japanese, Korean, Arabic or Hindi in characters, many of them unknown: search by words serves these better.
+- It was trained to find messages of conversations. Code, tables and long articles are no part of its data.
+- It knows no facts, and a cosine is no probability: compare cosines of one question only.
+- A message behind others is found by their words, too: "Yes, both of them" is near the question it answers, whoever
+  asked it.
+- Vectors of different models cannot be compared: a user moves by a backfill.
+"""
+
+
+def model_card(counts: str, figures: Measured, graph: Path, share: float) -> str:
+    """Return the page as Markdown.
+
+    Args:
+        counts: A table of the data.
+        figures: What was measured.
+        graph: The file of the weights.
+        share: Share of the tuned weights in the shipped ones.
+    """
+    content = graph.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    return _CARD.format(
+        name=graph.name, size=len(content) / 1e6, digest=digest, counts=counts, figures=figures.table(), share=share
+    )
