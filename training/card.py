@@ -61,8 +61,7 @@ Recall of the messages that hold the answer, by cosine alone, over all messages 
   Japanese, Korean, Arabic or Hindi in characters, many of them unknown: search by words serves these better.
 - It was trained to find messages of conversations. Code, tables and long articles are no part of its data.
 - It knows no facts, and a cosine is no probability: compare cosines of one question only.
-- A message behind others is found by their words, too: "Yes, both of them" is near the question it answers, whoever
-  asked it.
+- A message behind others is found by their words, too: "Yes, both of them" is near the question that it answers.
 - Vectors of different models cannot be compared: a user moves by a backfill.
 """
 
