@@ -19,7 +19,16 @@ from pyrage import x25519
 from neurigraph_pipelines.model.errors import ConfigurationError, DamagedObjectError, InvalidInputError
 
 _PIECE_BYTES = 1 << 20
+_HEADER = b"age-encryption.org/v1"
 _IDENTITY, _RECIPIENT = "AGE-SECRET-KEY-1", "age1"
+
+
+def is_encrypted(path: Path) -> bool:
+    """Return whether a file is encrypted with age; a folder or an absent file is not."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_HEADER)) == _HEADER
 
 
 class AgeKey:

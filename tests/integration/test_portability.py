@@ -6,6 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
+import zipfile
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,7 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring.installation import Installation
+from resources.age_encryption import AgeKey
 from tests.conftest import ROOT, SECRET
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
@@ -323,4 +325,32 @@ def test_owner_downloads_export(source: Source, installation: Installation, tmp_
         assert httpx.get(f"{base}/v1/export").status_code == 401
     restored = restore(installation, target, "exporter")
     assert restored.records == source.report.rows["metadata_records"]
+    assert source.ask(installation, QUESTIONS[0]).hits == source.ask(source.here, QUESTIONS[0]).hits
+
+
+def test_encrypted_export_needs_the_secret_key(source: Source, installation: Installation, tmp_path: Path) -> None:
+    key, public, target = tmp_path / "key", tmp_path / "public", tmp_path / "mine.zip.age"
+    public.write_text(AgeKey.make(key))
+    done = run_cli(source.here.settings, "export", "exporter", str(target), "--key", str(public), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["records"] == source.report.rows["metadata_records"]
+    assert not zipfile.is_zipfile(target)
+    assert target.stat().st_mode & 0o777 == 0o600
+
+    def back(*options: str) -> subprocess.CompletedProcess[str]:
+        return run_cli(installation.settings, "import", *options, "--user", "exporter", "--json")
+
+    for refused, message in (
+        (back(str(target)), "encrypted with age"),
+        (back(str(target), "--key", str(public)), "secret key"),
+        (back(str(source.zipped), "--key", str(key)), "leave out --key"),
+    ):
+        assert refused.returncode != 0
+        assert message in refused.stderr
+    cut = tmp_path / "cut.age"
+    cut.write_bytes(target.read_bytes()[:-100])
+    assert "damaged" in back(str(cut), "--key", str(key)).stderr
+    restored = back(str(target), "--key", str(key))
+    assert restored.returncode == 0, restored.stderr
+    assert json.loads(restored.stdout)["records"] == source.report.rows["metadata_records"]
     assert source.ask(installation, QUESTIONS[0]).hits == source.ask(source.here, QUESTIONS[0]).hits

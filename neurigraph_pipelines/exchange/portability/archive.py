@@ -119,20 +119,35 @@ def new_archive(target: Path) -> Iterator[ArchiveWriter]:
         ConflictError: ``target`` exists.
         InvalidInputError: ``target`` cannot be written.
     """
+    if target.suffix.lower() == ".zip":
+        with new_file(target) as stream, zip_writer(stream) as archive:
+            yield archive
+        return
+    with _draft_of(target) as draft:
+        draft.mkdir(mode=0o700)
+        yield folder_writer(draft)
+        os.sync()  # one call is cheaper than one for each of many files
+
+
+@contextmanager
+def new_file(target: Path) -> Iterator[IO[bytes]]:
+    """Write a file beside ``target``, and rename it when it is complete; errors are those of ``new_archive``."""
+    with (
+        _draft_of(target) as draft,
+        os.fdopen(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream,
+    ):
+        yield stream
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+@contextmanager
+def _draft_of(target: Path) -> Iterator[Path]:
     if target.exists() or target.is_symlink():
         raise ConflictError(f"{target} is there already: give another file or folder")
     draft = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
     try:
-        if target.suffix.lower() == ".zip":
-            with os.fdopen(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-                with zip_writer(stream) as archive:
-                    yield archive
-                stream.flush()
-                os.fsync(stream.fileno())
-        else:
-            draft.mkdir(mode=0o700)
-            yield folder_writer(draft)
-            os.sync()  # one call is cheaper than one for each of many files
+        yield draft
         draft.rename(target)
     except OSError as error:
         raise InvalidInputError(f"{target} cannot be written ({error.strerror}): give another path.") from error

@@ -106,8 +106,11 @@ def export_user(context: Context, user_id: UUID, archive: ArchiveWriter, report:
             yield step
 
 
-def zipped(context: Context, user_id: UUID) -> Iterator[bytes]:
+def zipped(context: Context, user_id: UUID, report: Exported | None = None) -> Iterator[bytes]:
     """Yield the bytes of the export as a zip file while it is written. An interrupted one is not a valid zip file.
+
+    Args:
+        report: Receives the counts.
 
     Raises:
         NotFoundError: There is no such user.
@@ -116,7 +119,7 @@ def zipped(context: Context, user_id: UUID) -> Iterator[bytes]:
     buffer = _Buffer()
     with (
         zip_writer(cast(IO[bytes], buffer)) as archive,
-        closing(export_user(context, user_id, archive, Exported())) as steps,
+        closing(export_user(context, user_id, archive, report or Exported())) as steps,
     ):
         for _ in steps:
             yield buffer.drain()

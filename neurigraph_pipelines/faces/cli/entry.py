@@ -35,6 +35,8 @@ from neurigraph_pipelines.faces.cli import (
     forgetting,
     graph_changes,
     graph_lists,
+    importing,
+    ingesting,
     lifecycle,
     links,
     listing,
@@ -54,7 +56,6 @@ from neurigraph_pipelines.faces.cli import (
     spaces,
     stack,
     status,
-    storing,
     upgrading,
     users,
     walking,
@@ -95,7 +96,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for subject in (
-    storing,
+    importing,
+    ingesting,
     noting,
     graph_lists,
     evidence,

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import argument, claims_of, note_user, opened
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.exchange.portability.export import Exported
+    from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.wiring.installation import Installation
+
+_PIECE_BYTES = 1 << 20
 
 commands = typer.Typer()
 
@@ -22,6 +32,9 @@ FORMAT = "neurigraph"
 def export_user(
     user: Annotated[str, typer.Argument(help="Slug of the user.", callback=note_user)],
     target: Annotated[Path, typer.Argument(help="A name ending in .zip creates a zip file, any other a folder.")],
+    key: Annotated[
+        Path | None, typer.Option(help="Encrypt it as one zip file for the age key, secret or public, in this file.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Export all data of a user: the rows of every table as JSON lines, and the stored files byte for byte.
@@ -29,27 +42,24 @@ def export_user(
     `neurigraph import TARGET --format neurigraph --user USER` restores it in another database. The target appears once
     it is complete, readable only by you. It contains no API keys.
     """
-    from neurigraph_pipelines.exchange.portability.archive import new_archive
-    from neurigraph_pipelines.exchange.portability.export import Exported, export_user
+    from neurigraph_pipelines.exchange.portability.export import Exported
 
     output, report = Output(as_json), Exported()
     with opened() as installation:
         claims = claims_of(installation, user, whole_graph=True)
-        with (
-            new_archive(target) as archive,
-            output.progress(in_bytes=True) as progress,
-            closing(export_user(installation.context, claims.user_id, archive, report)) as steps,
-        ):
+        write = _written if key is None else partial(_encrypted, key)
+        with output.progress(in_bytes=True) as progress, closing(write(installation, claims, target, report)) as steps:
             task = progress.add_task("exporting", total=None)
             for more in steps:
                 progress.advance(task, more)
-    for key in report.lost:
-        output.note(f"missing or damaged in the object store: {key}")
+    for lost in report.lost:
+        output.note(f"missing or damaged in the object store: {lost}")
     data = {
         "user": report.slug,
         "target": str(target),
         "records": report.rows["metadata_records"],
         "objects": report.objects,
+        "encrypted": key is not None,
         "bytes": report.size_bytes,
         "rows": dict(report.rows),
         "lost": report.lost,
@@ -66,12 +76,39 @@ def export_user(
     output.result(data, view)
 
 
-def import_export(path: Path, user: str, output: Output) -> None:
+def _written(installation: Installation, claims: Claims, target: Path, report: Exported) -> Generator[int]:
+    from neurigraph_pipelines.exchange.portability.archive import new_archive
+    from neurigraph_pipelines.exchange.portability.export import export_user
+
+    with (
+        new_archive(target) as archive,
+        closing(export_user(installation.context, claims.user_id, archive, report)) as steps,
+    ):
+        yield from steps
+
+
+def _encrypted(key: Path, installation: Installation, claims: Claims, target: Path, report: Exported) -> Generator[int]:
+    from neurigraph_pipelines.exchange.portability.archive import new_file
+    from neurigraph_pipelines.exchange.portability.export import zipped
+    from resources.age_encryption import AgeKey
+
+    pieces = AgeKey.read(key).encrypt(zipped(installation.context, claims.user_id, report))
+    with new_file(target) as file:
+        for piece in pieces:
+            yield file.write(piece)
+
+
+def import_export(path: Path, user: str, output: Output, key: Path | None) -> None:
     """Restore an export into this database, in which its user must not exist."""
     from neurigraph_pipelines.exchange.portability.archive import open_archive
     from neurigraph_pipelines.exchange.portability.restore import restore_user
 
-    with opened() as installation, open_archive(path) as archive, output.progress(in_bytes=True) as progress:
+    with (
+        opened() as installation,
+        _readable(path, key) as file,
+        open_archive(file) as archive,
+        output.progress(in_bytes=True) as progress,
+    ):
         task = progress.add_task("restoring", total=2 * archive.size_bytes())
         restored = restore_user(
             installation.context,
@@ -79,8 +116,8 @@ def import_export(path: Path, user: str, output: Output) -> None:
             argument(user),
             on_bytes=lambda more: progress.advance(task, more),
         )
-    for key in restored.lost:
-        output.note(f"was missing or damaged before the export: {key}")
+    for lost in restored.lost:
+        output.note(f"was missing or damaged before the export: {lost}")
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
@@ -92,3 +129,23 @@ def import_export(path: Path, user: str, output: Output) -> None:
         )
 
     output.result({"file": str(path), "format": FORMAT, **asdict(restored)}, view)
+
+
+@contextmanager
+def _readable(path: Path, key: Path | None) -> Iterator[Path]:
+    """Give an export that can be read: an encrypted one as a file for the current user, which is removed afterwards."""
+    from neurigraph_pipelines.model.errors import InvalidInputError
+    from resources.age_encryption import AgeKey, is_encrypted
+
+    if not is_encrypted(path):
+        if key is not None:
+            raise InvalidInputError(f"{path} is not encrypted: leave out --key")
+        yield path
+        return
+    if key is None:
+        raise InvalidInputError(f"{path} is encrypted with age: give the file of its secret key with --key")
+    with path.open("rb") as encrypted, NamedTemporaryFile(suffix=".zip") as file:
+        for piece in AgeKey.read(key).decrypt(iter(partial(encrypted.read, _PIECE_BYTES), b"")):
+            file.write(piece)
+        file.flush()
+        yield Path(file.name)
