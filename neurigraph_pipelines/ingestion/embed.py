@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, groupby, islice
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.ingestion.map_records import part_of
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
     Embedded,
@@ -127,15 +128,18 @@ def _texts(
     failures: list[ItemFailure],
 ) -> Iterator[RecordTexts]:
     writer = transcript_writer(context)
-    for plan in plans:
-        try:
-            part = triggers.load(context.database, plan.ref, plan.messages)
-            passages = list(writer.passages(part)) if context.settings.ingestion.passages else []
-            summary = summarized.summaries[plan.record_id].text
-        except Exception as error:  # one bad item must not fail the others
-            failures.append(failure_of(plan.ref.trigger_id, STEP, error))
-            continue
-        yield RecordTexts(plan.record_id, summary, passages)
+    segments = [list(own) for _, own in groupby(plans, lambda plan: plan.ref.trigger_id)]
+    loaded = triggers.load_each(context.database, (own[0].ref for own in segments))
+    for own, load in zip(segments, loaded, strict=True):
+        for plan in own:
+            try:
+                part = part_of(load(), plan)
+                passages = list(writer.passages(part)) if context.settings.ingestion.passages else []
+                summary = summarized.summaries[plan.record_id].text
+            except Exception as error:  # one bad item must not fail the others
+                failures.append(failure_of(plan.ref.trigger_id, STEP, error))
+                continue
+            yield RecordTexts(plan.record_id, summary, passages)
 
 
 def _groups(items: Iterable[RecordTexts]) -> Iterator[list[RecordTexts]]:

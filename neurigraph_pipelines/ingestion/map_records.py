@@ -55,7 +55,7 @@ def map_records(
 
     def attempt(plan: RecordPlan) -> Result | ItemFailure:
         try:
-            part = _part_of(loaded[plan.ref.trigger_id](), plan)
+            part = part_of(loaded[plan.ref.trigger_id](), plan)
             missing: list[str] = []
             result = enriched(step, lambda: limited(part), lambda: instead(part), missing)
             left_out.update((plan.record_id, one) for one in missing)
@@ -78,7 +78,8 @@ def map_records(
     return done, failures, clock.seconds, left_out
 
 
-def _part_of(segment: Segment, plan: RecordPlan) -> Segment:
+def part_of(segment: Segment, plan: RecordPlan) -> Segment:
+    """Return the messages of a record; NotFoundError is raised if they were erased."""
     part = segment.within(*plan.messages)
     if not part.messages:
         raise NotFoundError("its messages were erased meanwhile")
