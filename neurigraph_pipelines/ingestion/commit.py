@@ -15,6 +15,7 @@ from functools import partial
 from itertools import groupby
 from uuid import UUID, uuid4
 
+from neurigraph_pipelines.database.pipelined import pipelined
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.edges import Places
 from neurigraph_pipelines.graph.locks import lock_graph_shared
@@ -267,11 +268,11 @@ class _SegmentStorage:
 
     def _commit(self, tx: Transaction, written: Sequence[WrittenRecord]) -> list[Committed]:
         ref = written[0].plan.ref
-        with tx.pipeline():  # what needs no answer shares a way to the server; each statement still sees the one before
+        with pipelined(tx):  # what needs no answer shares a way to the server; each statement still sees the one before
             written, models, tier = self._lock(tx, written)
         places = Places(tx, ref.user_id, ref.user_slug, personas=may_enter_personas(ref))
         self._provision(places, written)  # several statements in one text, which a pipeline does not send
-        with tx.pipeline():
+        with pipelined(tx):
             return self._insert(tx, written, models, places, tier)
 
     def _lock(

@@ -13,6 +13,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.database.asking import row_of, typed
+from neurigraph_pipelines.database.pipelined import pipelined
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest
@@ -73,7 +74,7 @@ def touch(tx: Transaction, settings: Settings, location: FileLocation) -> Manife
         NotFoundError: The file is gone.
     """
     require_node(tx, location.node_id)
-    with tx.pipeline():  # one round trip
+    with pipelined(tx):  # one round trip
         tx.execute(_QUERIES["disable_synchronous_commit"])
         locked = tx.execute(_QUERIES["lock_file"].format(schema=location.schema), {"file_id": location.file_id})
         tx.execute(

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
@@ -23,6 +23,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from neurigraph_pipelines.database.pipelined import pipelined
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.database.statements import name_of, statements
 from neurigraph_pipelines.database.waits import Wait
@@ -186,7 +187,7 @@ class PostgresDatabase:
         binary: bool = False,
     ) -> Iterator[Callable[[], list[DictRow]]]:
         """Send the statement of ``ask``; calling the yielded function waits for the rows."""
-        with self._transaction(_AGENT, autocommit=True) as connection, pipelined_transaction(connection) as finish:
+        with self._transaction(_AGENT, autocommit=True) as connection, pipelined(connection) as finish:
             signed = self._signed(claims)
             if claims is not None and not _takes_claims(statement):
                 connection.execute(_QUERIES["set_claims"], signed, prepare=True)
@@ -341,30 +342,6 @@ class _MeasuredCursor(Cursor[DictRow]):
             return super().execute(query, params, **options)
         finally:
             done(STATEMENT, started, **{"db.query.summary": name_of(query)})
-
-
-@contextmanager
-def pipelined_transaction(connection: Transaction) -> Iterator[Callable[[], None]]:
-    """Send statements through a psycopg pipeline that ends with one sync; yields the function that waits for it.
-
-    Statements between two syncs are one transaction, so no BEGIN and no COMMIT is sent. Errors of statements are raised
-    where the caller waits, and at the end when it does not. An interrupt closes the connection, so that nothing waits
-    for the server.
-
-    Args:
-        connection: One in autocommit.
-    """
-    pipeline = ExitStack()
-    try:
-        pipeline.enter_context(connection.pipeline())
-        yield pipeline.close
-        pipeline.close()
-    except BaseException as error:
-        if not isinstance(error, Exception):
-            connection.close()
-        with suppress(psycopg.Error):
-            pipeline.close()
-        raise
 
 
 def _takes_claims(statement: sql.SQL | sql.Composed) -> bool:

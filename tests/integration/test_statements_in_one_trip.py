@@ -18,11 +18,12 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from neurigraph_pipelines.database.pipelined import pipelined
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.database.statements import Statement, statements
 from neurigraph_pipelines.model.errors import ClockError, NodeGoneError
 from neurigraph_pipelines.wiring.installation import Installation
-from resources.postgres.database import PostgresDatabase, pipelined_transaction, url_for_role
+from resources.postgres.database import PostgresDatabase, url_for_role
 from tests.conftest import SECRET
 from tests.support.locks import wait_until_locked
 from tests.support.memories import new_user
@@ -108,10 +109,27 @@ def test_no_rows_and_many_rows(database: PostgresDatabase) -> None:
 def test_more_than_a_socket_holds_goes_both_ways_at_once(connection: Connection[dict[str, Any]]) -> None:
     """The server answers the first while the second is still being sent."""
     much = "x" * 8_000_000
-    with pipelined_transaction(connection) as finish:
+    with pipelined(connection) as finish:
         cursors = [connection.execute("SELECT %s::text AS much", [much], prepare=True) for _ in range(3)]
         finish()
         assert [cursor.fetchall() for cursor in cursors] == [[{"much": much}]] * 3
+
+
+def test_an_interrupt_does_not_wait_for_the_server(
+    shared_installation: Installation, connection: Connection[dict[str, Any]]
+) -> None:
+    """An interrupt that psycopg does not know, such as Dagster's."""
+    with psycopg.connect(shared_installation.administrator_url, autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(79)")
+        released = threading.Timer(20, other.execute, ["SELECT pg_advisory_unlock_all()"])
+        released.start()
+        with pytest.raises(SystemExit), pipelined(connection):
+            connection.execute("SELECT pg_advisory_xact_lock(79)")
+            wait_until_locked(shared_installation)
+            raise SystemExit
+        assert not released.finished.is_set()
+        released.cancel()
+    assert connection.closed
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2])
@@ -120,7 +138,7 @@ def test_statements_are_one_transaction(connection: Connection[dict[str, Any]], 
     statements = [("INSERT INTO written VALUES (%s)", [number]) for number in range(3)]
 
     def send(statements: list[tuple[str, list[int]]]) -> None:
-        with pipelined_transaction(connection) as finish:
+        with pipelined(connection) as finish:
             for statement in statements:
                 connection.execute(*statement, prepare=True)
             finish()
