@@ -298,6 +298,7 @@ def _replace_routines(connection: Transaction, schema: Schema) -> list[str]:
 def _set_logins(connection: Transaction, secret: Secret) -> None:
     def set_passwords() -> None:
         with connection.transaction():
+            connection.execute(_QUERIES["hash_passwords_once"])
             for role in LOGIN_ROLES:
                 password = sql.Literal(secret.role_password(role))
                 connection.execute(_QUERIES["set_login"].format(role=sql.Identifier(role), password=password))
