@@ -24,9 +24,8 @@ server does. CPU is user and system time of that process."""
 
 _WHY = """The goal was 1.3 times. On 2026-11-26, under load, importing Dagster took 0.90 s of processor time, psycopg
 after it 0.15 (0.08 without a garbage collection that happens there), our modules with all assets, checks and sensors
-0.71, and the repository 0.07. Other libraries that only this project imports take 1 % of the whole. Our own modules
-could be imported later, but runs are forks of the code server ([ADR 0052](adr/0052-runs-are-forks.md)): each run would
-then pay for what is imported once today, and conversations would be searchable later."""
+0.71, and the repository 0.07. Other libraries that only this project imports take 1 % of the whole. Each run
+imports it again."""
 
 
 def run(bench: Bench) -> Section:

@@ -22,9 +22,9 @@ QUIET_SECONDS = 120.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 _SECONDS_PER_DAY = 86_400.0
 _PARTS = {
-    "code server": "neurigraph_pipelines.runtime.code_server",
+    "code server": "dagster api grpc",
     "webserver": "neurigraph_pipelines.runtime.ui",
-    "daemon": "neurigraph_pipelines.runtime.daemon",
+    "daemon": "dagster-daemon run",
     "API": "neurigraph serve",
     "keeper of Postgres": "stack.keeper",
     "`neurigraph up`": "neurigraph up",

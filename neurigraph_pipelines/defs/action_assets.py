@@ -2,17 +2,16 @@
 
 import dagster as dg
 
-from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.backfills import OWNERS
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_metadata import RunMetadata
+from neurigraph_pipelines.defs.run_tags import YIELDS
 from neurigraph_pipelines.knowledge.deciding import upkeep
 from neurigraph_pipelines.model.errors import NeurigraphError
 
 
-@dg.asset(
-    group_name="governance", deps=["links_and_beliefs"], owners=OWNERS, kinds={"postgres"}, retry_policy=RETRY_POLICY
-)
+@dg.asset(group_name="governance", deps=["links_and_beliefs"], owners=OWNERS, kinds={"postgres"})
 def open_actions(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Ends expired actions, carries out approved ones, and reports overdue ones to the webhook."""
     kept = upkeep.keep(installation.context)
@@ -44,6 +43,7 @@ actions_job = dg.define_asset_job(
     "keep_actions_job",
     selection=dg.AssetSelection.assets(open_actions),  # and its check
     executor_def=dg.in_process_executor,
+    tags=YIELDS,
     description="Ends, carries out and reports what waits for a decision.",
 )
 

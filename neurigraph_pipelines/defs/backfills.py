@@ -15,7 +15,6 @@ FIRST_DAY = "2026-01-01"
 
 OWNERS = ["team:data-engineering"]
 
-RETRY_POLICY = dg.RetryPolicy(max_retries=3, delay=10, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
 
 LANGUAGE_MODEL_POOL, EMBEDDER_POOL = "language_model", "embedder"
 """Pools of runs that call models; the instance says how many runs of each go on at once."""
@@ -51,7 +50,6 @@ def asset_by_day(
             partitions_def=days,
             output_required=False,
             backfill_policy=dg.BackfillPolicy.single_run(),
-            retry_policy=RETRY_POLICY,
             pool=pool,
             freshness_policy=freshness_policy,
             config_schema=schema_of(config),

@@ -1,7 +1,8 @@
 """The runs of leased batches: a batch whose run waits keeps its lease, and one whose run has ended loses it.
 
 A run that ends well returns all its segments. One that was killed or terminated cannot, and Dagster requests none again
-under its key: without a look at its end, its segments would wait for their lease to expire.
+under its key: without a look at its end, its segments would wait for their lease to expire. A process that died with
+what watched it, such as by a power cut, is known by the lease that it does not renew.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ def look_after_runs(context: Context, instance: dg.DagsterInstance, job_name: st
     """Renew the leases of a sensor's batches whose runs wait, and end those of batches whose runs have ended.
 
     Runs that wait cannot renew their leases, and would start with expired ones. What a terminated run had leased is due
-    again as if it had never been leased. A failed run may have been killed by one of its segments: its leases expire.
+    again as if it had never been leased, and so is what a run had that never started. A failed run may have been killed
+    by one of its segments: its leases expire.
     """
+    _fail_silent(context, instance, job_name)
     batches = {batch.run_key: batch for batch in triggers.open_batches(context, claimed_by)}
     for key, found in _runs(instance, job_name, list(batches)):
         batch_id, newest = batches[key].batch_id, found[0]
@@ -46,7 +49,17 @@ def look_after_runs(context: Context, instance: dg.DagsterInstance, job_name: st
         elif status is dg.DagsterRunStatus.CANCELED and not _was_too_long(newest):
             triggers.return_canceled(context.database, batch_id)
         elif status is not dg.DagsterRunStatus.SUCCESS and _is_given_up(newest):
-            triggers.end_leases(context.database, batch_id)
+            has_started = any(one.start_time for one in found)
+            (triggers.end_leases if has_started else triggers.return_canceled)(context.database, batch_id)
+
+
+def _fail_silent(context: Context, instance: dg.DagsterInstance, job_name: str) -> None:
+    """Report runs as failed that renew no lease, whichever sensor requested them; Dagster then repeats them."""
+    silent = {triggers.run_key(batch_id): batch_id for batch_id in triggers.silent_batches(context.database)}
+    for key, (newest, *_) in _runs(instance, job_name, list(silent)):
+        if newest.dagster_run.status is dg.DagsterRunStatus.STARTED:
+            instance.report_run_failed(newest.dagster_run, "The run renews its lease no more: its process has ended.")
+            triggers.renew(context.database, silent[key], context.settings.ingestion.claim_lease_seconds)
 
 
 def _runs(instance: dg.DagsterInstance, job_name: str, keys: Sequence[str]) -> Iterator[tuple[str, _Found]]:

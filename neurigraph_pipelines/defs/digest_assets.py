@@ -5,11 +5,12 @@ import time
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.backfills import LANGUAGE_MODEL_POOL, OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.backfills import LANGUAGE_MODEL_POOL, OWNERS
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.run_metadata import seconds_since
+from neurigraph_pipelines.defs.run_tags import YIELDS
 from neurigraph_pipelines.knowledge import digesting
 from neurigraph_pipelines.knowledge.digests import faulty_digests
 
@@ -28,7 +29,6 @@ class DigestConfig(JobConfig):
     deps=["record_summaries", "links_and_beliefs"],
     owners=OWNERS,
     kinds={"postgres"},
-    retry_policy=RETRY_POLICY,
     pool=LANGUAGE_MODEL_POOL,
     config_schema=schema_of(DigestConfig),
 )
@@ -66,6 +66,7 @@ digest_job = dg.define_asset_job(
     "digest_job",
     selection=dg.AssetSelection.assets(node_digests),  # and its check
     executor_def=dg.in_process_executor,
+    tags=YIELDS,
     description="Puts the windows into words whose memories changed.",
 )
 

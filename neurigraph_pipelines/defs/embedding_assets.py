@@ -13,7 +13,6 @@ from pydantic import Field
 from neurigraph_pipelines.defs.backfills import (
     EMBEDDER_POOL,
     OWNERS,
-    RETRY_POLICY,
     asset_by_day,
     days_of,
     failures,
@@ -25,6 +24,7 @@ from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.defs.memory_assets import added_by_day
 from neurigraph_pipelines.defs.run_metadata import MAX_TABLE_ROWS, table
 from neurigraph_pipelines.defs.run_states import waiting_already
+from neurigraph_pipelines.defs.run_tags import YIELDS
 from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ingestion.embedding_models import Move
 from neurigraph_pipelines.ingestion.record_locations import storage_times
@@ -54,7 +54,6 @@ class ReembedConfig(JobConfig):
     deps=["record_summaries", "passages"],
     owners=OWNERS,
     kinds={"postgres"},
-    retry_policy=RETRY_POLICY,
     pool=EMBEDDER_POOL,
     config_schema=schema_of(HealConfig),
 )
@@ -149,16 +148,14 @@ def record_embeddings(
         }
     )
     if done.failed:
-        # A retry would fail on the same files.
-        raise dg.Failure(
-            f"{len(done.failed)} records have no vectors of {done.model}: the log names them", allow_retries=False
-        )
+        raise dg.Failure(f"{len(done.failed)} records have no vectors of {done.model}: the log names them")
 
 
 heal_job = dg.define_asset_job(
     "heal_embeddings_job",
     selection=dg.AssetSelection.assets(pending_embeddings),  # and its check
     executor_def=dg.in_process_executor,
+    tags=YIELDS,
     description="Embeds records that were committed while the embedder was down.",
 )
 
@@ -182,6 +179,7 @@ check_job = dg.define_asset_job(
     "check_embeddings_job",
     selection=dg.AssetSelection.checks(no_embedding_is_overdue),
     executor_def=dg.in_process_executor,
+    tags=YIELDS,
     description="Checks that no record has waited for its vectors for more than an hour.",
 )
 

@@ -8,13 +8,14 @@ from typing import cast, get_args
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.backfills import OWNERS
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.comparison_plot import bar_chart
 from neurigraph_pipelines.defs.embedding_assets import GROUP
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.run_metadata import table
+from neurigraph_pipelines.defs.run_tags import YIELDS
 from neurigraph_pipelines.ingestion.model_registry import describe_model, list_models
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.settings.providers import EmbeddingService
@@ -36,7 +37,7 @@ class CanaryConfig(JobConfig):
     )
 
 
-@dg.asset(group_name=GROUP, deps=["record_embeddings"], owners=OWNERS, kinds={"postgres"}, retry_policy=RETRY_POLICY)
+@dg.asset(group_name=GROUP, deps=["record_embeddings"], owners=OWNERS, kinds={"postgres"})
 def embedding_models(installation: InstallationResource) -> dg.MaterializeResult[None]:
     """The embedding models that users have, had or move to."""
     here = installation.opened
@@ -91,6 +92,7 @@ canary_job = dg.define_asset_job(
     "embedding_canary_job",
     selection=dg.AssetSelection.assets(embedding_models),  # and its check
     executor_def=dg.in_process_executor,
+    tags=YIELDS,
     description="Lists the embedding models and compares a canary, if one is configured, with the current one.",
 )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.backfills import OWNERS
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import config_of, schema_of
@@ -30,7 +30,6 @@ class EncryptionConfig(DryRunConfig):
     owners=OWNERS,
     kinds={"postgres"},
     output_required=False,
-    retry_policy=RETRY_POLICY,
     config_schema=schema_of(EncryptionConfig),
 )
 def encrypted_files(context: dg.AssetExecutionContext, installation: InstallationResource) -> Results:

@@ -12,7 +12,6 @@ from pydantic import Field
 from neurigraph_pipelines.defs.backfills import (
     LANGUAGE_MODEL_POOL,
     OWNERS,
-    RETRY_POLICY,
     asset_by_day,
     days_of,
     failures,
@@ -24,6 +23,7 @@ from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.defs.memory_assets import added_by_day
 from neurigraph_pipelines.defs.run_metadata import RunMetadata
 from neurigraph_pipelines.defs.run_states import waiting_already
+from neurigraph_pipelines.defs.run_tags import YIELDS
 from neurigraph_pipelines.ingestion.record_locations import storage_times
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.lifecycle.verification import faulty_facts
@@ -50,7 +50,6 @@ class ReadAgainConfig(JobConfig):
     deps=["record_embeddings", "files"],
     owners=OWNERS,
     kinds={"postgres"},
-    retry_policy=RETRY_POLICY,
     pool=LANGUAGE_MODEL_POOL,
     config_schema=schema_of(ReadConfig),
 )
@@ -94,7 +93,7 @@ def record_facts(
     yield dg.MaterializeResult(metadata=_counts(done))
     if done.failed:
         # They wait further, and the next run of pending_facts tries again.
-        raise dg.Failure(f"{len(done.failed)} records keep their facts: the log names them", allow_retries=False)
+        raise dg.Failure(f"{len(done.failed)} records keep their facts: the log names them")
 
 
 _CHECKED = {
@@ -120,6 +119,7 @@ read_job = dg.define_asset_job(
     "read_facts_job",
     selection=dg.AssetSelection.assets(pending_facts),  # and its check
     executor_def=dg.in_process_executor,
+    tags=YIELDS,
     description="Reads the records that were stored since the last run for facts.",
 )
 

@@ -30,7 +30,6 @@ from neurigraph_pipelines.ingestion.records import (
 from neurigraph_pipelines.model import ItemFailure
 
 LOCATION_NAME = "neurigraph"
-RETRY_POLICY = dg.RetryPolicy(max_retries=3, delay=2, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
 
 RUN_TAGS = {
     # A crashed run goes on at the step that its process died in: the results of the steps before are in the database.
@@ -50,7 +49,7 @@ class BatchConfig(JobConfig):
     batch_id: str
 
 
-@dg.op(retry_policy=RETRY_POLICY, out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL, config_schema=schema_of(BatchConfig))
+@dg.op(out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL, config_schema=schema_of(BatchConfig))
 def assign_nodes(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[Assigned]:
     """Decides which node or nodes each segment belongs to."""
     from neurigraph_pipelines.ingestion import batch
@@ -79,7 +78,7 @@ def assign_nodes(context: dg.OpExecutionContext, installation: InstallationResou
     )
 
 
-@dg.op(retry_policy=RETRY_POLICY, out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL)
+@dg.op(out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL)
 def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Output[Summarized]:
     """Writes the summary of each record, which searches read in its place."""
     from neurigraph_pipelines.ingestion import batch
@@ -102,7 +101,7 @@ def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Outp
     )
 
 
-@dg.op(retry_policy=RETRY_POLICY, out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL)
+@dg.op(out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL)
 def extract_keywords(installation: InstallationResource, assigned: Assigned) -> dg.Output[Described]:
     """Extracts entities, topics, dates and relationships."""
     from neurigraph_pipelines.ingestion import batch
@@ -131,7 +130,7 @@ def extract_keywords(installation: InstallationResource, assigned: Assigned) -> 
     )
 
 
-@dg.op(retry_policy=RETRY_POLICY, out=_HANDED_ON, pool=EMBEDDER_POOL)
+@dg.op(out=_HANDED_ON, pool=EMBEDDER_POOL)
 def embed(
     context: dg.OpExecutionContext, installation: InstallationResource, assigned: Assigned, summarized: Summarized
 ) -> dg.Output[Embedded]:
@@ -160,7 +159,7 @@ def embed(
     )
 
 
-@dg.op(retry_policy=RETRY_POLICY)
+@dg.op
 def commit(
     context: dg.OpExecutionContext,
     installation: InstallationResource,

@@ -14,7 +14,12 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.settings import Settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from neurigraph_pipelines.wiring.installation import Installation
+
+_kept: dict[Path, Installation] = {}
+"""The installation of each home folder whose embedded server this process has made ready, and keeps running."""
 
 
 class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
@@ -28,6 +33,7 @@ class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
         from neurigraph_pipelines.wiring.installation import Installation
 
         with Installation() as installation:
+            _keep_server(installation)
             self._installation = installation
             yield self
 
@@ -47,6 +53,16 @@ class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
         if self._installation is None:
             raise dg.DagsterInvariantViolationError("the installation is open only during a run or a tick")
         return self._installation
+
+
+def _keep_server(installation: Installation) -> None:
+    """Make the embedded database ready, once, and keep its server: `dagster dev` has no other process that does."""
+    from neurigraph_pipelines.wiring.installation import Installation
+
+    if installation.settings.database.url is None and installation.home not in _kept:
+        kept = Installation(installation.settings)
+        kept.migrate()
+        _kept[installation.home] = kept
 
 
 def definitions() -> dg.Definitions:

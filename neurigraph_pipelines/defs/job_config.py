@@ -43,31 +43,25 @@ def config_of(
     """Return the configuration of a run.
 
     Raises:
-        dagster.Failure: A value is out of bounds, which no retry changes. It names the field and not the value.
+        dagster.Failure: A value is out of bounds. It names the field and not the value.
     """
     op = context if isinstance(context, dg.OpExecutionContext) else context.op_execution_context
     try:
         return model(**op.op_config)
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, found['loc']))}: {found['msg']}" for found in error.errors())
-        raise _refusal(f"the configuration is not valid: {wrong}") from None
+        raise dg.Failure(f"the configuration is not valid: {wrong}") from None
 
 
 def user_id_of(database: Database, slug: str) -> UUID | None:
     """Return the id of the user that a configuration names; None if it names none.
 
     Raises:
-        dagster.Failure: There is no such user, which no retry changes. It does not repeat the slug, for a run's log is
-            kept.
+        dagster.Failure: There is no such user. It does not repeat the slug, for a run's log is kept.
     """
     if not slug:
         return None
     try:
         return find_user(database, slug).user_id
     except NotFoundError:
-        raise _refusal("there is no user with the slug in `user`: `neurigraph stats` lists them") from None
-
-
-def _refusal(message: str) -> dg.Failure:
-    """Return the failure of a step that no retry could pass."""
-    return dg.Failure(message, allow_retries=False)
+        raise dg.Failure("there is no user with the slug in `user`: `neurigraph stats` lists them") from None

@@ -12,7 +12,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.backfills import OWNERS
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
@@ -59,7 +59,6 @@ class AuditConfig(DryRunConfig):
     owners=OWNERS,
     kinds={"postgres"},
     output_required=False,
-    retry_policy=RETRY_POLICY,
     config_schema=schema_of(SweepConfig),
     freshness_policy=dg.FreshnessPolicy.time_window(
         fail_window=timedelta(hours=6), warn_window=timedelta(hours=2, minutes=30)
@@ -76,7 +75,6 @@ def dormant_files(context: dg.AssetExecutionContext, installation: InstallationR
     owners=OWNERS,
     kinds={"postgres"},
     output_required=False,
-    retry_policy=RETRY_POLICY,
     config_schema=schema_of(SweepConfig),
 )
 def expired_files(context: dg.AssetExecutionContext, installation: InstallationResource) -> Results:
@@ -90,7 +88,6 @@ def expired_files(context: dg.AssetExecutionContext, installation: InstallationR
     owners=OWNERS,
     kinds={"postgres"},
     output_required=False,
-    retry_policy=RETRY_POLICY,
     config_schema=schema_of(SweepConfig),
 )
 def stuck_rehydrations(context: dg.AssetExecutionContext, installation: InstallationResource) -> Results:
@@ -120,7 +117,6 @@ def stuck_rehydrations(context: dg.AssetExecutionContext, installation: Installa
     owners=OWNERS,
     kinds={"postgres"},
     output_required=False,
-    retry_policy=RETRY_POLICY,
     config_schema=schema_of(AuditConfig),
     freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26)),
 )
@@ -158,7 +154,6 @@ def orphan_objects(context: dg.AssetExecutionContext, installation: Installation
     deps=["dormant_files", "expired_files"],
     owners=OWNERS,
     kinds={"postgres"},
-    retry_policy=RETRY_POLICY,
     freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26)),
 )
 def storage_report(installation: InstallationResource) -> dg.MaterializeResult[None]:

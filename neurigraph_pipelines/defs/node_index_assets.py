@@ -3,11 +3,12 @@
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.backfills import OWNERS
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.defs.run_states import waiting_already
+from neurigraph_pipelines.defs.run_tags import YIELDS
 from neurigraph_pipelines.lifecycle.node_indexes import build_node_indexes, count_large
 
 PACKED_AT_ONCE = 1_000
@@ -25,7 +26,6 @@ class IndexConfig(JobConfig):
     deps=["record_embeddings"],
     owners=OWNERS,
     kinds={"postgres"},
-    retry_policy=RETRY_POLICY,
     config_schema=schema_of(IndexConfig),
 )
 def node_indexes(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
@@ -48,7 +48,6 @@ def node_indexes(context: dg.AssetExecutionContext, installation: InstallationRe
     deps=["record_summaries", "record_embeddings"],
     owners=OWNERS,
     kinds={"postgres"},
-    retry_policy=RETRY_POLICY,
 )
 def layer_packs(installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Packed layers of the nodes that changed, by which first questions are answered without reading their tables."""
@@ -62,6 +61,7 @@ node_index_job = dg.define_asset_job(
     "node_index_job",
     selection=[node_indexes, layer_packs],
     executor_def=dg.in_process_executor,
+    tags=YIELDS,
     description="Builds the indexes of large nodes, and packs the layers of nodes that changed.",
 )
 

@@ -41,7 +41,7 @@ def passages(
     yield dg.MaterializeResult(metadata={"records counted": done.records, "passages": done.passages, **counts})
     if done.failed:
         # A retry would fail on the same files.
-        raise dg.Failure(f"{len(done.failed)} records keep their passages: a table lists them", allow_retries=False)
+        raise dg.Failure(f"{len(done.failed)} records keep their passages: a table lists them")
 
 
 def definitions() -> dg.Definitions:

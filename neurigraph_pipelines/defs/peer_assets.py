@@ -2,15 +2,16 @@
 
 import dagster as dg
 
-from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.backfills import OWNERS
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_states import waiting_already
+from neurigraph_pipelines.defs.run_tags import YIELDS
 from neurigraph_pipelines.exchange.peers import subscriptions
 from neurigraph_pipelines.model.errors import NeurigraphError, RunningError
 
 
-@dg.asset(group_name="peers", owners=OWNERS, kinds={"postgres"}, retry_policy=RETRY_POLICY)
+@dg.asset(group_name="peers", owners=OWNERS, kinds={"postgres"})
 def peer_mirrors(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Mirrors of granted nodes of other installations, pulled from their publishers."""
     from neurigraph_pipelines.exchange.peers.pulling import pull  # loads numpy
@@ -54,6 +55,7 @@ peers_job = dg.define_asset_job(
     "pull_peers_job",
     selection=dg.AssetSelection.assets(peer_mirrors),  # and its check
     executor_def=dg.in_process_executor,
+    tags=YIELDS,
     description="Pulls the mirrors of peers.",
 )
 

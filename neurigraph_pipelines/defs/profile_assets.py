@@ -6,11 +6,12 @@ from datetime import timedelta
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.backfills import OWNERS
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.run_metadata import seconds_since
+from neurigraph_pipelines.defs.run_tags import YIELDS
 from neurigraph_pipelines.defs.schedules import LIFECYCLE_TAG
 from neurigraph_pipelines.graph.governance.doubles import propose_merges
 
@@ -27,7 +28,6 @@ class ProfileConfig(JobConfig):
     deps=["record_embeddings", "links_and_beliefs"],
     owners=OWNERS,
     kinds={"postgres"},
-    retry_policy=RETRY_POLICY,
     freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26)),
     config_schema=schema_of(ProfileConfig),
 )
@@ -55,7 +55,7 @@ profile_job = dg.define_asset_job(
     "profile_job",
     selection=[node_profiles],
     executor_def=dg.in_process_executor,
-    tags={LIFECYCLE_TAG: "upkeep"},
+    tags={LIFECYCLE_TAG: "upkeep", **YIELDS},
     description="Rebuilds the profiles of the nodes whose memories changed.",
 )
 profile_schedule = dg.ScheduleDefinition(

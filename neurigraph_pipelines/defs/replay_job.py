@@ -7,6 +7,7 @@ from pydantic import Field
 
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
+from neurigraph_pipelines.defs.run_tags import YIELDS
 from neurigraph_pipelines.ingestion import failures
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.views.failures import ReplayOutcome
@@ -41,6 +42,7 @@ def replay_failures(context: dg.OpExecutionContext, installation: InstallationRe
 @dg.job(
     config=dg.RunConfig(ops={"replay_failures": ReplayConfig()}),
     executor_def=dg.in_process_executor,
+    tags=YIELDS,
 )
 def replay_job() -> None:
     """Puts failed segments and uploads back into their queues: all open ones, or only those named."""

@@ -12,6 +12,7 @@ from neurigraph_pipelines.defs.backfills import asset_by_day
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import JobConfig
+from neurigraph_pipelines.defs.run_tags import YIELDS
 from neurigraph_pipelines.defs.summary_assets import no_memory_is_unfinished
 
 LATE_SECONDS = 600.0
@@ -73,6 +74,7 @@ report_job = dg.define_asset_job(
         no_memory_is_unfinished,
     ),
     executor_def=dg.in_process_executor,
+    tags=YIELDS,
     description="Reports the day before, and checks the inbox, the queue and what defects left out.",
 )
 

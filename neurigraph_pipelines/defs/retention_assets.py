@@ -10,12 +10,13 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.backfills import OWNERS
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.job_config import config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.lifecycle_assets import DryRunConfig, Results, observed, progress
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
+from neurigraph_pipelines.defs.run_tags import YIELDS
 from neurigraph_pipelines.knowledge import fading
 from neurigraph_pipelines.lifecycle import archive
 
@@ -37,7 +38,6 @@ class SweepConfig(DryRunConfig):
     owners=OWNERS,
     kinds={"postgres"},
     output_required=False,
-    retry_policy=RETRY_POLICY,
     config_schema=schema_of(SweepConfig),
 )
 def expired_records(context: dg.AssetExecutionContext, installation: InstallationResource) -> Results:
@@ -75,7 +75,6 @@ def expired_records(context: dg.AssetExecutionContext, installation: Installatio
     owners=OWNERS,
     kinds={"postgres"},
     output_required=False,
-    retry_policy=RETRY_POLICY,
     config_schema=schema_of(SweepConfig),
     freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(days=15), warn_window=timedelta(days=8)),
 )
@@ -132,12 +131,14 @@ expiry_job = dg.define_asset_job(
     "expiry_job",
     selection=dg.AssetSelection.assets(expired_records),  # and its checks
     executor_def=dg.in_process_executor,
+    tags=YIELDS,
     description="Promotes memories that were read often, and archives those whose time is over.",
 )
 fading_job = dg.define_asset_job(
     "fading_job",
     selection=dg.AssetSelection.assets(faded_facts),
     executor_def=dg.in_process_executor,
+    tags=YIELDS,
     description="Archives facts of low impact that nobody needed for a year.",
 )
 

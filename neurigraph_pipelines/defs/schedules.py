@@ -14,6 +14,7 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
 )
 from neurigraph_pipelines.defs.run_history import SECONDS_PER_DAY, purge_run_outputs, purge_runs
 from neurigraph_pipelines.defs.run_states import UNFINISHED
+from neurigraph_pipelines.defs.run_tags import YIELDS
 from neurigraph_pipelines.inbox.conversations import purge_stored_bodies
 from neurigraph_pipelines.lifecycle.dormancy import has_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
@@ -67,7 +68,7 @@ def forget_facts(context: dg.OpExecutionContext, installation: InstallationResou
     return dg.Output(done.erased, metadata=counts)
 
 
-@dg.job(executor_def=dg.in_process_executor)
+@dg.job(executor_def=dg.in_process_executor, tags=YIELDS)
 def retention_job() -> None:
     """Removes stored text from the inbox, old entries, old runs and forgotten facts; finishes erasures.
 
@@ -97,21 +98,21 @@ recompression_job = dg.define_asset_job(
     "recompression_job",
     selection=[expired_files, stuck_rehydrations],
     executor_def=dg.in_process_executor,
-    tags={LIFECYCLE_TAG: "recompression"},
+    tags={LIFECYCLE_TAG: "recompression", **YIELDS},
     description="Compresses files again after their time, and resets rehydrations whose worker died.",
 )
 dormancy_job = dg.define_asset_job(
     "dormancy_job",
     selection=[dormant_files],
     executor_def=dg.in_process_executor,
-    tags={LIFECYCLE_TAG: "upkeep"},
+    tags={LIFECYCLE_TAG: "upkeep", **YIELDS},
     description="Compresses files that were not opened for `dormancy_days`.",
 )
 storage_audit_job = dg.define_asset_job(
     "storage_audit_job",
     selection=[orphan_objects, storage_report, encrypted_files],
     executor_def=dg.in_process_executor,
-    tags={LIFECYCLE_TAG: "upkeep"},
+    tags={LIFECYCLE_TAG: "upkeep", **YIELDS},
     description="Compares objects with rows in both directions, reads a random sample, reports the space used, and "
     "encrypts what is not encrypted if it should be.",
 )

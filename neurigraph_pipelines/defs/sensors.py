@@ -10,8 +10,8 @@ import dagster as dg
 from neurigraph_pipelines.defs.batch_runs import look_after_runs
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.run_coordinator import LARGE
 from neurigraph_pipelines.defs.run_states import UNFINISHED
+from neurigraph_pipelines.defs.run_tags import LARGE
 from neurigraph_pipelines.defs.upload_job import upload_job
 from neurigraph_pipelines.inbox import drop_intake as drops
 from neurigraph_pipelines.inbox import triggers
@@ -20,19 +20,22 @@ from neurigraph_pipelines.ingestion import readiness
 from neurigraph_pipelines.ingestion.detection import DETECTORS
 from neurigraph_pipelines.model import TriggerType
 
-LEAST_SECONDS_BETWEEN_TICKS = 1
-"""Less than any pause of the daemon's loop, which decides when sensors tick (``runtime.daemon.pause``)."""
 
+def ingestion_sensor(trigger_type: TriggerType, description: str, seconds: int = 30) -> dg.SensorDefinition:
+    """Return the sensor of one storage trigger; it leases only its own segments, so no two request the same run.
 
-def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDefinition:
-    """Return the sensor of one storage trigger; it leases only its own segments, so no two request the same run."""
+    Args:
+        trigger_type: What the sensor looks for.
+        description: What the UI says of it.
+        seconds: Time between two ticks: what an idle tick costs, against the time that what has arrived waits.
+    """
     name = f"{trigger_type.value}_sensor"
     detector = DETECTORS[trigger_type]
 
     @dg.sensor(
         name=name,
         job=ingestion_job,
-        minimum_interval_seconds=LEAST_SECONDS_BETWEEN_TICKS,
+        minimum_interval_seconds=seconds,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=description,
     )
@@ -69,6 +72,7 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
 conversation_end_sensor = ingestion_sensor(
     TriggerType.CONVERSATION_END,
     "Finds ended conversations with unstored messages and launches their ingestion in batches.",
+    seconds=10,
 )
 chunk_threshold_sensor = ingestion_sensor(
     TriggerType.CHUNK_THRESHOLD,
@@ -83,7 +87,7 @@ event_boundary_sensor = ingestion_sensor(
 
 @dg.sensor(
     job=upload_job,
-    minimum_interval_seconds=LEAST_SECONDS_BETWEEN_TICKS,
+    minimum_interval_seconds=15,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Watches the drop place and finds uploads whose text is not read yet. Each becomes an event.",
 )

@@ -7,7 +7,7 @@ import time
 
 import dagster as dg
 
-from neurigraph_pipelines.defs.ingestion_job import RETRY_POLICY, RUN_TAGS
+from neurigraph_pipelines.defs.ingestion_job import RUN_TAGS
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
 from neurigraph_pipelines.inbox import drop_intake as drops
@@ -15,7 +15,7 @@ from neurigraph_pipelines.inbox.drop_intake import DropResult
 from neurigraph_pipelines.inbox.uploads import Read
 
 
-@dg.op(retry_policy=RETRY_POLICY, out=dg.Out(dg.Nothing))
+@dg.op(out=dg.Out(dg.Nothing))
 def take_in_dropped(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[None]:
     """Uploads the new files of the drop place, and leaves them where they are."""
     opened = installation.opened
@@ -30,7 +30,7 @@ def take_in_dropped(context: dg.OpExecutionContext, installation: InstallationRe
     return dg.Output(None, metadata={"files taken in": len(taken) - refused, "files refused": refused})
 
 
-@dg.op(retry_policy=RETRY_POLICY, ins={"taken_in": dg.In(dg.Nothing)})
+@dg.op(ins={"taken_in": dg.In(dg.Nothing)})
 def read_uploads(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[int]:
     """Reads each waiting upload in a process of its own, and removes staged bytes that are stored in records."""
     started = time.monotonic()

@@ -11,7 +11,6 @@ from pydantic import Field
 from neurigraph_pipelines.defs.backfills import (
     LANGUAGE_MODEL_POOL,
     OWNERS,
-    RETRY_POLICY,
     asset_by_day,
     days_of,
     failures,
@@ -24,6 +23,7 @@ from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.defs.memory_assets import added_by_day, reported
 from neurigraph_pipelines.defs.run_metadata import RunMetadata
 from neurigraph_pipelines.defs.run_states import waiting_already
+from neurigraph_pipelines.defs.run_tags import YIELDS
 from neurigraph_pipelines.ingestion.record_locations import storage_times
 from neurigraph_pipelines.knowledge import reconciling
 
@@ -55,7 +55,6 @@ class ReconcileAgainConfig(JobConfig):
     deps=["record_facts"],
     owners=OWNERS,
     kinds={"postgres"},
-    retry_policy=RETRY_POLICY,
     pool=LANGUAGE_MODEL_POOL,
     config_schema=schema_of(ReconcileConfig),
 )
@@ -102,13 +101,14 @@ def reconciled_facts(
     yield dg.MaterializeResult(metadata=_counts(done))
     if done.failed:
         # They wait further, and the next run of pending_verdicts tries again.
-        raise dg.Failure(f"{len(done.failed)} records wait for verdicts", allow_retries=False)
+        raise dg.Failure(f"{len(done.failed)} records wait for verdicts")
 
 
 reconcile_job = dg.define_asset_job(
     "reconcile_facts_job",
     selection=dg.AssetSelection.assets(pending_verdicts),
     executor_def=dg.in_process_executor,
+    tags=YIELDS,
     description="Compares the facts that were read since the last run with the known ones.",
 )
 

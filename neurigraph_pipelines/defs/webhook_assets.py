@@ -5,10 +5,11 @@ The API delivers right after a commit. These deliver what it left, and everythin
 
 import dagster as dg
 
-from neurigraph_pipelines.defs.backfills import OWNERS, RETRY_POLICY
+from neurigraph_pipelines.defs.backfills import OWNERS
 from neurigraph_pipelines.defs.code_links import linked
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_metadata import RunMetadata
+from neurigraph_pipelines.defs.run_tags import YIELDS
 from neurigraph_pipelines.exchange.webhooks import delivery, upkeep
 
 
@@ -17,7 +18,6 @@ from neurigraph_pipelines.exchange.webhooks import delivery, upkeep
     deps=["records", "reconciled_facts"],
     owners=OWNERS,
     kinds={"postgres"},
-    retry_policy=RETRY_POLICY,
 )
 def webhook_deliveries(installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Sends due deliveries to webhooks, and drops deliveries that finished long ago."""
@@ -48,6 +48,7 @@ webhooks_job = dg.define_asset_job(
     "deliver_webhooks_job",
     selection=dg.AssetSelection.assets(webhook_deliveries),  # and its check
     executor_def=dg.in_process_executor,
+    tags=YIELDS,
     description="Sends to webhooks what is due.",
 )
 

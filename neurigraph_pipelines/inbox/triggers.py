@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 
 from psycopg.rows import DictRow
 
-from neurigraph_pipelines.database.leases import renewed, retry_delay
+from neurigraph_pipelines.database.leases import renewed, retry_delay, work_lease
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.database.totals import count
 from neurigraph_pipelines.inbox.queue_hold import end_try, is_open, note_try
@@ -54,7 +54,12 @@ class Batch:
     @property
     def run_key(self) -> str:
         """The key of this batch's run; a later attempt belongs to another batch."""
-        return f"ingest-{self.batch_id}"
+        return run_key(self.batch_id)
+
+
+def run_key(batch_id: UUID) -> str:
+    """Return the key of a batch's run."""
+    return f"ingest-{batch_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +170,12 @@ def open_batches(context: Context, claimed_by: str) -> list[Batch]:
         return [Batch(**row) for row in tx.execute(_QUERIES["open_batches"], values)]
 
 
+def silent_batches(database: Database) -> list[UUID]:
+    """Return the batches of sensors whose lease has expired: the process that worked on one does not renew it."""
+    with database.pipeline() as tx:
+        return [row["batch_id"] for row in tx.execute(_QUERIES["silent_batches"])]
+
+
 def lease_for_runs(context: Context, claimed_by: str, trigger_type: TriggerType | None = None) -> list[Batch]:
     """Return the batches to request runs for: those already leased, and new ones up to ``batches_in_flight``.
 
@@ -193,8 +204,11 @@ def renew(database: Database, batch_id: UUID, lease_seconds: int) -> None:
 
 @contextmanager
 def keep_lease(context: Context, batch_id: UUID) -> Iterator[None]:
-    """Renew the lease of a batch in a thread while the block runs, however long a step takes."""
-    lease_seconds = context.settings.ingestion.claim_lease_seconds
+    """Renew the lease of a batch in a thread while the block runs, however long a step takes.
+
+    The lease is short from then on: if the process dies, ``silent_batches`` finds it soon.
+    """
+    lease_seconds = work_lease(context.settings)
     renew(context.database, batch_id, lease_seconds)
     with renewed(lease_seconds, lambda: renew(context.database, batch_id, lease_seconds)):
         yield

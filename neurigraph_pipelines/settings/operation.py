@@ -22,7 +22,7 @@ class RunSettings(BaseModel):
     )
     at_once: int = Field(
         default=4,
-        ge=2,
+        ge=3,
         le=1_000,
         validation_alias="NEURIGRAPH_RUNS_AT_ONCE",
         description="Runs that go on at once, in all workers together. One place is always left to ingestion.",

@@ -32,7 +32,7 @@ from neurigraph_pipelines.wiring.models import WiredModels
 from neurigraph_pipelines.wiring.process_tracing import trace_this_process
 from neurigraph_pipelines.wiring.storage import WiredStorage
 from resources.home_secrets import HomeSecrets
-from resources.postgres.addresses import as_sqlalchemy_url, checked_url
+from resources.postgres.addresses import checked_url
 from resources.postgres.database import PostgresDatabase, ensure_database, url_for_role
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from resources.postgres.watch import kept_running
@@ -163,11 +163,6 @@ class Installation(WiredModels, WiredStorage):
         )
         self._open.callback(database.close)
         return database
-
-    @property
-    def dagster_url(self) -> str:
-        """Address of Dagster's storage as SQLAlchemy takes it."""
-        return as_sqlalchemy_url(self.dagster_address)
 
     @property
     def dagster_address(self) -> str:

@@ -1,30 +1,5 @@
 -- Segments: leases, returns, and completion.
 
--- name: work
--- Whether work has arrived for a sensor, and whether a segment is leased. The daemon asks twice a second, so every
--- condition is one look into a partial index.
-SELECT
-    EXISTS (
-        SELECT FROM neurigraph.sources AS s
-        WHERE s.ended_at IS NOT NULL AND s.triggered_through < s.last_message AND NOT s.held
-    ) OR EXISTS (
-        SELECT FROM neurigraph.sources AS s
-        WHERE s.kind = 'conversation' AND s.ended_at IS NULL AND s.tail_changed
-            AND s.untriggered_tokens >= %(least_tokens)s
-    ) OR EXISTS (
-        SELECT FROM neurigraph.storage_triggers AS t WHERE t.state = 'pending' AND t.next_attempt_at <= now()
-    ) OR EXISTS (
-        SELECT FROM neurigraph.storage_triggers AS t
-        WHERE t.state = 'claimed' AND (
-            t.claimed_until < now()
-            OR t.claimed_by LIKE 'process:%%'
-            AND pg_try_advisory_xact_lock_shared(hashtextextended('neurigraph.batch:' || t.batch_id, 0))
-        )
-    ) OR EXISTS (
-        SELECT FROM neurigraph.uploads AS u WHERE u.state = 'received' AND u.next_attempt_at <= now()
-    ) AS arrived,
-    EXISTS (SELECT FROM neurigraph.storage_triggers AS t WHERE t.state = 'claimed') AS under_way;
-
 -- name: hold_batch
 -- Hold the lock of a batch in a session of the process that works on it. The lock ends with the session.
 SELECT pg_advisory_lock(hashtextextended('neurigraph.batch:' || %(batch_id)s::text, 0));
@@ -103,6 +78,16 @@ FROM neurigraph.storage_triggers AS t
 WHERE t.state = 'claimed' AND t.claimed_by = %(claimed_by)s
 GROUP BY t.batch_id
 ORDER BY min(t.created_at), t.batch_id;
+
+-- name: silent_batches
+-- Batches of sensors whose lease has expired. A segment in its commit is locked and passed over: its worker lives.
+SELECT DISTINCT silent.batch_id
+FROM (
+    SELECT t.batch_id FROM neurigraph.storage_triggers AS t
+    WHERE t.state = 'claimed' AND t.claimed_until < now() AND t.claimed_by LIKE '%%\_sensor'
+    ORDER BY t.trigger_id
+    FOR NO KEY UPDATE SKIP LOCKED
+) AS silent;
 
 -- name: lease_due
 -- Lease due segments, limited by number and tokens. Users take turns: the user with the fewest tokens, in work and in

@@ -364,6 +364,6 @@ def stopped_at_the_end(command: Sequence[str | Path]) -> Iterator[subprocess.Pop
 
 def test_files_of_secrets_are_private(stack: LocalStack) -> None:
     home = stack.dagster.folder
-    for path in (home / "database_url", home / "settings.json", stack.dagster.token_file):
+    for path in (home / "pgpass", home / "settings.json", stack.dagster.token_file):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
     assert stat.S_IMODE(Path(home).stat().st_mode) == 0o700

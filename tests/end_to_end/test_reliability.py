@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -31,7 +32,7 @@ from tests.support.dagster_stack import (
     PATIENCE_SECONDS,
     another_daemon,
     await_true,
-    is_fork,
+    is_run,
     launch,
     run_statuses,
 )
@@ -88,7 +89,7 @@ def test_killed_run_worker(running: BreakableStack) -> None:
         def kill(moment: str) -> None:
             killed[moment] = running.run_key(users[moment])
             worker = running.worker(users[moment])
-            assert is_fork(worker)
+            assert is_run(worker)
             os.kill(worker, signal.SIGKILL)
 
         def kill_in_commit(moment: str) -> None:
@@ -262,8 +263,7 @@ def test_repeated_requests_store_once(running: BreakableStack) -> None:
 def test_two_daemons(running: BreakableStack, tmp_path: Path) -> None:
     here, user = running.installation, running.user()
     # A memory of its own, in files: it knows nothing of the other daemon's runs.
-    _, storage, config = INSTANCE.read_text("utf-8").partition("run_coordinator:")
-    (tmp_path / "dagster.yaml").write_text(storage + config, "utf-8")
+    shutil.copy(INSTANCE, tmp_path / "dagster.yaml")
     with another_daemon(running.stack, tmp_path / "log", tmp_path):
         with locked(here, "users", "user_id", user.user_id) as lock:
             running.say(user, "Double")

@@ -23,6 +23,7 @@ from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.runtime.doctor.examination import examine
 from neurigraph_pipelines.runtime.doctor.findings import Level
+from neurigraph_pipelines.runtime.stack.dagster_home import storage_url
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
@@ -50,7 +51,10 @@ def instance(here: Installation, tmp_path: Path) -> Iterator[dg.DagsterInstance]
     """A Dagster instance that keeps its runs and events in the schema beside ours, as in an installation."""
     here.migrate()  # a copied database does not say where Dagster's tables belong
     (tmp_path / "dagster").mkdir()
-    storage = {"storage": {"postgres": {"postgres_url": here.dagster_url}}, "telemetry": {"enabled": False}}
+    storage = {
+        "storage": {"postgres": {"postgres_url": storage_url(here, tmp_path / "pgpass")}},
+        "telemetry": {"enabled": False},
+    }
     with dg.DagsterInstance.local_temp(str(tmp_path / "dagster"), overrides=storage) as made:
         yield made
 

@@ -53,7 +53,6 @@ OPS = {
 }
 LOAD = """
 import json, sys, time, warnings
-from pathlib import Path
 warnings.simplefilter("error")
 warnings.filterwarnings("ignore", module="dagster")  # Dagster's own
 started = time.process_time()
@@ -62,10 +61,7 @@ seconds = time.process_time() - started
 heavy = {"openai", "onnxruntime", "onnx", "tiktoken", "tokenizers", "dateparser", "pandas", "fastapi", "typer"}
 heavy |= {"numpy", "pgvector", "psycopg_pool"}  # loading definitions stores and searches nothing
 loaded = heavy & set(sys.modules)
-import neurigraph_pipelines.runtime.code_server.preloaded, os, threading
-descriptors = [os.readlink(file) for file in Path("/proc/self/fd").glob("*") if file.exists()]
-found = {"threads": len(threading.enumerate()), "sockets": [name for name in descriptors if "socket" in name]}
-print(json.dumps({"seconds": seconds, "heavy": sorted(loaded), **found}))
+print(json.dumps({"seconds": seconds, "heavy": sorted(loaded)}))
 """
 
 
@@ -121,8 +117,6 @@ def test_definitions_load_fast_without_warnings() -> None:
     found = json.loads(loaded.stdout)
     assert found["heavy"] == []
     assert found["seconds"] < 10, "two seconds on a quiet machine"
-    # Runs are forks of a process that has loaded more: a fork must share no connection, and threads end with it.
-    assert (found["threads"], found["sockets"]) == (1, [])
 
 
 def test_definitions_are_complete_and_valid() -> None:
@@ -178,8 +172,7 @@ def test_job_ops_in_order() -> None:
         op = node.definition
         assert isinstance(op, dg.OpDefinition)
         assert op.description
-        assert op.retry_policy is not None
-        assert (op.retry_policy.max_retries, op.retry_policy.backoff) == (3, dg.Backoff.EXPONENTIAL)
+        assert op.retry_policy is None, "a step that is tried again outlives Terminate"
 
 
 # The sensor

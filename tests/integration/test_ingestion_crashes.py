@@ -10,8 +10,8 @@ import time
 import pytest
 
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.notes import NewNote, write_note
-from neurigraph_pipelines.ingestion.arrivals import work
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
@@ -113,9 +113,9 @@ def test_lease_ends_with_its_process(shared_installation: Installation) -> None:
             tx.execute("UPDATE neurigraph.storage_triggers SET claimed_until = now() + interval '15 min' "
                        "WHERE state = 'claimed'")  # fmt: skip
         assert ingest(plain_context(here), user) == []
-        assert not work(here.context).arrived
+        assert triggers.expire(here.context) == 0
     finally:
         process.kill()
         process.communicate()
-    wait_until(lambda: work(here.context).arrived, "the sensors are told")
+    wait_until(lambda: triggers.expire(here.context) == 1, "its lease has ended with it")
     assert len(stored(ingest(plain_context(here), user))) == 1

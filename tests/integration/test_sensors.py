@@ -159,7 +159,14 @@ def test_real_meeting_is_stored_and_found(
     assert any("twenty five Euro" in content for content in found), found
 
 
-def ended(instance: dg.DagsterInstance, request: dg.RunRequest, status: dg.DagsterRunStatus, seconds: float) -> None:
+def ended(
+    instance: dg.DagsterInstance,
+    request: dg.RunRequest,
+    status: dg.DagsterRunStatus,
+    seconds: float,
+    *,
+    started: bool = True,
+) -> None:
     """Record a run of a request that ended so many seconds ago."""
     assert request.run_key is not None
     job = defs.resolve_job_def("ingestion_job")
@@ -169,7 +176,8 @@ def ended(instance: dg.DagsterInstance, request: dg.RunRequest, status: dg.Dagst
         dg.DagsterRunStatus.FAILURE: dg.DagsterEventType.RUN_FAILURE,
     }[status]
     entry_of: Any = dg.EventLogEntry
-    for kind, at in ((dg.DagsterEventType.RUN_START, time.time() - 60), (happened, time.time() - seconds)):
+    events = [(dg.DagsterEventType.RUN_START, time.time() - 60)] if started else []
+    for kind, at in (*events, (happened, time.time() - seconds)):
         event = dg.DagsterEvent(kind.value, made.job_name)
         entry = entry_of(None, "info", "", made.run_id, at, job_name=made.job_name, dagster_event=event)
         instance.handle_new_event(entry)
@@ -201,3 +209,48 @@ def test_segments_of_ended_run_are_free(
     with installation.database.pipeline() as tx:
         found = tx.execute("SELECT state::text, attempts FROM neurigraph.storage_triggers").fetchall()
     assert found == [{"state": "stored", "attempts": 2 if killed and together == 1 else 1}] * together
+
+
+def test_run_that_never_started_costs_no_attempt(
+    installation: Installation, user: User, instance: dg.DagsterInstance
+) -> None:
+    """As when no process could be started, or no worker took the run."""
+    put(installation, user, NewConversation("ended", talk("the garden", 2), ended_at=datetime.now(UTC)))
+    (request,) = tick(instance, "conversation_end_sensor")
+    ended(instance, request, dg.DagsterRunStatus.FAILURE, 25.5, started=False)
+    (again,) = tick(instance, "conversation_end_sensor")
+    assert again.run_key != request.run_key
+    assert run(instance, again).success
+    with installation.database.pipeline() as tx:
+        found = tx.execute("SELECT state::text, attempts FROM neurigraph.storage_triggers").fetchall()
+    assert found == [{"state": "stored", "attempts": 1}]
+
+
+def test_run_whose_process_died_unseen_is_repeated(
+    installation: Installation, user: User, instance: dg.DagsterInstance
+) -> None:
+    """As after a power cut: Dagster calls the run started, and its lease is renewed by nobody."""
+    put(installation, user, NewConversation("ended", talk("the garden", 2), ended_at=datetime.now(UTC)))
+    (request,) = tick(instance, "conversation_end_sensor")
+    assert request.run_key is not None
+    dead = instance.create_run_for_job(
+        defs.resolve_job_def("ingestion_job"),
+        run_config=request.run_config,
+        tags={"dagster/run_key": request.run_key},
+        status=dg.DagsterRunStatus.STARTED,
+    )
+    (same,) = tick(instance, "event_boundary_sensor") or tick(instance, "conversation_end_sensor")
+    assert same.run_key == request.run_key
+    assert status_of(instance, dead) is dg.DagsterRunStatus.STARTED, "its lease has not expired"
+    with installation.database.pipeline() as tx:
+        tx.execute("UPDATE neurigraph.storage_triggers SET claimed_until = now() - interval '1 second'")
+    assert tick(instance, "event_boundary_sensor") == [], "any of the sensors finds it"
+    assert status_of(instance, dead) is dg.DagsterRunStatus.FAILURE
+    (same,) = tick(instance, "conversation_end_sensor")
+    assert same.run_key == request.run_key, "the run that Dagster repeats still has its segments"
+
+
+def status_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> dg.DagsterRunStatus:
+    found = instance.get_run_by_id(run.run_id)
+    assert found is not None
+    return found.status

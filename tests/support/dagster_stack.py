@@ -34,7 +34,6 @@ _RUNS = """query($key: String!) { runsOrError(filter: {tags: [{key: "dagster/run
     ... on Runs { results { runId status } } } }"""
 _STARTED = """query($job: String!) { runsOrError(filter: {pipelineName: $job, statuses: [STARTED]}) {
     ... on Runs { results { runId } } } }"""
-_QUEUED = "{ runsOrError(filter: {statuses: [QUEUED]}) { ... on Runs { results { runId } } } }"
 _MESSAGES = """query($run: ID!) { logsForRun(runId: $run) { ... on EventConnection { events {
     ... on MessageEvent { message } } } } }"""
 _PROCESSES = """query($run: ID!) { logsForRun(runId: $run) { ... on EventConnection { events {
@@ -112,16 +111,7 @@ def steps_of(stack: LocalStack, run_id: str) -> set[str]:
 
 def run_messages(stack: LocalStack, run_key: str) -> list[str]:
     """Return the messages in the logs of all runs with a run key."""
-    return _messages(stack, graphql(stack, _RUNS, key=run_key))
-
-
-def queued_messages(stack: LocalStack) -> list[str]:
-    """Return the messages in the logs of all runs that wait in the queue."""
-    return _messages(stack, graphql(stack, _QUEUED))
-
-
-def _messages(stack: LocalStack, found: Mapping[str, Any]) -> list[str]:
-    runs = found["runsOrError"]["results"]
+    runs = graphql(stack, _RUNS, key=run_key)["runsOrError"]["results"]
     logs = [graphql(stack, _MESSAGES, run=run["runId"])["logsForRun"]["events"] for run in runs]
     return [event["message"] for log in logs for event in log if "message" in event]
 
@@ -140,9 +130,9 @@ def worker_of_run(stack: LocalStack, run_id: str) -> int | None:
     return next((int(entry["text"]) for entry in entries if entry["label"] == "pid"), None)
 
 
-def is_fork(worker: int) -> bool:
-    """Return whether a run's process is a fork of the one that has imported everything; only Linux can tell."""
-    return sys.platform != "linux" or b"forkserver" in Path(f"/proc/{worker}/cmdline").read_bytes()
+def is_run(worker: int) -> bool:
+    """Return whether a process executes a run, and did not get the id of one that did; only Linux can tell."""
+    return sys.platform != "linux" or b"multiprocessing" in Path(f"/proc/{worker}/cmdline").read_bytes()
 
 
 @contextmanager

@@ -15,7 +15,6 @@ def specifications(repository: dg.RepositoryDefinition) -> dict[str, dict[str, A
         "jobs": {
             job.name: {
                 "description": job.description,
-                "retries": {node.name: _retries(node.definition) for node in job.graph.nodes},
                 "steps": sorted(job.graph.node_dict),
                 "tags": dict(job.tags),
             }
@@ -59,19 +58,7 @@ def _asset(repository: dg.RepositoryDefinition, key: dg.AssetKey) -> dict[str, A
         "made by a run": asset.is_materializable,
         "owners": list(asset.owners),
         "pools": sorted(asset.pools or ()),
-        "retries": _retries(repository.assets_defs_by_key[key].node_def) if asset.is_executable else None,
     }
-
-
-def _retries(definition: object) -> dict[str, Any] | None:
-    """Return how often a step is tried again, after how many seconds at first."""
-    if isinstance(definition, dg.AssetsDefinition):
-        definition = definition.node_def if definition.is_executable else None
-    policy = definition.retry_policy if isinstance(definition, dg.OpDefinition) else None
-    if policy is None:
-        return None
-    backoff = policy.backoff.value if policy.backoff is not None else None
-    return {"backoff": backoff, "first after seconds": policy.delay, "most": policy.max_retries}
 
 
 def _severity(checks: dg.AssetChecksDefinition) -> str:

@@ -11,7 +11,7 @@ from itertools import cycle
 from urllib.error import HTTPError
 
 from neurigraph_pipelines.runtime.stack.processes import LocalStack
-from tests.support.dagster_stack import is_fork, started_runs, terminate_run, worker_of_run
+from tests.support.dagster_stack import is_run, started_runs, terminate_run, worker_of_run
 
 KINDS = (signal.SIGKILL, signal.SIGINT, None, signal.SIGTERM)
 """A signal, or None for Terminate."""
@@ -54,7 +54,7 @@ class Hits:
             return terminate_run(self._stack, run_id)
         worker = worker_of_run(self._stack, run_id)
         with suppress(ProcessLookupError, FileNotFoundError):  # it has ended
-            if worker is not None and is_fork(worker):
+            if worker is not None and is_run(worker):
                 os.kill(worker, self._kind)
                 return True
         return False

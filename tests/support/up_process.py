@@ -18,9 +18,9 @@ from tests.support.waiting import wait_until
 
 PATIENCE_SECONDS = 400.0
 COMMANDS = {
-    "code server": "neurigraph_pipelines.runtime.code_server",
+    "code server": "dagster api grpc",
     "webserver": "neurigraph_pipelines.runtime.ui",
-    "daemon": "neurigraph_pipelines.runtime.daemon",
+    "daemon": "dagster-daemon run",
     "api": "neurigraph serve",
     "keeper": "stack.keeper",
 }

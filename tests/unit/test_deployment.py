@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import dagster as dg
 import kubernetes_validate
 import pytest
 import yaml
@@ -15,7 +16,6 @@ from dagster._config.field_utils import convert_potential_field
 from dagster_k8s import K8sRunLauncher
 from typer.main import get_command
 
-from neurigraph_pipelines.defs.run_coordinator import YieldingRunCoordinator
 from neurigraph_pipelines.faces.cli.entry import app
 from neurigraph_pipelines.settings import list_settings
 from tests.conftest import ROOT
@@ -109,14 +109,13 @@ def test_run_launcher_takes_its_values() -> None:
 
 
 def test_queue_takes_its_values() -> None:
-    coordinator = VALUES["dagsterDaemon"]["runCoordinator"]["config"]["customRunCoordinator"]
-    assert coordinator["module"] == YieldingRunCoordinator.__module__
-    assert coordinator["class"] == YieldingRunCoordinator.__name__
-    schema = convert_potential_field(YieldingRunCoordinator.config_type()).config_type
-    assert process_config(schema, coordinator["config"]).success
+    coordinator = VALUES["dagsterDaemon"]["runCoordinator"]["config"]["queuedRunCoordinator"]
+    schema = convert_potential_field(dg.QueuedRunCoordinator.config_type()).config_type
+    assert process_config(schema, {in_snake_case(name): value for name, value in coordinator.items()}).success
     here = yaml.safe_load((ROOT / "dagster_home/dagster.yaml").read_text("utf-8"))["concurrency"]["runs"]
     there = VALUES["concurrency"]["runs"]
     assert [(limit["key"], limit.get("value")) for limit in there["tagConcurrencyLimits"]] == [
         (limit["key"], limit.get("value")) for limit in here["tag_concurrency_limits"]
     ]
-    assert there["tagConcurrencyLimits"][0]["limit"] == there["maxConcurrentRuns"] - 1
+    yields, backfills = (limit["limit"] for limit in there["tagConcurrencyLimits"][:2])
+    assert yields + backfills == there["maxConcurrentRuns"] - 1

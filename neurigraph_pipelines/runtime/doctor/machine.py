@@ -17,7 +17,7 @@ from neurigraph_pipelines.settings.sources import HOME_FILE
 
 SECRET_FILES = (
     *("secret", "role_secret", "admin_key", "metrics_token", "ui_token", "master_key", HOME_FILE),
-    *("dagster/database_url", "dagster/settings.json", "dagster/aws_credentials"),
+    *("dagster/pgpass", "dagster/settings.json", "dagster/aws_credentials"),
 )
 """Files of the home folder that only its owner may read."""
 

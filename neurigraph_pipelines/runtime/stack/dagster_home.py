@@ -1,7 +1,8 @@
 """Dagster's folder in the home and the environment of its processes, which run configuration that users choose.
 
-Such a configuration may quote any environment variable (``{"env": NAME}``). The environment therefore holds no secret:
-settings, the database's address and the UI's token are handed over in files of mode 0600.
+Such a configuration may quote any environment variable (``{"env": NAME}``), and Dagster passes its own settings on in
+command lines. So neither holds a secret: settings, the password of the database and the UI's token are handed over in
+files of mode 0600.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import yaml
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from neurigraph_pipelines.model.errors import ConfigurationError
+from neurigraph_pipelines.runtime.stack.services import installed_program
 from neurigraph_pipelines.settings import given_settings
 from neurigraph_pipelines.settings.operation import RunSettings
 from neurigraph_pipelines.settings.shipped import shipped
 from neurigraph_pipelines.settings.sources import ENV_FILE
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.files import write_whole
+from resources.postgres.addresses import as_sqlalchemy_url
 
 WORKSPACE = shipped("workspace.yaml")
 INSTANCE = shipped("dagster_home/dagster.yaml")
@@ -43,8 +47,13 @@ _PASSED_ON = re.compile(
 )
 """Variables that hold no secret and that programs and libraries need; a proxy's may hold a password and then stays."""
 
-_SECRET_FILES = ("database_url", "broker_url", "settings.json", "aws_credentials")
-_WORKERS = {"module": "neurigraph_pipelines.defs.worker_launcher", "class": "WorkerRunLauncher"}
+_SECRET_FILES = ("pgpass", "settings.json", "aws_credentials")
+_CELERY = {
+    "module": "dagster_celery.launcher",
+    "class": "CeleryRunLauncher",
+    # While Redis is away, the run that is first in the queue waits for two minutes before it fails.
+    "config": {"config_source": {"task_publish_retry_policy": {"max_retries": 24, "interval_start": 5}}},
+}
 _AWS_CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
@@ -96,21 +105,18 @@ class DagsterHome:
 
     def daemon_command(self, workspace: Path | None = None) -> list[str]:
         """Return the command of the daemon's process."""
-        return [
-            sys.executable,
-            "-m",
-            "neurigraph_pipelines.runtime.daemon",
-            f"--workspace={workspace or self.workspace}",
-        ]
+        return [str(installed_program("dagster-daemon")), "run", f"--workspace={workspace or self.workspace}"]
 
     def code_server_command(self, *place: str) -> list[str]:
         """Return the command of the code server's process; ``place`` are the options that say where it listens."""
         options = ["-m", "neurigraph_pipelines.definitions", "--location-name", "neurigraph", *place]
-        return [sys.executable, "-m", "neurigraph_pipelines.runtime.code_server", *options]
+        return [str(installed_program("dagster")), "api", "grpc", *options]
 
     def worker_command(self, runs: int) -> list[str]:
-        """Return the command of a worker's process, which executes so many runs at once."""
-        return [sys.executable, "-m", "neurigraph_pipelines.runtime.worker", f"--runs={runs}"]
+        """Return the command of a worker's process, which executes so many runs at once, each in a fork of its own."""
+        own = ["--disable-prefetch", f"--concurrency={runs}", "--max-tasks-per-child=1"]
+        app = ["--app=dagster_celery.app", "worker", "--include=neurigraph_pipelines.definitions", "--loglevel=WARNING"]
+        return [str(installed_program("celery")), *app, *own]
 
     def become(self, command: Sequence[str]) -> None:
         """Replace this process by one of Dagster's; does not return."""
@@ -118,10 +124,14 @@ class DagsterHome:
         os.execve(command[0], list(command), self.environment)  # noqa: S606 - our own programs, by their full path
 
 
-def dagster_home(installation: Installation) -> DagsterHome:
+def dagster_home(installation: Installation, *, has_tables: bool = False) -> DagsterHome:
     """Write Dagster's settings and what its processes may not have in their environment.
 
     Call it again when the address of the embedded server has changed.
+
+    Args:
+        installation: An open installation.
+        has_tables: Whether Dagster's tables are there. Dagster then looks for them no more, which each tick would do.
 
     Raises:
         ConfigurationError: The project is not installed completely.
@@ -131,10 +141,8 @@ def dagster_home(installation: Installation) -> DagsterHome:
     folder = installation.home / "dagster"
     folder.mkdir(exist_ok=True, mode=0o700)
     runs = installation.settings.runs
-    write_whole(folder / "dagster.yaml", _instance(runs).encode())
-    if runs.broker_url is not None:
-        write_whole(folder / "broker_url", runs.broker_url.get_secret_value().encode())
-    write_whole(folder / "database_url", installation.dagster_url.encode())
+    storage = {"postgres_url": storage_url(installation, folder / "pgpass"), "should_autocreate_tables": not has_tables}
+    write_whole(folder / "dagster.yaml", _instance(runs, {"postgres": storage}).encode())
     write_whole(folder / "settings.json", json.dumps(given_settings()).encode())
     environment = {name: value for name, value in os.environ.items() if _may_pass(name, value)}
     if "AWS_SECRET_ACCESS_KEY" in os.environ:
@@ -150,20 +158,36 @@ def dagster_home(installation: Installation) -> DagsterHome:
         "NEURIGRAPH_HOME": str(installation.home),
         ENV_FILE: str(folder / "settings.json"),
     }
+    if runs.broker_url is not None:
+        # Celery's own variables, before any setting: the address stands neither in a file nor in a command line.
+        broker = runs.broker_url.get_secret_value()
+        environment |= {"CELERY_BROKER_URL": broker, "CELERY_RESULT_BACKEND": broker}
     token, hosts = installation.secrets.ui_token_file(), installation.settings.ui.allowed_hosts
     return DagsterHome(folder, environment, token, hosts, _workspace(folder, runs))
 
 
-def _instance(runs: RunSettings) -> str:
-    """Return Dagster's settings: those of the project, with the number of runs and what launches them."""
+def storage_url(installation: Installation, passwords: Path) -> str:
+    """Return the address of Dagster's storage, whose password Postgres' own library reads from a file."""
+    parts = conninfo_to_dict(installation.dagster_address)
+    password = str(parts.pop("password")).replace("\\", "\\\\").replace(":", "\\:")
+    write_whole(passwords, f"*:*:*:{parts['user']}:{password}\n".encode())
+    return as_sqlalchemy_url(make_conninfo("", **{**parts, "passfile": str(passwords)}))
+
+
+def _instance(runs: RunSettings, storage: dict[str, object]) -> str:
+    """Return Dagster's settings: those of the project, with its storage, the number of runs and what launches them."""
     instance = yaml.safe_load(INSTANCE.read_bytes())
+    instance["storage"] = storage
     if runs.broker_url is not None:
         if find_spec("dagster_celery") is None:
             raise ConfigurationError("NEURIGRAPH_BROKER_URL needs Celery: pip install 'neurigraph[workers]'")
-        instance["run_launcher"] = _WORKERS
+        instance["run_launcher"] = _CELERY
     concurrency = instance["concurrency"]
     concurrency["runs"]["max_concurrent_runs"] = concurrency["pools"]["default_limit"] = runs.at_once
-    concurrency["runs"]["tag_concurrency_limits"][0]["limit"] = runs.at_once - 1
+    backfills = max(1, runs.at_once // 4)
+    upkeep = {"key": "neurigraph/yields", "limit": runs.at_once - 1 - backfills}
+    limits = concurrency["runs"]["tag_concurrency_limits"]
+    limits[:2] = [upkeep, {"key": "dagster/backfill", "limit": backfills}]
     return yaml.safe_dump(instance, sort_keys=False)
 
 

@@ -130,6 +130,7 @@ class LocalStack:
         # The webserver before the daemon: it makes Dagster's tables, and two processes at once would fail.
         self._supervisor.start(self._ui())
         self._check_definitions()
+        dagster_home(self._installation, has_tables=True)
         self._supervisor.start(self._daemon(), *([self._api(self.api)] if self.api else []))
         places = {"dagster_ui": self.ui.url, **({"api": self.api.url} if self.api else {})}
         self._places = places
