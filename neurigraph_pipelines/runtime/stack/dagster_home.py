@@ -114,7 +114,8 @@ class DagsterHome:
 
     def worker_command(self, runs: int) -> list[str]:
         """Return the command of a worker's process, which executes so many runs at once, each in a fork of its own."""
-        own = ["--disable-prefetch", f"--concurrency={runs}", "--max-tasks-per-child=1"]
+        name = f"--hostname=dagster-{os.getpid()}@%h"  # this process becomes the worker
+        own = [name, "--disable-prefetch", f"--concurrency={runs}", "--max-tasks-per-child=1"]
         app = ["--app=dagster_celery.app", "worker", "--include=neurigraph_pipelines.definitions", "--loglevel=WARNING"]
         return [str(installed_program("celery")), *app, *own]
 
