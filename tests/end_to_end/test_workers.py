@@ -34,7 +34,9 @@ def redis() -> Iterator[ValkeyServer]:
 @pytest.fixture(scope="module")
 def running(redis: ValkeyServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BreakableStack]:
     folder = tmp_path_factory.mktemp("workers")
-    with breakable_stack(folder, None, NEURIGRAPH_BROKER_URL=redis.connection_url) as started:
+    # Runs that read facts would begin every minute, and those of the tests would wait behind them in Redis.
+    settings = {"NEURIGRAPH_BROKER_URL": redis.connection_url, "NEURIGRAPH_FACTS": "false"}
+    with breakable_stack(folder, None, **settings, NEURIGRAPH_RUNS_AT_ONCE="3") as started:
         yield started
 
 
