@@ -57,7 +57,7 @@ def test_dagster_dev_stores_what_has_ended(session_home: Path, tmp_path: Path) -
                 _, claims = new_user(here)
                 converse(here, claims, "The boathouse gets copper gutters.")
                 await_true(lambda: triggers.queue(here.database).stored == 1, "a run of `dagster dev` stores it")
+                assert "Traceback" not in (tmp_path / "dev.log").read_text(encoding="utf-8")
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(60)
-    assert "Traceback" not in (tmp_path / "dev.log").read_text(encoding="utf-8")
