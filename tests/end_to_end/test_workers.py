@@ -87,10 +87,12 @@ def test_both_workers_execute_runs(running: BreakableStack, workers: Workers) ->
 
 
 def test_killed_worker_loses_and_doubles_nothing(running: BreakableStack, workers: Workers) -> None:
-    here = running.installation
-    with working(running) as (keys, users), Reader(here, users, "Who says hello?"):
-        workers.kill(worker_of(running, keys[0]))
-    running.stored_once(*users)
+    with ExitStack() as held:
+        keys, users = held.enter_context(working(running))
+        with Reader(running.installation, users, "Who says hello?"):
+            workers.kill(worker_of(running, keys[0]))
+            held.close()
+            running.stored_once(*users)
     end_well(running, keys[1])
     await_true(lambda: "FAILURE" in run_statuses(running.stack, keys[0]), "its lease was not renewed")
     workers.start()
