@@ -98,9 +98,9 @@ def test_killed_worker_loses_and_doubles_nothing(running: BreakableStack, worker
     workers.start()
 
 
-def test_terminated_run_is_canceled(running: BreakableStack, workers: Workers) -> None:
+def test_run_that_is_terminated_by_force_is_canceled(running: BreakableStack, workers: Workers) -> None:
     with working(running) as (keys, users):
-        terminate(running.stack, keys[0])
+        terminate(running.stack, keys[0], at_once=True)
         await_true(lambda: run_statuses(running.stack, keys[0])[0] == "CANCELED", "it is canceled")
         assert run_statuses(running.stack, keys[1]) == ["STARTED"]
     running.stored_once(*users)

@@ -26,7 +26,8 @@ _LAUNCH = """mutation($job: String!, $config: RunConfigData!) { launchRun(execut
 _AGAIN = """mutation($run: String!) {
     launchRunReexecution(reexecutionParams: {parentRunId: $run, strategy: FROM_FAILURE}) {
     __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
-_TERMINATE = """mutation($run: String!) { terminateRun(runId: $run) {
+_TERMINATE = """mutation($run: String!, $policy: TerminateRunPolicy!) {
+    terminateRun(runId: $run, terminatePolicy: $policy) {
     __typename ... on TerminateRunFailure { message } ... on PythonError { message } } }"""
 _STEPS = "query($run: ID!) { runOrError(runId: $run) { ... on Run { stepStats { stepKey } } } }"
 _STATUS = "query($run: ID!) { runOrError(runId: $run) { ... on Run { status } } }"
@@ -82,14 +83,15 @@ def execute_again(stack: LocalStack, run_key: str) -> str:
     return run_id
 
 
-def terminate(stack: LocalStack, run_key: str) -> None:
-    """Terminate the newest run with a run key, as the UI does."""
-    assert terminate_run(stack, newest_run(stack, run_key))
+def terminate(stack: LocalStack, run_key: str, *, at_once: bool = False) -> None:
+    """Terminate the newest run with a run key, as the UI does, with or without "Force termination immediately"."""
+    assert terminate_run(stack, newest_run(stack, run_key), at_once=at_once)
 
 
-def terminate_run(stack: LocalStack, run_id: str) -> bool:
+def terminate_run(stack: LocalStack, run_id: str, *, at_once: bool = False) -> bool:
     """Terminate a run; return whether it had not ended before."""
-    answer = graphql(stack, _TERMINATE, run=run_id)["terminateRun"]
+    policy = "MARK_AS_CANCELED_IMMEDIATELY" if at_once else "SAFE_TERMINATE"
+    answer = graphql(stack, _TERMINATE, run=run_id, policy=policy)["terminateRun"]
     return bool(answer["__typename"] == "TerminateRunSuccess")
 
 
