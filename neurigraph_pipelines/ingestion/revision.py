@@ -43,6 +43,7 @@ MAX_SUMMARY_CHARACTERS = 20_000
 _T = TypeVar("_T")
 _QUERIES = statements("history")
 _EMBEDDINGS = statements("embeddings")
+_VERDICTS = statements("verdicts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,8 @@ def revise(
         words = lock_words(tx, user_id, record_id)
         guard.admit(tx)
         replace_words(tx, words, values, vector, context.embedder.model, author_of(context.claims), context.claims)
+        if "summary" in values:  # which may correct its facts
+            tx.execute(_VERDICTS["insert_pending"], {"record_ids": [record_id]})
         guard.note_result(tx)
 
 

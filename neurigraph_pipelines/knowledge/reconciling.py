@@ -23,6 +23,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import OFFLINE
 from neurigraph_pipelines.knowledge.candidates import alike_pairs, distinct, own_pairs, pairs_of, shared_first_names
+from neurigraph_pipelines.knowledge.correcting import supersede_corrected
 from neurigraph_pipelines.knowledge.effects import write_effects
 from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.superseding import Decision, decide, within_limit
@@ -32,6 +33,7 @@ from neurigraph_pipelines.model.facts import Slot
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.model.verdicts import Authority, KnownFact, Pair
 from neurigraph_pipelines.text.hygiene import storable
+from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.views.kinds import Effect, FactKind
 
 MAX_RECONCILED = 2_000
@@ -219,6 +221,7 @@ def _reconcile_record(
         ended = tx.execute(_QUERIES["end_wait"], {"record_id": leased.record_id, "attempts": leased.attempts})
         if ended.fetchone() is None:
             return None
+        supersede_corrected(tx, user_id, leased.record_id, lexer_of(context.settings.language))
         return write_effects(tx, user_id, decisions, context.language_model.name, before_effects)
 
 

@@ -41,16 +41,18 @@ def supersede_fact(context: Context, fact_id: UUID, by: UUID, guard: Guard = FRE
             raise NotFoundError
         if any(row["is_archived"] for row in rows):
             raise ConflictError("one of these facts was taken back: confirm it first")
-        _write(tx, user_id, fact_id, by, author_of(context.claims))
+        write_superseding(tx, user_id, fact_id, by, author_of(context.claims), "a person approved it")
         guard.note_result(tx)
 
 
-def _write(tx: Transaction, user_id: UUID, earlier_id: UUID, later_id: UUID, approved_by: str) -> None:
+def write_superseding(
+    tx: Transaction, user_id: UUID, earlier_id: UUID, later_id: UUID, author: str, reason: str
+) -> None:
     """Let a later fact supersede an earlier one, against any earlier decision about the two."""
     pair = {"later_id": later_id, "earlier_id": earlier_id}
     before = read_beliefs(tx, dependants(tx, [earlier_id]))
-    take_back(tx, user_id, earlier_id, later_id, approved_by)  # they cannot supersede each other
-    tx.execute(_QUERIES["write_approved"], {**pair, "user_id": user_id, "judged_by": approved_by})
+    take_back(tx, user_id, earlier_id, later_id, author)  # they cannot supersede each other
+    tx.execute(_QUERIES["write_approved"], {**pair, "user_id": user_id, "judged_by": author, "reason": reason})
     rows = tx.execute(_QUERIES["superseding"], pair).fetchall()
     chains.enter(tx, later_id, earlier_id, {(row["later_id"], row["earlier_id"]) for row in rows})
     ask_about_fallen(tx, user_id, before)

@@ -64,6 +64,7 @@ class Quotable:
         title: Title of its memory.
         voice: Who speaks, as the server knows it; None if unknown.
         before: What was said just before it, such as the question that it answers.
+        is_correction: Whether it is what a person has written in the place of something that a passage after it says.
     """
 
     text: str
@@ -72,6 +73,7 @@ class Quotable:
     title: str = ""
     voice: Voice | None = None
     before: str = ""
+    is_correction: bool = False
 
     @property
     def is_of_others(self) -> bool:

@@ -22,6 +22,7 @@ from neurigraph_pipelines.model.errors import NeurigraphError, StorageError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import LanguageModel, TokenCounter
 from neurigraph_pipelines.retrieval.changed import notes_of
+from neurigraph_pipelines.retrieval.corrected import corrected_first, with_corrections
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
@@ -153,12 +154,13 @@ def reply_from(
     asked = asked_words(query, lexer)
     order, rerank_notes = rerank(reranker, query, [passage.text for passage in passages])
     notes += rerank_notes
-    passages = [passages[place] for place in order][: settings.ask.passages]
+    passages = with_corrections(context, [passages[place] for place in order][: settings.ask.passages])
     quotable = _within(in_context(passages), settings.ask.tokens, context.tokens)
     retrieved = (passage.hit.record_id for passage in passages[: len(quotable)])
     note(context, "ask", [record_id for record_id in retrieved if record_id is not None], query)
     said = restated([(_source_of(one), one.text) for one in passages[: len(quotable)]])
     statements = said.once_a_source(_statements(context.language_model, worded or query, moment, quotable, notes))
+    statements = corrected_first(context, asked, statements, passages)
     if any(statement.is_superseded for statement in statements):
         notes.append(CHANGED)
     cited = dict.fromkeys(place for statement in statements for place in statement.quoted)

@@ -14,7 +14,11 @@ from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import StorageError
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_in_files
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.text.corrections import Correction
 from neurigraph_pipelines.views.search import Hit
+
+CORRECTION = "Correction"
+"""Whom an answer names for what a person revised."""
 
 ASKS = ("?", "？")
 """How a message that asks ends."""
@@ -22,16 +26,25 @@ ASKS = ("?", "？")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A message that was read, cut to what a model is given, with the hit that led to it."""
+    """A message that was read, cut to what a model is given, with the hit that led to it.
+
+    Attributes:
+        message: None for a summary, and for a correction of one.
+        corrected_by: What a person has written in the place of something that it says.
+    """
 
     hit: Hit
     text: str
     occurred_at: datetime
     message: OpenedMessage | None = None
     section: str | None = None
+    corrected_by: Correction | None = None
+    is_correction: bool = False
 
     def as_quotable(self, before: str = "") -> Quotable:
         """Return it as a language model sees it, with the message before it."""
+        if self.is_correction:
+            return Quotable(self.text, CORRECTION, self.occurred_at, self.hit.title, is_correction=True)
         if self.message is None:
             return Quotable(self.text, "summary", self.occurred_at, self.hit.title)
         voice = self.message.voice

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from neurigraph_pipelines.model import Statement
 from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.text.negations import NEGATION
 
 RESTATED = 3
 """From how many messages of a source that say the same it restates itself; two may be a correction."""
@@ -19,12 +20,6 @@ RESTATED = 3
 _WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile(r"(?<=[\w,;:'’\"“] )[^\W\d_a-zß-öø-ÿ][^\W_]*")
 _ENUMERATOR = re.compile(r"\s*\((?:\w{1,10} )?\d{1,3}\)(?=[.!]?\s*$)")
-_NEGATION = re.compile(
-    r"\b(?:no(?! doubt\b)|not|never|none|nobody|nothing(?! else\b)|without|cannot|nicht|nie|niemals|niemand|ohne|"
-    r"kein\w{0,2}|nunca|jamás|nadie|sin|ne|pas|jamais|sans|non|mai|senza|niet|nooit|geen|zonder|não|nem|sem)\b"
-    r"|n['’]t\b|\bn['’]|[不没沒無无]|ない|ません|않|없",
-    re.IGNORECASE,
-)
 _INSISTING = frozenset(
     """a about again also always an and are as be been check checked clear confirm confirmed correct definitely doubt
     else everybody everyone for has have i indeed is it know knows no note nothing of ok okay once people please really
@@ -62,7 +57,7 @@ class _Said:
             source,
             words,
             frozenset(word for word in words if word in named or not word.isalpha()),
-            len(_NEGATION.findall(plain)),
+            len(NEGATION.findall(plain)),
         )
 
     def adds_nothing(self, to: _Said) -> bool:

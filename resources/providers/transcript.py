@@ -136,8 +136,9 @@ def quotable_text(quotable: Sequence[Quotable]) -> str:
 
 
 def _speaker(one: Quotable) -> str:
-    """Return who said a passage, with the mark of what others said, which no author can take away."""
-    return f"{_one_line(one.speaker)} [others]" if one.is_of_others else _one_line(one.speaker)
+    """Return who said a passage, with the mark of others or of a correction, which no author can take away."""
+    mark = " [correction]" if one.is_correction else " [others]" if one.is_of_others else ""
+    return _one_line(one.speaker) + mark
 
 
 def _entries(messages: Sequence[Message], limit: int, tokens: TokenCounter) -> Iterator[str]:

@@ -61,6 +61,7 @@ RETURNING p.record_id;
 -- Lock the facts of a record. Facts about which, or about whose links, people have decided something are kept.
 SELECT
     f.fact_id,
+    f.seq,
     f.statement,
     f.pinned OR EXISTS (SELECT FROM neurigraph.fact_deltas AS d WHERE d.fact_id = f.fact_id)
     OR EXISTS (SELECT FROM neurigraph.facts AS c WHERE c.root_id = f.root_id AND c.fact_id <> f.fact_id)

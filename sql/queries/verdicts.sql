@@ -205,11 +205,11 @@ ON CONFLICT DO NOTHING
 RETURNING later_id;
 
 -- name: write_approved
--- Write a person's approval that the later fact supersedes the earlier one, in place of any earlier verdict.
+-- Write a person's decision that the later fact supersedes the earlier one, in place of any earlier verdict.
 INSERT INTO neurigraph.fact_verdicts (
     later_id, earlier_id, user_id, verdict, confidence, reason, effect, judged_by
 )
-VALUES (%(later_id)s, %(earlier_id)s, %(user_id)s, 'updates', 1, 'a person approved it', 'supersedes', %(judged_by)s)
+VALUES (%(later_id)s, %(earlier_id)s, %(user_id)s, 'updates', 1, %(reason)s, 'supersedes', %(judged_by)s)
 ON CONFLICT (later_id, earlier_id) DO UPDATE SET
     verdict = excluded.verdict, confidence = excluded.confidence, reason = excluded.reason, missing = DEFAULT,
     effect = excluded.effect, judged_by = excluded.judged_by, judged_at = now(), undone_at = NULL, undone_by = NULL;

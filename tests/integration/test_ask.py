@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from neurigraph_pipelines.graph.navigation import find_node
-from neurigraph_pipelines.model import Quotable, Statement, StoredObject
+from neurigraph_pipelines.model import Statement, StoredObject
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, ProviderError, TransientError
 from neurigraph_pipelines.model.ports import ObjectStore
 from neurigraph_pipelines.retrieval.ask import CHANGED, CITED_CHARACTERS, EVIDENCE_CHARACTERS, NOTHING_FOUND, ask
@@ -22,23 +22,9 @@ from resources.providers.retries import ProviderClient
 from tests.support.memories import START, PlainModel, converse, ingest, new_user, plain_context
 from tests.support.model_clients import make_client, make_model
 from tests.support.model_provider import Fault, ModelProvider
+from tests.support.saying_model import SayingModel
 
 NOW = datetime(2025, 4, 1, tzinfo=UTC)
-
-
-class SayingModel(PlainModel):
-    """A model with fixed answers that records its input."""
-
-    def __init__(self, *statements: Statement, fault: Exception | None = None) -> None:
-        super().__init__()
-        self.statements, self.fault = statements, fault
-        self.given: list[Quotable] = []
-
-    def answer(self, question: str, asked_at: datetime, quotable: Sequence[Quotable]) -> list[Statement]:
-        self.given = list(quotable)
-        if self.fault is not None:
-            raise self.fault
-        return list(self.statements)
 
 
 class CountingObjects:

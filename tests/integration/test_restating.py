@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from neurigraph_pipelines.model.errors import ProviderError
 from neurigraph_pipelines.wiring.installation import Installation
-from tests.integration.test_ask import Memory, SayingModel
+from tests.integration.test_ask import Memory
+from tests.support.saying_model import SayingModel
 
 AGAIN = "Mina's locker is number 47"
 
