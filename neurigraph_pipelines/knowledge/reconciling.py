@@ -34,6 +34,7 @@ from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.model.verdicts import Authority, KnownFact, Pair
 from neurigraph_pipelines.text.hygiene import storable
 from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.text.slots import PROPERTIES
 from neurigraph_pipelines.views.kinds import Effect, FactKind
 
 MAX_RECONCILED = 2_000
@@ -245,7 +246,7 @@ def _read(
 ) -> tuple[list[KnownFact], list[KnownFact], set[frozenset[UUID]]]:
     """Return the facts of a record, all facts that may have to do with them, and pairs with a verdict."""
     everything = {"record_id": None, "subjects": None, "firsts": None, "who": None, "owns": False, "limit": MAX_KNOWN}
-    values: dict[str, object] = everything | {"user_id": user_id}
+    values: dict[str, object] = everything | {"user_id": user_id, "undated": sorted(PROPERTIES)}
     new = rows_of(tx, _QUERIES["to_compare"], _Fact, values | {"record_id": record_id})
     if not new:
         return [], [], set()

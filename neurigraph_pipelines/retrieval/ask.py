@@ -21,12 +21,12 @@ from neurigraph_pipelines.model.enriching import leave_out
 from neurigraph_pipelines.model.errors import NeurigraphError, StorageError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import LanguageModel, TokenCounter
-from neurigraph_pipelines.retrieval.changed import notes_of
+from neurigraph_pipelines.retrieval.changed import conflicts_of, latest_first, note_of
 from neurigraph_pipelines.retrieval.corrected import corrected_first, with_corrections
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
-from neurigraph_pipelines.retrieval.passages import Passage, in_context, places_of, with_replies
+from neurigraph_pipelines.retrieval.passages import STATED_CHARACTERS, Passage, in_context, places_of, with_replies
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
@@ -46,9 +46,6 @@ EVIDENCE_CHARACTERS = 4_000
 
 CITED_CHARACTERS = 1_000
 """Most characters of one message that a citation shows."""
-
-STATED_CHARACTERS = 300
-"""Most characters of one message that stands for an answer if no language model gives one."""
 
 MAX_STATEMENTS = 5
 
@@ -161,10 +158,12 @@ def reply_from(
     said = restated([(_source_of(one), one.text) for one in passages[: len(quotable)]])
     statements = said.once_a_source(_statements(context.language_model, worded or query, moment, quotable, notes))
     statements = corrected_first(context, asked, statements, passages)
+    conflicts = conflicts_of(context, places_of(passages[n - 1] for one in statements for n in one.quoted), without)
+    statements = latest_first(statements, passages[: len(quotable)], conflicts, lexer)
     if any(statement.is_superseded for statement in statements):
         notes.append(CHANGED)
     cited = dict.fromkeys(place for statement in statements for place in statement.quoted)
-    notes += notes_of(context, places_of(passages[place - 1] for place in cited), without)
+    notes += map(note_of, conflicts)
     numbers = {place: number for number, place in enumerate(cited, start=1)}
     worded_each = (_worded(statement, numbers, quotable, said) for statement in statements)
     return Reply(

@@ -14,10 +14,13 @@ from uuid import UUID
 
 from neurigraph_pipelines.database.asking import ask_rows
 from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model import Statement
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.retrieval.index.caches import MOST_WATCHES, WATCH_SECONDS, Conflicting, caches_of
+from neurigraph_pipelines.retrieval.passages import Passage, stated
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage
+from neurigraph_pipelines.text.lexemes import Lexer
 from neurigraph_pipelines.views.kinds import Effect, Verdict
 
 MOST = 5
@@ -32,10 +35,10 @@ FIRST = 10
 MOST_KNOWN = 1_000
 """Of so many conflicts of a caller, the messages are known. With more, conflicts are looked up at every search."""
 
-_QUERIES = statements("verdicts")
+_QUERIES = statements("conflicts")
 
 
-class _Conflict(NamedTuple):
+class Conflict(NamedTuple):
     """Two facts of which the later one updates or contradicts the earlier one."""
 
     later_statement: str
@@ -53,18 +56,73 @@ class _Conflict(NamedTuple):
 
 
 def notes_of(context: Context, quoted: Iterable[tuple[UUID, int]], without: Collection[UUID] = ()) -> list[str]:
-    """Return a sentence for each conflict of what some messages state; none if a defect ends that.
+    """Return a sentence for each conflict of what some messages state; see ``conflicts_of``."""
+    return [note_of(one) for one in conflicts_of(context, quoted, without)]
+
+
+def conflicts_of(
+    context: Context, quoted: Iterable[tuple[UUID, int]], without: Collection[UUID] = ()
+) -> list[Conflict]:
+    """Return the conflicts of what some messages state; none if a defect ends that.
 
     Args:
         quoted: Ids of records, with numbers of their messages.
         without: Records whose statements make no conflict.
     """
 
-    def noted() -> list[str]:
-        found = _conflicts(context, quoted)
-        return [_note(one) for one in found if {one.later_record_id, one.earlier_record_id}.isdisjoint(without)]
+    def found() -> list[Conflict]:
+        conflicts = _conflicts(context, quoted)
+        return [one for one in conflicts if {one.later_record_id, one.earlier_record_id}.isdisjoint(without)]
 
-    return enriched("conflicts", noted, list)
+    return enriched("conflicts", found, list)
+
+
+def latest_first(
+    given: Sequence[Statement], passages: Sequence[Passage], conflicts: Iterable[Conflict], lexer: Lexer
+) -> list[Statement]:
+    """Return statements, behind each that says the later side of a conflict the one that says the earlier side.
+
+    A side that no statement says is quoted, if its message was found. One statement may say both.
+
+    Args:
+        given: Statements that quote the passages by their places, from 1.
+    """
+    found = list(given)
+    for one in conflicts:
+        sides = (
+            (one.later_statement, _places(passages, one.later_record_id, one.later_first, one.later_last)),
+            (one.earlier_statement, _places(passages, one.earlier_record_id, one.earlier_first, one.earlier_last)),
+        )
+        said = [[s for s in found if places & set(s.quoted) and _says(s.text, text, lexer)] for text, places in sides]
+        if not all(places for _, places in sides) or not any(said) or any(one in said[1] for one in said[0]):
+            continue
+        later, earlier = (
+            told[0] if told else stated(passages, min(places)) for told, (_, places) in zip(said, sides, strict=True)
+        )
+        start = min(found.index(each) for each in (later, earlier) if each in found)
+        rest = [each for each in found if each not in (later, earlier)]
+        found = [
+            *rest[:start],
+            replace(later, is_superseded=False),
+            replace(earlier, is_superseded=True),
+            *rest[start:],
+        ]
+    return found
+
+
+def _places(passages: Sequence[Passage], record_id: UUID, first: int, last: int) -> set[int]:
+    """Return the places of a record's messages among passages, from 1."""
+    return {
+        place
+        for place, one in enumerate(passages, start=1)
+        if one.hit.record_id == record_id and one.message and first <= one.message.seq <= last
+    }
+
+
+def _says(text: str, statement: str, lexer: Lexer) -> bool:
+    """Return whether a text has most of the words of a fact's statement."""
+    words = frozenset(lexer.lexemes(statement))
+    return 2 * len(words & frozenset(lexer.lexemes(text))) >= len(words)
 
 
 def newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:
@@ -78,12 +136,12 @@ def newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:
         return found
     messages, notes = list(found.messages), list(found.notes)
     for conflict in _conflicts(context, [(UUID(record_id), seq) for record_id, seq in first]):
-        notes += [_note(conflict)] if with_notes else []
+        notes += [note_of(conflict)] if with_notes else []
         _bring_together(messages, conflict)
     return replace(found, messages=tuple(messages), notes=tuple(notes))
 
 
-def _bring_together(messages: list[FoundMessage], conflict: _Conflict) -> None:
+def _bring_together(messages: list[FoundMessage], conflict: Conflict) -> None:
     places = [
         _place(messages, str(conflict.later_record_id), conflict.later_first, conflict.later_last),
         _place(messages, str(conflict.earlier_record_id), conflict.earlier_first, conflict.earlier_last),
@@ -120,7 +178,7 @@ def _may_conflict(context: Context, messages: Iterable[tuple[str, int]]) -> bool
     )
 
 
-def _conflicts(context: Context, quoted: Iterable[tuple[UUID, int]]) -> list[_Conflict]:
+def _conflicts(context: Context, quoted: Iterable[tuple[UUID, int]]) -> list[Conflict]:
     places = list(dict.fromkeys(quoted))
     if not places:
         return []
@@ -130,10 +188,11 @@ def _conflicts(context: Context, quoted: Iterable[tuple[UUID, int]]) -> list[_Co
         "least": SURE,
         "most": MOST,
     }
-    return ask_rows(context.database, context.claims, _QUERIES["about_messages"], _Conflict, values)
+    return ask_rows(context.database, context.claims, _QUERIES["about_messages"], Conflict, values)
 
 
-def _note(conflict: _Conflict) -> str:
+def note_of(conflict: Conflict) -> str:
+    """Return a conflict in a sentence."""
     earlier = _said(conflict.earlier_said_at, conflict.earlier_statement)
     later = _said(conflict.later_said_at, conflict.later_statement)
     if conflict.effect == Effect.SUPERSEDES:

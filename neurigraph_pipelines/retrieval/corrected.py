@@ -13,7 +13,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Statement
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
-from neurigraph_pipelines.retrieval.passages import Passage
+from neurigraph_pipelines.retrieval.passages import Passage, stated
 from neurigraph_pipelines.text.corrections import Correction, correction_of, corrections_of, sentences_of
 from neurigraph_pipelines.text.lexemes import lexer_of
 
@@ -79,7 +79,7 @@ def corrected_first(
             found.setdefault(one)
             continue
         place = _place(passages, cited, correction)
-        told = next((other for other in given if other.quoted == (place,)), None) or _stated(passages, place)
+        told = next((other for other in given if other.quoted == (place,)), None) or stated(passages, place)
         is_all = all(len(list(sentences_of(passage.text))) == 1 for passage in cited)
         if is_all or not asked.isdisjoint(lexer.lexemes(correction.text)):
             found |= dict.fromkeys((told, replace(one, is_superseded=True)))
@@ -96,8 +96,3 @@ def _place(passages: Sequence[Passage], cited: Sequence[Passage], correction: Co
         for place, one in enumerate(passages, start=1)
         if one.is_correction and one.text == correction.text and one.hit.record_id in records
     )
-
-
-def _stated(passages: Sequence[Passage], place: int) -> Statement:
-    said = passages[place - 1].as_quotable()
-    return Statement(f"{said.speaker}, {said.occurred_at.day} {said.occurred_at:%B %Y}: {said.text}", (place,))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from neurigraph_pipelines.model import Quotable, Voice, speaker_called
+from neurigraph_pipelines.model import Quotable, Statement, Voice, speaker_called
 from neurigraph_pipelines.model.chat import CHAT_ORIGIN
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
@@ -16,6 +16,9 @@ from neurigraph_pipelines.retrieval.open import OpenedMessage, open_in_files
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.corrections import Correction
 from neurigraph_pipelines.views.search import Hit
+
+STATED_CHARACTERS = 300
+"""Most characters of one message that stands for an answer, or for a part of one."""
 
 CORRECTION = "Correction"
 """Whom an answer names for what a person revised."""
@@ -98,6 +101,13 @@ def _may_be_shown(one: Passage, reply: OpenedMessage, question: Question) -> boo
 def places_of(passages: Iterable[Passage]) -> list[tuple[UUID, int]]:
     """Return the records of stored messages, with the numbers of the messages."""
     return [(one.hit.record_id, one.message.seq) for one in passages if one.message and one.hit.record_id]
+
+
+def stated(passages: Sequence[Passage], place: int) -> Statement:
+    """Return the words of a passage as a statement, with its speaker and day."""
+    said = passages[place - 1].as_quotable()
+    text = " ".join(said.text.split())[:STATED_CHARACTERS]
+    return Statement(f"{said.speaker}, {said.occurred_at.day} {said.occurred_at:%B %Y}: {text}", (place,))
 
 
 def in_context(passages: Sequence[Passage]) -> list[Quotable]:

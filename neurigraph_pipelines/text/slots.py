@@ -28,9 +28,12 @@ _FAMILIES = {
 }
 """Predicates that fill one slot; others are slots of their own."""
 
-_ONE_VALUE = frozenset(["home", "employer", "occupation", "spouse", "age", "birth"])
+PROPERTIES = frozenset(["expires", "renews", "code", "pin", "combination", "password", "birthday", "anniversary"])
+"""Predicates that say of a thing, or of a day of somebody, what it is now."""
+
+_ONE_VALUE = frozenset(["home", "employer", "occupation", "spouse", "age", "birth", *PROPERTIES])
 _ONE_VALUE_OF_A_THING = ("favourite ", "number of ")
-LASTING = frozenset(["birth"])
+LASTING = frozenset(["birth", "birthday", "anniversary"])
 """Slots whose value never changes: two values contradict each other."""
 
 _FAVOURITE = re.compile(r"\bfavou?rite\s(?P<thing>[a-z]{2,20}(?:\s[a-z]{2,20})?)\s(?:is|was|are)\b")
@@ -41,7 +44,7 @@ _NUMBERS = {"no": "0", "one": "1", "a": "1", "an": "1"} | {
 _COUNTED = re.compile(r"^(?P<count>\d{1,9}|[a-z]{1,6})\s(?P<thing>[a-z][\w-]{1,30}(?:\s[a-z][\w-]{1,30})?)")
 _POSSESSIVE = re.compile(r"['’]s?\b")
 _WORD = re.compile(r"\w+")
-_ARTICLES = frozenset(["a", "an", "the", "his", "her", "their", "its", "my"])
+_ARTICLES = frozenset(["a", "an", "any", "the", "his", "her", "their", "its", "my"])
 _ARTICLES_OF_SUBJECTS = frozenset(["the"])
 
 

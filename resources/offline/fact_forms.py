@@ -10,19 +10,24 @@ import re
 from dataclasses import dataclass
 
 from neurigraph_pipelines.model.facts import Slot
+from neurigraph_pipelines.text.slots import PROPERTIES
 from neurigraph_pipelines.views.kinds import FactKind, StatedAs
 from resources.offline.lexicon import english
+from resources.offline.properties import property_of
 from resources.offline.written_names import NAME
 
 MAX_PART = 120
 """Most characters of a reason, a manner or an object."""
 
-_SUBJECT = rf"(?P<subject>{NAME}(?:['’]s?\s[a-z]{{2,20}}){{0,2}}|The\s[a-z]{{2,20}}(?:\s[a-z]{{2,20}})?)"
+_ADVERBS = r"(?:now|still|also|currently|only|already|just|recently|finally|really)"
+_SUBJECT = (
+    rf"(?P<subject>{NAME}(?:['’]s?\s[a-z]{{2,20}}){{0,2}}|The\s[a-z]{{2,20}}(?:\s(?!{_ADVERBS}\s)[a-z]{{2,20}})?)"
+)
 _WHOLE_NAME = re.compile(rf"(?!The\s){NAME}")
-_ADVERB = r"(?:(?:now|still|also|currently|only|already|just|recently|finally|really)\s){0,2}"
+_ADVERB = rf"(?:{_ADVERBS}\s){{0,2}}"
 _OBJECT = r"(?P<object>[^.;,!?()]{1,120})"
 _AFTER_OBJECT = re.compile(
-    r"\s(?:because|since|so|and|but|when|while|who|which|that|if|after|before|until|with|for|(?:on|in|from)\s(?=\d)|on\s(?=[A-Z]))\b"
+    r"\s(?:any\s?more|because|since|so|and|but|when|while|who|which|that|if|after|before|until|with|for|(?:on|in|from)\s(?=\d)|on\s(?=[A-Z]))\b"
 )
 """What begins another part of the sentence."""
 
@@ -30,13 +35,15 @@ _SLOTS = {
     "lives in": r"(?:lives?|lived|is\sliving|has\slived)\s(?:in|at|near|on)\s",
     "moved to": r"(?:moved|is\smoving|has\smoved|relocated)\s(?:back\s)?(?:in)?to\s",
     "works at": r"(?:works?|worked|is\sworking|has\sworked)\s(?:at|for)\s",
+    "joined": r"started\s(?:working\s)?at\s(?=[A-Z])",
     "works as": r"(?:works?|worked|is\sworking|has\sworked)\sas\s",
     "studies": r"(?:studies|studied|is\sstudying|majored\sin|majors\sin)\s",
     "married to": r"(?:is|was|got)\smarried\sto\s|married\s(?=[A-Z])",
-    "allergic to": r"(?:is|was)\s(?:severely\s|very\s)?allergic\sto\s",
+    "allergic to": r"(?:is|was|isn['’]t)\s(?:not\s|no\slonger\s)?(?:severely\s|very\s)?allergic\sto\s",
     "was born": r"was\sborn\s",
     "owns": r"(?:owns?|owned|bought|has\sbought|got)\s(?=(?:an?|the|two|three|his|her|their|\d))",
-    "has": r"(?:has|had|have)\s(?:got\s)?(?=(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|no|\d+)\s)",
+    "has": r"(?:has|had|have|does\snot\shave|doesn['’]t\shave)\s(?:got\s)?"
+    r"(?=(?:an?|any|one|two|three|four|five|six|seven|eight|nine|ten|no|\d+)\s)",
     "age": r"(?:is|was|turned|turns|will\sbe|will\sturn)\s"
     r"(?=\d{1,3}(?:\syears\sold)?(?:[.;,!]|$|\s(?:on|in|this|next)\b))",
     "started": r"(?:started|has\sstarted|began|took\sup)\s",
@@ -54,11 +61,22 @@ LASTING = frozenset(
 """Slots that matter for good."""
 
 _OF_PEOPLE = frozenset(
-    ["lives in", "moved to", "works at", "works as", "studies", "married to", "allergic to", "was born", "prefers"]
+    [
+        "lives in",
+        "moved to",
+        "works at",
+        "joined",
+        "works as",
+        "studies",
+        "married to",
+        "allergic to",
+        "was born",
+        "prefers",
+    ]
 )
 """Slots whose subject is somebody."""
 
-_STATES = frozenset(["lives in", "works at", "works as", "studies", "owns", "has", "age", "is"])
+_STATES = frozenset(["lives in", "works at", "works as", "studies", "owns", "has", "age", "is", *PROPERTIES])
 
 _WHY = re.compile(
     rf"\b(?:because(?:\sof)?|since(?=\s[a-z]+\s[a-z]+ed\b)|due\sto|so\sthat|in\sorder\sto)\s(?P<part>[^.;!?]{{3,{MAX_PART}}})"
@@ -104,18 +122,21 @@ class ReadFact:
     slot: Slot | None = None
 
 
-def read_fact(statement: str, said: str, language: str, *, is_dated: bool) -> ReadFact:
-    """Return what the words of a fact say; of other languages than English only that something was said.
+def read_fact(statement: str, said: str, language: str, *, is_dated: bool, speaker: str | None = None) -> ReadFact:
+    """Return what the words of a fact say; of other languages than English and German only that something was said.
 
     Args:
         statement: The fact as it is worded.
         said: The words of the speaker.
         language: Their language, such as ``de``.
         is_dated: Whether they name a time.
+        speaker: How the speaker is called; None if what they say of themselves does not count.
     """
+    slot = property_of(said, speaker)
     if language != "en":
-        return ReadFact(FactKind.EVENT if is_dated else FactKind.OTHER, StatedAs.STATEMENT)
-    slot = _slot(statement)
+        kind = FactKind.STATE if slot is not None else FactKind.EVENT if is_dated else FactKind.OTHER
+        return ReadFact(kind, StatedAs.STATEMENT, slot=slot)
+    slot = slot or _slot(statement)
     return ReadFact(
         kind=_kind(said, slot, is_dated=is_dated),
         stated_as=_stated_as(said),

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
-from neurigraph_pipelines.model import Period, Role, SourceKind
+from neurigraph_pipelines.model import Message, Period, Role, SourceKind
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, bounds_of
 from neurigraph_pipelines.text.iso_periods import period_of
 from neurigraph_pipelines.views.kinds import FactKind, Impact
@@ -20,6 +20,7 @@ from resources.offline.dates import is_dated, resolve_dates
 from resources.offline.fact_forms import LASTING, ReadFact, names_a_person, read_fact
 from resources.offline.leading import stated_before_asking
 from resources.offline.names import Names, find_names
+from resources.offline.properties import RECURRING, THE_USER, property_of
 from resources.offline.prose import Prose
 from resources.offline.retelling import lacks_subject
 from resources.offline.salience import Salience
@@ -41,6 +42,9 @@ ADDRESSED = 1.0
 
 DENIED = 2.0
 """What a sentence weighs more if its speaker says what they have never done: nothing else said before may show it."""
+
+GIVES_VALUE = 1.0
+"""What a sentence weighs more that gives a thing a value, such as the code of a gate."""
 
 _DENIES = re.compile(r"\bI (?:have )?never\b|\bI['’]ve never\b|\bI (?:haven['’]t|have not)\b")
 
@@ -69,6 +73,15 @@ _POINTS = re.compile(
     r"|\b(?:this|these)(?=[.,;:!?\"]|$| (?:after|before|when|while|because|for|lately|must|so|and|but|to|with)\b)"
 )
 """What points to something seen or said before: ``this hike``, but not ``this week``, ``this sign in the frame``."""
+
+_OF_ITSELF = re.compile(
+    r"\bI(?:(?:['’]m| am)(?! \w+ing\b)| was (?:trained|made|built|created|developed|designed)|['’]d love| would love|"
+    r" (?:live|love|like|enjoy|prefer|feel|don['’]t|do not|can['’]t|cannot|never)|['’]ve never| have (?:a|no))\b"
+    r"|\bmy (?:training|knowledge|name|creators?|developers?|favou?rite|capabilities|purpose|age|birthday|home)\b"
+    r"|\bich (?:bin|lebe|mag|wurde|habe kein\w{0,2}|kann nicht)\b",
+    re.I,
+)
+"""What an assistant says of itself, rather than of what it has done: it is no fact of the user."""
 
 MAX_SENTENCES = 2
 """Most sentences of a fact: the second one names what the first one is about."""
@@ -110,10 +123,14 @@ def extract(prose: Prose) -> list[Fact]:
 def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]:
     """Yield the candidates for facts, the weightiest first, without sentences that were corrected later."""
     corrected = salience.corrected()
+    values = list(_with_values(prose))
     weighed = [
         (_weight(prose, salience, unit), len(unit.sentences), number, unit)
-        for number, unit in enumerate((*units_of(prose, names, MAX_SENTENCES), *_before_questions(prose, names)))
+        for number, unit in enumerate(
+            (*values, *units_of(prose, names, MAX_SENTENCES), *_before_questions(prose, names))
+        )
         if unit.before is None and len(unit.sentences) <= MAX_SENTENCES and corrected.isdisjoint(unit.sentences)
+        if not _is_of_assistant_itself(prose, unit)
     ]
     anchors = Anchors(prose, names)
     speakers = {message.author or message.role for message in prose.segment.messages}
@@ -121,6 +138,9 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
     for weight, _, _, unit in sorted(weighed, key=lambda one: (-one[0], one[1], one[2])):
         if weight < (NOTE_WEIGHT if is_note else MIN_WEIGHT):
             return
+        if unit in values:
+            yield unit
+            continue
         weightiest = salience.features(max(unit.sentences, key=salience.weight))
         if is_note:
             if _states(unit) and not any(map(lacks_subject, unit.texts)) and anchors.stand_alone(unit):
@@ -133,11 +153,24 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
             yield unit
 
 
+def _is_of_assistant_itself(prose: Prose, unit: Unit) -> bool:
+    is_of_assistant = prose.message(prose.sentences[unit.sentences[0]]).role is Role.ASSISTANT
+    return is_of_assistant and any(map(_OF_ITSELF.search, unit.texts))
+
+
 def _weight(prose: Prose, salience: Salience, unit: Unit) -> float:
-    """Return the highest weight of a unit's sentences, raised if it says that a person has never done something."""
+    """Return the highest weight of a unit's sentences, raised if it denies a deed or gives a value."""
     is_of_person = prose.message(prose.sentences[unit.sentences[0]]).role is Role.USER
     denies = is_of_person and any(map(_DENIES.search, unit.texts))
-    return max(map(salience.weight, unit.sentences)) + DENIED * denies
+    gives_value = is_of_person and property_of(unit.texts[0], THE_USER) is not None
+    return max(map(salience.weight, unit.sentences)) + DENIED * denies + GIVES_VALUE * gives_value
+
+
+def _with_values(prose: Prose) -> Iterator[Unit]:
+    """Yield what people say in closed forms that lack nothing, such as ``The gate code is 4711``."""
+    for number, sentence in enumerate(prose.sentences):
+        if prose.message(sentence).role is Role.USER and property_of(sentence.text, THE_USER) is not None:
+            yield Unit((number,), (sentence.text,))
 
 
 def _before_questions(prose: Prose, names: Names) -> Iterator[Unit]:
@@ -191,7 +224,9 @@ def _fact(
     dated = is_dated(prose.segment, message)
     occurred = period_of(resolve_dates(said, message.occurred_at, first.language, is_dated=dated))
     speaker = names.speakers.get(message.author or "", message.author)
-    read = read_fact(statement, said, first.language, is_dated=occurred is not None)
+    read = read_fact(statement, said, first.language, is_dated=occurred is not None, speaker=_called(names, message))
+    if read.slot is not None and read.slot.predicate in RECURRING:
+        occurred = None
     named = sorted({place for number in unit.sentences for place in people.get(number, ())})
     mentioned = [names.persons[place].name for place in named]
     subject = [read.slot.subject] if read.slot is not None and names_a_person(read.slot) else []
@@ -215,6 +250,13 @@ def _fact(
         importance=round(min(1.0, max(0.0, weight / _FULL_WEIGHT)), 2),
         impact=_impact(read),
     )
+
+
+def _called(names: Names, message: Message) -> str | None:
+    """Return how a speaker is called; None for the assistant, of whom nothing is remembered."""
+    if message.role is not Role.USER:
+        return None
+    return names.speakers.get(message.author, message.author) if message.author else THE_USER
 
 
 def _impact(read: ReadFact) -> Impact:

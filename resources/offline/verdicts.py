@@ -49,13 +49,16 @@ _CHANGE = re.compile(
     re.I,
 )
 _BESIDES = re.compile(r"\b(?:also|too|as well|another|second|both|besides)\b", re.I)
-_NEGATION = re.compile(r"\b(?:not|never|no|none|cannot|without|nobody|nothing)\b|n['’]t\b", re.I)
+_NEGATION = re.compile(r"\b(?:not|never|no|none|cannot|without|nobody|nothing|nicht|nie|kein\w{0,2})\b|n['’]t\b", re.I)
 _DENYING = re.compile(r"\b(?:(?:do|does|did)(?:\s+not|n['’]t)|not|never|no|cannot)\b|n['’]t\b", re.I)
 _TENTATIVE = re.compile(
     r"\b(?:if|would|could|might|may|maybe|perhaps|imagin(?:e|es|ed)|suppos(?:e|es|ed)|wish(?:es|ed)?|hop(?:es?|ed)|"
     r"dreams?|pretends?|thinks?|believes?|heard|says?|said|claims?|claimed|guess(?:es)?|unless|probably|apparently|"
     r"allegedly|reportedly|will|wants?|plans?|going\sto|considers?|considering|joked?|jokingly)\b|[\"“”]"
 )
+_QUOTED = re.compile(r'^[^":]{1,60}: "(.*)"$', re.S)
+"""A statement in the words of its speaker, which is said as so."""
+
 _PAST = re.compile(
     r"\b(?:lived|resided|worked|was|were|had|owned|used\sto|formerly|previously|once|studied|liked|loved|enjoyed|preferred)\b"
 )
@@ -75,7 +78,7 @@ def judge(pair: Pair) -> Judgement:
     have_slots = mine is not None and theirs is not None and mine.subject == theirs.subject
     if later.is_own and earlier.is_own and not have_slots:
         return _of_the_owner(later, earlier)
-    if _TENTATIVE.search(later.statement) or _TENTATIVE.search(earlier.statement):
+    if any(_TENTATIVE.search(_QUOTED.sub(r"\1", one.statement)) for one in (later, earlier)):
         return Judgement(Verdict.UNRELATED, _GUESSED, "one of them is not said as so")
     if mine is not None and theirs is not None and have_slots:
         found = _by_slots(pair, mine, theirs)
@@ -99,7 +102,7 @@ def _by_slots(pair: Pair, later: PlainSlot, earlier: PlainSlot) -> Judgement | N
     if later.relation == "quit" and _share(later.value, earlier.value):
         return Judgement(Verdict.UPDATES, MOST_CERTAIN, "what was so has ended")
     if later.relation != earlier.relation:
-        return None
+        return _of_having(pair)
     slot = pair.later.slot
     predicate = slot.predicate if slot is not None else ""
     changes = bool(_CHANGE.search(pair.later.statement)) or predicate in _CHANGES
@@ -121,6 +124,24 @@ def _by_slots(pair: Pair, later: PlainSlot, earlier: PlainSlot) -> Judgement | N
         return Judgement(Verdict.CONTRADICTS, _PLAIN, f"another {later.relation} at the same time")
     certain = MOST_CERTAIN if changes else _LIKELY if later.relation in _FEW else _PLAIN
     return Judgement(Verdict.UPDATES, certain, f"another {later.relation}" + (", with a word of change" * changes))
+
+
+def _of_having(pair: Pair) -> Judgement | None:
+    """Return the verdict on what somebody has and what they have not; None on everything else.
+
+    Having no rash denies each rash; having none on the arm denies no rash elsewhere.
+    """
+    having, lacking = sorted((pair.later, pair.earlier), key=_is_negated)
+    if {one.slot.predicate for one in (having, lacking) if one.slot} != {"has"} or _is_negated(having):
+        return None
+    if not _is_negated(lacking):
+        return None
+    has, lacks = (_lexemes(one.slot.object) for one in (having, lacking) if one.slot)
+    if not (lacks and lacks <= has):
+        return UNRELATED
+    if pair.later is lacking and _CHANGE.search(pair.later.statement):
+        return Judgement(Verdict.UPDATES, _CLOSED, "it says that something is no longer so")
+    return Judgement(Verdict.CONTRADICTS, _CLOSED, "one of them denies what the other one says")
 
 
 def _of_one_value(pair: Pair, *, changes: bool) -> Judgement:

@@ -126,7 +126,7 @@ def test_stated_fact_weighs_as_an_assistants(address: str, here: Installation) -
     read_waiting(context, user_id=user.user_id)
     weights = {}
     for one in rows(here, f"{STATED} AND user_id = %s", user.user_id):
-        asked = {"user_id": user.user_id, "record_id": one["record_id"], "owns": False, "limit": 10}
+        asked = {"user_id": user.user_id, "record_id": one["record_id"], "owns": False, "limit": 10, "undated": []}
         query = statements("verdicts")["to_compare"]
         with here.database.pipeline() as tx:
             (row,) = tx.execute(query, asked | {"subjects": None, "firsts": None, "who": []}).fetchall()

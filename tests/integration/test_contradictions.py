@@ -1,0 +1,86 @@
+"""Contradictions of short notes: what waits for a decision, and what an answer says first. With the offline models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.knowledge.reading import read_waiting
+from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
+from neurigraph_pipelines.model import Claims, Statement
+from neurigraph_pipelines.retrieval.ask import CHANGED, ask
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.wiring.installation import Installation
+from tests.support.memories import new_user, rows
+from tests.support.saying_model import SayingModel
+
+BEGIN = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+NOTES = [
+    ("My passport expires on 9 March 2036.", "My passport expires on 9 March 2026.", "When does my passport expire?"),
+    ("I have a rash on my left arm.", "I don't have a rash on my left arm.", "Do I have a rash?"),
+    ("The gate code is 4711.", "The gate code is 9922.", "What is the gate code?"),
+    ("Marta's birthday is on 8 June.", "Marta's birthday is on 3 May.", "When is Marta's birthday?"),
+    ("We live in Leipzig.", "We live in Hamburg.", "Where do we live?"),
+]
+OTHERS = [
+    ("The password of the wifi is bluebird.", "The wifi password is kingfisher.", "What is the wifi password?"),
+    ("The car insurance renews on 1 July.", "The car insurance renews on 1 April.", "When does our insurance renew?"),
+    ("Dave is allergic to nuts.", "Dave is not allergic to nuts.", "Is Dave allergic to nuts?"),
+    ("Our anniversary is on 14 September.", "Our wedding anniversary is on 12 September.", "When is our anniversary?"),
+    ("Clara works at Northwind.", "Clara started at Bosch last week.", "Where does Clara work?"),
+]  # fmt: skip
+GERMAN = [
+    ("Mein Reisepass läuft am 9. März 2036 ab.", "Mein Reisepass läuft am 9. März 2026 ab.", "Wann läuft der Pass ab?"),
+    ("Ich habe einen Ausschlag am Arm.", "Ich habe keinen Ausschlag am Arm.", "Habe ich einen Ausschlag?"),
+    ("Der Torcode ist 4711.", "Der Torcode lautet jetzt 9922.", "Wie lautet der Torcode?"),
+    ("Marta hat am 8. Juni Geburtstag.", "Martas Geburtstag ist am 3. Mai.", "Wann hat Marta Geburtstag?"),
+    ("Wir wohnen in Leipzig.", "Wir sind nach Hamburg gezogen.", "Wo wohnen wir?"),
+]  # fmt: skip
+
+
+def remember(here: Installation, claims: Claims, texts: Sequence[str]) -> None:
+    """Write notes three days apart, and read and compare their facts."""
+    context = here.context.acting_for(claims)
+    for number, text in enumerate(texts):
+        write_note(context, NewNote(text, occurred_at=BEGIN + timedelta(days=3 * number)))
+    assert sum(len(one.stored) for one in run_due(here.context, "tests")) == len(texts)
+    assert not read_waiting(here.context, user_id=claims.user_id).failed
+    assert not reconcile_waiting(here.context, user_id=claims.user_id).failed
+
+
+@pytest.mark.parametrize("told", [NOTES, OTHERS, GERMAN])
+def test_blatant_contradictions_wait_for_a_decision(
+    shared_installation: Installation, told: list[tuple[str, str, str]]
+) -> None:
+    user, claims = new_user(shared_installation)
+    remember(shared_installation, claims, [*(one[0] for one in told), *(one[1] for one in told)])
+    query = """SELECT f.statement, o.statement AS other FROM neurigraph.actions AS a
+        INNER JOIN neurigraph.facts AS f ON a.fact_id = f.fact_id
+        INNER JOIN neurigraph.facts AS o ON a.other_fact_id = o.fact_id WHERE a.user_id = %s AND a.state = 'open'"""
+    waiting = [" / ".join(one.values()) for one in rows(shared_installation, query, user.user_id)]
+    assert len(waiting) == len(told), waiting
+    context = shared_installation.context.acting_for(claims)
+    for before, now, question in told:
+        reply = ask(context, Question(question))
+        first, second, *_ = reply.answer.split("\n")
+        assert now in first, reply.answer
+        assert second.startswith("Before that, "), reply.answer
+        assert before in second, reply.answer
+        assert CHANGED in reply.notes
+
+
+def test_a_model_that_says_both_sides_is_left_alone(shared_installation: Installation) -> None:
+    _, claims = new_user(shared_installation)
+    remember(shared_installation, claims, NOTES[2][:2])
+    model = SayingModel(Statement("The code is 9922; it was 4711.", (1, 2)))
+    context = shared_installation.context.using(language_model=model).acting_for(claims)
+    assert ask(context, Question(NOTES[2][2])).answer == "The code is 9922; it was 4711. [1][2]"
+    model.statements = (Statement("The gate code is 4711.", (1 + ("4711" in model.given[1].text),)),)
+    first, second = ask(context, Question(NOTES[2][2])).answer.split("\n")
+    assert "9922" in first
+    assert second.startswith("Before that, The gate code is 4711.")
