@@ -1,0 +1,261 @@
+"""Where the offline model finds a change of subject: boundaries, whole conversations and titles, for each half.
+
+The talks are those of ``samples/subjects.toml``, labelled conversations put together, and QMSum's topics.
+``python -m benchmarks.subjects HALF`` prints what was found in one half, for people who write rules.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+from benchmarks.bench import PROJECT_ROOT, Bench
+from benchmarks.derived.labels import Labelled, load
+from benchmarks.report import Section, number, table
+from neurigraph_pipelines.model import Message, Outline, Role, Segment, SegmentRef, SourceKind, TriggerType
+from neurigraph_pipelines.model.ports import Embedder
+from resources.minilm.embedder import MiniLmEmbedder
+from resources.offline.language_model import OfflineLanguageModel
+
+TALKS = PROJECT_ROOT / "samples" / "subjects.toml"
+MEETINGS = PROJECT_ROOT.parent / "shared" / "data" / "qmsum"
+START = datetime(2025, 3, 3, 9, tzinfo=UTC)
+PUT_TOGETHER = 60
+"""Talks of each half that are put together of labelled ones, half of them taking turns."""
+
+NEAR = {"meetings": 5}
+"""Messages by which a boundary may be missed; otherwise 1."""
+
+_LINE = re.compile(r"\+(?P<hours>\d+)h|(?P<who>\w+): (?P<text>.+)")
+_ROLES = {"u": Role.USER, "a": Role.ASSISTANT}
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A conversation with the subject of each message, and the titles of its parts where a person wrote them."""
+
+    name: str
+    kind: str
+    messages: tuple[Message, ...]
+    subjects: tuple[str, ...]
+    titles: tuple[str, ...] = ()
+
+    @property
+    def half(self) -> str:
+        """Whether rules may be fitted to it."""
+        return half_of(self.name)
+
+    @property
+    def boundaries(self) -> list[int]:
+        """The positions at which another subject begins."""
+        return [at for at in range(1, len(self.subjects)) if self.subjects[at] != self.subjects[at - 1]]
+
+    @property
+    def segment(self) -> Segment:
+        """The talk as one segment."""
+        known = UUID(int=1)
+        ref = SegmentRef(
+            trigger_id=known,
+            user_id=known,
+            user_slug="owner",
+            source_kind=SourceKind.CONVERSATION,
+            source_id=known,
+            source_external_id=None,
+            title=None,
+            trigger_type=TriggerType.CONVERSATION_END,
+            first_message=1,
+            last_message=len(self.messages),
+            token_count=sum(message.token_count for message in self.messages),
+            attempts=0,
+        )
+        return Segment(ref, self.messages)
+
+
+def half_of(name: str) -> str:
+    """Return the half of a talk, by the hash of its name."""
+    return ("held out", "development")[int(hashlib.sha256(name.encode()).hexdigest(), 16) % 2]
+
+
+def written() -> list[Talk]:
+    """Return the talks of ``samples/subjects.toml``."""
+    found = []
+    for talk in tomllib.loads(TALKS.read_text("utf-8"))["talk"]:
+        said, subjects, hours = list[tuple[Role, str | None, str, float]](), list[str](), 0.0
+        for part in talk["part"]:
+            for line in part["said"].strip().splitlines():
+                match = _LINE.fullmatch(line)
+                assert match is not None, line
+                if match["hours"]:
+                    hours += float(match["hours"])
+                    continue
+                author = None if match["who"] in _ROLES else match["who"]
+                said.append((_ROLES.get(match["who"], Role.USER), author, match["text"], hours))
+                subjects.append(part["subject"])
+        titles = tuple(part["title"] for part in talk["part"])
+        found.append(Talk(talk["name"], "written", _messages(said), tuple(subjects), titles))
+    return found
+
+
+def put_together(labelled: Sequence[Labelled], half: str) -> Iterator[Talk]:
+    """Yield talks of 2 to 6 labelled conversations of one half, one after the other and taking turns."""
+    chance = random.Random(half)
+    ours = {
+        language: [one for one in labelled if one.language == language and one.half == half]
+        for language in ("english", "german", "spanish")
+    }
+    for count in range(PUT_TOGETHER):
+        pool = ours["english"] if count % 6 else ours["german"] + ours["spanish"]
+        chosen = chance.sample(pool, min(len(pool), chance.randint(2, 6)))
+        taking_turns = count % 2 == 1
+        said, subjects = list[tuple[Role, str | None, str, float]](), list[str]()
+        for one in [*chosen, *chosen[: chance.randint(1, len(chosen))]] if taking_turns else chosen:
+            begin = len(one.messages) // 2 if one.id in subjects else 0
+            room = len(one.messages) // 2 if taking_turns else len(one.messages)
+            end = _natural_end(one, begin, chance.choice((2, 3, 4, 6, 8, 12, 20, room)), begin + room)
+            said += [(message.role, message.author, message.content, 0.0) for message in one.messages[begin:end]]
+            subjects += [one.id] * (end - begin)
+        yield Talk(f"{half} {count}", "in turns" if taking_turns else "in a row", _messages(said), tuple(subjects))
+
+
+def _natural_end(one: Labelled, begin: int, length: int, last: int) -> int:
+    """Return where a piece ends: the next one begins with a user's message, and no question is left open."""
+    for end in range(min(begin + length, last), last):
+        message = one.messages[end]
+        if message.role is Role.USER and not one.messages[end - 1].content.rstrip().endswith("?"):
+            return end
+    return min(last, len(one.messages))
+
+
+def whole(labelled: Sequence[Labelled], half: str) -> Iterator[Talk]:
+    """Yield the labelled conversations of one half as they are."""
+    for one in labelled:
+        if one.half == half:
+            said = [(message.role, message.author, message.content, 0.0) for message in one.messages]
+            times = _messages(said)
+            kept = tuple(
+                Message(made.seq, made.role, made.content, made.token_count, message.occurred_at, author=made.author)
+                for made, message in zip(times, one.messages, strict=True)
+            )
+            yield Talk(one.id, "labelled", kept, (one.id,) * len(kept))
+
+
+def meetings(folder: Path = MEETINGS) -> Iterator[Talk]:
+    """Yield QMSum's meetings with their topics; none where the data folder is absent."""
+    for path in sorted(folder.glob("*.json")):
+        data = json.loads(path.read_text("utf-8"))
+        turns = data["meeting_transcripts"]
+        subjects = ["opening"] * len(turns)
+        for topic in data["topic_list"]:
+            first, last = (int(end) for end in topic["relevant_text_span"][0])
+            subjects[first:] = [topic["topic"]] * (len(turns) - first)
+        said = [(Role.USER, turn["speaker"], turn["content"], 0.0) for turn in turns]
+        yield Talk(path.stem, "meetings", _messages(said), tuple(subjects))
+
+
+def talks(half: str) -> list[Talk]:
+    """Return all talks of one half."""
+    labelled = load()
+    return [
+        *(talk for talk in written() if talk.half == half),
+        *put_together(labelled, half),
+        *whole(labelled, half),
+        *(talk for talk in meetings() if talk.half == half),
+    ]
+
+
+def _messages(said: Sequence[tuple[Role, str | None, str, float]]) -> tuple[Message, ...]:
+    return tuple(
+        Message(seq, role, text, len(text) // 4, START + timedelta(minutes=seq, hours=hours), author=author)
+        for seq, (role, author, text, hours) in enumerate(said, start=1)
+    )
+
+
+def p_k(true: Sequence[int], found: Sequence[int], length: int) -> float:
+    """Return Pk (Beeferman, Berger and Lafferty 1999): how often two messages are wrongly together or apart."""
+    width = max(1, round(length / (len(true) + 1) / 2))
+    starts = range(length - width)
+    together: list[list[bool]] = [
+        [not any(start < at <= start + width for at in ends) for start in starts] for ends in (true, found)
+    ]
+    return sum(one != other for one, other in zip(*together, strict=True)) / max(1, len(starts))
+
+
+def hits(true: Sequence[int], found: Sequence[int], near: int) -> int:
+    """Return how many boundaries were found, each by one of its own."""
+    free = list(found)
+    for at in true:
+        nearest = min(free, key=lambda one: abs(one - at), default=None)
+        if nearest is not None and abs(nearest - at) <= near:
+            free.remove(nearest)
+    return len(found) - len(free)
+
+
+def figures(found: Sequence[tuple[Talk, list[int]]]) -> list[str]:
+    """Return Pk, the share of boundaries found, its precision, and the share of one subject that stays whole."""
+    several = [(talk, ends) for talk, ends in found if talk.boundaries]
+    single = [ends for talk, ends in found if not talk.boundaries]
+    true = sum(len(talk.boundaries) for talk, _ in several)
+    right = sum(hits(talk.boundaries, ends, NEAR.get(talk.kind, 1)) for talk, ends in several)
+    proposed = sum(len(ends) for _, ends in several)
+    error = sum(p_k(talk.boundaries, ends, len(talk.messages)) for talk, ends in several)
+    return [
+        str(len(found)),
+        number(error / len(several)) if several else "–",
+        number(right / true) if true else "–",
+        number(right / proposed) if proposed else "–",
+        f"{sum(not ends for ends in single)} of {len(single)}" if single else "–",
+    ]
+
+
+def cuts(model: OfflineLanguageModel, talk: Talk) -> list[int]:
+    """Return the positions at which the model begins another part."""
+    return [placement.first_message - 1 for placement in model.place(talk.segment, Outline())][1:]
+
+
+def run(bench: Bench) -> Section:
+    """Measure both halves with the local embedder and without."""
+    embedder = MiniLmEmbedder(bench.folder / "models")
+    rows = []
+    for half in ("development", "held out"):
+        several = talks(half)[:: 8 if bench.quick else 1]
+        for name, model in (("vectors", OfflineLanguageModel(embedder)), ("words", OfflineLanguageModel(None))):
+            found = [(talk, cuts(model, talk)) for talk in several]
+            for kind in dict.fromkeys(talk.kind for talk in several):
+                rows.append([half, name, kind, *figures([one for one in found if one[0].kind == kind])])
+            told = [one for one in found if one[0].kind != "meetings"]
+            rows.append([half, name, "all but meetings", *figures(told)])
+    header = ("half", "with", "talks", "number", "Pk", "found", "precision", "whole")
+    return Section("Changes of subject", _METHOD, table(header, rows))
+
+
+_METHOD = """Conversations of several subjects: written ones (`samples/subjects.toml`), pieces of labelled ones in a row and
+in turns, and QMSum's meetings, with its topics, where the data folder is there. A boundary counts as found within one
+message (five in meetings). `whole`: conversations of one subject that stay whole."""
+
+
+def main() -> None:
+    half = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder:
+        model = OfflineLanguageModel(MiniLmEmbedder(Path(folder)))
+        for talk in talks(half):
+            ends = cuts(model, talk)
+            print(talk.kind, talk.name, "true", talk.boundaries, "found", ends)
+            if talk.titles:
+                bounds = [0, *talk.boundaries, len(talk.messages)]
+                for first, last, title in zip(bounds, bounds[1:], talk.titles, strict=False):
+                    print("   ", title, "|", model.summarize(talk.segment.within(first + 1, last), 120).title)
+
+
+if __name__ == "__main__":
+    main()
