@@ -30,6 +30,7 @@ BENCHMARKS = (
     "moving",
     "quality",
     "derived",
+    "subjects",
     "offline_reading",
     "poison",
     "search_speed",

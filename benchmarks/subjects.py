@@ -13,9 +13,8 @@ import re
 import sys
 import tempfile
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
@@ -24,7 +23,6 @@ from benchmarks.bench import PROJECT_ROOT, Bench
 from benchmarks.derived.labels import Labelled, load
 from benchmarks.report import Section, number, table
 from neurigraph_pipelines.model import Message, Outline, Role, Segment, SegmentRef, SourceKind, TriggerType
-from neurigraph_pipelines.model.ports import Embedder
 from resources.minilm.embedder import MiniLmEmbedder
 from resources.offline.language_model import OfflineLanguageModel
 
@@ -129,25 +127,26 @@ def put_together(labelled: Sequence[Labelled], half: str) -> Iterator[Talk]:
 
 
 def _natural_end(one: Labelled, begin: int, length: int, last: int) -> int:
-    """Return where a piece ends: the next one begins with a user's message, and no question is left open."""
+    """Return where a piece ends: the next one begins with a user's message, and no user's question is left open."""
     for end in range(min(begin + length, last), last):
-        message = one.messages[end]
-        if message.role is Role.USER and not one.messages[end - 1].content.rstrip().endswith("?"):
+        before = one.messages[end - 1]
+        open_question = before.role is Role.USER and before.content.rstrip().endswith("?")
+        if one.messages[end].role is Role.USER and not open_question:
             return end
     return min(last, len(one.messages))
 
 
 def whole(labelled: Sequence[Labelled], half: str) -> Iterator[Talk]:
-    """Yield the labelled conversations of one half as they are."""
-    for one in labelled:
-        if one.half == half:
-            said = [(message.role, message.author, message.content, 0.0) for message in one.messages]
-            times = _messages(said)
-            kept = tuple(
-                Message(made.seq, made.role, made.content, made.token_count, message.occurred_at, author=made.author)
-                for made, message in zip(times, one.messages, strict=True)
-            )
-            yield Talk(one.id, "labelled", kept, (one.id,) * len(kept))
+    """Yield the labelled conversations of one half as they are, and the beginnings of them."""
+    for count, one in enumerate(one for one in labelled if one.half == half):
+        said = [(message.role, message.author, message.content, 0.0) for message in one.messages]
+        kept = tuple(
+            replace(made, occurred_at=message.occurred_at)
+            for made, message in zip(_messages(said), one.messages, strict=True)
+        )
+        begun = kept[: 2 + count % 10]
+        yield Talk(one.id, "labelled", kept, (one.id,) * len(kept))
+        yield Talk(one.id, "beginnings", begun, (one.id,) * len(begun))
 
 
 def meetings(folder: Path = MEETINGS) -> Iterator[Talk]:
@@ -157,7 +156,7 @@ def meetings(folder: Path = MEETINGS) -> Iterator[Talk]:
         turns = data["meeting_transcripts"]
         subjects = ["opening"] * len(turns)
         for topic in data["topic_list"]:
-            first, last = (int(end) for end in topic["relevant_text_span"][0])
+            first = int(topic["relevant_text_span"][0][0])
             subjects[first:] = [topic["topic"]] * (len(turns) - first)
         said = [(Role.USER, turn["speaker"], turn["content"], 0.0) for turn in turns]
         yield Talk(path.stem, "meetings", _messages(said), tuple(subjects))
@@ -239,9 +238,10 @@ def run(bench: Bench) -> Section:
     return Section("Changes of subject", _METHOD, table(header, rows))
 
 
-_METHOD = """Conversations of several subjects: written ones (`samples/subjects.toml`), pieces of labelled ones in a row and
-in turns, and QMSum's meetings, with its topics, where the data folder is there. A boundary counts as found within one
-message (five in meetings). `whole`: conversations of one subject that stay whole."""
+_METHOD = """Conversations of several subjects: written ones (`samples/subjects.toml`), pieces of labelled ones in a row
+and in turns, and QMSum's meetings, with its topics, where the data folder is there. A boundary counts as found within
+one message (five in meetings). `whole`: labelled conversations and their beginnings, of one subject, that stay
+whole."""
 
 
 def main() -> None:

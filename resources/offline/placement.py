@@ -1,13 +1,18 @@
 """Place a segment: its area of life, then the person, project or narrower topic that it is about.
 
-``areas`` ranks the areas, ``subjects`` finds what is below. ``segmentation`` finds where a segment changes its topic or
-person; each part is placed by itself. From the confidence given here, the domain decides whether a step becomes a node.
+``areas`` ranks the areas, ``subjects`` finds what is below. ``segmentation`` finds where a segment changes its subject,
+and ``person_changes`` its person; each part is placed by itself, and parts of one subject together. From the confidence
+given here, the domain decides whether a step becomes a node.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model import (
@@ -22,23 +27,21 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.model.errors import NeurigraphError
 from neurigraph_pipelines.model.ports import Embedder
 from resources.offline.areas import Areas, Fit
+from resources.offline.cohesion import Cohesion, Evidence
 from resources.offline.cues import CueScores
 from resources.offline.keywords import key_phrases
 from resources.offline.names import Names, find_names
+from resources.offline.person_changes import split_at_persons
 from resources.offline.prose import Prose
-from resources.offline.segmentation import Evidence, Part, split
+from resources.offline.segmentation import Part, split, subjects_of
 from resources.offline.subjects import Subject, exists_outside, main_person, new_area, person_step, topic_step
 
 CLEAR = 1.25
 """Least ratio of the first area's share to that of the second for a node below the area."""
 
-ALIKE = 0.45
-"""Cosine of the two sides of a topic change from which they count as one topic: it is 0.0 to 0.4 where LoCoMo's
-sessions really change the topic, 0.4 to 0.7 where only the cue words suggest it."""
-
-SIDE_MESSAGES = 6
-SIDE_CHARACTERS = 200
-"""Text of each side of a topic change that is compared: six messages, each cut to fit the local embedder."""
+MEANING_CHARACTERS = 300
+MEANING_WORDS = 40
+"""Characters of a message whose meaning is read, and words beyond which it weighs no more."""
 
 STRENGTH_OF_STATED = 0.8
 STRENGTH_OF_MENTION = 0.3
@@ -56,43 +59,52 @@ class Placer:
     def place(self, prose: Prose, outline: Outline) -> list[Placement]:
         """Return one placement for each part of a segment, in order; without steps if no topic fits."""
         names = find_names(prose)
-        parts = self._parts(prose, names)
-        if len(parts) == 1:
-            return [self._place(prose, names, outline)]
+        pieces = self._pieces(prose, names)
         messages = prose.segment.messages
-        pieces = [prose.within(messages[part.start].seq, messages[part.end - 1].seq) for part in parts]
+        if len(pieces) == 1:
+            return [self._place(prose, names, outline)]
         # If Anna is called Anna Smith once in the conversation, Anna in a later part is the same person.
         full = {alias: one.name for one in (*names.persons, *names.projects) for alias in one.aliases}
-        return [self._place(piece, find_names(piece).known_as(full), outline) for piece in pieces]
-
-    def _parts(self, prose: Prose, names: Names) -> list[Part]:
-        """Split the segment where the topic changes and, within a topic, where the person or project changes."""
-        cues = self._areas.cues(prose)
-        mentions = _mentions(prose, names)
+        placed: dict[tuple[Part, ...], Placement] = {}
+        for _, said in pieces:
+            if said not in placed:
+                piece = _only(prose, said)
+                placed[said] = self._place(piece, find_names(piece).known_as(full), outline)
         return [
-            one
-            for part in split(prose, cues.by_message, self._alike(prose))
-            for one in split(prose, mentions, lambda _one, _other: False, part)
+            replace(placed[said], first_message=messages[part.start].seq, last_message=messages[part.end - 1].seq)
+            for part, said in pieces
         ]
 
-    def _alike(self, prose: Prose) -> Callable[[Part, Part], bool]:
-        """Return a function that says whether two parts are similar in meaning; always False without an embedder."""
+    def _pieces(self, prose: Prose, names: Names) -> list[tuple[Part, tuple[Part, ...]]]:
+        """Return the parts to place, each with all parts that tell its subject, to which a conversation may return."""
+        cohesion = Cohesion(prose, self._areas.cues(prose).by_message, self._vectors(prose))
+        mentions, parts = _mentions(prose, names), split(cohesion)
+        told: defaultdict[int, list[Part]] = defaultdict(list)
+        numbers = subjects_of(cohesion, parts)
+        for number, part in zip(numbers, parts, strict=True):
+            told[number].append(part)
+        found = []
+        for number, part in zip(numbers, parts, strict=True):
+            by_person = split_at_persons(prose, mentions, part)
+            of_one = tuple(told[number])
+            found += [(one, (one,) if len(by_person) > 1 else of_one) for one in by_person]
+        return found
 
-        def side(start: int, end: int) -> str:
-            return " ".join(message.content[:SIDE_CHARACTERS] for message in prose.segment.messages[start:end])
-
-        def alike(one: Part, other: Part) -> bool:
-            if self._embedder is None:
-                return False
-            before = side(max(one.start, one.end - SIDE_MESSAGES), one.end)
-            after = side(other.start, min(other.end, other.start + SIDE_MESSAGES))
-            try:
-                vectors = self._embedder.embed([before, after])
-            except NeurigraphError:
-                return False  # only the cue words decide: a provider that is down must not stop filing
-            return float(vectors[0] @ vectors[1]) >= ALIKE
-
-        return alike
+    def _vectors(self, prose: Prose) -> NDArray[np.float64] | None:
+        """Return the meaning of each message, zeros for those that nobody said; None if it is unknown."""
+        messages = prose.segment.messages
+        if self._embedder is None or len(messages) < 2:
+            return None
+        said = [number for number, one in enumerate(messages) if number in prose.by_message]
+        texts = [messages[number].content[:MEANING_CHARACTERS] for number in said]
+        try:
+            found = self._embedder.embed(texts)
+        except NeurigraphError:
+            return None  # only the words decide: a provider that is down must not stop filing
+        vectors = np.zeros((len(messages), found.shape[1]))
+        weights = np.sqrt([min(len(text.split()), MEANING_WORDS) for text in texts])
+        vectors[said] = found * weights[:, None]
+        return vectors
 
     def _place(self, prose: Prose, names: Names, outline: Outline) -> Placement:
         first, last = prose.segment.messages[0].seq, prose.segment.messages[-1].seq
@@ -126,6 +138,13 @@ class Placer:
         return NodeProposal(
             area.name, ConceptKind.TOPIC, area.confidence, topic.description, tuple(found), topic.aliases
         )
+
+
+def _only(prose: Prose, parts: Sequence[Part]) -> Prose:
+    """Return the messages of several parts, which need not be neighbours."""
+    messages = prose.segment.messages
+    chosen = tuple(message for part in parts for message in messages[part.start : part.end])
+    return Prose(replace(prose.segment, messages=chosen), prose.language)
 
 
 def _mentions(prose: Prose, names: Names) -> Evidence:

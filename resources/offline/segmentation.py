@@ -1,58 +1,33 @@
-"""Split a segment into parts where its topic changes.
+"""Split a segment into parts of one subject each, for two messages as for two thousand.
 
-Dynamic programming finds the split that explains the evidence best at a price per change (Viterbi, 1967; for text,
-Utiyama and Isahara, 2001). The exact position of a change is where the words of the two sides differ most (depth of a
-lexical valley, Hearst, 1997). ``cues`` and ``names`` count the evidence; ``placement`` places the parts. The result
-depends only on the text, never on the graph: equal text gives equal parts.
+Each message with which a part may begin opens a piece. The two neighbours that most probably belong together are joined
+until no change is doubtful. How probable a change is, is a weighed sum of the figures of ``cohesion`` (log odds). The
+result depends only on the text, never on the graph: equal text gives equal parts.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
-import re
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from neurigraph_pipelines.model import Role
-from resources.offline.prose import Prose
+from resources.offline.cohesion import WEIGHTS, Cohesion
 
-Evidence = Mapping[int, Mapping[str, float]]
-"""Evidence of each message, by its position, for each label; 1 is one clear word."""
+LEAST, LEAST_GROWTH = -2.2, 0.35
+"""Log odds that each change needs, and what is added for each e-fold number of messages with which a part may begin."""
 
-TURN_PRICE = 5.0
-"""Evidence that a change of the label must gain, in a segment of ``USUAL_MESSAGES``."""
+SURE, SURE_GROWTH = -3.2, 1.2
+"""The same for the clearest change, without which nothing is cut."""
 
-USUAL_MESSAGES = 20
-"""Length from which the price grows with its square root, so that a long conversation is not cut into many pieces."""
+MAX_PARTS = 64
+SAME = 0.0
+"""Log odds of a change below which a part returns to the subject of an earlier one."""
 
-MIN_MESSAGES = 4
-MIN_WORDS = 50
-"""Least content of a part; fewer messages are enough if they have ``LONG_WORDS``."""
-
-LONG_WORDS = 300
-MIN_CONTRAST = 2.5
-"""Least ratio of a part's evidence for its own label to that for its neighbour's."""
-
-MAX_PARTS = 8
-MAX_LABELS = 64
-"""Most labels that are compared, the most evident first: each costs a step for each message."""
-
-WINDOW = 4
-"""Messages on each side of a possible change whose words are compared."""
-
-MARKER_DEPTH = 0.5
-"""Added to the difference of two sides (0 to 1) for phrases such as "by the way"."""
-
-_MARKER = re.compile(
-    r"\s*(?:(?:ok|okay|oh|and|so|well|right|alright|hey|also|thanks|thank you|great|cool)\b[^\w]{0,3}\s*)*"
-    r"(?:by the way|btw|anyway|anyways|on another (?:note|topic|subject)|on a (?:different|separate|lighter) note|"
-    r"changing (?:the )?(?:topic|subject)s?|change of (?:topic|subject)|(?:now )?(?:for )?something (?:else|different)|"
-    r"another thing|one more thing|different (?:topic|question|subject)|switching (?:topics|gears)|unrelated|"
-    r"moving on|speaking of|next (?:item|topic|point)|new topic|totally different|separate question)\b",
-    re.IGNORECASE,
-)
+MAX_LOOKED_BACK = 12
+"""Earlier subjects with which a part is compared, the latest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,140 +38,65 @@ class Part:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    """A part with its number of words and its evidence for each label."""
-
-    part: Part
-    words: int
-    weight: Counter[str]
-
-    @classmethod
-    def of(cls, prose: Prose, evidence: Evidence, part: Part) -> _Stretch:
-        """Sum up the words and evidence of ``part``."""
-        weight: Counter[str] = Counter()
-        words = 0
-        for number in range(part.start, part.end):
-            weight.update(evidence.get(number, {}))
-            words += sum(len(sentence.words) for sentence in prose.by_message.get(number, ()))
-        return cls(part, words, weight)
-
-    @property
-    def label(self) -> str:
-        """The label with the most evidence."""
-        return max(sorted(self.weight), key=self.weight.__getitem__, default="")
-
-    @property
-    def small(self) -> bool:
-        """Whether it is too short for a part."""
-        messages = self.part.end - self.part.start
-        return self.words < LONG_WORDS and (messages < MIN_MESSAGES or self.words < MIN_WORDS)
-
-    def joined(self, following: _Stretch) -> _Stretch:
-        """Join this stretch with the next one."""
-        part = Part(self.part.start, following.part.end)
-        return _Stretch(part, self.words + following.words, self.weight + following.weight)
+def split(cohesion: Cohesion) -> list[Part]:
+    """Split a segment into consecutive parts: one, unless its subject clearly changes."""
+    messages = cohesion.messages
+    openings = [at for at in range(1, len(messages)) if messages[at].role is Role.USER]
+    growth = math.log(max(1, len(openings)))
+    pieces = _Pieces(cohesion, [0, *openings, len(messages)])
+    pieces.join(LEAST + LEAST_GROWTH * growth)
+    if pieces.clearest() < SURE + SURE_GROWTH * growth:
+        return [Part(0, len(messages))]
+    return pieces.parts()
 
 
-def split(
-    prose: Prose, evidence: Evidence, alike: Callable[[Part, Part], bool], within: Part | None = None
-) -> list[Part]:
-    """Split a segment into consecutive parts: one, unless the label clearly changes.
-
-    Linear in the number of messages for a bounded number of labels.
-
-    Args:
-        prose: The segment.
-        evidence: Evidence of its messages.
-        alike: Whether two parts are similar in meaning; called for few pairs.
-        within: The part of the segment to split; by default all of it.
-    """
-    whole = within or Part(0, len(prose.segment.messages))
-    spoken = {number: evidence[number] for number in range(whole.start, whole.end) if evidence.get(number)}
-    parts = [
-        _Stretch.of(prose, spoken, Part(start, end))
-        for start, end in pairwise(
-            [whole.start, *(max(turn, whole.start) for turn in _turns(prose, spoken)), whole.end]
-        )
-        if start < end
-    ]
-    strengths = [_strength(one, other) for one, other in pairwise(parts)]
-    while len(parts) > 1:
-        weakest = strengths.index(min(strengths))
-        if strengths[weakest] >= 1 and len(parts) <= MAX_PARTS:
-            doubtful = (i for i, (one, other) in enumerate(pairwise(parts)) if alike(one.part, other.part))
-            weakest = next(doubtful, -1)
-            if weakest < 0:
-                break
-        parts[weakest : weakest + 2] = [parts[weakest].joined(parts[weakest + 1])]
-        # Only the changes on both sides of the joined part have become clearer or less clear.
-        begin, around = max(0, weakest - 1), parts[max(0, weakest - 1) : weakest + 2]
-        strengths[begin : weakest + 2] = [_strength(one, other) for one, other in pairwise(around)]
-    return [stretch.part for stretch in parts]
+def subjects_of(cohesion: Cohesion, parts: Sequence[Part]) -> list[int]:
+    """Return the number of each part's subject: its own, or that of the earlier part to which it returns."""
+    found: list[int] = []
+    for number, part in enumerate(parts):
+        earlier = [one for one in dict.fromkeys(reversed(found[:-1])) if one != found[-1]][:MAX_LOOKED_BACK]
+        odds = {one: cohesion.apart((parts[one].start, parts[one].end), (part.start, part.end)) for one in earlier}
+        nearest = min(odds, key=odds.__getitem__, default=number)
+        found.append(nearest if odds.get(nearest, SAME) < SAME else number)
+    return found
 
 
-def _turns(prose: Prose, evidence: Evidence) -> list[int]:
-    """Return the positions at which the label changes, in order."""
-    spoken = sorted(evidence)
-    price = TURN_PRICE * math.sqrt(max(1.0, len(prose.by_message) / USUAL_MESSAGES))
-    totals: Counter[str] = Counter()
-    for number in spoken:
-        totals.update(evidence[number])
-    labels = sorted(label for label, total in totals.most_common(MAX_LABELS) if total >= price)
-    if len(labels) < 2:
-        return []
-    scores = dict.fromkeys(labels, 0.0)
-    came_from: list[dict[str, str]] = []
-    for number in spoken:
-        best = max(labels, key=scores.__getitem__)
-        floor = scores[best] - price
-        came_from.append({label: best for label in labels if scores[label] < floor})
-        for label in labels:
-            scores[label] = max(scores[label], floor) + evidence[number].get(label, 0.0)
-    label = max(labels, key=scores.__getitem__)
-    turns: list[int] = []
-    for index in range(len(spoken) - 1, 0, -1):
-        before = came_from[index].get(label, label)
-        if before != label:
-            last = next((spoken[i] for i in range(index - 1, -1, -1) if before in evidence[spoken[i]]), spoken[0])
-            turns.append(_valley(prose, last, spoken[index]))
-            label = before
-    return sorted(turns)
+class _Pieces:
+    """The pieces of a segment while they are joined. A change is called by the position at which a piece begins."""
 
+    def __init__(self, cohesion: Cohesion, bounds: Sequence[int]) -> None:
+        self._cohesion = cohesion
+        self._before = {end: start for start, end in pairwise(bounds)}
+        self._after = dict(pairwise(bounds))
+        self._odds: dict[int, float] = {}
+        self._queue: list[tuple[float, int]] = []
+        for at in bounds[1:-1]:
+            self._weigh(at)
 
-def _valley(prose: Prose, last: int, first: int) -> int:
-    """Return the position of a change after message ``last`` of one label, at the latest at ``first`` of the next.
+    def join(self, least: float) -> None:
+        """Join neighbours, the most doubtful change first, until each has ``least`` and there are few enough."""
+        while self._queue:
+            odds, at = heapq.heappop(self._queue)
+            if self._odds.get(at) != odds:
+                continue  # weighed again since
+            if odds >= least and len(self._odds) < MAX_PARTS:
+                return
+            before, after = self._before.pop(at), self._after.pop(at)
+            del self._odds[at]
+            self._after[before], self._before[after] = after, before
+            for changed in (before, after):
+                if changed in self._odds:
+                    self._weigh(changed)
 
-    A part begins with a user's message, never with an answer or the result of a tool.
-    """
-    messages = prose.segment.messages
-    openings = [position for position in range(last + 1, first + 1) if messages[position].role is Role.USER]
-    if not openings:
-        return next((position for position in range(last, 0, -1) if messages[position].role is Role.USER), 0)
-    return max(openings, key=lambda position: _depth(prose, position))
+    def clearest(self) -> float:
+        """Return the log odds of the clearest change."""
+        return max(self._odds.values(), default=-math.inf)
 
+    def parts(self) -> list[Part]:
+        """Return the pieces, in order."""
+        return [Part(start, end) for start, end in sorted(self._after.items())]
 
-def _depth(prose: Prose, position: int) -> float:
-    """Return how different (0 to 1) the words before and after ``position`` are, plus ``MARKER_DEPTH`` for a marker."""
-    before = _vocabulary(prose, range(max(0, position - WINDOW), position))
-    after = _vocabulary(prose, range(position, position + WINDOW))
-    shared = sum(before[stem] * after[stem] for stem in before.keys() & after.keys())
-    lengths = math.sqrt(sum(n * n for n in before.values()) * sum(n * n for n in after.values()))
-    depth = 1 - shared / lengths if lengths else 0.0
-    return depth + MARKER_DEPTH * bool(_MARKER.match(prose.segment.messages[position].content[:200]))
-
-
-def _vocabulary(prose: Prose, positions: range) -> Counter[str]:
-    return Counter(
-        word.stem for number in positions for sentence in prose.by_message.get(number, ()) for word in sentence.content
-    )
-
-
-def _strength(one: _Stretch, other: _Stretch) -> float:
-    """Return how clear the change between two stretches is; below 1 there is none."""
-    if one.small or other.small or one.label == other.label:
-        return 0.0
-    return min(
-        mine.weight[mine.label] / (MIN_CONTRAST * mine.weight[theirs.label]) if mine.weight[theirs.label] else math.inf
-        for mine, theirs in ((one, other), (other, one))
-    )
+    def _weigh(self, at: int) -> None:
+        figures = self._cohesion.figures(self._before[at], at, self._after[at])
+        self._odds[at] = float(figures @ WEIGHTS[self._cohesion.has_meaning])
+        heapq.heappush(self._queue, (self._odds[at], at))

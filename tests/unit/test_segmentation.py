@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.ingestion.assign import file_segment
 from neurigraph_pipelines.model import Message, Outline, Role, Segment, SegmentRef, SourceKind, TriggerType
 from neurigraph_pipelines.model.errors import TransientError
+from resources.offline.changes import Opening, opening_of
 from resources.offline.language_model import OfflineLanguageModel
+from resources.offline.person_changes import MAX_PARTS, split_at_persons
 from resources.offline.prose import Prose
-from resources.offline.segmentation import MAX_PARTS, Part, split
+from resources.offline.segmentation import Part
 
 START = datetime(2025, 3, 3, 9, tzinfo=UTC)
 MODEL = OfflineLanguageModel(None)
@@ -77,10 +79,6 @@ def ranges(segment: Segment, model: OfflineLanguageModel = MODEL) -> list[tuple[
     return [(p.steps[0].name if p.steps else "", p.first_message, p.last_message) for p in placements]
 
 
-def never(_one: Part, _other: Part) -> bool:
-    return False
-
-
 def test_topic_change_is_cut() -> None:
     assert ranges(conversation(LAUNCH + FISHING)) == [("Business", 1, 6), ("Hobbies", 7, 12)]
     assert ranges(conversation(FISHING + LAUNCH, first=40)) == [("Hobbies", 40, 45), ("Business", 46, 51)]
@@ -93,10 +91,40 @@ def test_small_talk_joins_a_topic() -> None:
     assert begin in {7, 9}
 
 
-@pytest.mark.parametrize("aside", [1, 2])
-def test_aside_is_no_part(aside: int) -> None:
-    turns = LAUNCH + FISHING[:aside] + LAUNCH
-    assert ranges(conversation(turns)) == [("Business", 1, len(turns))]
+def test_aside_is_a_part_and_its_end_a_return() -> None:
+    turns = LAUNCH + FISHING[:2] + LAUNCH
+    assert ranges(conversation(turns)) == [("Business", 1, 6), ("Hobbies", 7, 8), ("Business", 9, 14)]
+
+
+def test_two_notes_are_two_parts() -> None:
+    notes = [
+        ("user", "The gate code of the workshop is 4711."),
+        ("user", "By the way, my passport expires in March 2036."),
+    ]
+    assert [(first, last) for _, first, last in ranges(conversation(notes))] == [(1, 1), (2, 2)]
+
+
+def test_answer_stays_with_its_question() -> None:
+    turns = [("user", "Which lure is best for bass?"), ("assistant", "By the way, my invoice program says: a spinner.")]
+    assert len(ranges(conversation(turns))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "new", "same"),
+    [
+        ("OK, completely different subject: the piano", "en", True, True),
+        ("And for the car I need tyres", "en", True, False),
+        ("The car needs tyres", "en", False, False),
+        ("It needs tyres", "en", False, True),
+        ("Gut. Was anderes: die Steuer", "de", True, True),
+        ("Cambiando de tema, el coche", "es", True, False),
+        ("Au fait, le jardin", "fr", True, False),
+        ("話は変わりますが、猫です", "ja", True, False),
+        ("By the way, the car", "xx", False, False),
+    ],
+)
+def test_how_a_message_begins(text: str, language: str, new: bool, same: bool) -> None:
+    assert opening_of(text, language) == Opening(new=new, same=same)
 
 
 def test_single_topic_stays_whole() -> None:
@@ -191,12 +219,12 @@ def test_parts_tile_segment(*, speaking: list[str], spoken: dict[int, dict[str, 
         [(who, "a few plain words that are said here and there, again and again " * 3) for who in speaking]
     )
     prose = Prose(segment)
-    within = Part(len(speaking) // 3, len(speaking)) if cut else None
-    parts = split(prose, spoken, never, within)
+    within = Part(len(speaking) // 3 if cut else 0, len(speaking))
+    parts = split_at_persons(prose, spoken, within)
     covered = [position for part in parts for position in range(part.start, part.end)]
-    assert covered == list(range(within.start if within else 0, len(speaking)))
+    assert covered == list(range(within.start, len(speaking)))
     assert 1 <= len(parts) <= MAX_PARTS
-    assert parts == split(prose, spoken, never, within)
+    assert parts == split_at_persons(prose, spoken, within)
     assert all(segment.messages[part.start].role is Role.USER for part in parts[1:])
 
 

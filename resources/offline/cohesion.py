@@ -1,0 +1,229 @@
+"""How well two neighbouring pieces of a conversation hold together, as figures that ``segmentation`` weighs.
+
+Words, meaning and topics of both sides are compared (lexical cohesion, Halliday and Hasan 1976; Hearst 1997), and what
+lies between: a pause, an open question, a phrase such as "by the way".
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.model import Role
+from resources.offline.changes import Opening, opening_of
+from resources.offline.prose import Prose
+
+Floats = NDArray[np.float64]
+Evidence = Mapping[int, Mapping[str, float]]
+"""Evidence of each message, by its position, for each topic; 1 is one clear word."""
+
+NEAR = 10
+"""Messages of each side whose words are compared: those next to the change."""
+
+EDGE = 2
+"""Messages of each side that are compared once more by themselves."""
+
+NEAREST = 6
+"""Messages of each side of which the nearest three pairs are compared."""
+
+MOST_WORDS = 120
+"""Words of a message that are read."""
+
+BEGINNING = 5
+"""Letters with which two words of one kind begin, such as those of compounds; a shorter word counts only whole."""
+
+OF_BEGINNING = 0.5
+
+HELD = 0.2
+"""How much messages are alike where no side has several."""
+
+ENGLISH = "en"
+"""The language in which the meaning of short texts is told well by the local embedder."""
+
+NAMES = (
+    "constant", "words", "no word", "share", "topics", "meaning", "edge", "nearest", "foreign", "foreign meaning",
+    "foreign edge", "held together", "usual", "new", "same", "asked", "asked by person", "pause", "said before",
+    "said after", "said first", "few", "words of few",
+)  # fmt: skip
+"""The figures, in order."""
+
+
+_WEIGHTS: dict[bool, dict[str, float]] = {
+    True: {
+        "constant": 0.73, "words": -11.41, "no word": -1.21, "share": -1.30, "topics": -0.89, "meaning": -4.38,
+        "edge": -5.34, "nearest": -2.76, "foreign": 1.17, "foreign meaning": -3.45, "foreign edge": 7.67,
+        "held together": -0.82, "usual": 2.65, "new": 1.90, "same": -0.67, "asked": 0.16, "asked by person": -0.88,
+        "pause": 0.25, "said before": 0.20, "said after": 0.78, "said first": 0.46, "few": -3.55,
+        "words of few": 7.53,
+    },
+    False: {
+        "constant": -3.71, "words": -12.89, "no word": -0.87, "share": -0.25, "topics": -0.99, "new": 1.90,
+        "same": -0.64, "asked": -0.18, "asked by person": -0.63, "pause": 0.25, "said before": 0.40,
+        "said after": 0.70, "said first": 0.60, "few": -0.67, "words of few": 8.53,
+    },
+}  # fmt: skip
+WEIGHTS = {meaning: np.array([named.get(name, 0.0) for name in NAMES]) for meaning, named in _WEIGHTS.items()}
+"""Weight of each figure, with meaning and without: fitted to the development half of `benchmarks/subjects.py` by
+logistic regression, over the changes that ``segmentation`` weighs; those of "new" and "pause" were set by hand, because
+pieces that were put together have none."""
+
+
+class Cohesion:
+    """The words, meanings and topics of the messages of one segment."""
+
+    def __init__(self, prose: Prose, topics: Evidence, vectors: Floats | None) -> None:
+        """Read a segment.
+
+        Args:
+            prose: The segment.
+            topics: Evidence of its messages.
+            vectors: The meaning of each message, zeros for one without; None if unknown.
+        """
+        self.messages = prose.segment.messages
+        self._language = prose.language
+        self._topics = topics
+        self._languages = [prose.language] * len(self.messages)
+        self._words: list[Counter[str]] = [Counter() for _ in self.messages]
+        for number, sentences in prose.by_message.items():
+            self._languages[number] = sentences[0].language
+            words = [word.stem for sentence in sentences for word in sentence.content][:MOST_WORDS]
+            self._words[number] = Counter(words)
+            for stem in words:
+                if len(stem) > BEGINNING and stem.isalpha():
+                    self._words[number][f"{stem[:BEGINNING]}~"] += OF_BEGINNING  # type: ignore[assignment]
+        held = Counter(stem for words in self._words for stem in words)
+        count = len(self.messages)
+        self._rarity = {stem: math.sqrt(math.log(1 + count / n)) for stem, n in held.items()}
+        self._read(vectors)
+        self._said = [sum(n for stem, n in words.items() if not stem.endswith("~")) for words in self._words]
+        self._spoken = np.concatenate([[0], np.cumsum(self._said)])
+        self._openings: dict[int, Opening] = {}
+
+    def _read(self, vectors: Floats | None) -> None:
+        count = len(self.messages)
+        known = np.zeros((count, 1)) if vectors is None else vectors
+        lengths = np.linalg.norm(known, axis=1)
+        self._sums = np.concatenate([np.zeros((1, known.shape[1])), known.cumsum(0)])
+        self._lengths = np.concatenate([[0.0], lengths.cumsum()])
+        self._squares = np.concatenate([[0.0], (lengths**2).cumsum()])
+        self._vectors = None if vectors is None else vectors / np.maximum(lengths, 1e-9)[:, None]
+        self._usual = HELD
+        if self._vectors is not None and count > 1:
+            self._usual = float((self._vectors[1:] * self._vectors[:-1]).sum(axis=1).mean())
+
+    @property
+    def has_meaning(self) -> bool:
+        """Whether the meaning of the messages is known."""
+        return self._vectors is not None
+
+    def opening(self, position: int) -> Opening:
+        """Return how a message begins."""
+        if position not in self._openings:
+            self._openings[position] = opening_of(self.messages[position].content, self._languages[position])
+        return self._openings[position]
+
+    def figures(self, start: int, at: int, end: int, last: int | None = None) -> Floats:
+        """Return the figures of a change.
+
+        Args:
+            start: The first message of the side before.
+            at: The first message of the side after.
+            end: The message behind it.
+            last: The message behind the side before, if other messages lie between; then the passage says nothing.
+        """
+        stop = at if last is None else last
+        before, after = range(max(start, stop - NEAR), stop), range(at, min(end, at + NEAR))
+        cosine, shared = self._lexical(before, after)
+        said_before, said_after = (
+            float(self._spoken[to] - self._spoken[since]) for since, to in ((start, stop), (at, end))
+        )
+        few = 1 / (1 + min(said_before, said_after) / 8)
+        return np.array(
+            [
+                1.0,
+                cosine,
+                float(shared == 0),
+                min(shared, 0.5),
+                self._topical(before, after),
+                *self._meanings(before, after),
+                *(self._passage(at) if last is None else (0.0,) * 5),
+                math.log1p(said_before),
+                math.log1p(said_after),
+                math.log1p(self._said[at]),
+                few,
+                cosine * few,
+            ]
+        )
+
+    def apart(self, one: tuple[int, int], other: tuple[int, int]) -> float:
+        """Return the log odds that two pieces with others between them, each from a message to another, differ."""
+        return float(self.figures(one[0], other[0], other[1], one[1]) @ WEIGHTS[self.has_meaning])
+
+    def _passage(self, at: int) -> tuple[float, ...]:
+        """Return how a message begins, whether it answers, and the pause before it."""
+        opening, last, first = self.opening(at), self.messages[at - 1], self.messages[at]
+        asked = last.content.rstrip().endswith(("?", "？")) and (last.role, last.author) != (first.role, first.author)
+        hours = max(0.0, (first.occurred_at - last.occurred_at).total_seconds() / 3600)
+        by_person = asked and last.role is Role.USER
+        return float(opening.new), float(opening.same), float(asked), float(by_person), math.log1p(hours)
+
+    def _meanings(self, before: range, after: range) -> tuple[float, ...]:
+        """Return how alike the sides are in meaning: as a whole, next to the change, and their nearest messages."""
+        if self._vectors is None:
+            return (0.0,) * 8
+        whole = self._meaning(before, after)
+        edge = self._meaning(before[-EDGE:], after[:EDGE])
+        pairs = self._vectors[before[-NEAREST:]] @ self._vectors[after[:NEAREST]].T
+        nearest = float(np.sort(pairs, axis=None)[-3:].mean())
+        foreign = float(self._language != ENGLISH)
+        held = self._held_together(before, after)
+        return whole, edge, nearest, foreign, foreign * whole, foreign * edge, held, self._usual
+
+    def _lexical(self, before: range, after: range) -> tuple[float, float]:
+        """Return the cosine of two sides, and the share of the smaller side's words that the other one has."""
+        one, other = self._bag(before), self._bag(after)
+        common = one.keys() & other.keys()
+        lengths = math.sqrt(sum(n * n for n in one.values()) * sum(n * n for n in other.values()))
+        smaller = min(len(one), len(other))
+        cosine = sum(one[stem] * other[stem] for stem in common) / lengths if lengths else 0.0
+        return math.sqrt(cosine), len(common) / smaller if smaller else 0.0
+
+    def _bag(self, positions: range) -> dict[str, float]:
+        total: Counter[str] = Counter()
+        for number in positions:
+            total.update(self._words[number])
+        return {stem: self._rarity[stem] * (1 + math.log(n) if n > 1 else n) for stem, n in total.items()}
+
+    def _meaning(self, before: range, after: range) -> float:
+        one, other = (self._sums[side.stop] - self._sums[side.start] for side in (before, after))
+        lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
+        return float(one @ other) / lengths if lengths else 0.0
+
+    def _held_together(self, before: range, after: range) -> float:
+        """Return how much the messages of each side are alike, the mean of the sides that have several."""
+        found = [alike for side in (before, after) if (alike := self._alike(side)) is not None]
+        return sum(found) / len(found) if found else HELD
+
+    def _alike(self, side: range) -> float | None:
+        if self._vectors is None or len(side) < 2:
+            return None
+        whole = self._sums[side.stop] - self._sums[side.start]
+        squares, lengths = (each[side.stop] - each[side.start] for each in (self._squares, self._lengths))
+        pairs = lengths**2 - squares
+        return float((whole @ whole - squares) / pairs) if pairs > 0 else None
+
+    def _topical(self, before: range, after: range) -> float:
+        """Return how much the topics of two sides are alike."""
+        one, other = self._topics_of(before), self._topics_of(after)
+        lengths = math.sqrt(sum(n * n for n in one.values()) * sum(n * n for n in other.values()))
+        return sum(one[name] * other[name] for name in one.keys() & other.keys()) / lengths if lengths else 0.0
+
+    def _topics_of(self, positions: range) -> Counter[str]:
+        total: Counter[str] = Counter()
+        for number in positions:
+            total.update(self._topics.get(number, {}))
+        return total
