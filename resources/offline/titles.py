@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.text.lexemes import name_words
+from resources.offline.headings import heading
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 
@@ -14,6 +16,8 @@ MAX_TITLE = 80
 
 def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
     """Return the given title, else names and phrases, such as ``Dave, product launch and budget``.
+
+    Two words alone say nothing: the sentence with both is the title then.
 
     The parts of one conversation get names and phrases first, so that their titles differ.
     """
@@ -36,6 +40,8 @@ def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
     if not subjects and not meeting and len(speakers) < 2:
         subjects = [relation.person for relation in names.relations if relation.whose is None][:1]
     parts = [*subjects, *phrases[: 3 - len(subjects)]]
+    if len(parts) == 2 and not any(" " in part for part in parts) and (told := _told(prose, parts)):
+        return told
     if parts:
         listed = _listed(parts, prose.language)
         return _shortened(listed[0].upper() + listed[1:])
@@ -46,6 +52,14 @@ def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
     return (
         _shortened(first) if first else f"{prose.segment.ref.source_kind.value.capitalize()} of {day.day} {day:%B %Y}"
     )
+
+
+def _told(prose: Prose, words: Sequence[str]) -> str:
+    """Return the first sentence of a user with both words as a heading: two words alone say nothing."""
+    stems = {stem for word in words for stem in prose.stems(word)}
+    spoken = (one for one in prose.sentences if prose.message(one).role is Role.USER)
+    found = next((one for one in spoken if stems <= {word.stem for word in one.words}), None)
+    return heading(found.text, found.language) if found and not found.text.endswith("?") else ""
 
 
 def _only_names(title: str, names: Names) -> bool:

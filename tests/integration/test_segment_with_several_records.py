@@ -7,12 +7,15 @@ from uuid import UUID
 
 import pytest
 
+from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange.sharing import Subject
+from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion import batch
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.records import Assigned, Summarized
-from neurigraph_pipelines.model import Claims, Outline
+from neurigraph_pipelines.model import Claims, GrantType, Outline, SubjectType
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
@@ -93,3 +96,36 @@ def test_record_ids_are_deterministic(installation: Installation, bob: Claims, t
     assert again == assigned
     ids: list[UUID] = [plan.record_id for plan in assigned.plans]
     assert len(set(ids)) == 2
+
+
+ERRANDS = [
+    ("user", "The doctor put me on ramipril 5 mg this morning, one tablet before breakfast."),
+    ("assistant", "Ramipril is a common choice for high blood pressure. Do you measure it at home?"),
+    ("user", "Yes, twice a day. Yesterday evening the blood pressure was 158 over 94."),
+    ("user", "The landlord sent the new lease for the warehouse. He wants 2,400 euros from March."),
+    ("assistant", "That is an increase of a fifth. Does the old contract allow it?"),
+    ("user", "It allows three per cent a year. I will write to the landlord that we pay 2,060."),
+    ("user", "Tom and I go fishing at Lake Orrin in May. I need new spinners for the pike."),
+    ("assistant", "Silver spinners of 15 grams work well for pike in cold water."),
+    ("user", "Good, I will order three, and Tom brings the boat for the fishing."),
+]
+
+
+def test_grant_on_one_subject_shows_nothing_of_the_others(
+    installation: Installation, bob: Claims, tmp_path: Path
+) -> None:
+    tell(installation, bob, tmp_path, {"errands": ERRANDS})
+    store(installation)
+    tablets, lease, fishing = records(installation, bob)
+    assert len({record["path"] for record in (tablets, lease, fishing)}) == 3
+    with installation.database.agent(bob) as tx:
+        node_id = find_node(tx, bob.user_id, fishing["path"])
+    friend = Subject(SubjectType.THIRD_PARTY, "tom")
+    sharing.grant(installation.database, bob, friend, node_id, GrantType.READ)
+    tom = installation.acting_for(Claims("tom", "third_party", bob.user_id))
+    for question in ("ramipril tablet", "lease of the warehouse", "spinners for the pike"):
+        answer = search(tom, Question(question))
+        assert {hit.record_id for hit in answer.hits} <= {fishing["record_id"]}
+        told = " ".join(message.content or "" for message in answer.messages)
+        assert "ramipril" not in told.lower()
+        assert "lease" not in told
