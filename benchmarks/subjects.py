@@ -182,12 +182,14 @@ def _messages(said: Sequence[tuple[Role, str | None, str, float]]) -> tuple[Mess
 
 def p_k(true: Sequence[int], found: Sequence[int], length: int) -> float:
     """Return Pk (Beeferman, Berger and Lafferty 1999): how often two messages are wrongly together or apart."""
-    width = max(1, round(length / (len(true) + 1) / 2))
+    width: int = max(1, round(length / (len(true) + 1) / 2))
     starts = range(length - width)
     together: list[list[bool]] = [
         [not any(start < at <= start + width for at in ends) for start in starts] for ends in (true, found)
     ]
-    return sum(one != other for one, other in zip(*together, strict=True)) / max(1, len(starts))
+    expected, got = together
+    wrong = sum(one != other for one, other in zip(expected, got, strict=True))
+    return wrong / max(1, len(starts))
 
 
 def hits(true: Sequence[int], found: Sequence[int], near: int) -> int:
