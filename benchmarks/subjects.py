@@ -11,7 +11,6 @@ import json
 import random
 import re
 import sys
-import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from benchmarks.bench import PROJECT_ROOT, Bench
 from benchmarks.derived.labels import Labelled, load
 from benchmarks.report import Section, number, table
 from neurigraph_pipelines.model import Message, Outline, Role, Segment, SegmentRef, SourceKind, TriggerType
-from resources.minilm.embedder import MiniLmEmbedder
+from resources.minilm.embedder import NeurigraphEmbedder
 from resources.offline.language_model import OfflineLanguageModel
 
 TALKS = PROJECT_ROOT / "samples" / "subjects.toml"
@@ -226,7 +225,7 @@ def cuts(model: OfflineLanguageModel, talk: Talk) -> list[int]:
 
 def run(bench: Bench) -> Section:
     """Measure both halves with the local embedder and without."""
-    embedder = MiniLmEmbedder(bench.folder / "models")
+    embedder = NeurigraphEmbedder()
     rows = []
     for half in ("development", "held out"):
         several = talks(half)[:: 8 if bench.quick else 1]
@@ -248,15 +247,14 @@ whole."""
 
 def main() -> None:
     half = sys.argv[1]
-    with tempfile.TemporaryDirectory() as folder:
-        model = OfflineLanguageModel(MiniLmEmbedder(Path(folder)))
-        for talk in talks(half):
-            ends = cuts(model, talk)
-            print(talk.kind, talk.name, "true", talk.boundaries, "found", ends)
-            if talk.titles:
-                bounds = [0, *talk.boundaries, len(talk.messages)]
-                for first, last, title in zip(bounds, bounds[1:], talk.titles, strict=False):
-                    print("   ", title, "|", model.summarize(talk.segment.within(first + 1, last), 120).title)
+    model = OfflineLanguageModel(NeurigraphEmbedder())
+    for talk in talks(half):
+        ends = cuts(model, talk)
+        print(talk.kind, talk.name, "true", talk.boundaries, "found", ends)
+        if talk.titles:
+            bounds = [0, *talk.boundaries, len(talk.messages)]
+            for first, last, title in zip(bounds, bounds[1:], talk.titles, strict=False):
+                print("   ", title, "|", model.summarize(talk.segment.within(first + 1, last), 120).title)
 
 
 if __name__ == "__main__":

@@ -48,28 +48,31 @@ NAMES = (
     "constant", "words", "no word", "share", "topics", "meaning", "edge", "nearest", "foreign", "foreign meaning",
     "foreign edge", "held together", "usual", "new", "same", "asked", "asked by person", "pause", "said before",
     "said after", "said first", "few", "words of few",
+    "names", "other names",
 )  # fmt: skip
 """The figures, in order."""
 
 
 _WEIGHTS: dict[bool, dict[str, float]] = {
     True: {
-        "constant": 0.73, "words": -11.41, "no word": -1.21, "share": -1.30, "topics": -0.89, "meaning": -4.38,
-        "edge": -5.34, "nearest": -2.76, "foreign": 1.17, "foreign meaning": -3.45, "foreign edge": 7.67,
-        "held together": -0.82, "usual": 2.65, "new": 1.90, "same": -0.67, "asked": 0.16, "asked by person": -0.88,
-        "pause": 0.25, "said before": 0.20, "said after": 0.78, "said first": 0.46, "few": -3.55,
-        "words of few": 7.53,
+        "constant": -0.37, "words": -11.40, "no word": -1.37, "share": -0.94, "topics": -0.44, "meaning": -3.55,
+        "edge": -5.32, "nearest": -2.00, "foreign": 1.03, "foreign meaning": -3.16, "foreign edge": 6.58,
+        "held together": 1.05, "usual": 0.89, "new": 2.00, "same": -0.48, "asked": 0.61, "asked by person": -1.55,
+        "pause": 0.25, "said before": 0.26, "said after": 0.55, "said first": 0.38, "few": -1.58,
+        "words of few": 7.22, "names": -1.03, "other names": 0.73,
     },
     False: {
-        "constant": -3.71, "words": -12.89, "no word": -0.87, "share": -0.25, "topics": -0.99, "new": 1.90,
-        "same": -0.64, "asked": -0.18, "asked by person": -0.63, "pause": 0.25, "said before": 0.40,
-        "said after": 0.70, "said first": 0.60, "few": -0.67, "words of few": 8.53,
+        "constant": -4.00, "words": -12.68, "no word": -1.33, "share": -0.47, "topics": -0.72, "new": 2.00,
+        "same": -0.64, "asked": 0.14, "asked by person": -1.87, "pause": 0.25, "said before": 0.36,
+        "said after": 0.75, "said first": 0.37, "few": 1.21, "words of few": 7.53, "names": -2.22,
+        "other names": 0.56,
     },
 }  # fmt: skip
 WEIGHTS = {meaning: np.array([named.get(name, 0.0) for name in NAMES]) for meaning, named in _WEIGHTS.items()}
-"""Weight of each figure, with meaning and without: fitted to the development half of `benchmarks/subjects.py` by
-logistic regression, over the changes that ``segmentation`` weighs; those of "new" and "pause" were set by hand, because
-pieces that were put together have none."""
+"""Weight of each figure, with meaning and without: fitted by logistic regression over the changes that ``segmentation``
+weighs, half to conversations put together from ``training/talks`` and public talks (``training/talks.py``), half to the
+development half of `benchmarks/subjects.py`. Those of "new" and "pause" were set by hand, because pieces that were put
+together have none."""
 
 
 class Cohesion:
@@ -95,6 +98,7 @@ class Cohesion:
             for stem in words:
                 if len(stem) > BEGINNING and stem.isalpha():
                     self._words[number][f"{stem[:BEGINNING]}~"] += OF_BEGINNING  # type: ignore[assignment]
+        self._names = _names_said(prose)
         held = Counter(stem for words in self._words for stem in words)
         count = len(self.messages)
         self._rarity = {stem: math.sqrt(math.log(1 + count / n)) for stem, n in held.items()}
@@ -102,6 +106,7 @@ class Cohesion:
         self._said = [sum(n for stem, n in words.items() if not stem.endswith("~")) for words in self._words]
         self._spoken = np.concatenate([[0], np.cumsum(self._said)])
         self._openings: dict[int, Opening] = {}
+        self._pauses = max(1, sum(self._hours(at) >= 1 for at in range(1, count)))
 
     def _read(self, vectors: Floats | None) -> None:
         count = len(self.messages)
@@ -156,6 +161,7 @@ class Cohesion:
                 math.log1p(self._said[at]),
                 few,
                 cosine * few,
+                *self._naming(before, after),
             ]
         )
 
@@ -167,9 +173,14 @@ class Cohesion:
         """Return how a message begins, whether it answers, and the pause before it."""
         opening, last, first = self.opening(at), self.messages[at - 1], self.messages[at]
         asked = last.content.rstrip().endswith(("?", "？")) and (last.role, last.author) != (first.role, first.author)
-        hours = max(0.0, (first.occurred_at - last.occurred_at).total_seconds() / 3600)
         by_person = asked and last.role is Role.USER
-        return float(opening.new), float(opening.same), float(asked), float(by_person), math.log1p(hours)
+        # One pause of many says little: somebody comes back to the same subject for days.
+        pause = math.log1p(self._hours(at)) / self._pauses
+        return float(opening.new), float(opening.same), float(asked), float(by_person), pause
+
+    def _hours(self, at: int) -> float:
+        """Return the hours before a message."""
+        return max(0.0, (self.messages[at].occurred_at - self.messages[at - 1].occurred_at).total_seconds() / 3600)
 
     def _meanings(self, before: range, after: range) -> tuple[float, ...]:
         """Return how alike the sides are in meaning: as a whole, next to the change, and their nearest messages."""
@@ -191,6 +202,17 @@ class Cohesion:
         smaller = min(len(one), len(other))
         cosine = sum(one[stem] * other[stem] for stem in common) / lengths if lengths else 0.0
         return math.sqrt(cosine), len(common) / smaller if smaller else 0.0
+
+    def _naming(self, before: range, after: range) -> tuple[float, float]:
+        """Return the cosine of the names said on two sides, and how many each side has if they share none."""
+        one, other = (
+            Counter(name for number in side for name in self._names.get(number, ())) for side in (before, after)
+        )
+        common = one.keys() & other.keys()
+        if not common:
+            return 0.0, math.log1p(min(len(one), len(other)))
+        lengths = math.sqrt(sum(n * n for n in one.values()) * sum(n * n for n in other.values()))
+        return math.sqrt(sum(one[name] * other[name] for name in common) / lengths), 0.0
 
     def _bag(self, positions: range) -> dict[str, float]:
         total: Counter[str] = Counter()
@@ -227,3 +249,19 @@ class Cohesion:
         for number in positions:
             total.update(self._topics.get(number, {}))
         return total
+
+
+def _names_said(prose: Prose) -> dict[int, frozenset[str]]:
+    """Return the stems of the names of each message, but in German, where each noun has a capital."""
+    capitals = {
+        number: [
+            (word.stem, place > 0)
+            for sentence in found
+            if sentence.language != "de"
+            for place, word in enumerate(sentence.words)
+            if word.content and word.text[0].isupper()
+        ]
+        for number, found in prose.by_message.items()
+    }
+    known = {stem for words in capitals.values() for stem, within in words if within}
+    return {number: frozenset(stem for stem, _ in words if stem in known) for number, words in capitals.items()}

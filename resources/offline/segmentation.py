@@ -16,11 +16,12 @@ from itertools import pairwise
 from neurigraph_pipelines.model import Role
 from resources.offline.cohesion import WEIGHTS, Cohesion
 
-LEAST, LEAST_GROWTH = -2.2, 0.35
-"""Log odds that each change needs, and what is added for each e-fold number of messages with which a part may begin."""
+LEAST = -1.0
+"""Log odds that each change needs."""
 
-SURE, SURE_GROWTH = -3.2, 1.2
-"""The same for the clearest change, without which nothing is cut."""
+SURE, SURE_GROWTH, MOST_SURE = -2.0, 1.6, 0.9
+"""Log odds of the clearest change, without which nothing is cut; what is added for each e-fold number of messages with
+which a part may begin, because the clearest of many is clear by chance; and the most that is asked for."""
 
 MAX_PARTS = 64
 SAME = 0.0
@@ -42,10 +43,9 @@ def split(cohesion: Cohesion) -> list[Part]:
     """Split a segment into consecutive parts: one, unless its subject clearly changes."""
     messages = cohesion.messages
     openings = [at for at in range(1, len(messages)) if messages[at].role is Role.USER]
-    growth = math.log(max(1, len(openings)))
     pieces = _Pieces(cohesion, [0, *openings, len(messages)])
-    pieces.join(LEAST + LEAST_GROWTH * growth)
-    if pieces.clearest() < SURE + SURE_GROWTH * growth:
+    pieces.join(LEAST)
+    if pieces.clearest() < min(SURE + SURE_GROWTH * math.log(max(1, len(openings))), MOST_SURE):
         return [Part(0, len(messages))]
     return pieces.parts()
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.ingestion.assign import file_segment
 from neurigraph_pipelines.model import Message, Outline, Role, Segment, SegmentRef, SourceKind, TriggerType
 from neurigraph_pipelines.model.errors import TransientError
+from resources.minilm.embedder import NeurigraphEmbedder
 from resources.offline.changes import Opening, opening_of
 from resources.offline.language_model import OfflineLanguageModel
 from resources.offline.person_changes import MAX_PARTS, split_at_persons
@@ -25,6 +26,7 @@ from resources.offline.segmentation import Part
 
 START = datetime(2025, 3, 3, 9, tzinfo=UTC)
 MODEL = OfflineLanguageModel(None)
+TRAINED = OfflineLanguageModel(NeurigraphEmbedder())
 
 LAUNCH = [
     ("user", "My employee Dave runs the product launch and the budget is $40,000, the deadline is 14 June."),
@@ -80,8 +82,10 @@ def ranges(segment: Segment, model: OfflineLanguageModel = MODEL) -> list[tuple[
 
 
 def test_topic_change_is_cut() -> None:
-    assert ranges(conversation(LAUNCH + FISHING)) == [("Business", 1, 6), ("Hobbies", 7, 12)]
-    assert ranges(conversation(FISHING + LAUNCH, first=40)) == [("Hobbies", 40, 45), ("Business", 46, 51)]
+    for model in (MODEL, TRAINED):
+        assert ranges(conversation(LAUNCH + FISHING), model) == [("Business", 1, 6), ("Hobbies", 7, 12)]
+    back = conversation(FISHING + LAUNCH, first=40)
+    assert ranges(back, TRAINED) == [("Hobbies", 40, 45), ("Business", 46, 51)]
 
 
 def test_small_talk_joins_a_topic() -> None:
@@ -93,7 +97,7 @@ def test_small_talk_joins_a_topic() -> None:
 
 def test_aside_is_a_part_and_its_end_a_return() -> None:
     turns = LAUNCH + FISHING[:2] + LAUNCH
-    assert ranges(conversation(turns)) == [("Business", 1, 6), ("Hobbies", 7, 8), ("Business", 9, 14)]
+    assert ranges(conversation(turns), TRAINED) == [("Business", 1, 6), ("Hobbies", 7, 8), ("Business", 9, 14)]
 
 
 def test_two_notes_are_two_parts() -> None:
@@ -159,7 +163,7 @@ def test_two_people_are_two_parts() -> None:
 def test_parts_share_names_of_people() -> None:
     first = [("user", "My coworker Anna Smith said the client signs. Anna Smith wrote the contract."), *LAUNCH]
     second = [*FISHING, ("user", "My coworker Anna caught a trout while fishing, and Anna told me about the lake.")]
-    business, hobbies = MODEL.place(conversation(first + second), Outline())
+    business, hobbies = TRAINED.place(conversation(first + second), Outline())
     assert "Anna Smith" in {relation.other for relation in business.relations}
     assert "Anna" not in {relation.other for relation in hobbies.relations}
     assert "Anna Smith" in {relation.other for relation in hobbies.relations}
