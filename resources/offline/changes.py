@@ -40,6 +40,21 @@ def opening_of(text: str, language: str) -> Opening:
     )
 
 
+def without_opening(text: str, language: str) -> str:
+    """Return ``text`` without a phrase at its beginning that announces another subject, such as "by the way"."""
+    rules = _rules(language)
+    if rules is None:
+        return text
+    plain = text[:MOST_READ].replace("’", "'").lower()
+    led = rules["lead"].match(plain)
+    begin = led.end() if led else 0
+    found = rules["new"].match(plain, begin)
+    if found is None or len(plain) != len(text[:MOST_READ]):
+        return text
+    rest = text[found.end() :].lstrip(" ,:;–—-")
+    return rest if len(rest.split()) > 2 else text
+
+
 @cache
 def _rules(language: str) -> dict[str, re.Pattern[str]] | None:
     lists = _phrases().get(language)

@@ -16,12 +16,14 @@ from itertools import pairwise
 from neurigraph_pipelines.model import Role
 from resources.offline.cohesion import WEIGHTS, Cohesion
 
-LEAST = -1.0
-"""Log odds that each change needs."""
+LEAST, LEAST_GROWTH = -2.0, 0.35
+"""Log odds that each change needs, and what is added for each e-fold number of messages with which a part may begin."""
 
-SURE, SURE_GROWTH, MOST_SURE = -2.0, 1.6, 0.9
-"""Log odds of the clearest change, without which nothing is cut; what is added for each e-fold number of messages with
-which a part may begin, because the clearest of many is clear by chance; and the most that is asked for."""
+SURE, SURE_GROWTH = -2.0, 1.6
+"""The same for the clearest change, without which nothing is cut: the clearest of many is clear by chance."""
+
+MOST_SURE, USUAL_GROWTH = 0.85, 4.0
+"""The most that is asked of the clearest change up to so many e-folds, and 1 more for each beyond, as in meetings."""
 
 MAX_PARTS = 64
 SAME = 0.0
@@ -44,8 +46,9 @@ def split(cohesion: Cohesion) -> list[Part]:
     messages = cohesion.messages
     openings = [at for at in range(1, len(messages)) if messages[at].role is Role.USER]
     pieces = _Pieces(cohesion, [0, *openings, len(messages)])
-    pieces.join(LEAST)
-    if pieces.clearest() < min(SURE + SURE_GROWTH * math.log(max(1, len(openings))), MOST_SURE):
+    growth = math.log(max(1, len(openings)))
+    pieces.join(LEAST + LEAST_GROWTH * growth)
+    if pieces.clearest() < min(SURE + SURE_GROWTH * growth, MOST_SURE + max(0.0, growth - USUAL_GROWTH)):
         return [Part(0, len(messages))]
     return pieces.parts()
 

@@ -12,6 +12,12 @@ from resources.offline.names import Names
 from resources.offline.prose import Prose
 
 MAX_TITLE = 80
+SHORT = 12
+"""Messages up to which one sentence tells what a conversation is about."""
+
+MOST_PHRASES = 8
+LEAST = 8
+"""Characters of a sentence that says enough."""
 
 
 def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
@@ -40,7 +46,7 @@ def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
     if not subjects and not meeting and len(speakers) < 2:
         subjects = [relation.person for relation in names.relations if relation.whose is None][:1]
     parts = [*subjects, *phrases[: 3 - len(subjects)]]
-    if len(parts) == 2 and not any(" " in part for part in parts) and (told := _told(prose, parts)):
+    if len(prose.segment.messages) <= SHORT and (told := _told(prose, key_phrases[:MOST_PHRASES], subjects)):
         return told
     if parts:
         listed = _listed(parts, prose.language)
@@ -54,12 +60,18 @@ def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
     )
 
 
-def _told(prose: Prose, words: Sequence[str]) -> str:
-    """Return the first sentence of a user with both words as a heading: two words alone say nothing."""
-    stems = {stem for word in words for stem in prose.stems(word)}
-    spoken = (one for one in prose.sentences if prose.message(one).role is Role.USER)
-    found = next((one for one in spoken if stems <= {word.stem for word in one.words}), None)
-    return heading(found.text, found.language) if found and not found.text.endswith("?") else ""
+def _told(prose: Prose, phrases: Sequence[str], subjects: Sequence[str]) -> str:
+    """Return the sentence of a person that says most of the phrases and whom it is about, as a heading."""
+    stems = {stem: 1 / (rank + 2) for rank, phrase in enumerate(phrases) for stem in prose.stems(phrase)}
+    stems |= {stem: 1.0 for name in subjects for stem in prose.stems(name)}
+    best, most = "", 0.0
+    for number, sentence in enumerate(one for one in prose.sentences if prose.message(one).role is Role.USER):
+        said = 0.2 + sum(stems.get(stem, 0.0) for stem in {word.stem for word in sentence.words})
+        # What somebody comes to talk about is said at once.
+        said *= (1.0 if sentence.content else 0.0) * (2.0 if number == 0 else 1.0 / (1 + 0.2 * number))
+        if said > most:
+            best, most = heading(sentence.text, sentence.language), said
+    return best if len(best) >= LEAST else ""
 
 
 def _only_names(title: str, names: Names) -> bool:
