@@ -13,6 +13,9 @@ from resources.offline.prose import without_spaces
 MOST_READ = 200
 """Characters of a message that are read."""
 
+FEW_CHARACTERS = 5
+"""Characters of a script without spaces that say too little alone."""
+
 _FIRST_SENTENCE = re.compile(r"[^.!?:。！？]*.?")
 
 
@@ -51,8 +54,8 @@ def without_opening(text: str, language: str) -> str:
     found = rules["new"].match(plain, begin)
     if found is None or len(plain) != len(text[:MOST_READ]):
         return text
-    rest = text[found.end() :].lstrip(" ,:;–—-")
-    return rest if len(rest.split()) > 2 else text
+    rest = text[found.end() :].lstrip(" ,:;–—-、，：")
+    return rest if len(rest.split()) > 2 or (without_spaces(rest) and len(rest) > FEW_CHARACTERS) else text
 
 
 @cache

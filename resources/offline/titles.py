@@ -35,8 +35,6 @@ def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
         return _shortened(given)
     phrases = _as_written(prose, key_phrases[:3])
     speakers = [name for name in dict.fromkeys(names.speakers.values()) if name != names.owner]
-    if len(speakers) == 2 and phrases:
-        return _shortened(f"{' and '.join(speakers)}: {_listed(phrases[:2], prose.language)}")
     meeting = len({m.author for m in prose.segment.messages if m.author}) > 2
     subjects = (
         []
@@ -48,6 +46,8 @@ def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
     parts = [*subjects, *phrases[: 3 - len(subjects)]]
     if len(prose.segment.messages) <= SHORT and (told := _told(prose, key_phrases[:MOST_PHRASES], subjects)):
         return told
+    if len(speakers) == 2 and phrases:
+        return _shortened(f"{' and '.join(speakers)}: {_listed(phrases[:2], prose.language)}")
     if parts:
         listed = _listed(parts, prose.language)
         return _shortened(listed[0].upper() + listed[1:])
@@ -68,7 +68,7 @@ def _told(prose: Prose, phrases: Sequence[str], subjects: Sequence[str]) -> str:
     for number, sentence in enumerate(one for one in prose.sentences if prose.message(one).role is Role.USER):
         said = 0.2 + sum(stems.get(stem, 0.0) for stem in {word.stem for word in sentence.words})
         # What somebody comes to talk about is said at once.
-        said *= (1.0 if sentence.content else 0.0) * (2.0 if number == 0 else 1.0 / (1 + 0.2 * number))
+        said *= min(len(sentence.content), 3) * (2.0 if number == 0 else 1.0 / (1 + 0.2 * number))
         if said > most:
             best, most = heading(sentence.text, sentence.language), said
     return best if len(best) >= LEAST else ""
