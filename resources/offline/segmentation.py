@@ -16,13 +16,13 @@ from itertools import pairwise
 from neurigraph_pipelines.model import Role
 from resources.offline.cohesion import WEIGHTS, Cohesion
 
-LEAST, LEAST_GROWTH = -2.0, 0.35
+LEAST, LEAST_GROWTH = -2.2, 0.35
 """Log odds that each change needs, and what is added for each e-fold number of messages with which a part may begin."""
 
 SURE, SURE_GROWTH = -2.0, 1.6
 """The same for the clearest change, without which nothing is cut: the clearest of many is clear by chance."""
 
-MOST_SURE, USUAL_GROWTH = 0.85, 4.0
+MOST_SURE, USUAL_GROWTH = 1.3, 4.0
 """The most that is asked of the clearest change up to so many e-folds, and 1 more for each beyond, as in meetings."""
 
 MAX_PARTS = 64

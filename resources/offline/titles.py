@@ -1,4 +1,4 @@
-"""Titles of conversations: the given one, else names and phrases, such as ``Dave, product launch and budget``."""
+"""Titles of conversations: the given one, else what a sentence says, else names and phrases."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LEAST = 8
 
 
 def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
-    """Return the given title, else names and phrases, such as ``Dave, product launch and budget``.
+    """Return the given title, else what a sentence says, else names and phrases, such as ``Dave, launch and budget``.
 
-    Two words alone say nothing: the sentence with both is the title then.
+    A short conversation has a sentence that tells what it is about; a long one does not.
 
-    The parts of one conversation get names and phrases first, so that their titles differ.
+    The parts of one conversation have titles of their own, so that they differ.
     """
     given = " ".join((prose.segment.ref.title or "").split())
     if _only_names(given, names):

@@ -19,6 +19,7 @@ from neurigraph_pipelines.model import Message, Outline, Role, Segment, SegmentR
 from neurigraph_pipelines.model.errors import TransientError
 from resources.minilm.embedder import NeurigraphEmbedder
 from resources.offline.changes import Opening, opening_of
+from resources.offline.cohesion import Cohesion
 from resources.offline.language_model import OfflineLanguageModel
 from resources.offline.person_changes import MAX_PARTS, split_at_persons
 from resources.offline.prose import Prose
@@ -108,6 +109,14 @@ def test_two_notes_are_two_parts() -> None:
     assert [(first, last) for _, first, last in ranges(conversation(notes))] == [(1, 1), (2, 2)]
 
 
+def test_names_tell_subjects_apart() -> None:
+    def clearest(second: str) -> float:
+        turns = [("user", "Yesterday Mugi ate nothing again."), ("user", f"The plan of {second} is ready.")]
+        return Cohesion(Prose(conversation(turns)), {}, None).apart((0, 1), (1, 2))
+
+    assert clearest("Sioned") > clearest("Mugi")
+
+
 def test_answer_stays_with_its_question() -> None:
     turns = [("user", "Which lure is best for bass?"), ("assistant", "By the way, my invoice program says: a spinner.")]
     assert len(ranges(conversation(turns))) == 1
@@ -140,7 +149,7 @@ def test_parts_begin_with_a_question() -> None:
     late = [("user", "And another thing, please."), ("tool", "calendar: nothing"), ("assistant", FISHING[0][1])]
     turns = LAUNCH + late + FISHING
     segment = conversation(turns)
-    (_, _, end), (_, begin, _) = ranges(segment)
+    (_, _, end), (_, begin, _) = ranges(segment, TRAINED)
     assert begin == end + 1 == 7
     assert segment.messages[begin - 1].role is Role.USER
 
