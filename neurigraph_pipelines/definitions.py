@@ -1,59 +1,9 @@
-"""The definitions that ``workspace.yaml`` and ``dg`` load, merged from the modules of ``defs``."""
+"""The definitions that ``workspace.yaml`` and ``dg`` load: all that Dagster finds in the folder ``defs``."""
+
+from pathlib import Path
 
 import dagster as dg
 
-from neurigraph_pipelines.defs import (
-    action_assets,
-    digest_assets,
-    embedding_assets,
-    embedding_model_assets,
-    encryption_assets,
-    fact_assets,
-    failure_sensor,
-    ingestion_job,
-    installation,
-    lifecycle_assets,
-    lifecycle_checks,
-    memory_assets,
-    node_index_assets,
-    passage_assets,
-    peer_assets,
-    profile_assets,
-    replay_job,
-    report_assets,
-    retention_assets,
-    schedules,
-    sensors,
-    summary_assets,
-    upload_job,
-    verdict_assets,
-    webhook_assets,
-)
+from neurigraph_pipelines.defs.shared.presentation import presented
 
-defs = dg.Definitions.merge(
-    installation.definitions(),
-    memory_assets.definitions(),
-    passage_assets.definitions(),
-    ingestion_job.definitions(),
-    upload_job.definitions(),
-    sensors.definitions(),
-    replay_job.definitions(),
-    failure_sensor.definitions(),
-    embedding_assets.definitions(),
-    embedding_model_assets.definitions(),
-    summary_assets.definitions(),
-    fact_assets.definitions(),
-    verdict_assets.definitions(),
-    action_assets.definitions(),
-    digest_assets.definitions(),
-    lifecycle_assets.definitions(),
-    lifecycle_checks.definitions(),
-    encryption_assets.definitions(),
-    retention_assets.definitions(),
-    node_index_assets.definitions(),
-    profile_assets.definitions(),
-    webhook_assets.definitions(),
-    report_assets.definitions(),
-    peer_assets.definitions(),
-    schedules.definitions(),
-)
+defs = presented(dg.load_from_defs_folder(path_within_project=Path(__file__).parent))

@@ -91,7 +91,17 @@ def test_wheel_holds_one_package_with_all_files(installed: Installed) -> None:
     assert {name.partition("/")[0] for name in names} == {"neurigraph_pipelines", f"neurigraph-{__version__}.dist-info"}
     assert f"neurigraph-{__version__}.dist-info/licenses/LICENSE" in names
     tracked = subprocess.run(
-        ["git", "ls-files", "resources", "sql", "samples", "workspace.yaml", "dagster_home", "neurigraph_pipelines"],
+        [
+            "git",
+            "ls-files",
+            "resources",
+            "sql",
+            "samples",
+            "workspace.yaml",
+            "dg.toml",
+            "dagster_home",
+            "neurigraph_pipelines",
+        ],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
@@ -121,7 +131,5 @@ def test_installed_wheel_leaves_names_to_others(installed: Installed) -> None:
 
 
 def test_installed_wheel_has_definitions(installed: Installed) -> None:
-    program = (
-        "from neurigraph_pipelines.runtime.code_server.preloaded import defs; print(*(job.name for job in defs.jobs))"
-    )
+    program = "from neurigraph_pipelines.definitions import defs; print(*(job.name for job in defs.jobs))"
     assert "ingestion_job" in installed.run("python", "-c", program).split()

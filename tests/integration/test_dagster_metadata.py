@@ -12,11 +12,11 @@ import dagster as dg
 import pytest
 
 from neurigraph_pipelines.definitions import defs
-from neurigraph_pipelines.defs.backfills import partition_of
-from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
-from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.memory_assets import LAST_MARK, MARKED
-from neurigraph_pipelines.defs.step_values import KEY, step_values
+from neurigraph_pipelines.defs.ingestion.ingestion_job import ingestion_job, run_config
+from neurigraph_pipelines.defs.ingestion.memory_assets import LAST_MARK, MARKED
+from neurigraph_pipelines.defs.shared.backfills import partition_of
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
+from neurigraph_pipelines.defs.shared.step_values import KEY, step_values
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.lifecycle.object_keys import durable_key

@@ -18,12 +18,12 @@ from dagster import DependencyDefinition
 from dagster._core.execution.api import create_execution_plan
 
 from neurigraph_pipelines.definitions import defs
-from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
-from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.run_history import RUN_OUTPUT_DAYS, SECONDS_PER_DAY
-from neurigraph_pipelines.defs.run_states import waiting_already
-from neurigraph_pipelines.defs.sensors import conversation_end_sensor
-from neurigraph_pipelines.defs.step_values import KEY, step_values
+from neurigraph_pipelines.defs.ingestion.ingestion_job import ingestion_job, run_config
+from neurigraph_pipelines.defs.ingestion.sensors import conversation_end_sensor
+from neurigraph_pipelines.defs.lifecycle.run_history import RUN_OUTPUT_DAYS, SECONDS_PER_DAY
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
+from neurigraph_pipelines.defs.shared.run_states import waiting_already
+from neurigraph_pipelines.defs.shared.step_values import KEY, step_values
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
@@ -142,7 +142,7 @@ def test_no_configuration_quotes_the_environment() -> None:
     for job in defs.get_repository_def().get_all_jobs():
         types = job.get_job_snapshot().config_schema_snapshot.all_config_snaps_by_key
         assert types
-        assert not [name for name in types if "Source" in name], f"{job.name}: use defs.job_config.schema_of"
+        assert not [name for name in types if "Source" in name], f"{job.name}: use defs.shared.job_config.schema_of"
 
 
 def test_every_job_goes_on_at_a_failed_step() -> None:

@@ -1,4 +1,4 @@
-"""The command line `dg` reads the project: it loads without complaints, and lists what the UI shows."""
+"""The command line `dg` reads the project: it loads without complaints, lists what the UI shows, and makes assets."""
 
 from __future__ import annotations
 
@@ -8,22 +8,33 @@ import subprocess
 import sys
 from pathlib import Path
 
+from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
+from tests.support.command_line import environment
 
 DG = Path(sys.executable).parent / "dg"
 SPECIFICATIONS = ROOT / "tests" / "data" / "definitions.json"
 
 
-def test_dg_checks_and_lists_the_definitions(tmp_path: Path) -> None:
-    environment = os.environ | {
-        "HOME": str(tmp_path),
+def at_home(folder: Path) -> dict[str, str]:
+    """Return what `dg` finds in a shell with an active environment."""
+    return {
+        "HOME": str(folder),
         "VIRTUAL_ENV": str(DG.parents[1]),
         "PATH": f"{DG.parent}{os.pathsep}{os.environ['PATH']}",
         "DAGSTER_DISABLE_TELEMETRY": "1",
     }
+
+
+def test_dg_checks_and_lists_the_definitions(tmp_path: Path) -> None:
     check, listing = (
         subprocess.Popen(
-            [DG, *arguments], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [DG, *arguments],
+            cwd=ROOT,
+            env=os.environ | at_home(tmp_path),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for arguments in (("check", "defs"), ("list", "defs", "--json"))
     )
@@ -42,3 +53,17 @@ def test_dg_checks_and_lists_the_definitions(tmp_path: Path) -> None:
     }
     for kind in ("jobs", "schedules", "sensors"):
         assert {one["name"] for one in found[kind]} == frozen[kind].keys(), kind
+
+
+def test_dg_makes_an_asset(installation: Installation, tmp_path: Path) -> None:
+    made = subprocess.run(
+        [DG, "launch", "--assets", "embedding_models"],
+        cwd=ROOT,
+        env=environment(installation.settings, **at_home(tmp_path)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert "RUN_SUCCESS" in made.stderr + made.stdout

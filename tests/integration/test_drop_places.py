@@ -10,9 +10,9 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.sensors import upload_sensor
-from neurigraph_pipelines.defs.upload_job import upload_job
+from neurigraph_pipelines.defs.ingestion.sensors import upload_sensor
+from neurigraph_pipelines.defs.ingestion.upload_job import upload_job
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.inbox import drop_intake as drops
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims

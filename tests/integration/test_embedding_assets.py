@@ -10,15 +10,19 @@ import dagster as dg
 import pytest
 
 from neurigraph_pipelines.definitions import defs
-from neurigraph_pipelines.defs.backfills import FIRST_DAY, days, partition_of
-from neurigraph_pipelines.defs.embedding_assets import heal_embeddings_schedule, pending_embeddings, record_embeddings
-from neurigraph_pipelines.defs.fact_assets import record_facts
-from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
-from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.passage_assets import passages
-from neurigraph_pipelines.defs.step_values import KEY, step_values
-from neurigraph_pipelines.defs.summary_assets import record_keywords, record_summaries
-from neurigraph_pipelines.defs.verdict_assets import reconciled_facts
+from neurigraph_pipelines.defs.embeddings.embedding_assets import (
+    heal_embeddings_schedule,
+    pending_embeddings,
+    record_embeddings,
+)
+from neurigraph_pipelines.defs.ingestion.ingestion_job import ingestion_job, run_config
+from neurigraph_pipelines.defs.ingestion.passage_assets import passages
+from neurigraph_pipelines.defs.ingestion.summary_assets import record_keywords, record_summaries
+from neurigraph_pipelines.defs.knowledge.fact_assets import record_facts
+from neurigraph_pipelines.defs.knowledge.verdict_assets import reconciled_facts
+from neurigraph_pipelines.defs.shared.backfills import FIRST_DAY, days, partition_of
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
+from neurigraph_pipelines.defs.shared.step_values import KEY, step_values
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.detection import detect

@@ -14,8 +14,8 @@ import pytest
 
 from neurigraph_pipelines.access import spaces
 from neurigraph_pipelines.access.authentication import issue_api_key
-from neurigraph_pipelines.defs.fact_assets import checks, record_facts
-from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.knowledge.fact_assets import checks, record_facts
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.faces.cli import entry

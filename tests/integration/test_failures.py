@@ -9,8 +9,8 @@ import dagster as dg
 import httpx
 import pytest
 
-from neurigraph_pipelines.defs.failure_sensor import check_failure_report_sensor, run_failure_report_sensor
-from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.ingestion.failure_sensor import check_failure_report_sensor, run_failure_report_sensor
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.detection import detect

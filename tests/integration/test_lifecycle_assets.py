@@ -11,8 +11,9 @@ import dagster as dg
 import pytest
 
 from neurigraph_pipelines.definitions import defs
-from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.schedules import LIFECYCLE_TAG, recompression_schedule
+from neurigraph_pipelines.defs.lifecycle.schedules import recompression_schedule
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
+from neurigraph_pipelines.defs.shared.run_tags import LIFECYCLE_TAG
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.archive import restore
 from neurigraph_pipelines.lifecycle.object_keys import durable_key, record_of

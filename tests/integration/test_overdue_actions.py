@@ -9,8 +9,12 @@ import dagster as dg
 import pytest
 
 from neurigraph_pipelines.definitions import defs
-from neurigraph_pipelines.defs.action_assets import no_action_waits_too_long, open_actions, waiting_actions_sensor
-from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.knowledge.action_assets import (
+    no_action_waits_too_long,
+    open_actions,
+    waiting_actions_sensor,
+)
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.views.kinds import ActionKind
 from neurigraph_pipelines.wiring.installation import Installation

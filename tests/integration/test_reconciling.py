@@ -12,8 +12,8 @@ from uuid import UUID, uuid4
 import dagster as dg
 import pytest
 
-from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.verdict_assets import links_and_beliefs, pending_verdicts
+from neurigraph_pipelines.defs.knowledge.verdict_assets import links_and_beliefs, pending_verdicts
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import belief_lists as beliefs

@@ -9,8 +9,8 @@ import dagster as dg
 import psycopg
 import pytest
 
-from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.replay_job import replay_job
+from neurigraph_pipelines.defs.ingestion.replay_job import replay_job
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion.failures import count_open, list_failures, replay, replay_own
 from neurigraph_pipelines.model import Claims

@@ -9,8 +9,8 @@ import dagster as dg
 import pytest
 
 from neurigraph_pipelines.definitions import defs
-from neurigraph_pipelines.defs.backfills import partition_of
-from neurigraph_pipelines.defs.daily_report import report_day
+from neurigraph_pipelines.defs.reports.daily_report import report_day
+from neurigraph_pipelines.defs.shared.backfills import partition_of
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, note_totals
 from neurigraph_pipelines.wiring.installation import Installation

@@ -11,9 +11,9 @@ from uuid import uuid4
 import dagster as dg
 import pytest
 
-from neurigraph_pipelines.defs.backfills import FIRST_DAY
-from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.summary_assets import ResummarizeConfig, record_summaries
+from neurigraph_pipelines.defs.ingestion.summary_assets import ResummarizeConfig, record_summaries
+from neurigraph_pipelines.defs.shared.backfills import FIRST_DAY
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.wiring.installation import Installation

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from neurigraph_pipelines.definitions import defs
-from neurigraph_pipelines.defs.run_tags import LARGE, YIELDS
+from neurigraph_pipelines.defs.shared.run_tags import LARGE, YIELDS
 from neurigraph_pipelines.runtime.stack.dagster_home import INSTANCE, dagster_home
 from neurigraph_pipelines.wiring.installation import Installation
 

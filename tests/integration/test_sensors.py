@@ -13,7 +13,7 @@ import dagster as dg
 import pytest
 
 from neurigraph_pipelines.definitions import defs
-from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.conversations import Inbox

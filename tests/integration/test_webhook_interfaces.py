@@ -10,8 +10,8 @@ import httpx
 import pytest
 from standardwebhooks.webhooks import Webhook as Verifier
 
-from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.webhook_assets import webhook_deliveries, webhook_sensor, webhooks_are_delivered
+from neurigraph_pipelines.defs.exchange.webhook_assets import webhook_deliveries, webhook_sensor, webhooks_are_delivered
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.webhooks import delivery, subscriptions
 from neurigraph_pipelines.faces.client import Conflict, Denied, Memory, NotFound

@@ -1,0 +1,1 @@
+"""Vectors of memories, their models, and the indexes of large nodes."""

@@ -1,0 +1,1 @@
+"""Data that leaves or enters: webhooks and peers."""

@@ -1,0 +1,265 @@
+"""The ingestion job: five ops over one batch of segments.
+
+Each op calls one function of ``ingestion.batch`` and reports ids and counts. Text, titles and error messages stay out
+of Dagster's log, which is never erased. Ops are vectorised: one process, one start-up, bounded concurrency within. Ops
+import the domain when they run, so that loading the definitions does not load numpy.
+"""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from uuid import UUID
+
+import dagster as dg
+
+from neurigraph_pipelines.defs.ingestion.memory_assets import missing_marks, queue_observation, stored_by_day
+from neurigraph_pipelines.defs.reports.daily_report import backlog
+from neurigraph_pipelines.defs.shared import step_values
+from neurigraph_pipelines.defs.shared.backfills import EMBEDDER_POOL, LANGUAGE_MODEL_POOL
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
+from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, schema_of
+from neurigraph_pipelines.defs.shared.run_metadata import RunMetadata, table
+from neurigraph_pipelines.ingestion.records import (
+    Assigned,
+    BatchResult,
+    Committed,
+    Described,
+    Embedded,
+    RecordPlan,
+    Summarized,
+)
+from neurigraph_pipelines.model import ItemFailure
+
+LOCATION_NAME = "neurigraph"
+
+RUN_TAGS = {
+    # A crashed run goes on at the step that its process died in: the results of the steps before are in the database.
+    "dagster/max_retries": "2",
+    "dagster/retry_strategy": "FROM_FAILURE",
+    "dagster/max_runtime": "3600",
+}
+
+
+_HANDED_ON = dg.Out(io_manager_key=step_values.KEY)
+"""What a step hands on holds words: Dagster must not store it."""
+
+
+class BatchConfig(JobConfig):
+    """The batch that a run stores."""
+
+    batch_id: str
+
+
+@dg.op(out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL, config_schema=schema_of(BatchConfig))
+def assign_nodes(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[Assigned]:
+    """Decides which node or nodes each segment belongs to."""
+    from neurigraph_pipelines.ingestion import batch
+
+    started = time.monotonic()
+    used = installation.context
+    assigned = batch.assign_nodes(used, UUID(config_of(context, BatchConfig).batch_id))
+    for plan in assigned.plans:
+        if plan.filing.notes:
+            message = "record %s was filed with %s notes: its first delta has them"
+            context.log.info(message, plan.record_id, len(plan.filing.notes))
+    segments = {plan.ref.trigger_id: plan.ref for plan in assigned.plans}.values()
+    context.log_event(queue_observation(backlog(used.database)))
+    return dg.Output(
+        assigned,
+        metadata={
+            "segments": len(segments) + len(assigned.failures),
+            "records": len(assigned.plans),
+            "new nodes": len({node.path for plan in assigned.plans for node in plan.filing.new_nodes}),
+            "tokens": sum(ref.token_count for ref in segments),
+            "token counter": used.tokens.name + ("" if used.tokens.exact else " (not exact)"),
+            "language model": used.language_model.name,
+            "items": table(_plan_row(plan, assigned.seconds) for plan in assigned.plans),
+            **_common(started, assigned.failures),
+        },
+    )
+
+
+@dg.op(out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL)
+def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Output[Summarized]:
+    """Writes the summary of each record, which searches read in its place."""
+    from neurigraph_pipelines.ingestion import batch
+
+    started = time.monotonic()
+    summarized = batch.summarize(installation.context, assigned)
+    plans = {plan.record_id: plan for plan in assigned.plans}
+    return dg.Output(
+        summarized,
+        metadata={
+            "summaries": len(summarized.summaries),
+            "tokens": _tokens(plans[record_id] for record_id in summarized.summaries),
+            "words": sum(len(summary.text.split()) for summary in summarized.summaries.values()),
+            "items": table(
+                {**_plan_row(plans[record_id], summarized.seconds), "words": len(summary.text.split())}
+                for record_id, summary in summarized.summaries.items()
+            ),
+            **_common(started, summarized.failures),
+        },
+    )
+
+
+@dg.op(out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL)
+def extract_keywords(installation: InstallationResource, assigned: Assigned) -> dg.Output[Described]:
+    """Extracts entities, topics, dates and relationships."""
+    from neurigraph_pipelines.ingestion import batch
+
+    started = time.monotonic()
+    described = batch.extract_keywords(installation.context, assigned)
+    plans = {plan.record_id: plan for plan in assigned.plans}
+    return dg.Output(
+        described,
+        metadata={
+            "records": len(described.keywords),
+            "tokens": _tokens(plans[record_id] for record_id in described.keywords),
+            "entities": len({entity for found in described.keywords.values() for entity in found.entities}),
+            "items": table(
+                {
+                    **_plan_row(plans[record_id], described.seconds),
+                    "entities": len(found.entities),
+                    "topics": len(found.topics),
+                    "dates": len(found.dates),
+                    "relationships": len(found.relationships),
+                }
+                for record_id, found in described.keywords.items()
+            ),
+            **_common(started, described.failures),
+        },
+    )
+
+
+@dg.op(out=_HANDED_ON, pool=EMBEDDER_POOL)
+def embed(
+    context: dg.OpExecutionContext, installation: InstallationResource, assigned: Assigned, summarized: Summarized
+) -> dg.Output[Embedded]:
+    """Embeds summaries and passages. If the provider is down they stay pending."""
+    from neurigraph_pipelines.ingestion import batch
+
+    started = time.monotonic()
+    embedded = batch.embed(installation.context, assigned, summarized)
+    for record_id, _ in embedded.pending:
+        context.log.warning("record %s has no embedding for now", record_id)
+    plans = {plan.record_id: plan for plan in assigned.plans}
+    return dg.Output(
+        embedded,
+        metadata={
+            "embedding model": embedded.model,
+            "records": len(embedded.vectors),
+            "passages": sum(len(vectors.passages) for vectors in embedded.vectors.values()),
+            "pending": len(embedded.pending),
+            "tokens": _tokens(plans[record_id] for record_id in embedded.vectors),
+            "items": table(
+                {**_plan_row(plans[record_id]), "passages": len(vectors.passages)}
+                for record_id, vectors in embedded.vectors.items()
+            ),
+            **_common(started, embedded.failures),
+        },
+    )
+
+
+@dg.op
+def commit(
+    context: dg.OpExecutionContext,
+    installation: InstallationResource,
+    assigned: Assigned,
+    summarized: Summarized,
+    described: Described,
+    embedded: Embedded,
+) -> dg.Output[BatchResult]:
+    """Commits each segment completely or not at all."""
+    from neurigraph_pipelines.ingestion import batch
+    from neurigraph_pipelines.retrieval.packing import pack_after_commit
+
+    started = time.monotonic()
+    result = batch.commit(installation.context, assigned, summarized, described, embedded)
+    pack_after_commit(installation.context, {plan.ref.user_id for plan in assigned.plans})
+    for failure, state in result.returned:
+        context.log.error("segment %s is %s after %s", failure.trigger_id, state, failure.step)
+    taken = embedded.seconds + sum(sum(step.seconds.values()) for step in (assigned, summarized, described, result))
+    plans = {plan.record_id: plan for plan in assigned.plans}
+    model = installation.context.language_model.name
+    late = missing_marks(context.instance, installation.context.database)
+    for event in [*stored_by_day(result, plans, embedded.model, model, taken), *late]:
+        context.log_event(event)
+    tokens = {plan.ref.trigger_id: plan.ref.token_count for plan in assigned.plans}
+    return dg.Output(
+        result,
+        metadata={
+            "records stored": len(result.stored),
+            "passages": sum(record.passages for record in result.stored),
+            "embeddings pending": sum(record.pending_embedding for record in result.stored),
+            **_left_out(context, result),
+            "tokens": sum(tokens[trigger_id] for trigger_id in {record.trigger_id for record in result.stored}),
+            "items": table(_stored_row(record, tokens, result.seconds) for record in result.stored),
+            "given back": table(
+                {"segment": str(failure.trigger_id), "step": failure.step, "state": state}
+                for failure, state in result.returned
+            ),
+            **_common(started, [failure for failure, _ in result.returned]),
+        },
+    )
+
+
+@dg.job(tags=RUN_TAGS, executor_def=dg.in_process_executor)
+def ingestion_job() -> None:
+    """Stores a batch of segments: assign nodes, summarise, extract keywords, embed, commit."""
+    assigned = assign_nodes()
+    summarized = summarize(assigned)
+    described = extract_keywords(assigned)
+    commit(assigned, summarized, described, embed(assigned, summarized))
+
+
+def run_config(batch_id: UUID) -> dg.RunConfig:
+    """Return the configuration of a run for one batch."""
+    return dg.RunConfig(ops={"assign_nodes": BatchConfig(batch_id=str(batch_id))})
+
+
+def _tokens(plans: Iterable[RecordPlan]) -> int:
+    return sum({plan.ref.trigger_id: plan.ref.token_count for plan in plans}.values())
+
+
+def _plan_row(plan: RecordPlan, seconds: Mapping[UUID, float] | None = None) -> dict[str, str | int | float]:
+    """Return the row of a record; its tokens and seconds are those of its segment."""
+    taken = {} if seconds is None else {"seconds": round(seconds.get(plan.ref.trigger_id, 0.0), 3)}
+    return {
+        **taken,
+        "source": str(plan.ref.source_id),
+        "tokens": plan.ref.token_count,
+        "layer": len(plan.filing.path),
+        "record": str(plan.record_id),
+        "messages": plan.filing.last_message - plan.filing.first_message + 1,
+    }
+
+
+def _stored_row(
+    record: Committed, tokens: Mapping[UUID, int], seconds: Mapping[UUID, float]
+) -> dict[str, str | int | float]:
+    return {
+        "record": str(record.record_id),
+        "passages": record.passages,
+        "already stored": record.already_stored,
+        "tokens": tokens[record.trigger_id],
+        "seconds": round(seconds.get(record.trigger_id, 0.0), 3),
+    }
+
+
+def _left_out(context: dg.OpExecutionContext, result: BatchResult) -> RunMetadata:
+    """Log and return the records that lack something because of a defect, if there are any."""
+    lacking = [record for record in result.stored if record.left_out]
+    if not lacking:
+        return {}
+    for record in lacking:
+        context.log.warning("record %s lacks, because of a defect: %s", record.record_id, ", ".join(record.left_out))
+    rows = [{"record": str(record.record_id), "lacks": ", ".join(record.left_out)} for record in lacking]
+    return {"unfinished": len(lacking), "left out because of a defect": table(rows)}
+
+
+def _common(started: float, failures: Sequence[ItemFailure]) -> RunMetadata:
+    found: RunMetadata = {"seconds": round(time.monotonic() - started, 3), "failed": len(failures)}
+    if failures:
+        found["failures"] = table(
+            {"segment": str(f.trigger_id), "step": f.step, "may pass": f.transient} for f in failures
+        )
+    return found

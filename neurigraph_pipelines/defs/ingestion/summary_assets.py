@@ -1,0 +1,111 @@
+"""Assets of summaries and of keywords, by day. They call one function of ``ingestion.resummarize``."""
+
+from collections.abc import Iterable
+
+import dagster as dg
+from pydantic import Field
+
+from neurigraph_pipelines.defs.shared.backfills import LANGUAGE_MODEL_POOL, asset_by_day, days_of, failures, would_do
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
+from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, user_id_of
+from neurigraph_pipelines.defs.shared.run_metadata import MAX_TABLE_ROWS, table
+from neurigraph_pipelines.ingestion.unfinished import count_unfinished, list_unfinished
+
+
+class ResummarizeConfig(JobConfig):
+    """The records that a backfill summarises or describes."""
+
+    user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
+    again: bool = Field(default=False, description="Also records whose words the configured model wrote.")
+    also_revised: bool = Field(default=False, description="Also records that a person has revised.")
+    dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
+
+
+@asset_by_day(ResummarizeConfig, deps=["records", "files"], pool=LANGUAGE_MODEL_POOL)
+def record_summaries(
+    context: dg.AssetExecutionContext, installation: InstallationResource
+) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
+    """Titles, summaries and keywords of the records stored on each day, by the configured language model.
+
+    Ingestion adds to it day by day. A backfill rewrites those of other models from the stored transcripts.
+    """
+    yield from _describe_again(context, installation, "summarise", keywords_only=False)
+
+
+@asset_by_day(ResummarizeConfig, deps=["records", "files"], pool=LANGUAGE_MODEL_POOL)
+def record_keywords(
+    context: dg.AssetExecutionContext, installation: InstallationResource
+) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
+    """Entities, topics, dates and relationships of the records stored on each day, by the configured language model.
+
+    Ingestion adds to it day by day. A backfill rewrites those of other models, and leaves titles, summaries and vectors
+    as they are.
+    """
+    yield from _describe_again(context, installation, "describe", keywords_only=True)
+
+
+@dg.asset_check(asset=record_summaries)
+def no_memory_is_unfinished(installation: InstallationResource) -> dg.AssetCheckResult:
+    """No memory lacks a title, a summary, keywords, its place or links because of a defect.
+
+    A backfill of `record_summaries` makes what is missing once the defect is mended.
+    """
+    database = installation.opened.database
+    waiting = count_unfinished(database)
+    longest = list_unfinished(database, MAX_TABLE_ROWS) if waiting else []
+    return dg.AssetCheckResult(
+        passed=waiting == 0,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={
+            "memories": waiting,
+            "waiting longest": table(
+                {
+                    "record": str(one.record_id),
+                    "user": str(one.user_id),
+                    "lacks": one.left_out,
+                    "since": one.since.isoformat(timespec="seconds"),
+                }
+                for one in longest
+            ),
+        },
+    )
+
+
+def _describe_again(
+    context: dg.AssetExecutionContext, installation: InstallationResource, verb: str, *, keywords_only: bool
+) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
+    from neurigraph_pipelines.ingestion.resummarize import Wanted, resummarize  # loads numpy
+
+    config = config_of(context, ResummarizeConfig)
+    since, until = days_of(context)
+    user_id = user_id_of(installation.opened.database, config.user)
+    done = resummarize(
+        installation.context,
+        since,
+        until,
+        user_id,
+        wanted=Wanted(config.again, config.also_revised, keywords_only),
+        dry_run=config.dry_run,
+    )
+    counts = {
+        "were of this model already": done.complete,
+        "left alone, revised by a person": done.revised,
+        "forgotten meanwhile": done.gone,
+    }
+    if config.dry_run:
+        yield would_do(context, {"language model": done.model, f"records to {verb}": done.records, **counts})
+        return
+    for record_id, _ in done.failed:
+        context.log.error("record %s keeps its words: `neurigraph resummarize` says why", record_id)
+    yield dg.MaterializeResult(
+        metadata={
+            "language model": done.model,
+            f"records {verb}d": done.records,
+            "came out the same": done.unchanged,
+            **counts,
+            "failed": failures(done.failed),
+        }
+    )
+    if done.failed:
+        # A retry would fail on the same files.
+        raise dg.Failure(f"{len(done.failed)} records keep their words: the log names them")

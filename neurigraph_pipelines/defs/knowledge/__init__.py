@@ -1,0 +1,1 @@
+"""What follows from memories: facts, verdicts, actions, digests and profiles."""

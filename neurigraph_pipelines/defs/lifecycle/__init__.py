@@ -1,0 +1,1 @@
+"""What becomes of files, memories and runs over time."""

@@ -1,0 +1,80 @@
+"""The report of each day as an asset, and the checks of the inbox and the queue.
+
+Each calls one function of ``daily_report`` and reports the result.
+"""
+
+import dagster as dg
+
+from neurigraph_pipelines.defs.ingestion.summary_assets import no_memory_is_unfinished
+from neurigraph_pipelines.defs.reports import daily_report as reports
+from neurigraph_pipelines.defs.shared.backfills import asset_by_day
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
+from neurigraph_pipelines.defs.shared.job_config import JobConfig
+from neurigraph_pipelines.defs.shared.run_tags import YIELDS
+
+LATE_SECONDS = 600.0
+"""Waiting time of a segment from which the check warns, as the setting of readiness does."""
+
+BODIES_GRACE_SECONDS = 3 * 3_600.0
+"""Allowed delay of the removal of stored messages: some ticks of the schedule, and the run."""
+
+
+@asset_by_day(JobConfig, deps=["records", "reconciled_facts", "storage_report", "open_actions"])
+def daily_report(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
+    """What was stored on each day (UTC), and what waited when the report was made."""
+    window = context.partition_time_window
+    done = reports.report_day(installation.context, window.start, window.end)
+    first, *others = context.partition_keys
+    shown = reports.as_markdown(f"{first} to {others[-1]}" if others else first, done)
+    return dg.MaterializeResult(metadata={"report": dg.MetadataValue.md(shown), **done.numbers()})
+
+
+@dg.asset_check(asset="segments")
+def no_segment_waits_too_long(installation: InstallationResource) -> dg.AssetCheckResult:
+    """No segment has been due for more than ten minutes."""
+    found = reports.backlog(installation.opened.database)
+    return dg.AssetCheckResult(
+        passed=found.age_seconds <= LATE_SECONDS,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={"oldest waits for seconds": round(found.age_seconds, 1), "segments waiting": found.waiting},
+    )
+
+
+@dg.asset_check(asset="segments")
+def no_segment_waits_for_a_person(installation: InstallationResource) -> dg.AssetCheckResult:
+    """No segment and no upload has failed for good: `neurigraph failures` lists them."""
+    found = reports.backlog(installation.opened.database)
+    return dg.AssetCheckResult(
+        passed=found.failed == 0, severity=dg.AssetCheckSeverity.WARN, metadata={"failures": found.failed}
+    )
+
+
+@dg.asset_check(asset="sources")
+def no_stored_text_stays_in_the_inbox(installation: InstallationResource) -> dg.AssetCheckResult:
+    """Messages leave the inbox once they are stored and their time (`inbox_retention_days`) is over."""
+    late = reports.late_bodies(installation.context, BODIES_GRACE_SECONDS)
+    return dg.AssetCheckResult(passed=late == 0, metadata={"segments": late})
+
+
+report_job = dg.define_asset_job(
+    "daily_report_job",
+    selection=dg.AssetSelection.assets(daily_report)
+    | dg.AssetSelection.checks(
+        no_segment_waits_too_long,
+        no_segment_waits_for_a_person,
+        no_stored_text_stays_in_the_inbox,
+        no_memory_is_unfinished,
+    ),
+    executor_def=dg.in_process_executor,
+    tags=YIELDS,
+    description="Reports the day before, and checks the inbox, the queue and what defects left out.",
+)
+
+report_schedule = dg.build_schedule_from_partitioned_job(
+    report_job,
+    name="daily_report_schedule",
+    hour_of_day=5,
+    minute_of_hour=3,
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Once a day, for the day before.",
+)

@@ -1,0 +1,66 @@
+"""Partitions by day, for assets that a backfill makes again."""
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+import dagster as dg
+
+from neurigraph_pipelines.defs.shared.job_config import JobConfig, schema_of
+from neurigraph_pipelines.defs.shared.run_metadata import RunMetadata, table
+
+FIRST_DAY = "2026-01-01"
+"""The first partition; it also holds all older records."""
+
+LANGUAGE_MODEL_POOL, EMBEDDER_POOL = "language_model", "embedder"
+"""Pools of runs that call models; the instance says how many runs of each go on at once."""
+
+days = dg.DailyPartitionsDefinition(start_date=FIRST_DAY, end_offset=1)
+"""Days (UTC) on which records were stored, today's included."""
+
+
+def asset_by_day(
+    config: type[JobConfig],
+    deps: Sequence[str] = (),
+    pool: str | None = None,
+) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+    """Return a decorator for an asset with a partition for each day; a backfill of many days is one run.
+
+    Args:
+        config: The configuration of a run.
+        deps: Names of the assets that it is made from.
+        pool: The pool of the models that it calls.
+    """
+    with warnings.catch_warnings():
+        # Dagster calls the backfill policy beta; without it a backfill of a year is 365 runs.
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        return dg.asset(
+            deps=deps,
+            partitions_def=days,
+            output_required=False,
+            backfill_policy=dg.BackfillPolicy.single_run(),
+            pool=pool,
+            config_schema=schema_of(config),
+        )
+
+
+def days_of(context: dg.AssetExecutionContext) -> tuple[datetime | None, datetime]:
+    """Return the first moment of a run's days (None for the beginning), and the first moment after them."""
+    window = context.partition_time_window
+    return (None if context.partition_keys[0] == FIRST_DAY else window.start), window.end
+
+
+def partition_of(moment: datetime) -> str:
+    """Return the partition of a record that was stored at a moment."""
+    return max(moment.astimezone(UTC).date(), date.fromisoformat(FIRST_DAY)).isoformat()
+
+
+def failures(failed: Iterable[tuple[Any, str]]) -> dg.MetadataValue[Any] | str:
+    """Return a table of failed records, without reasons: an error may quote text."""
+    return table([{"record": str(record_id)} for record_id, _ in failed])
+
+
+def would_do(context: dg.AssetExecutionContext, metadata: RunMetadata) -> dg.AssetObservation:
+    """Return what a dry run counted: an observation, so that no day counts as made."""
+    return dg.AssetObservation(asset_key=context.asset_key, metadata=metadata, description="what would be done")
