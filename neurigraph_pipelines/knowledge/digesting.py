@@ -115,12 +115,6 @@ def window_at(node_id: UUID, user_id: UUID, days: int, moment: datetime, covers:
     return Window(node_id, user_id, days, datetime.fromtimestamp(start, UTC), covers)
 
 
-def has_due(context: Context) -> bool:
-    """Return whether a window is due."""
-    with context.database.pipeline() as tx:
-        return bool(tx.execute(_QUERIES["due"], {"user_id": None, "facts": FACTS, "limit": 1}).fetchall())
-
-
 def sweep(
     context: Context,
     limit: int = MOST_WINDOWS,

@@ -34,12 +34,6 @@ _log = logging.getLogger(__name__)
 _QUERIES, _SEARCH = statements("layer_packs"), statements("search")
 
 
-def count_due(context: Context) -> int:
-    """Return the number of nodes whose packed layer is missing or outdated."""
-    with context.database.pipeline() as tx:
-        return len(tx.execute(_QUERIES["due"], _due(None, MOST_PACKED, None)).fetchall())
-
-
 def pack_layers(
     context: Context, limit: int, *, user_ids: Collection[UUID] | None = None, most_passages: int = MOST_PACKED
 ) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.runtime.stack.dagster_home import INSTANCE
 from neurigraph_pipelines.runtime.stack.services import installed_program
 from neurigraph_pipelines.settings import Settings
@@ -57,6 +58,7 @@ def test_dagster_dev_stores_what_has_ended(session_home: Path, tmp_path: Path) -
                 _, claims = new_user(here)
                 converse(here, claims, "The boathouse gets copper gutters.")
                 await_true(lambda: triggers.queue(here.database).stored == 1, "a run of `dagster dev` stores it")
+                await_true(lambda: not reading.waiting(here.context).records, "a run of its automations reads it")
                 assert "Traceback" not in (tmp_path / "dev.log").read_text(encoding="utf-8")
         finally:
             process.send_signal(signal.SIGINT)

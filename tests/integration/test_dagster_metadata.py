@@ -12,10 +12,16 @@ import dagster as dg
 import pytest
 
 from neurigraph_pipelines.definitions import defs
+from neurigraph_pipelines.defs.embeddings.node_index_assets import layer_packs, node_indexes
 from neurigraph_pipelines.defs.ingestion.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.ingestion.memory_assets import LAST_MARK, MARKED
+from neurigraph_pipelines.defs.knowledge.digest_assets import node_digests
+from neurigraph_pipelines.defs.knowledge.fact_assets import record_facts
+from neurigraph_pipelines.defs.knowledge.profile_assets import node_profiles
+from neurigraph_pipelines.defs.knowledge.verdict_assets import reconciled_facts
 from neurigraph_pipelines.defs.shared.backfills import partition_of
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
+from neurigraph_pipelines.defs.shared.run_tags import WAITING
 from neurigraph_pipelines.defs.shared.step_values import KEY, step_values
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.detection import detect
@@ -153,6 +159,17 @@ def test_metadata_holds_no_user_text(here: Installation, instance: dg.DagsterIns
         today = partition_of(datetime.now(UTC)) if definition.partitions_def else None
         found = definition.execute_in_process(instance=instance, partition_key=today, raise_on_error=False)
         assert found.success or job == "storage_audit_job", job
+    today = partition_of(datetime.now(UTC))
+    for waiting in (WAITING, {}):
+        made = dg.materialize(
+            [record_facts, reconciled_facts, node_digests, node_profiles, node_indexes, layer_packs],
+            instance=instance,
+            partition_key=today,
+            tags=waiting,
+            resources={"installation": InstallationResource()},
+            raise_on_error=False,
+        )
+        assert made.success is bool(waiting), "a day that is read again has the damaged file"
 
     assert len(rows(here, "SELECT FROM neurigraph.record_index WHERE user_id = %s", user.user_id)) == 2
     assert len(instance.get_runs()) > 8

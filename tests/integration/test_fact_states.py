@@ -14,7 +14,7 @@ import pytest
 
 from neurigraph_pipelines.access import spaces
 from neurigraph_pipelines.access.authentication import issue_api_key
-from neurigraph_pipelines.defs.knowledge.fact_assets import checks, record_facts
+from neurigraph_pipelines.defs.knowledge.fact_assets import ReadAgainConfig, checks, record_facts
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.sharing import Subject
@@ -303,6 +303,7 @@ def test_checks_find_faulty_facts(
         result = dg.materialize(
             [record_facts, *checks],
             partition_key=day_of_records(installation),
+            run_config=dg.RunConfig({"record_facts": ReadAgainConfig(again=False)}),
             resources={"installation": InstallationResource()},
         )
         return {one.check_name: one.passed for one in result.get_asset_check_evaluations()}

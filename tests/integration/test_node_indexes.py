@@ -9,7 +9,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.definitions import defs
+from neurigraph_pipelines.defs.embeddings.node_index_assets import layer_packs, node_indexes
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.lifecycle.node_indexes import build_node_indexes, count_large
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.wiring.installation import Installation
@@ -109,7 +110,9 @@ def test_maintenance_asset(installation: Installation, schema: str, monkeypatch:
     def run(least: int) -> dict[str, Any]:
         describe(installation.settings, monkeypatch, NEURIGRAPH_NODE_INDEX_RECORDS=str(least))
         with dg.DagsterInstance.ephemeral() as instance:
-            result = defs.get_job_def("node_index_job").execute_in_process(instance=instance)
+            result = dg.materialize(
+                [node_indexes, layer_packs], instance=instance, resources={"installation": InstallationResource()}
+            )
         (event,) = result.asset_materializations_for_node("node_indexes")
         (packed,) = result.asset_materializations_for_node("layer_packs")
         return {name: value.value for name, value in {**event.metadata, **packed.metadata}.items()}

@@ -12,8 +12,9 @@ from uuid import UUID, uuid4
 import dagster as dg
 import pytest
 
-from neurigraph_pipelines.defs.knowledge.verdict_assets import links_and_beliefs, pending_verdicts
+from neurigraph_pipelines.defs.knowledge.verdict_assets import EFFECTS, reconciled_facts
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
+from neurigraph_pipelines.defs.shared.run_tags import WAITING
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import belief_lists as beliefs
@@ -202,11 +203,15 @@ def test_run_reports_what_followed_by_day(
     people.tell(record, "Ana now lives in Lisbon.", 9)
     with dg.DagsterInstance.ephemeral() as instance:
         resources = {"installation": InstallationResource()}
-        assert dg.materialize([pending_verdicts], instance=instance, resources=resources).success
-        event = instance.get_latest_materialization_event(links_and_beliefs.key)
+        today = datetime.now(UTC).date().isoformat()
+        made = dg.materialize(
+            [reconciled_facts], instance=instance, resources=resources, partition_key=today, tags=WAITING
+        )
+        assert made.success
+        event = instance.get_latest_materialization_event(dg.AssetKey(EFFECTS))
     assert event is not None
     assert event.asset_materialization is not None
-    assert event.asset_materialization.partition == datetime.now(UTC).date().isoformat()
+    assert event.asset_materialization.partition == today
     numbers = {name: value.value for name, value in event.asset_materialization.metadata.items()}
     assert numbers == {"records": 1, "verdicts": 1, "superseded": 1, "disputed": 0, "left to a person": 0}
 

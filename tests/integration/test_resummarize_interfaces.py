@@ -90,13 +90,13 @@ def test_backfill_reports_ids_and_counts(graph: Graph, memories: list[Memory]) -
     content = b"".join(graph.here.objects.get(key))
     graph.here.objects.put(key, [b"damaged"])
 
-    def backfill() -> tuple[bool, dict[str, Any]]:
+    def backfill(**more: bool) -> tuple[bool, dict[str, Any]]:
         with dg.DagsterInstance.ephemeral() as instance:
             result = dg.materialize(
                 [record_summaries],
                 instance=instance,
                 resources={"installation": InstallationResource()},
-                run_config=dg.RunConfig({"record_summaries": ResummarizeConfig(user=graph.user.slug)}),
+                run_config=dg.RunConfig({"record_summaries": ResummarizeConfig(user=graph.user.slug, **more)}),
                 tags={
                     "dagster/asset_partition_range_start": FIRST_DAY,
                     "dagster/asset_partition_range_end": day_of_records(graph.here),
@@ -112,6 +112,7 @@ def test_backfill_reports_ids_and_counts(graph: Graph, memories: list[Memory]) -
     assert [row.data for row in report["failed"].records] == [{"record": str(lost.record_id)}]
     assert "walnut" not in str(report)
     graph.here.objects.put(key, [content])
-    succeeded, report = backfill()
+    succeeded, report = backfill(again=False)
     assert succeeded
     assert (report["records summarised"], report["were of this model already"], report["failed"]) == (1, 1, "none")
+    assert backfill()[1]["were of this model already"] == 0, "a person who starts it means all of its days"

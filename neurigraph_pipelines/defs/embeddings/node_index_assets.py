@@ -3,10 +3,9 @@
 import dagster as dg
 from pydantic import Field
 
+from neurigraph_pipelines.defs.shared.automation import hourly_after
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, schema_of
-from neurigraph_pipelines.defs.shared.run_states import waiting_already
-from neurigraph_pipelines.defs.shared.run_tags import YIELDS
 from neurigraph_pipelines.lifecycle.node_indexes import build_node_indexes, count_large
 
 PACKED_AT_ONCE = 1_000
@@ -21,6 +20,7 @@ class IndexConfig(JobConfig):
 
 @dg.asset(
     deps=["record_embeddings"],
+    automation_condition=hourly_after("record_embeddings"),
     config_schema=schema_of(IndexConfig),
 )
 def node_indexes(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
@@ -40,6 +40,7 @@ def node_indexes(context: dg.AssetExecutionContext, installation: InstallationRe
 
 @dg.asset(
     deps=["record_summaries", "record_embeddings"],
+    automation_condition=hourly_after("record_summaries", "record_embeddings"),
 )
 def layer_packs(installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Packed layers of the nodes that changed, by which first questions are answered without reading their tables."""
@@ -47,30 +48,3 @@ def layer_packs(installation: InstallationResource) -> dg.MaterializeResult[None
 
     packed = pack_layers(installation.opened.context, PACKED_AT_ONCE)
     return dg.MaterializeResult(metadata={"nodes packed": packed})
-
-
-node_index_job = dg.define_asset_job(
-    "node_index_job",
-    selection=[node_indexes, layer_packs],
-    executor_def=dg.in_process_executor,
-    tags=YIELDS,
-    description="Builds the indexes of large nodes, and packs the layers of nodes that changed.",
-)
-
-
-@dg.schedule(
-    job=node_index_job,
-    cron_schedule="*/10 * * * *",
-    default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Checks every ten minutes and launches a run only if an index has to be built or a layer packed.",
-)
-def node_index_schedule(
-    context: dg.ScheduleEvaluationContext, installation: InstallationResource
-) -> dg.RunRequest | dg.SkipReason:
-    """Launches a run if an index has to be built or a layer packed."""
-    from neurigraph_pipelines.retrieval.packing import count_due
-
-    opened = installation.opened
-    if not (count_large(opened.context) or count_due(opened.context)):
-        return dg.SkipReason("no index has to be built, and no layer to be packed")
-    return waiting_already(context, node_index_job.name) or dg.RunRequest()

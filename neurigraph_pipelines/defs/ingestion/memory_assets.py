@@ -35,14 +35,13 @@ def reported(
     *,
     kind: str = "postgres",
     by_day: bool = True,
-    group: str = "ingestion",
 ) -> dg.AssetSpec:
     """Return the specification of an asset that runs report and nothing makes by itself."""
     return dg.AssetSpec(
         name,
         deps=list(deps),
         description=description,
-        group_name=group,
+        group_name="ingestion",
         kinds={kind},
         partitions_def=days if by_day else None,
     )

@@ -16,7 +16,9 @@ class ResummarizeConfig(JobConfig):
     """The records that a backfill summarises or describes."""
 
     user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
-    again: bool = Field(default=False, description="Also records whose words the configured model wrote.")
+    again: bool = Field(
+        default=True, description="Switch it off to leave out records whose words the configured model wrote."
+    )
     also_revised: bool = Field(default=False, description="Also records that a person has revised.")
     dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
@@ -27,7 +29,7 @@ def record_summaries(
 ) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
     """Titles, summaries and keywords of the records stored on each day, by the configured language model.
 
-    Ingestion adds to it day by day. A backfill rewrites those of other models from the stored transcripts.
+    Ingestion adds to it day by day. A backfill rewrites all of its days from the stored transcripts.
     """
     yield from _describe_again(context, installation, "summarise", keywords_only=False)
 
@@ -38,8 +40,8 @@ def record_keywords(
 ) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
     """Entities, topics, dates and relationships of the records stored on each day, by the configured language model.
 
-    Ingestion adds to it day by day. A backfill rewrites those of other models, and leaves titles, summaries and vectors
-    as they are.
+    Ingestion adds to it day by day. A backfill rewrites all of its days, and leaves titles,
+    summaries and vectors as they are.
     """
     yield from _describe_again(context, installation, "describe", keywords_only=True)
 

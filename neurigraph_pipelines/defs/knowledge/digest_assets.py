@@ -5,11 +5,11 @@ import time
 import dagster as dg
 from pydantic import Field
 
+from neurigraph_pipelines.defs.shared.automation import at, takes_what_waits
 from neurigraph_pipelines.defs.shared.backfills import LANGUAGE_MODEL_POOL
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.shared.run_metadata import seconds_since
-from neurigraph_pipelines.defs.shared.run_tags import YIELDS
 from neurigraph_pipelines.knowledge import digesting
 from neurigraph_pipelines.knowledge.digests import faulty_digests
 
@@ -26,10 +26,13 @@ class DigestConfig(JobConfig):
 @dg.asset(
     deps=["record_summaries", "links_and_beliefs"],
     pool=LANGUAGE_MODEL_POOL,
+    automation_condition=at("17 4 * * *"),
     config_schema=schema_of(DigestConfig),
 )
 def node_digests(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
-    """Digests of windows of 7, 30 and 90 days of each node, of those whose memories changed."""
+    """Digests of windows of 7, 30 and 90 days of each node, of those whose memories changed. Made at night."""
+    if takes_what_waits(context) and not installation.settings.ingestion.digests:
+        return dg.MaterializeResult(metadata={"digests written": 0, "switched off": "`digests`"})
     config, started = config_of(context, DigestConfig), time.monotonic()
     done = digesting.sweep(installation.context, config.limit, user_id_of(installation.opened.database, config.user))
     for window, error in done.failed:
@@ -56,27 +59,3 @@ def every_digest_covers_current_records(installation: InstallationResource) -> d
     return dg.AssetCheckResult(
         passed=not found, metadata={"digests": len(found), "ids": ", ".join(map(str, found[:20]))}
     )
-
-
-digest_job = dg.define_asset_job(
-    "digest_job",
-    selection=dg.AssetSelection.assets(node_digests),  # and its check
-    executor_def=dg.in_process_executor,
-    tags=YIELDS,
-    description="Puts the windows into words whose memories changed.",
-)
-
-
-@dg.schedule(
-    job=digest_job,
-    cron_schedule="17 4 * * *",
-    default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Once a night, if digests are switched on and a window is due.",
-)
-def digest_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
-    """Launches a run if a window is due."""
-    if not installation.settings.ingestion.digests:
-        return dg.SkipReason("digests are switched off (`digests`)")
-    if not digesting.has_due(installation.context):
-        return dg.SkipReason("no window is due")
-    return dg.RunRequest()

@@ -5,10 +5,10 @@ import time
 import dagster as dg
 from pydantic import Field
 
+from neurigraph_pipelines.defs.shared.automation import at
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.shared.run_metadata import seconds_since
-from neurigraph_pipelines.defs.shared.run_tags import LIFECYCLE_TAG, YIELDS
 from neurigraph_pipelines.graph.governance.doubles import propose_merges
 
 
@@ -21,6 +21,7 @@ class ProfileConfig(JobConfig):
 
 @dg.asset(
     deps=["record_embeddings", "links_and_beliefs"],
+    automation_condition=at("41 3 * * *"),
     config_schema=schema_of(ProfileConfig),
 )
 def node_profiles(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
@@ -41,18 +42,3 @@ def node_profiles(context: dg.AssetExecutionContext, installation: InstallationR
             "seconds": seconds_since(started),
         }
     )
-
-
-profile_job = dg.define_asset_job(
-    "profile_job",
-    selection=[node_profiles],
-    executor_def=dg.in_process_executor,
-    tags={LIFECYCLE_TAG: "upkeep", **YIELDS},
-    description="Rebuilds the profiles of the nodes whose memories changed.",
-)
-profile_schedule = dg.ScheduleDefinition(
-    job=profile_job,
-    cron_schedule="41 3 * * *",
-    default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Once a night.",
-)

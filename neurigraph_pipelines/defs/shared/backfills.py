@@ -24,6 +24,7 @@ def asset_by_day(
     config: type[JobConfig],
     deps: Sequence[str] = (),
     pool: str | None = None,
+    automation_condition: dg.AutomationCondition[dg.AssetKey] | None = None,
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
     """Return a decorator for an asset with a partition for each day; a backfill of many days is one run.
 
@@ -31,6 +32,7 @@ def asset_by_day(
         config: The configuration of a run.
         deps: Names of the assets that it is made from.
         pool: The pool of the models that it calls.
+        automation_condition: When it is made by itself.
     """
     with warnings.catch_warnings():
         # Dagster calls the backfill policy beta; without it a backfill of a year is 365 runs.
@@ -41,6 +43,7 @@ def asset_by_day(
             output_required=False,
             backfill_policy=dg.BackfillPolicy.single_run(),
             pool=pool,
+            automation_condition=automation_condition,
             config_schema=schema_of(config),
         )
 

@@ -12,3 +12,6 @@ LARGE = {"neurigraph/size": "large", **YIELDS}
 
 LIFECYCLE_TAG = "neurigraph/lifecycle"
 """The instance runs one job of each value at a time: two sweeps do no harm, but take two places from ingestion."""
+
+WAITING = {"neurigraph/waiting": "true"}
+"""Of a run that an automation requested: it takes what waits, and does nothing again."""
