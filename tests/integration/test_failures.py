@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import dagster as dg
 import httpx
@@ -213,11 +214,20 @@ def promise_that_bends() -> dg.AssetCheckResult:
     return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN)
 
 
-def test_failed_checks_are_reported_once(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("folder", [None, "dagster"], ids=["one log", "a log for each run"])
+def test_failed_checks_are_reported_once(
+    installation: Installation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: str | None
+) -> None:
     checked = dg.Definitions(asset_checks=[promise_that_holds, promise_that_broke, promise_that_bends])
     job = checked.get_implicit_global_asset_job_def()
-    with WebhookReceiver() as receiver, dg.DagsterInstance.ephemeral() as instance:
+    if folder is not None:
+        (tmp_path / folder).mkdir()
+        made = dg.DagsterInstance.local_temp(str(tmp_path / folder))
+    else:
+        made = dg.DagsterInstance.ephemeral()
+    with WebhookReceiver() as receiver, made as instance:
         describe(installation.settings, monkeypatch, NEURIGRAPH_FAILURE_WEBHOOK_URL=receiver.url)
+        assert instance.event_log_storage.is_run_sharded is bool(folder)
 
         def tick(cursor: str | None) -> str | None:
             resources = {"installation": InstallationResource()}

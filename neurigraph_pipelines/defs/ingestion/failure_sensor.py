@@ -3,7 +3,9 @@
 A report holds names, ids and counts. The text of an error may quote a conversation, so it stays in Dagster's log.
 """
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
@@ -25,6 +27,8 @@ def run_failure_report_sensor(context: dg.RunFailureSensorContext, installation:
     _post(context, installation, report)
 
 
+_CHECKED = dg.DagsterEventType.ASSET_CHECK_EVALUATION
+
 MOST_CHECKS_READ = 500
 """Most results of checks that one tick reads; the next one continues."""
 
@@ -38,12 +42,13 @@ def check_failure_report_sensor(
     context: dg.SensorEvaluationContext, installation: InstallationResource
 ) -> dg.SkipReason:
     """Logs checks that failed since the last tick and posts them to the webhook."""
-    storage, checked = context.instance.event_log_storage, dg.DagsterEventType.ASSET_CHECK_EVALUATION
-    if context.cursor is None:  # what failed before this sensor ran was reported to nobody, and is not now
-        newest = storage.get_event_records(dg.EventRecordsFilter(checked), limit=1)
-        context.update_cursor(str(newest[0].storage_id if newest else 0))
+    storage = context.instance.event_log_storage
+    number, _, seconds = (context.cursor or "").partition(" ")
+    if not seconds:  # what failed before this sensor ran was reported to nobody, and is not now
+        newest = storage.get_event_records(dg.EventRecordsFilter(_CHECKED), limit=1)
+        context.update_cursor(_cursor(newest) if newest else f"0 {time.time()}")
         return dg.SkipReason("checks that run from now on are reported")
-    wanted = dg.EventRecordsFilter(checked, after_cursor=int(context.cursor))
+    wanted = _checked_since(int(number), float(seconds), by_run=storage.is_run_sharded)
     found = storage.get_event_records(wanted, limit=MOST_CHECKS_READ, ascending=True)
     if not found:
         return dg.SkipReason("no check has run")
@@ -53,8 +58,20 @@ def check_failure_report_sensor(
             "%s checks failed: %s", len(failed), ", ".join(f"{one['asset']}:{one['check']}" for one in failed)
         )
         _post(context, installation, {"event": "checks_failed", "checks": failed})
-    context.update_cursor(str(max(record.storage_id for record in found)))
+    context.update_cursor(_cursor(found))
     return dg.SkipReason(f"{len(found)} checks ran, {len(failed)} failed")
+
+
+def _checked_since(number: int, seconds: float, *, by_run: bool) -> dg.EventRecordsFilter:
+    """Return a filter of the checks after a number, or a moment where each run numbers its own (SQLite)."""
+    after = dg.RunShardedEventsCursor(number, datetime.fromtimestamp(seconds, UTC))
+    return dg.EventRecordsFilter(_CHECKED, after_cursor=after, after_timestamp=seconds if by_run else None)
+
+
+def _cursor(records: Sequence[dg.EventLogRecord]) -> str:
+    """Return the number and the moment of the last of some events."""
+    last = max(record.storage_id for record in records)
+    return f"{last} {max(record.event_log_entry.timestamp for record in records)}"
 
 
 def _failed_checks(records: Iterable[dg.EventLogRecord]) -> Iterator[dict[str, str]]:
