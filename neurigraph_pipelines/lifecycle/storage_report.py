@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from psycopg import sql
@@ -22,7 +22,10 @@ _QUERIES = statements("lifecycle")
 _NODES_AT_ONCE = 50  # UNION arms of one statement; planning time grows with their square
 
 
-class _Node(NamedTuple):
+_Row = TypeVar("_Row")
+
+
+class Node(NamedTuple):
     """A node with files."""
 
     user_id: UUID
@@ -30,6 +33,11 @@ class _Node(NamedTuple):
     node_id: UUID
     schema_name: str
     names: list[str]
+
+    @property
+    def path(self) -> str:
+        """Its names, from the user's slug on."""
+        return "/".join((self.slug, *self.names[1:]))
 
 
 class _FilesInState(NamedTuple):
@@ -106,23 +114,34 @@ def storage_report(database: Database, *, user_id: UUID | None = None) -> Iterat
     Args:
         user_id: Only this user.
     """
-    with database.pipeline() as tx:
-        rows = rows_of(tx, _QUERIES["nodes_with_files"], _Node, {"user_id": user_id})
-    for (owner, slug), group in groupby(rows, key=attrgetter("user_id", "slug")):
+    for (owner, slug), group in groupby(nodes_with_files(database, user_id), key=attrgetter("user_id", "slug")):
         nodes = list(group)
-        totals: dict[UUID, StorageTotals] = {}
-        for start in range(0, len(nodes), _NODES_AT_ONCE):
-            some = nodes[start : start + _NODES_AT_ONCE]
-            totals |= _totals_of_existing(database, [(n.node_id, n.schema_name) for n in some])
-        yield UserStorage(
-            owner,
-            slug,
-            tuple(
-                NodeStorage(n.node_id, "/".join((slug, *n.names[1:])), totals[n.node_id])
-                for n in nodes
-                if n.node_id in totals
-            ),
-        )
+        totals = dict(of_existing(database, nodes, _totals_of_nodes))
+        kept = (NodeStorage(n.node_id, n.path, totals[n.node_id]) for n in nodes if n.node_id in totals)
+        yield UserStorage(owner, slug, tuple(kept))
+
+
+def nodes_with_files(database: Database, user_id: UUID | None = None) -> list[Node]:
+    """Return the nodes with files of a user or of all, by user and path."""
+    with database.pipeline() as tx:
+        return rows_of(tx, _QUERIES["nodes_with_files"], Node, {"user_id": user_id})
+
+
+def of_existing(
+    database: Database, nodes: Sequence[Node], read: Callable[[Transaction, Sequence[Node]], Sequence[_Row]]
+) -> list[_Row]:
+    """Return what is read of nodes, some at a time, but for those that were removed since they were listed."""
+    if not nodes:
+        return []
+    if len(nodes) <= _NODES_AT_ONCE:
+        try:
+            with database.pipeline() as tx:
+                return list(read(tx, nodes))
+        except NotFoundError:
+            if len(nodes) == 1:
+                return []
+    middle = len(nodes) // 2
+    return [*of_existing(database, nodes[:middle], read), *of_existing(database, nodes[middle:], read)]
 
 
 def note_totals(database: Database, totals: StorageTotals) -> None:
@@ -139,18 +158,6 @@ def note_totals(database: Database, totals: StorageTotals) -> None:
     )
 
 
-def _totals_of_existing(database: Database, nodes: Sequence[tuple[UUID, str]]) -> dict[UUID, StorageTotals]:
-    """Return the totals of the nodes that were not removed since they were listed."""
-    try:
-        with database.pipeline() as tx:
-            return totals_of(tx, nodes)
-    except NotFoundError:
-        if len(nodes) == 1:
-            return {}
-        middle = len(nodes) // 2
-        return _totals_of_existing(database, nodes[:middle]) | _totals_of_existing(database, nodes[middle:])
-
-
 def totals_of(tx: Transaction, nodes: Sequence[tuple[UUID, str]]) -> dict[UUID, StorageTotals]:
     """Return the totals of nodes, given by their ids and the names of their schemas."""
     arms = sql.SQL(" UNION ALL ").join(
@@ -161,6 +168,10 @@ def totals_of(tx: Transaction, nodes: Sequence[tuple[UUID, str]]) -> dict[UUID, 
     for row in rows_of(tx, arms, _FilesInState, {}):
         found[row.node_id] += _totals(row)
     return found
+
+
+def _totals_of_nodes(tx: Transaction, nodes: Sequence[Node]) -> list[tuple[UUID, StorageTotals]]:
+    return list(totals_of(tx, [(n.node_id, n.schema_name) for n in nodes]).items())
 
 
 def _totals(row: _FilesInState) -> StorageTotals:

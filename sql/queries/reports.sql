@@ -67,3 +67,52 @@ CROSS JOIN LATERAL (
         AND r.created_at < (d.day + 1)::timestamp AT TIME ZONE 'UTC'
 ) AS c
 WHERE c.records > 0;
+
+-- name: counts
+-- Count what was stored and what failed, by day (UTC), user or node. Segments and failures have no node.
+SELECT
+    e.{grouping},
+    count(*) FILTER (WHERE e.kind = 'memory') AS memories,
+    count(*) FILTER (WHERE e.kind = 'segment') AS segments,
+    sum(e.tokens)::bigint AS tokens,
+    count(*) FILTER (WHERE e.kind = 'fact') AS facts,
+    count(*) FILTER (WHERE e.kind = 'failure') AS failures
+FROM (
+    SELECT
+        o.*,
+        (o.happened_at AT TIME ZONE 'UTC')::date AS by_day,
+        u.slug AS by_user
+    FROM (
+        SELECT 'memory' AS kind, r.created_at AS happened_at, r.user_id, r.node_id AS by_node, 0 AS tokens
+        FROM neurigraph.record_index AS r
+        UNION ALL
+        SELECT 'segment', t.stored_at, t.user_id, null, t.token_count
+        FROM neurigraph.storage_triggers AS t
+        UNION ALL
+        SELECT 'fact', f.recorded_at, f.user_id, r.node_id, 0
+        FROM neurigraph.facts AS f
+        INNER JOIN neurigraph.record_index AS r ON f.record_id = r.record_id
+        UNION ALL
+        SELECT 'failure', p.occurred_at, p.user_id, null, 0
+        FROM neurigraph.pipeline_failures AS p
+    ) AS o
+    INNER JOIN neurigraph.users AS u ON o.user_id = u.user_id
+) AS e
+WHERE e.happened_at >= coalesce(%(since)s::date, '-infinity')::timestamp AT TIME ZONE 'UTC'
+    AND e.happened_at < coalesce(%(until)s::date + 1, 'infinity')::timestamp AT TIME ZONE 'UTC'
+    AND (%(user_id)s::uuid IS NULL OR e.user_id = %(user_id)s)
+    AND e.{grouping} IS NOT NULL
+GROUP BY e.{grouping};
+
+-- name: stored_bytes_arm
+-- The bytes of one node's files in the object store, by the day (UTC) on which their record was stored.
+SELECT
+    {node_id}::uuid AS by_node,
+    {user_slug} AS by_user,
+    (r.created_at AT TIME ZONE 'UTC')::date AS by_day,
+    sum(f.stored_bytes)::bigint AS stored_bytes
+FROM {schema}.file_manifest AS f
+INNER JOIN neurigraph.record_index AS r ON f.record_id = r.record_id
+WHERE r.created_at >= coalesce(%(since)s::date, '-infinity')::timestamp AT TIME ZONE 'UTC'
+    AND r.created_at < coalesce(%(until)s::date + 1, 'infinity')::timestamp AT TIME ZONE 'UTC'
+GROUP BY by_day;

@@ -26,6 +26,7 @@ from neurigraph_pipelines.faces.client import (
     Source,
     Unavailable,
 )
+from neurigraph_pipelines.faces.client.frames import to_dataframe
 from neurigraph_pipelines.faces.client.transport import Given
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 from neurigraph_pipelines.knowledge.reading import read_waiting
@@ -119,6 +120,18 @@ def test_conversation_from_first_message_to_answer(
     memory.forget_record(record_id, dry_run=False)
     with pytest.raises(NotFound):
         memory.record(record_id)
+
+
+def test_lists_become_data_frames(memory: Memory, shared_installation: Installation) -> None:
+    (record_id,) = stored_talk(memory, shared_installation).record_ids
+    read_waiting(shared_installation.context)
+    records = to_dataframe(memory.records())
+    assert list(records["record_id"]) == [record_id]
+    facts = to_dataframe(memory.facts())
+    assert set(facts["record_id"]) == {record_id}
+    assert facts["confidence"].between(0, 1).all()
+    assert record_id in set(to_dataframe(memory.search("trout").hits)["record_id"])
+    assert to_dataframe(memory.facts(kind="decision", who="nobody")).empty
 
 
 def test_same_for_asyncio(base: str, key: str, shared_installation: Installation) -> None:

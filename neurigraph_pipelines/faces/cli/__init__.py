@@ -5,8 +5,8 @@
   and messages, and ``views`` lays results out for a terminal.
 - Commands, by subject: ``storing`` and ``uploading`` (import, ingest, uploads), ``privacy``, ``reading`` (search, ask,
   open, tree, node), ``memories``, ``graph_changes``, ``sharing``, ``lifecycle``, ``forgetting``, ``failures``,
-  ``backfills``, ``exporting``, ``upgrading`` (migrate, upgrade), ``operating`` (keys, serve, stats), ``agents`` (mcp)
-  and ``stack`` (up, demo, ui, daemon, code-server, worker).
+  ``backfills``, ``exporting``, ``upgrading`` (migrate, upgrade), ``operating`` (keys, serve, stats), ``reporting``,
+  ``agents`` (mcp) and ``stack`` (up, demo, ui, daemon, code-server, worker).
 
 Commands import slow modules inside their functions, so that ``neurigraph --help`` answers at once.
 """

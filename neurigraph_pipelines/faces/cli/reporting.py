@@ -1,0 +1,86 @@
+"""The ``report`` command: figures of the installation, for analysts."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened
+from neurigraph_pipelines.model.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import pandas
+
+commands = typer.Typer()
+
+Form = Literal["markdown", "csv", "parquet"]
+
+
+@commands.command()
+def report(
+    by: Annotated[Literal["day", "node", "user"], typer.Option(help="What a row is about.")] = "day",
+    since: Annotated[
+        str | None, typer.Option(metavar="DAY", help="The first day (UTC), such as 2026-05-31.", show_default=False)
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="DAY", help="The last day.", show_default=False)] = None,
+    user: AnyUserSlug = None,
+    form: Annotated[Form, typer.Option("--format", help="Parquet needs `--output`, and pyarrow.")] = "markdown",
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the table to this file.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Count what was stored: memories, segments, tokens, facts, failures, and bytes of files in the object store.
+
+    A day is the day (UTC) on which a memory was stored, by whatever program. Segments and failures have no node.
+    """
+    first, last = _day("--since", since), _day("--until", until)
+    if form == "parquet" and output is None:
+        raise InvalidInputError("Parquet is not text: name a file with --output")
+    from neurigraph_pipelines.runtime.figures import figures
+
+    with opened() as installation:
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        frame = figures(installation.database, by, first, last, user_id)
+    if output is not None:
+        _write(frame, form, output)
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        if output is not None:
+            return views.lines(f"{counted(len(frame), 'row')} written to {output}")
+        return views.unbroken(_text(frame, form))
+
+    rows = frame.reset_index().to_dict("records")
+    Output(as_json).result({"by": by, "rows": rows, "output": output}, view)
+
+
+def _day(option: str, text: str | None) -> date | None:
+    try:
+        return date.fromisoformat(text) if text is not None else None
+    except ValueError:
+        raise InvalidInputError(f"{option} is {text!r}: give a day such as 2026-05-31") from None
+
+
+def _text(frame: pandas.DataFrame, form: Form) -> str:
+    from neurigraph_pipelines.runtime.figures import as_markdown
+
+    text: str = as_markdown(frame) if form == "markdown" else frame.to_csv()
+    return text.rstrip()
+
+
+def _write(frame: pandas.DataFrame, form: Form, path: Path) -> None:
+    from neurigraph_pipelines.runtime.figures import write_parquet
+
+    try:
+        if form == "parquet":
+            write_parquet(frame, path)
+        else:
+            path.write_text(_text(frame, form) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InvalidInputError(f"cannot write {path}: {error.strerror}") from error
