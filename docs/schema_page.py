@@ -36,8 +36,9 @@ only functions read, and in one schema for each node, shown here as `node`. Each
 `sql/tables`, with its triggers and policies. The tables of a node are in `sql/node.sql`, and functions that belong to
 no single table in `sql/functions`.
 
-Three roles use them. `neurigraph_owner` owns everything and runs migrations. `neurigraph_pipeline` runs the pipeline
+Four roles use them. `neurigraph_owner` owns everything and runs migrations. `neurigraph_pipeline` runs the pipeline
 for all users. `neurigraph_agent` serves interfaces, and sees what the signed claims of its transaction allow.
+`neurigraph_analyst` reads the columns of some tables that hold no words of users ([figures](analysis.md)).
 """.strip()
 
 

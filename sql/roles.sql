@@ -1,13 +1,14 @@
 -- Roles, the vector extension and the schemas. Only this file runs as the connecting administrator; every other file
 -- runs as neurigraph_owner. Roles belong to the whole server, so each statement first checks whether its role exists.
 -- The migration runner sets logins and passwords, which it derives from the secret of the installation.
+-- The analyst reads columns without words of users: the files of tables name them.
 
 DO $$
 DECLARE
     wanted text;
 BEGIN
     FOREACH wanted IN ARRAY ARRAY[
-        'neurigraph_owner', 'neurigraph_pipeline', 'neurigraph_agent', 'neurigraph_dagster'
+        'neurigraph_owner', 'neurigraph_pipeline', 'neurigraph_agent', 'neurigraph_dagster', 'neurigraph_analyst'
     ] LOOP
         IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted) THEN
             EXECUTE format('CREATE ROLE %I NOINHERIT', wanted);
@@ -33,4 +34,4 @@ CREATE SCHEMA IF NOT EXISTS dagster AUTHORIZATION neurigraph_dagster;
 
 REVOKE ALL ON SCHEMA neurigraph_private FROM PUBLIC;
 REVOKE ALL ON SCHEMA dagster FROM PUBLIC;
-GRANT USAGE ON SCHEMA neurigraph TO neurigraph_pipeline, neurigraph_agent;
+GRANT USAGE ON SCHEMA neurigraph TO neurigraph_pipeline, neurigraph_agent, neurigraph_analyst;

@@ -25,7 +25,7 @@ from neurigraph_pipelines.model.ports import Database, Transaction
 
 MINIMUM_POSTGRES = 150_000
 MINIMUM_VECTOR = (0, 7)
-LOGIN_ROLES = ("neurigraph_pipeline", "neurigraph_agent", "neurigraph_dagster")
+LOGIN_ROLES = ("neurigraph_pipeline", "neurigraph_agent", "neurigraph_dagster", "neurigraph_analyst")
 
 _QUERIES = statements("migrations")
 _MADE = "schema"
@@ -307,9 +307,10 @@ def _set_logins(connection: Transaction, secret: Secret) -> None:
 
     _retry_role_changes(set_passwords)
     database = sql.Identifier(connection.info.dbname)
-    _retry_role_changes(partial(connection.execute, _QUERIES["reset_agent"]))
-    for query in (_QUERIES["reset_agent_here"], _QUERIES["set_dagster_search_path"]):
-        connection.execute(query.format(database=database))
+    for role in (sql.Identifier("neurigraph_agent"), sql.Identifier("neurigraph_analyst")):
+        _retry_role_changes(partial(connection.execute, _QUERIES["reset_role"].format(role=role)))
+        connection.execute(_QUERIES["reset_role_here"].format(role=role, database=database))
+    connection.execute(_QUERIES["set_dagster_search_path"].format(database=database))
 
 
 def _retry_role_changes(change_roles: Callable[[], object]) -> None:

@@ -33,7 +33,7 @@ from neurigraph_pipelines.wiring.process_tracing import trace_this_process
 from neurigraph_pipelines.wiring.storage import WiredStorage
 from resources.home_secrets import HomeSecrets
 from resources.postgres.addresses import checked_url
-from resources.postgres.database import PostgresDatabase, ensure_database, url_for_role
+from resources.postgres.database import PostgresDatabase, analyst_address, ensure_database, url_for_role
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from resources.postgres.watch import kept_running
 
@@ -168,6 +168,11 @@ class Installation(WiredModels, WiredStorage):
     def dagster_address(self) -> str:
         """Connection string of Dagster's storage: the same database, with a role and a schema of its own."""
         return url_for_role(self.administrator_url, "neurigraph_dagster", self.secret)
+
+    @property
+    def analyst_address(self) -> str:
+        """Address of the database for analysts, who read counts and metadata without words of users."""
+        return analyst_address(self.administrator_url, self.secret)
 
     def migrate(self, on_applied: Callable[[str], None] | None = None) -> MigrationReport:
         """Bring the shared schema up to date."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from typing import Any, Self
+from urllib.parse import quote, urlencode
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -45,6 +46,7 @@ from resources.postgres import signed_statements
 _SEARCH_PATH = "neurigraph,public,extensions"
 _SHARED_TABLE = '"neurigraph.'
 _AGENT = "neurigraph_agent"
+_ANALYST_OPTIONS = "-c search_path=neurigraph -c timezone=UTC -c default_transaction_read_only=on"
 _NO_CONNECTION_LEFT = ("too many clients", "too many connections", "connection slots")
 _ATTEMPTS = 3
 _KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
@@ -62,6 +64,16 @@ def url_for_role(url: str, role: str, secret: Secret) -> str:
     """Return the address of the same server and database for one of the roles that ``migrate`` gave a login."""
     parts = conninfo_to_dict(url)
     return make_conninfo("", **{**parts, "user": role, "password": secret.role_password(role)})
+
+
+def analyst_address(url: str, secret: Secret) -> str:
+    """Return the same for the role that reads counts and metadata, as one ``postgresql://`` address."""
+    parts = {
+        key: str(value) for key, value in conninfo_to_dict(url_for_role(url, "neurigraph_analyst", secret)).items()
+    }
+    parts["options"] = f"{parts.get('options', '')} {_ANALYST_OPTIONS}".strip()
+    user, password, name = (quote(parts.pop(key, ""), safe="") for key in ("user", "password", "dbname"))
+    return f"postgresql://{user}:{password}@/{name}?{urlencode(parts, quote_via=quote)}"
 
 
 class PostgresDatabase:

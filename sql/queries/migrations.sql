@@ -112,13 +112,13 @@ SELECT to_regclass('neurigraph_private.claims_key') IS NOT NULL AS present;
 SELECT k.inner_pad
 FROM neurigraph_private.claims_key AS k;
 
--- name: reset_agent
+-- name: reset_role
 -- Reset the defaults of the role. Every role may change its own defaults, so one client that runs SQL as the interfaces
--- do could change them for all.
-ALTER ROLE neurigraph_agent RESET ALL;
+-- or an analyst do could change them for all.
+ALTER ROLE {role} RESET ALL;
 
--- name: reset_agent_here
-ALTER ROLE neurigraph_agent IN DATABASE {database} RESET ALL;
+-- name: reset_role_here
+ALTER ROLE {role} IN DATABASE {database} RESET ALL;
 
 -- name: set_dagster_search_path
 -- Dagster creates its tables without naming a schema.

@@ -79,6 +79,10 @@ CREATE INDEX facts_with_versions ON neurigraph.facts (root_id) WHERE version > 1
 ALTER TABLE neurigraph.facts ENABLE ROW LEVEL SECURITY;
 GRANT SELECT ON neurigraph.facts TO neurigraph_agent;
 GRANT SELECT, INSERT, UPDATE, DELETE ON neurigraph.facts TO neurigraph_pipeline;
+GRANT SELECT (
+    fact_id, record_id, user_id, kind, stated_as, confidence, importance, impact, recorded_at, root_id, version,
+    status
+) ON neurigraph.facts TO neurigraph_analyst;
 
 -- Replaced when it changes: functions, triggers, policies.
 
@@ -278,6 +282,7 @@ REVOKE ALL ON FUNCTION neurigraph.guard_fact(), neurigraph.require_version_befor
 FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.facts TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY analyst_read ON neurigraph.facts FOR SELECT TO neurigraph_analyst USING (true);
 CREATE POLICY own_rows ON neurigraph.facts TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));

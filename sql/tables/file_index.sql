@@ -11,10 +11,13 @@ CREATE INDEX file_index_node_id ON neurigraph.file_index (node_id);
 
 ALTER TABLE neurigraph.file_index ENABLE ROW LEVEL SECURITY;
 GRANT SELECT ON neurigraph.file_index TO neurigraph_pipeline, neurigraph_agent;
+GRANT SELECT (file_id, record_id, node_id, user_id)
+ON neurigraph.file_index TO neurigraph_analyst;
 
 -- Replaced when it changes: functions, triggers, policies.
 
 CREATE POLICY pipeline_all ON neurigraph.file_index TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY analyst_read ON neurigraph.file_index FOR SELECT TO neurigraph_analyst USING (true);
 CREATE POLICY own_rows ON neurigraph.file_index TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));

@@ -76,6 +76,10 @@ ALTER TABLE neurigraph.graph_index ENABLE ROW LEVEL SECURITY;
 GRANT SELECT, INSERT, UPDATE ON neurigraph.graph_index TO neurigraph_pipeline;
 -- Functions that check the claims write access times and staged nodes.
 GRANT SELECT ON neurigraph.graph_index TO neurigraph_agent;
+GRANT SELECT (
+    node_id, user_id, node_type, concept_kind, layer_depth, parent_node_id, path, compression_state,
+    last_accessed_at, record_count, embedded_count, created_at, quarantined
+) ON neurigraph.graph_index TO neurigraph_analyst;
 
 -- Replaced when it changes: functions, triggers, policies.
 
@@ -196,6 +200,7 @@ FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_event();
 REVOKE ALL ON FUNCTION neurigraph.place_node(), neurigraph.follow_node() FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.graph_index TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY analyst_read ON neurigraph.graph_index FOR SELECT TO neurigraph_analyst USING (true);
 CREATE POLICY own_rows ON neurigraph.graph_index TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));

@@ -20,10 +20,13 @@ CREATE INDEX pipeline_failures_upload_id ON neurigraph.pipeline_failures (upload
 ALTER TABLE neurigraph.pipeline_failures ENABLE ROW LEVEL SECURITY;
 GRANT SELECT, INSERT, UPDATE ON neurigraph.pipeline_failures TO neurigraph_pipeline;
 GRANT SELECT ON neurigraph.pipeline_failures TO neurigraph_agent;
+GRANT SELECT (failure_id, trigger_id, upload_id, user_id, step, attempts, occurred_at, replayed_at)
+ON neurigraph.pipeline_failures TO neurigraph_analyst;
 
 -- Replaced when it changes: functions, triggers, policies.
 
 CREATE POLICY pipeline_all ON neurigraph.pipeline_failures TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY analyst_read ON neurigraph.pipeline_failures FOR SELECT TO neurigraph_analyst USING (true);
 CREATE POLICY own_rows ON neurigraph.pipeline_failures TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));

@@ -34,6 +34,10 @@ CREATE INDEX record_index_newest ON neurigraph.record_index (user_id, created_at
 
 ALTER TABLE neurigraph.record_index ENABLE ROW LEVEL SECURITY;
 GRANT SELECT ON neurigraph.record_index TO neurigraph_pipeline, neurigraph_agent;
+GRANT SELECT (
+    record_id, node_id, user_id, source_id, source_kind, created_at, quarantined, content_type, occurred_at,
+    superseded
+) ON neurigraph.record_index TO neurigraph_analyst;
 
 -- Replaced when it changes: functions, triggers, policies.
 
@@ -129,6 +133,7 @@ FOR EACH ROW EXECUTE FUNCTION neurigraph.raise_event();
 REVOKE ALL ON FUNCTION neurigraph.follow_record(), neurigraph.sum_changed_records() FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.record_index TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY analyst_read ON neurigraph.record_index FOR SELECT TO neurigraph_analyst USING (true);
 CREATE POLICY own_rows ON neurigraph.record_index TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));

@@ -109,6 +109,10 @@ GRANT SELECT, INSERT ON neurigraph.sources TO neurigraph_agent;
 GRANT UPDATE (title, started_at, ended_at, last_message, untriggered_tokens, tail_changed)
 ON neurigraph.sources TO neurigraph_agent;
 GRANT UPDATE (last_received_at) ON neurigraph.sources TO neurigraph_agent;
+GRANT SELECT (
+    source_id, user_id, kind, event_kind, started_at, ended_at, last_message, stored_through, created_at, privacy,
+    received_through, document_type, version, held
+) ON neurigraph.sources TO neurigraph_analyst;
 
 -- Replaced when it changes: functions, triggers, policies.
 
@@ -240,6 +244,7 @@ ALTER TABLE neurigraph.sources ALTER COLUMN binding SET DEFAULT neurigraph.askin
 REVOKE ALL ON FUNCTION neurigraph.follow_source() FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.sources TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY analyst_read ON neurigraph.sources FOR SELECT TO neurigraph_analyst USING (true);
 CREATE POLICY own_rows ON neurigraph.sources TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));

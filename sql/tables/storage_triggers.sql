@@ -49,6 +49,10 @@ WHERE state <> 'stored';
 ALTER TABLE neurigraph.storage_triggers ENABLE ROW LEVEL SECURITY;
 GRANT SELECT, INSERT, UPDATE ON neurigraph.storage_triggers TO neurigraph_pipeline;
 GRANT SELECT ON neurigraph.storage_triggers TO neurigraph_agent;
+GRANT SELECT (
+    trigger_id, user_id, source_id, trigger_type, first_message, last_message, token_count, state, attempts,
+    next_attempt_at, created_at, stored_at, deaths
+) ON neurigraph.storage_triggers TO neurigraph_analyst;
 
 -- Replaced when it changes: functions, triggers, policies.
 
@@ -70,6 +74,7 @@ EXECUTE FUNCTION neurigraph.drop_step_results();
 REVOKE ALL ON FUNCTION neurigraph.drop_step_results() FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.storage_triggers TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY analyst_read ON neurigraph.storage_triggers FOR SELECT TO neurigraph_analyst USING (true);
 CREATE POLICY own_rows ON neurigraph.storage_triggers TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));

@@ -18,6 +18,8 @@ CREATE INDEX users_moving ON neurigraph.users (user_id) WHERE embedding_next_mod
 ALTER TABLE neurigraph.users ENABLE ROW LEVEL SECURITY;
 GRANT SELECT ON neurigraph.users TO neurigraph_pipeline, neurigraph_agent;
 GRANT UPDATE (embedding_model, embedding_next_model) ON neurigraph.users TO neurigraph_pipeline;
+GRANT SELECT (user_id, slug, created_at, embedding_model)
+ON neurigraph.users TO neurigraph_analyst;
 
 -- Replaced when it changes: functions, triggers, policies.
 
@@ -51,6 +53,7 @@ FOR EACH ROW EXECUTE FUNCTION neurigraph.follow_user();
 REVOKE ALL ON FUNCTION neurigraph.follow_user() FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.users TO neurigraph_pipeline USING (true) WITH CHECK (true);
+CREATE POLICY analyst_read ON neurigraph.users FOR SELECT TO neurigraph_analyst USING (true);
 CREATE POLICY own_rows ON neurigraph.users TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));

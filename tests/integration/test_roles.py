@@ -7,6 +7,7 @@ import pytest
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from neurigraph_pipelines.database.migrations import LOGIN_ROLES
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import url_for_role
@@ -120,7 +121,7 @@ def test_row_security_off_gives_errors(world: World) -> None:
         tx.rollback()
 
 
-@pytest.mark.parametrize("role", ["neurigraph_agent", "neurigraph_pipeline", "neurigraph_dagster"])
+@pytest.mark.parametrize("role", LOGIN_ROLES)
 def test_roles_are_unprivileged(world: World, role: str) -> None:
     with psycopg.connect(world.installation.administrator_url, row_factory=dict_row) as connection:
         row = connection.execute("SELECT * FROM pg_roles WHERE rolname = %s", [role]).fetchone()
@@ -141,8 +142,16 @@ def test_dagster_role_sees_nothing(world: World) -> None:
 def test_owner_tables_have_no_grants(world: World) -> None:
     with psycopg.connect(world.installation.administrator_url) as connection:
         for table in OWNERS_OWN:
-            for role in ("neurigraph_agent", "neurigraph_pipeline", "neurigraph_dagster", "public"):
+            for role in (*LOGIN_ROLES, "public"):
                 rights = connection.execute(
                     "SELECT has_table_privilege(%s, %s, %s)", [role, f"neurigraph.{table}", EVERY_RIGHT]
                 ).fetchone()
                 assert rights == (False,)
+
+
+def test_analyst_counts_rows_of_all_users(world: World) -> None:
+    counted = "SELECT slug, count(*) FROM record_index INNER JOIN users USING (user_id) GROUP BY slug"
+    with psycopg.connect(world.installation.analyst_address) as connection:
+        assert dict(connection.execute(sql.SQL(counted)).fetchall()) == {"alice": 1, "bob": 1}
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            connection.execute("CREATE TEMP TABLE mine (id integer)")

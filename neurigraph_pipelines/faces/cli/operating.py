@@ -64,6 +64,23 @@ def dagster_password(as_json: Json = False) -> None:
     Output(as_json).result({"dagster_password": password}, view)
 
 
+@commands.command(name="analyst-url")
+def analyst_url(as_json: Json = False) -> None:
+    """Print the address of the database for analysts: its role reads counts and metadata of all users, and no words.
+
+    It contains a password. `neurigraph rotate-secret` replaces it.
+    """
+    with opened() as installation:
+        url = installation.analyst_address
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.unbroken(url)
+
+    Output(as_json).result({"analyst_url": url}, view)
+
+
 @commands.command(name="rotate-secret")
 def rotate_secret(as_json: Json = False) -> None:
     """Replace the secret that signs claims, and the passwords of the database roles. Restart `serve` afterwards.
