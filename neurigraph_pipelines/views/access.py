@@ -92,6 +92,29 @@ class Grants(View):
     next_cursor: str | None = NEXT_CURSOR
 
 
+class OpenedRecord(View):
+    """A memory that a grant would open."""
+
+    record_id: UUID
+    title: str
+    occurred_at: datetime
+
+
+class GrantPreview(View):
+    """The memories that a grant on a node would open. Private ones stay closed."""
+
+    node_id: UUID
+    node_path: str
+    records: int
+    first_at: datetime | None
+    last_at: datetime | None
+    newest: list[OpenedRecord] = Field(description="At most 20, newest first.")
+    foreign_looking: list[OpenedRecord] = Field(
+        description="Memories that are far from the others of the node, and may be filed in the wrong place: at most "
+        "20, the farthest first. None of fewer than four."
+    )
+
+
 class Persona(View):
     """A node with keys of its own, whose holders read it and the nodes below it."""
 

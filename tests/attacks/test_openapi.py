@@ -132,6 +132,7 @@ QUERIES = {
     "get /v1/mirror/nodes/{node_id}": {"nonce": "0" * 32},
     "post /v1/mirror/nodes/{node_id}/records": {"nonce": "0" * 32},
     "get /v1/aliases": {"value": "Ana"},
+    "get /v1/grants/preview": {"node_id": "{node_id}"},
     "delete /v1/nodes/{node_id}/aliases": {"value": "known"},
     "get /v1/records/{record_id}/diff": {"from_at": "2001-01-01T00:00:00Z"},
     "delete /v1/users/{user_id}": {"dry_run": "true"},
@@ -247,7 +248,7 @@ def test_request_by_hand_succeeds(
     form: dict[str, Any] = {"body": body, "media_type": _media_type(path, method)} if body else {}
     case = schemathesis.openapi.from_dict(DOCUMENT)[path][method.upper()].Case(
         path_parameters={name: value for name, value in ids.items() if f"{{{name}}}" in path},
-        query=QUERIES.get(name, {}),
+        query={field: _filled_in(value, ids) for field, value in QUERIES.get(name, {}).items()},
         **form,
     )
     answer = case.call(target.address, headers={"Authorization": f"Bearer {key}"}, timeout=30)

@@ -199,6 +199,7 @@ def test_audit_checks_objects_and_rows(
         "every_table_is_guarded": True,
         "files_are_encrypted": True,
         "no_canary_was_retrieved": True,
+        "no_foreign_memory_is_shared": True,
         "no_memory_looks_like_poison": False,
         "sampled_checksums_hold": True,
     }
@@ -214,6 +215,7 @@ def test_audit_checks_objects_and_rows(
         "every_table_is_guarded": True,
         "files_are_encrypted": True,
         "no_canary_was_retrieved": True,
+        "no_foreign_memory_is_shared": True,
         "no_memory_looks_like_poison": False,
         "sampled_checksums_hold": False,
     }
@@ -224,6 +226,7 @@ def test_audit_checks_objects_and_rows(
         "every_table_is_guarded": True,
         "files_are_encrypted": True,
         "no_canary_was_retrieved": True,
+        "no_foreign_memory_is_shared": True,
         "no_memory_looks_like_poison": False,
         "sampled_checksums_hold": False,
     }

@@ -241,6 +241,10 @@ def test_grants_are_given_and_revoked(page: Page, api: httpx.Client) -> None:
     page.run("(() => { const who = document.querySelector('form select'); who.value = 'third party';"
              " who.dispatchEvent(new Event('change')) })()")  # fmt: skip
     page.fill("form input[type=text]", "calendar")
+    page.wait_for_text("This opens 0 memories.")
+    page.run("(() => { const node = document.querySelectorAll('form select')[1]; node.selectedIndex = 1;"
+             " node.dispatchEvent(new Event('change')) })()")  # fmt: skip
+    page.wait_for_text("What it opens")
     page.click("form button", "Give access")
     page.wait_for("document.querySelector('.rows').textContent.includes('calendar')")
     assert page.run("document.querySelector('form input[type=text]').value") == ""

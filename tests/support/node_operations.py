@@ -57,6 +57,7 @@ OPERATIONS: dict[str, Any] = {
     "POST /v1/keys": {"persona_id": "{persona}"},
     "POST /v1/grants": {"third_party": "mallory", "node_id": "{node}"},
     "GET /v1/grants?node_id={node}": None,
+    "GET /v1/grants/preview?node_id={node}": None,
     "GET /v1/records/{record}": None,
     "GET /v1/records/{record}?at=2999-01-01T00:00:00Z": None,
     "GET /v1/records/{record}/history": None,

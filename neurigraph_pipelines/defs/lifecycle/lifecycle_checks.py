@@ -11,6 +11,7 @@ from neurigraph_pipelines.access import authentication as access
 from neurigraph_pipelines.defs.lifecycle.lifecycle_assets import MOST_COUNTED
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.defs.shared.run_metadata import seconds_since, table
+from neurigraph_pipelines.exchange import grant_previews
 from neurigraph_pipelines.ingestion import canaries
 from neurigraph_pipelines.lifecycle import dormancy, verification
 from neurigraph_pipelines.views.quarantines import Suggestion
@@ -108,6 +109,18 @@ def no_memory_looks_like_poison(installation: InstallationResource) -> dg.AssetC
                 ]
             ),
         },
+    )
+
+
+@dg.asset_check(asset=storage_report)
+def no_foreign_memory_is_shared(installation: InstallationResource) -> dg.AssetCheckResult:
+    """No memory of the last day that a grant opens looks foreign to its node."""
+    found = grant_previews.new_foreign_memories(installation.opened.database)
+    rows = [{name: str(value) for name, value in one._asdict().items()} for one in found]
+    return dg.AssetCheckResult(
+        passed=not found,
+        severity=dg.AssetCheckSeverity.WARN,  # a hint: a person decides with `neurigraph move`
+        metadata={"memories": len(found), "first of them": table(rows)},
     )
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange import grant_previews, sharing
 from neurigraph_pipelines.faces.api import access_forms
 from neurigraph_pipelines.faces.api.authentication import InstallationDep, Owner
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
@@ -103,6 +103,12 @@ def list_grants(
         cursor=cursor,
     )
     return found.into(views.Grants)
+
+
+@router.get("/grants/preview")
+def preview_grant(node_id: UUID, caller: Owner, installation: InstallationDep) -> views.GrantPreview:
+    """Return the memories that a grant on a node would open, and those of them that look foreign to it."""
+    return grant_previews.preview_grant(installation.database, caller, node_id)
 
 
 @router.delete("/grants/{grant_id}")

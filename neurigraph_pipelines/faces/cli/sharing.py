@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
@@ -27,7 +27,7 @@ from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 if TYPE_CHECKING:
     from neurigraph_pipelines.exchange.sharing import Subject
     from neurigraph_pipelines.model import Claims
-    from neurigraph_pipelines.views.access import Grant, Key
+    from neurigraph_pipelines.views.access import Grant, GrantPreview, Key, OpenedRecord
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -174,21 +174,27 @@ def grant(
     third_party: _ThirdParty = None,
     write: Annotated[bool, typer.Option("--write", help="Let the persona write to it as well.")] = False,
     expires: _Expires = None,
+    preview: Annotated[bool, typer.Option("--preview", help="Print what it would open, and grant nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Grant a persona or a third party access to exactly one node, and no node above, beside or below it."""
-    from neurigraph_pipelines.exchange import sharing
+    from neurigraph_pipelines.exchange import grant_previews, sharing
 
     with opened() as installation:
         claims = claims_of(installation, user)
         subject = _subject(installation, claims, persona, third_party)
         if subject is None:
             raise InvalidInputError("give --persona or --third-party")
+        node_id = node_id_of(installation, claims, node)
+        if preview:
+            opens = grant_previews.preview_grant(installation.database, claims, node_id)
+            Output(as_json).result(opens, _lines(*_preview_lines(opens)))
+            return
         granted, created = sharing.grant(
             installation.database,
             claims,
             subject,
-            node_id_of(installation, claims, node),
+            node_id,
             GrantType.READ_WRITE if write else GrantType.READ,
             expires_at=moment("--expires", expires),
         )
@@ -279,6 +285,21 @@ def _grant_line(one: Grant) -> str:
         one.expires_at,
         one.revoked_at,
     )
+
+
+def _preview_lines(opens: GrantPreview) -> Iterator[str]:
+    span = f", {opens.first_at:%Y-%m-%d} to {opens.last_at:%Y-%m-%d}" if opens.first_at and opens.last_at else ""
+    yield f"Would open {counted(opens.records, 'memory', 'memories')} of {opens.node_path}{span}."
+    yield from map(_opened_line, opens.newest)
+    if opens.records > len(opens.newest):
+        yield f"  and {counted(opens.records - len(opens.newest), 'older one')}"
+    if opens.foreign_looking:
+        yield "These look foreign to the node; `neurigraph move` puts them elsewhere:"
+        yield from map(_opened_line, opens.foreign_looking)
+
+
+def _opened_line(one: OpenedRecord) -> str:
+    return f"  {one.record_id}  {one.occurred_at:%Y-%m-%d}  {one.title}"
 
 
 def _joined(parts: Sequence[str], expires_at: datetime | None, revoked_at: datetime | None) -> str:

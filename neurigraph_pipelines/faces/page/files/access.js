@@ -1,15 +1,15 @@
 /**
- * Grants: who else sees which node, giving and revoking them.
+ * Grants: who else sees which node, what a grant would open, giving and revoking them.
  */
 
-import { at, call } from "./api.js";
-import { choice, el, field, fill, heading, meta } from "./dom.js";
+import { at, call, get } from "./api.js";
+import { choice, el, field, fill, heading, link, meta } from "./dom.js";
 import { nodeLink } from "./frame.js";
 import { loadGraph } from "./graph_data.js";
 import { pages } from "./pages.js";
 import { change, empty, load } from "./states.js";
 import { sureButton } from "./sure.js";
-import { moment } from "./words.js";
+import { count, day, moment } from "./words.js";
 
 const THIRD_PARTY = "third party";
 
@@ -23,7 +23,7 @@ function accessView(graph, signal) {
   const refresh = () => fill(list, pages("v1/grants", "grants", (grant) => grantRow(graph, grant),
     { signal, label: "Grants", none: empty("Nobody else sees anything.", "A persona sees its own node and what is below it, without a grant.") }));
   refresh();
-  return [heading("Access", "A grant opens exactly one node: nothing above, beside or below it."), list, newGrant(graph, refresh)];
+  return [heading("Access", "A grant opens exactly one node: nothing above, beside or below it."), list, newGrant(graph, refresh, signal)];
 }
 
 function grantRow(graph, grant) {
@@ -41,13 +41,14 @@ function grantRow(graph, grant) {
   return row;
 }
 
-function newGrant(graph, refresh) {
+function newGrant(graph, refresh, signal) {
   const nodes = [...graph.nodes.values()];
   const personas = nodes.filter((node) => node.node_type === "persona");
   const who = choice([...personas.map((node) => [node.node_id, node.path]), [THIRD_PARTY, "A program, by name"]], { onchange: () => showName() });
   const name = el("input", { type: "text", maxlength: "100", autocomplete: "off" });
   const nameField = field("Name of the program", name);
-  const node = choice(nodes.map((one) => [one.node_id, one.path]));
+  const node = choice(nodes.map((one) => [one.node_id, one.path]), { onchange: () => showOpened() });
+  const opened = el("div", { "aria-live": "polite" });
   const kind = choice([["read", "Read"], ["read_write", "Read and write"]]);
   const until = el("input", { type: "date" });
   const give = el("button", { type: "submit", class: "primary" }, "Give access");
@@ -59,6 +60,12 @@ function newGrant(graph, refresh) {
     kind.disabled = isNamed;
     if (isNamed) kind.value = "read";
   };
+  const showOpened = () => {
+    const wanted = node.value;
+    const box = el("div", {});
+    fill(opened, box);  // an answer for a node that was chosen before fills a box that is gone
+    load(box, () => get("v1/grants/preview", { node_id: wanted }, signal), preview, signal);
+  };
   const onsubmit = async (event) => {
     event.preventDefault();
     const subject = who.value === THIRD_PARTY ? { third_party: name.value } : { persona_id: who.value };
@@ -68,8 +75,22 @@ function newGrant(graph, refresh) {
     refresh();
   };
   showName();
+  showOpened();
   return el("form", { class: "card", onsubmit }, el("h2", {}, "Give access"),
     el("div", { class: "fields" }, field("To", who), nameField, field("Node", node), field("May", kind), field("Until", until, "Empty: until it is revoked")),
-    give, notice,
+    opened, give, notice,
     el("p", { class: "quiet" }, "Personas and keys are made on the command line: ", el("code", {}, "neurigraph persona add"), ", ", el("code", {}, "neurigraph keys add"), "."));
+}
+
+function preview(opens) {
+  const rest = opens.records - opens.newest.length;
+  return [
+    el("p", {}, `This opens ${count(opens.records, "memory", "memories")}`, opens.records > 0 && [", ", day(opens.first_at), " to ", day(opens.last_at)], "."),
+    opens.foreign_looking.length > 0 && [el("p", { class: "notes" }, "These look foreign to the node:"), memoryList(opens.foreign_looking, "Foreign-looking memories")],
+    opens.records > 0 && el("details", {}, el("summary", {}, "What it opens"), memoryList(opens.newest, "Newest memories"), rest > 0 && el("p", { class: "quiet" }, `and ${count(rest, "older one")}`)),
+  ];
+}
+
+function memoryList(memories, label) {
+  return el("ul", { "aria-label": label }, memories.map((one) => el("li", {}, link(`#/records/${one.record_id}`, one.title), " ", day(one.occurred_at))));
 }
