@@ -32,8 +32,8 @@ it, and of a remark and an earlier message that explains it. Each pair has the o
 and one that BM25 finds in the same talk. Beside that it keeps the cosines of plain sentences, in the languages of the
 talks and in rows of frequent words of 50 others, near those of the published model, and those of such sentences and
 the subjects of filing. The shipped weights are a mean of published and tuned ones: {share:.0%} are tuned.
-A second run with the same seed took 21 minutes of one core. Its loss differs in the third digit at most, because sums come
-in another order, and its vectors of 600 questions have a mean cosine of 0.998 with those of the shipped graph.
+A second run with the same seed took 21 minutes of one core. Its loss differs in the third digit at most, because sums
+come in another order, and its vectors of 600 questions have a mean cosine of 0.998 with those of the shipped graph.
 
 {counts}
 

@@ -112,7 +112,7 @@ def no_memory_looks_like_poison(installation: InstallationResource) -> dg.AssetC
     )
 
 
-@dg.asset_check(asset=storage_report)
+@dg.asset_check(asset="storage_report")
 def no_foreign_memory_is_shared(installation: InstallationResource) -> dg.AssetCheckResult:
     """No memory of the last day that a grant opens looks foreign to its node."""
     found = grant_previews.new_foreign_memories(installation.opened.database)
