@@ -23,6 +23,7 @@ from neurigraph_pipelines.model import (
     OutlineNode,
     Placement,
     Relation,
+    SourceKind,
 )
 from neurigraph_pipelines.model.errors import NeurigraphError
 from neurigraph_pipelines.model.ports import Embedder
@@ -77,8 +78,12 @@ class Placer:
 
     def _pieces(self, prose: Prose, names: Names) -> list[tuple[Part, tuple[Part, ...]]]:
         """Return the parts to place, each with all parts that tell its subject, to which a conversation may return."""
+        mentions = _mentions(prose, names)
+        if prose.segment.ref.source_kind is SourceKind.UPLOAD:  # the file's name and its text are of one subject
+            by_person = split_at_persons(prose, mentions, Part(0, len(prose.segment.messages)))
+            return [(part, (part,)) for part in by_person]
         cohesion = Cohesion(prose, self._areas.cues(prose).by_message, self._vectors(prose))
-        mentions, parts = _mentions(prose, names), split(cohesion)
+        parts = split(cohesion)
         told: defaultdict[int, list[Part]] = defaultdict(list)
         numbers = subjects_of(cohesion, parts)
         for number, part in zip(numbers, parts, strict=True):

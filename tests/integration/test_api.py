@@ -332,7 +332,7 @@ def test_openapi_describes_every_operation(client: httpx.Client) -> None:
         "/v1/events", "/v1/events/{event_id}", "/v1/events/{event_id}/end", "/v1/events/{event_id}/messages",
         "/v1/export", "/v1/failures", "/v1/failures/{failure_id}/replay", "/v1/files", "/v1/files/{file_id}",
         "/v1/files/{file_id}/compress", "/v1/files/{file_id}/open", "/v1/files/{file_id}/touch", "/v1/grants",
-        "/v1/grants/{grant_id}", "/v1/keys", "/v1/keys/{key_id}", "/v1/keys/{key_id}/rotate", "/v1/nodes",
+        "/v1/grants/preview", "/v1/grants/{grant_id}", "/v1/keys", "/v1/keys/{key_id}", "/v1/keys/{key_id}/rotate", "/v1/nodes",
         "/v1/nodes/{node_id}", "/v1/nodes/{node_id}/merge", "/v1/nodes/{node_id}/records", "/v1/nodes/{node_id}/split",
         "/v1/nodes/{node_id}/state", "/v1/notes",
         "/v1/notes/{note_id}", "/v1/quarantines", "/v1/quarantines/preview", "/v1/quarantines/suggestions",
