@@ -34,7 +34,7 @@ def said_instead(number: int) -> SearchSegment:
         [
             Spoken(
                 *(seq, seq, "Ana", f"part {seq}", f"n{number}", Role.USER, Voice.OWNER),
-                *(Words(["new", WORDS[number % len(WORDS)]], [1, 11], 12), number, 12.0),
+                *(Words(["new", WORDS[number % WORDS.index("new")]], [1, 11], 12), number, 12.0),
             )
             for seq in range(1, 2 + number % 3)
         ]
