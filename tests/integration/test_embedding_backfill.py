@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
-from tests.support.command_line import environment
+from tests.support.command_line import environment, run_cli
 from tests.support.memories import explained
 from tests.support.vectors import (
     NamedEmbedder,
@@ -342,3 +343,10 @@ def test_concurrent_backfills_searches_and_commits(installation: Installation, u
     assert len(records_of(installation, user)) == len(TOPICS) + 6
     assert_dense(installation, user, NEW, "seven trout")
     assert_centroids(installation, user)
+
+
+def test_command_counts_the_records_of_each_day(installation: Installation, user: User) -> None:
+    done = run_cli(installation.settings, "reembed", "--user", user.slug, "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert (answer["records"], sum(answer["days"].values())) == (len(TOPICS), len(TOPICS))

@@ -46,7 +46,7 @@ def reembed(since: Since = None, until: Until = None, user: AnyUserSlug = None, 
             done = backfill(
                 installation.context, first, end, user_id, on_done=lambda count: progress.advance(task, count)
             )
-    output.result(asdict(done), lambda: _reembedded(done))
+    output.result({**asdict(done), "days": dict(done.days)}, lambda: _reembedded(done))
     if done.failed:
         raise typer.Exit(NOT_ALL)
 
