@@ -46,7 +46,7 @@ class _Granted(NamedTuple):
 
 
 def preview_grant(database: Database, claims: Claims, node_id: UUID) -> GrantPreview:
-    """Return the memories that a grant on a node would open, whoever gets it.
+    """Return the memories that a grant on a node would open to anybody.
 
     Raises:
         ForbiddenError: The caller does not own the graph.

@@ -1,4 +1,4 @@
-"""What waits to be read for facts or compared, whoever let it wait: an asset that a sensor reports."""
+"""The asset of memories that wait to be read for facts and facts that wait to be compared. A sensor reports it."""
 
 import dagster as dg
 
