@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from neurigraph_pipelines.faces.api.requests import MAX_MESSAGES
+from neurigraph_pipelines.faces.operations.requests import MAX_MESSAGES
 from neurigraph_pipelines.model import NewConversation, NewMessage
 
 _ADMIN_KEY = "who makes the users of a benchmark"

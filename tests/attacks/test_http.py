@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from neurigraph_pipelines.access.authentication import issue_api_key
-from neurigraph_pipelines.faces.api.requests import MAX_FIELDS
+from neurigraph_pipelines.faces.operations.forms import MAX_FIELDS
 from neurigraph_pipelines.ingestion.batch import run_due
 from tests.support.memories import new_user
 from tests.support.raw_http import exchange, head

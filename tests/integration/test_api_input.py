@@ -14,7 +14,7 @@ import pytest
 from psycopg import sql
 
 from neurigraph_pipelines.faces.api.body_limit import MAX_BODY_BYTES
-from neurigraph_pipelines.faces.api.requests import MAX_MESSAGES
+from neurigraph_pipelines.faces.operations.requests import MAX_MESSAGES
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import TALK, assert_problem, new_user, remember, store
 from tests.support.api_server import serving

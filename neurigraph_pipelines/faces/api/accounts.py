@@ -9,7 +9,7 @@ from neurigraph_pipelines.access import accounts
 from neurigraph_pipelines.access.accounts import MAX_EMAIL, MAX_NAME, MAX_PASSWORD, MIN_PASSWORD
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.requests import Form
+from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.views import access as views
 from neurigraph_pipelines.views.scalars import Scalar

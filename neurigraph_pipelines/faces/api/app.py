@@ -18,35 +18,19 @@ import neurigraph_pipelines
 from neurigraph_pipelines.exchange.webhooks.background import delivering
 from neurigraph_pipelines.faces.api import (
     accounts,
-    actions,
     conversations,
-    digests,
     documentation,
-    erasures,
     events,
-    evidence,
     exports,
-    facts,
-    failures,
     files,
-    graph_changes,
     health,
     idempotency,
-    links,
-    memories,
     mirrors,
-    nodes,
     notes,
-    organizations,
     page,
-    quarantines,
-    retention,
     search,
-    sharing,
-    spaces,
     uploads,
     users,
-    webhooks,
 )
 from neurigraph_pipelines.faces.api.admission import Admission
 from neurigraph_pipelines.faces.api.authentication import Authentication
@@ -58,9 +42,11 @@ from neurigraph_pipelines.faces.api.metrics import routes as metrics
 from neurigraph_pipelines.faces.api.metrics.collectors import installation_registry
 from neurigraph_pipelines.faces.api.metrics.process import process_measures
 from neurigraph_pipelines.faces.api.metrics.requests import RequestMeasures
+from neurigraph_pipelines.faces.api.operations import router_of
 from neurigraph_pipelines.faces.api.preconditions import changed_meanwhile
 from neurigraph_pipelines.faces.api.problems import add_problem_handlers, documented, problem_definition
 from neurigraph_pipelines.faces.api.v3 import chat, documents
+from neurigraph_pipelines.faces.operations import subjects
 from neurigraph_pipelines.inbox.source_lists import settled
 from neurigraph_pipelines.inbox.waiting import Waiters
 from neurigraph_pipelines.ingestion.backlog import Backlog
@@ -104,23 +90,7 @@ _SUBJECTS = (
     uploads,
     search,
     files,
-    nodes,
-    memories,
-    facts,
-    digests,
-    links,
-    graph_changes,
-    evidence,
-    erasures,
-    sharing,
-    organizations,
-    spaces,
-    webhooks,
     mirrors,
-    actions,
-    quarantines,
-    retention,
-    failures,
 )
 """Modules with a router of operations below ``/v1``, in the order of the documentation."""
 
@@ -180,8 +150,10 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
 def _operations() -> APIRouter:
     """Return the routes of all operations. No installation changes them, and FastAPI takes 0.3 s to build them."""
     version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
-    for subject in _SUBJECTS:
-        version_1.include_router(subject.router)
+    for module in _SUBJECTS:
+        version_1.include_router(module.router)
+    for subject in subjects():
+        version_1.include_router(router_of(subject))
     operations = APIRouter()
     operations.include_router(version_1)
     for router in (documents.router, chat.router):

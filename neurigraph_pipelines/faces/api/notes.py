@@ -7,12 +7,13 @@ from uuid import UUID
 
 from fastapi import APIRouter, Response
 
-from neurigraph_pipelines.faces.api import requests, sources
+from neurigraph_pipelines.faces.api import sources
 from neurigraph_pipelines.faces.api.authentication import Author, InstallationDep, Writer
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, NoteGuard
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.sight import look
+from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.inbox.notes import write_note
 from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.views import inbox as views

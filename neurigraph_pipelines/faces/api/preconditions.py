@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from datetime import datetime
+from collections.abc import MutableMapping
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
@@ -22,12 +22,10 @@ from neurigraph_pipelines.access.guards import Guard, Unchanged, Versioned, find
 from neurigraph_pipelines.faces.api.authentication import Caller
 from neurigraph_pipelines.faces.api.idempotency import keyed_guard
 from neurigraph_pipelines.faces.api.problems import Responses, problem
-from neurigraph_pipelines.graph import history, navigation
+from neurigraph_pipelines.faces.operations.versions import read_node, read_record
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.views.base import View
-from neurigraph_pipelines.views.graph import Shell
-from neurigraph_pipelines.views.memories import Memory
 from neurigraph_pipelines.wiring.installation import Installation
 
 _TAG = r'(?:W/)?"[\x21\x23-\x7e]{0,200}"'
@@ -50,8 +48,10 @@ def etag(version: str | None, answer: View) -> str:
     return f'"{version or _NO_VERSION}-{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
 
 
-def tagged(response: Response, version: str | None, answer: _View, if_none_match: str | None = None) -> _View:
-    """Give a response the ETag of its answer, and return the answer.
+def tagged(
+    headers: MutableMapping[str, str], version: str | None, answer: _View, if_none_match: str | None = None
+) -> _View:
+    """Give the headers of an answer its ETag, and return the answer.
 
     Raises:
         HTTPException: 304: the caller has this answer.
@@ -60,22 +60,8 @@ def tagged(response: Response, version: str | None, answer: _View, if_none_match
     known = _parsed("If-None-Match", if_none_match) if if_none_match is not None else []
     if any(one.removeprefix("W/") in ("*", tag) for one in known):
         raise HTTPException(304, headers={"ETag": tag, **_CACHING})
-    response.headers.update({"ETag": tag, **_CACHING})
+    headers.update({"ETag": tag, **_CACHING})
     return answer
-
-
-def read_record(
-    installation: Installation, caller: Claims, record_id: UUID, at: datetime | None = None
-) -> tuple[str | None, Memory]:
-    """Return the version of a record, and the record; of an earlier state with ``at``."""
-    found = history.record_at(installation.database, caller, record_id, at)
-    return None if found.delta_id is None else found.delta_id.hex, found
-
-
-def read_node(installation: Installation, caller: Claims, node_id: UUID) -> tuple[str | None, Shell]:
-    """Return the version of a node and its shell."""
-    with installation.database.agent(caller) as tx:
-        return find_version(tx, "node", node_id), navigation.shell(tx, node_id)
 
 
 def read_source_version(installation: Installation, caller: Claims, source_id: UUID) -> str | None:

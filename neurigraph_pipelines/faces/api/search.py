@@ -7,11 +7,11 @@ from uuid import UUID
 
 from fastapi import APIRouter, BackgroundTasks, Query
 
-from neurigraph_pipelines.faces.api import requests
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
-from neurigraph_pipelines.faces.api.fact_forms import QueryFacts, SayTheSame
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.sight import look
+from neurigraph_pipelines.faces.operations import requests
+from neurigraph_pipelines.faces.operations.fact_forms import QueryFacts, SayTheSame
 from neurigraph_pipelines.knowledge.duplicates import find_duplicates
 from neurigraph_pipelines.knowledge.fact_queries import query_facts
 from neurigraph_pipelines.retrieval import ask as answering

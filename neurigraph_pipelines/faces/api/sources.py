@@ -15,10 +15,10 @@ from fastapi import Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from neurigraph_pipelines.access.guards import Guard
-from neurigraph_pipelines.faces.api import requests
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep, Within
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.preconditions import IfNoneMatch, read_source_version, tagged
+from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.inbox import privacy
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.source_lists import SourceFilter, get_source, list_sources
@@ -170,4 +170,4 @@ async def progress(reading: Reading, view: type[_State], source_id: UUID) -> _St
         found = await run_in_threadpool(get_source, installation.database, caller, view.KIND, source_id)
     version = await run_in_threadpool(read_source_version, installation, caller, source_id)
     assert isinstance(found, view)
-    return tagged(reading.response, version, found, reading.if_none_match)
+    return tagged(reading.response.headers, version, found, reading.if_none_match)

@@ -14,13 +14,14 @@ from pydantic.json_schema import JsonSchemaValue
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
-from neurigraph_pipelines.faces.api import requests, sources
+from neurigraph_pipelines.faces.api import sources
 from neurigraph_pipelines.faces.api.authentication import Author, InstallationDep
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, UploadGuard
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.sight import look
-from neurigraph_pipelines.faces.api.source_fields import CONTAINER_TAGS, PRIVACY, VersionFields
+from neurigraph_pipelines.faces.operations import requests
+from neurigraph_pipelines.faces.operations.source_fields import CONTAINER_TAGS, PRIVACY, VersionFields
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder, with_order
 from neurigraph_pipelines.inbox.imports.zones import with_zone
 from neurigraph_pipelines.inbox.web_pages import receive_address

@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 from fastapi import APIRouter, Depends
 
-from neurigraph_pipelines.faces.api import requests
 from neurigraph_pipelines.faces.api.authentication import InstallationDep, require_administrator
 from neurigraph_pipelines.faces.api.problems import documented
+from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.views import access as views
 
 router = APIRouter(tags=["users"], responses=documented(401, 403, 409, 413, 422, 503))

@@ -54,7 +54,6 @@ from neurigraph_pipelines.faces.cli import (
     retrievals,
     sharing,
     signing_keys,
-    spaces,
     stack,
     status,
     upgrading,
@@ -62,6 +61,7 @@ from neurigraph_pipelines.faces.cli import (
     walking,
     webhooks,
 )
+from neurigraph_pipelines.faces.cli.groups import add_groups
 from neurigraph_pipelines.faces.cli.output import printable
 from neurigraph_pipelines.faces.cli.session import note_user
 from neurigraph_pipelines.faces.cli.signals import install_handlers
@@ -115,7 +115,6 @@ for subject in (
     sharing,
     accounts,
     organizations,
-    spaces,
     webhooks,
     peers,
     retrievals,
@@ -143,6 +142,7 @@ for subject in (
     stack,
 ):
     app.add_typer(subject.commands)
+add_groups(app)
 
 
 def _show_version(wanted: bool) -> None:

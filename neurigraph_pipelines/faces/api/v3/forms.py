@@ -1,6 +1,6 @@
 """Bodies of requests below ``/v3`` and ``/chat``, in camel case, and what they mean here.
 
-Only the form is checked here, as in ``faces.api.requests``; the domain checks texts, times and metadata.
+Only the form is checked here, as in ``faces.operations.requests``; the domain checks texts, times and metadata.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from uuid import UUID
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
-from neurigraph_pipelines.faces.api.requests import Form
-from neurigraph_pipelines.faces.api.source_fields import CONTAINER_TAGS, ONLY_SPACES
+from neurigraph_pipelines.faces.operations.forms import Form
+from neurigraph_pipelines.faces.operations.source_fields import CONTAINER_TAGS, ONLY_SPACES
 from neurigraph_pipelines.model.chat import Turn
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH

@@ -9,8 +9,9 @@ from uuid import UUID
 from pydantic import Field, model_validator
 from pydantic.config import JsonDict
 
-from neurigraph_pipelines.faces.api.requests import MAX_PATH_LENGTH, Form
-from neurigraph_pipelines.faces.api.source_fields import ONLY_SPACES
+from neurigraph_pipelines.faces.operations.forms import Form
+from neurigraph_pipelines.faces.operations.requests import MAX_PATH_LENGTH
+from neurigraph_pipelines.faces.operations.source_fields import ONLY_SPACES
 from neurigraph_pipelines.knowledge.duplicates import MAX_DUPLICATES
 from neurigraph_pipelines.knowledge.fact_queries import MAX_HOPS, MAX_NAMES, MAX_NODES, FactQuery, QueryKind
 from neurigraph_pipelines.knowledge.fact_values import MAX_FACT_TAGS, MAX_PART, FactState, FactWords

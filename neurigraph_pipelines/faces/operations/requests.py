@@ -10,12 +10,13 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from pydantic.config import JsonDict
 
 from neurigraph_pipelines import model
 from neurigraph_pipelines.exchange.sharing import MAX_NODE_SUMMARY_LENGTH
-from neurigraph_pipelines.faces.api.source_fields import ONLY_SPACES, PRIVACY, SourceFields, VersionFields
+from neurigraph_pipelines.faces.operations.forms import Form
+from neurigraph_pipelines.faces.operations.source_fields import ONLY_SPACES, PRIVACY, SourceFields, VersionFields
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.inbox import notes
 from neurigraph_pipelines.inbox.tool_events import MAX_DURATION_MS, TOOL_EVENTS, typed
@@ -48,24 +49,7 @@ MAX_TOOL_CALLS = 1_000
 MAX_PATH_LENGTH = (MAX_LAYER_DEPTH + 1) * (MAX_NAME_LENGTH + 1)
 """Longest path of a node: names from the root down, each with a separator."""
 
-MAX_FIELDS = 100
-"""Most fields of one object, far above what any has."""
-
 _FROM_0_TO_1: JsonDict = {"minimum": 0, "maximum": 1}
-
-
-class Form(BaseModel):
-    """A JSON object with only the documented fields."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _few_fields(cls, sent: Any) -> Any:
-        # Pydantic reports every unknown field as an error of its own, which takes long for a million of them.
-        if isinstance(sent, dict) and len(sent) > MAX_FIELDS:
-            raise ValueError(f"an object has at most {MAX_FIELDS} fields")
-        return sent
 
 
 class NewUser(Form):

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from neurigraph_pipelines.faces.api.requests import Form
+from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.views.kinds import Rule
 
 

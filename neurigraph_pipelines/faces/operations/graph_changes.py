@@ -6,21 +6,18 @@ from datetime import datetime
 from typing import Self
 from uuid import UUID
 
-from fastapi import APIRouter
 from pydantic import Field, model_validator
 from pydantic.config import JsonDict
 
-from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
-from neurigraph_pipelines.faces.api.preconditions import NodeGuard, RecordGuard
-from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.requests import Form
-from neurigraph_pipelines.faces.api.sight import look
+from neurigraph_pipelines.faces.operations.call import Call
+from neurigraph_pipelines.faces.operations.forms import Form
+from neurigraph_pipelines.faces.operations.registry import Subject
 from neurigraph_pipelines.graph import moving, reshaping
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.model import ConceptKind
 from neurigraph_pipelines.views.graph import GraphChange
 
-router = APIRouter(tags=["graph"], responses=documented(401, 403, 404, 409, 412, 422, 503))
+operation = Subject("graph")
 
 _DRY_RUN = Field(default=False, description="Return the planned changes, and change nothing.")
 _NAME_SCHEMA: JsonDict = {"minLength": 1, "maxLength": MAX_NAME_LENGTH}
@@ -72,53 +69,51 @@ class Split(Form):
         return moving.RecordFilter(self.record_ids, self.keyword, self.occurred_after, self.occurred_before)
 
 
-@router.post("/records/{record_id}/move")
-def move_record(
-    record_id: UUID, body: MoveRecord, caller: Caller, installation: InstallationDep, guard: RecordGuard
-) -> GraphChange:
+@operation("POST /records/{record_id}/move", "memory move", guarded="record_id")
+def move_record(call: Call, record_id: UUID, body: MoveRecord) -> GraphChange:
     """Move a record to another node, with its file, its history and its state."""
-    look(installation, caller, node_id=body.node_id)
+    call.look(node_id=body.node_id)
     return moving.move_records(
-        installation.database, caller, [record_id], body.node_id, dry_run=body.dry_run, guard=guard
+        call.database, call.caller, [record_id], body.node_id, dry_run=body.dry_run, guard=call.once
     )
 
 
-@router.patch("/nodes/{node_id}")
-def change_node(
-    node_id: UUID, body: ChangeNode, caller: Caller, installation: InstallationDep, guard: NodeGuard
-) -> GraphChange:
+@operation("PATCH /nodes/{node_id}", "node edit", guarded="node_id")
+def change_node(call: Call, node_id: UUID, body: ChangeNode) -> GraphChange:
     """Rename a node, which keeps its old name as an alias, or move it with all nodes below it."""
-    database = installation.database
+    database = call.database
     if body.name is not None:
-        return reshaping.rename_node(database, caller, node_id, body.name, dry_run=body.dry_run, guard=guard)
+        return reshaping.rename_node(database, call.caller, node_id, body.name, dry_run=body.dry_run, guard=call.once)
     assert body.parent_node_id is not None
-    look(installation, caller, parent_node_id=body.parent_node_id)
-    return reshaping.move_node(database, caller, node_id, body.parent_node_id, dry_run=body.dry_run, guard=guard)
+    call.look(parent_node_id=body.parent_node_id)
+    return reshaping.move_node(
+        database, call.caller, node_id, body.parent_node_id, dry_run=body.dry_run, guard=call.once
+    )
 
 
-@router.post("/nodes/{node_id}/merge")
-def merge(node_id: UUID, body: Merge, caller: Caller, installation: InstallationDep, guard: NodeGuard) -> GraphChange:
+@operation("POST /nodes/{node_id}/merge", "node merge", guarded="node_id")
+def merge(call: Call, node_id: UUID, body: Merge) -> GraphChange:
     """Move the records, children, edges and names of this node into another, and remove this node.
 
     Children with the same name are merged in the same way. Grants of removed nodes end.
     """
-    look(installation, caller, into_node_id=body.into_node_id)
+    call.look(into_node_id=body.into_node_id)
     return reshaping.merge_nodes(
-        installation.database, caller, node_id, body.into_node_id, dry_run=body.dry_run, guard=guard
+        call.database, call.caller, node_id, body.into_node_id, dry_run=body.dry_run, guard=call.once
     )
 
 
-@router.post("/nodes/{node_id}/split")
-def split(node_id: UUID, body: Split, caller: Caller, installation: InstallationDep, guard: NodeGuard) -> GraphChange:
+@operation("POST /nodes/{node_id}/split", "node split", guarded="node_id")
+def split(call: Call, node_id: UUID, body: Split) -> GraphChange:
     """Move some records of a node to a new node."""
     return moving.split_node(
-        installation.database,
-        caller,
+        call.database,
+        call.caller,
         node_id,
         body.name,
         body.chosen,
         beside=body.beside,
         kind=body.kind,
         dry_run=body.dry_run,
-        guard=guard,
+        guard=call.once,
     )

@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import Field, model_validator
 from pydantic.config import JsonDict
 
-from neurigraph_pipelines.faces.api.requests import Form
+from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.knowledge.linking import Signature, StatedLink
 from neurigraph_pipelines.knowledge.signing import KEY_BYTES, SIGNATURE_BYTES
 from neurigraph_pipelines.model.errors import InvalidInputError

@@ -1,0 +1,124 @@
+"""Routes of operations: FastAPI gets each operation's parameters, form, view and problems from its declaration."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from types import NoneType
+from typing import Annotated, Any
+
+from fastapi import APIRouter, BackgroundTasks, Depends, Path, Query, Response
+
+from neurigraph_pipelines.access.guards import Guard
+from neurigraph_pipelines.faces.api import authentication, preconditions
+from neurigraph_pipelines.faces.api.authentication import InstallationDep
+from neurigraph_pipelines.faces.api.idempotency import IsRepeated, Once
+from neurigraph_pipelines.faces.api.lag import NotesLag
+from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, IfNoneMatch, tagged
+from neurigraph_pipelines.faces.api.problems import documented
+from neurigraph_pipelines.faces.operations.call import Call, Who
+from neurigraph_pipelines.faces.operations.registry import Operation, Parameter, Subject
+from neurigraph_pipelines.model import Claims
+
+_ALWAYS = (401, 404, 422, 503)
+_CALLERS = {
+    Who.READER: authentication.Caller,
+    Who.WRITER: authentication.Writer,
+    Who.AUTHOR: authentication.Author,
+    Who.OWNER: authentication.Owner,
+}
+_GUARDS: dict[str | None, Any] = {
+    None: Once,
+    "record_id": preconditions.RecordGuard,
+    "node_id": preconditions.NodeGuard,
+}
+
+
+def router_of(subject: Subject) -> APIRouter:
+    """Return the routes of a subject's operations."""
+    router = APIRouter(tags=[subject.name], responses=documented(*_ALWAYS))
+    for one in subject.operations:
+        refusals = [
+            *one.refusals,
+            *([403] if one.method != "GET" or one.who is not Who.READER else []),
+            *([412] if one.guarded else []),
+            *([413] if one.form is not None else []),
+        ]
+        router.add_api_route(
+            one.path,
+            _endpoint(one),
+            methods=[one.method],
+            status_code=one.status,
+            dependencies=[NotesLag] if one.notes_lag else None,
+            response_model_exclude_unset=one.is_sparse,
+            responses=documented(*refusals)
+            | {status: dict(answer) for status, answer in one.answers.items()}
+            | (NOT_MODIFIED if one.has_version and one.method == "GET" else {}),
+        )
+    return router
+
+
+def _endpoint(operation: Operation) -> Callable[..., Any]:
+    """Return the function of an operation with the parameters that FastAPI reads."""
+
+    @wraps(operation.function)
+    def endpoint(call: Call, **given: Any) -> Any:
+        known = given.pop("if_none_match", None)
+        answer = operation.function(call, **given)
+        return tagged(call.headers, call.versions[-1], answer, known) if call.versions else answer
+
+    caller = authentication.Within if operation.in_spaces else _CALLERS[operation.who]
+    call = Annotated[Call, Depends(_call_of(caller, _GUARDS[operation.guarded]))]
+    parameters = [_parameter("call", call)]
+    for one in operation.parameters:
+        place = Path if operation.is_in_path(one) else Query
+        kind = Annotated[one.kind, *one.about.metadata, place(**_described(one))]  # type: ignore[valid-type]
+        parameters.append(_parameter(one.argument, kind, one.default))
+    if operation.form is not None:
+        name, form, is_optional = operation.form
+        parameters.append(_parameter(name, form | None, None) if is_optional else _parameter(name, form))
+    if operation.has_version and operation.method == "GET":
+        parameters.append(_parameter("if_none_match", IfNoneMatch, None))
+    endpoint.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        parameters, return_annotation=None if operation.hints["return"] is NoneType else operation.hints["return"]
+    )
+    return endpoint
+
+
+def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def _described(parameter: Parameter) -> Mapping[str, Any]:
+    about = parameter.about
+    return {"description": about.description, "alias": about.alias, "json_schema_extra": about.json_schema_extra}
+
+
+def _call_of(caller_kind: Any, guard_kind: Any) -> Callable[..., Any]:
+    """Return the dependency that makes the call of an operation, for one kind of caller and of guard."""
+
+    async def call(
+        response: Response,
+        background: BackgroundTasks,
+        caller: Claims,
+        installation: InstallationDep,
+        once: Guard,
+        is_repeated: IsRepeated,
+    ) -> Call:
+        def answer_with(status: int) -> None:
+            response.status_code = status
+
+        return Call(
+            installation,
+            caller,
+            "api",
+            once,
+            is_repeated,
+            headers=response.headers,
+            answer_with=answer_with,
+            run_after=background.add_task,
+        )
+
+    call.__annotations__ |= {"caller": caller_kind, "once": guard_kind}
+    return call

@@ -1,0 +1,68 @@
+"""Groups of commands whose modules are imported when one of their commands is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import typer
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from click import Command, Context
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of commands.
+
+    Attributes:
+        about: What it is for.
+        subjects: Modules of ``faces.operations`` whose operations have commands in it.
+        commands: Modules of this room with commands that are written by hand.
+    """
+
+    about: str
+    subjects: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+
+GROUPS = {
+    "space": Group("Named sets of sources, which searches and keys can be limited to.", ("spaces",)),
+}
+"""The groups by name, in the order of the help."""
+
+
+def add_groups(app: typer.Typer) -> None:
+    """Add the groups to the command line."""
+    for name, group in GROUPS.items():
+        kind = type(f"{name.title()}Commands", (_Lazy,), {"words": name})
+        app.add_typer(typer.Typer(cls=kind, help=group.about, no_args_is_help=True), name=name)
+
+
+class _Lazy(TyperGroup):
+    """A group that imports its commands when one of them is wanted."""
+
+    words: ClassVar[str]
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        return _loaded(self.words).list_commands(ctx)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        return _loaded(self.words).get_command(ctx, cmd_name)
+
+
+@cache
+def _loaded(words: str) -> Any:
+    """Return a group with its commands."""
+    from neurigraph_pipelines.faces.cli.operations import add_commands
+
+    group = typer.Typer()
+    group.callback()(lambda: None)  # so that a single command is a group, too
+    for name in GROUPS[words].subjects:
+        add_commands(group, import_module(f"neurigraph_pipelines.faces.operations.{name}").operation, words)
+    for name in GROUPS[words].commands:
+        group.add_typer(import_module(f"neurigraph_pipelines.faces.cli.{name}").commands)
+    return typer.main.get_command(group)

@@ -1,0 +1,57 @@
+"""Lays the results of operations out for a terminal, by the fields of their views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+
+from neurigraph_pipelines.faces.cli import views
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_EMPTY: tuple[object, ...] = (None, "", [], {})
+
+
+def shown(result: object, says: str) -> RenderableType:
+    """Return a view for a person: its fields, then each of its lists as a table.
+
+    Args:
+        says: The line for an operation that returns nothing.
+    """
+    if not isinstance(result, BaseModel):
+        return views.lines(says if result is None else str(result))
+    next_cursor = getattr(result, "next_cursor", None)
+    fields: dict[str, object] = {}
+    below: list[RenderableType] = []
+    for name, value in result:
+        if isinstance(value, BaseModel):
+            below.append(shown(value, says))
+        elif isinstance(value, list) and (not value or isinstance(value[0], BaseModel)):
+            below += [_table(value, next_cursor)] if value or len(type(result).model_fields) <= 2 else []
+        elif value not in _EMPTY and name != "next_cursor":
+            fields[name.replace("_", " ")] = _text(value)
+    return views.stacked(*([views.fields(fields)] if fields else []), *below)
+
+
+def _table(items: Sequence[BaseModel], next_cursor: str | None) -> RenderableType:
+    """Return items as a table: of the columns that their view names, or of all that have a value in some row."""
+    rows = [dict(one) for one in items]
+    names = getattr(items[0], "COLUMNS", ()) if items else ()
+    names = names or [
+        name
+        for name in (rows[0] if rows else ())
+        if any(row[name] not in _EMPTY for row in rows) and not isinstance(rows[0][name], BaseModel | list | dict)
+    ]
+    return views.page([{name.replace("_", " "): _text(row[name]) for name in names} for row in rows], next_cursor)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.astimezone().strftime("%Y-%m-%d %H:%M")
+    if isinstance(value, list | tuple | set):
+        return ", ".join(map(_text, value))
+    return "" if value is None else str(value)

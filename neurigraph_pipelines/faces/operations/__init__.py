@@ -1,0 +1,36 @@
+"""Operations: each is declared once, and the routes of the API and the commands follow from its declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.faces.operations.registry import Subject
+
+SUBJECTS = (
+    "nodes",
+    "memories",
+    "facts",
+    "digests",
+    "links",
+    "graph_changes",
+    "evidence",
+    "erasures",
+    "sharing",
+    "organizations",
+    "spaces",
+    "webhooks",
+    "actions",
+    "quarantines",
+    "retention",
+    "failures",
+)
+"""Modules of this room with operations, in the order of the documentation of the API."""
+
+
+def subjects() -> Iterator[Subject]:
+    """Yield the subjects with their operations."""
+    for name in SUBJECTS:
+        yield import_module(f"{__name__}.{name}").operation

@@ -1,0 +1,155 @@
+"""One call of an operation: for whom it runs, and with which guard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, TypeVar
+from uuid import UUID
+
+from neurigraph_pipelines.access.authentication import (
+    require_author,
+    require_owner,
+    require_visible,
+    require_writer,
+)
+from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.paging import Page
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.text.container_tags import checked_tags
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.wiring.installation import Installation
+
+_View = TypeVar("_View", bound=View)
+
+KINDS = {
+    "node_id": "node",
+    "parent_node_id": "node",
+    "into_node_id": "node",
+    "persona_id": "node",
+    "edge_id": "edge",
+    "record_id": "record",
+    "fact_id": "fact",
+    "to_fact_id": "fact",
+    "to_record_id": "record",
+    "to_node_id": "node",
+    "to_source_id": "source",
+    "link_id": "link",
+    "signing_key_id": "signing_key",
+    "by": "record",
+    "file_id": "file",
+    "conversation_id": "source",
+    "event_id": "source",
+    "upload_id": "source",
+    "source_id": "source",
+    "document_id": "source",
+    "note_id": "source",
+    "replaces": "source",
+    "key_id": "key",
+    "grant_id": "grant",
+    "failure_id": "failure",
+    "quarantine_id": "quarantine",
+    "action_id": "action",
+    "digest_id": "digest",
+    "webhook_id": "webhook",
+    "space_id": "space",
+}
+"""The kinds of things that ids name, by the names of parameters and fields."""
+
+
+class Who(StrEnum):
+    """Who may call an operation; others are refused before an id is looked at."""
+
+    READER = "any reader"
+    WRITER = "who may write to a node"
+    AUTHOR = "the owner, and members about their own sources"
+    OWNER = "the owner"
+
+    def require(self, database: Database, caller: Claims) -> None:
+        """Require that a caller is one of them.
+
+        Raises:
+            ForbiddenError: The caller is not.
+        """
+        if self is Who.OWNER:
+            require_owner(caller)
+        elif self is Who.WRITER:
+            require_writer(database, caller)
+        elif self is Who.AUTHOR:
+            require_author(database, caller)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of an operation.
+
+    Attributes:
+        installation: The installation that answers.
+        caller: The claims of the caller.
+        door: The face that was called: ``api`` or ``cli``.
+        once: The guard of an operation that would have its effect twice.
+        is_repeated: Whether the call was answered before: its effect is there, and only the object is to be read.
+        headers: Takes further headers of the answer, if the face has headers.
+        answer_with: Takes another status than the usual one, if the face has statuses.
+        versions: The version of the object in the answer, for a face that has ETags.
+        run_after: Takes a function and its arguments, which are run when nobody waits for them.
+    """
+
+    installation: Installation
+    caller: Claims
+    door: str
+    once: Guard = FREE
+    is_repeated: bool = False
+    headers: MutableMapping[str, str] = field(default_factory=dict)
+    answer_with: Callable[[int], None] = lambda _: None
+    versions: list[str | None] = field(default_factory=list)
+    run_after: Callable[..., object] | None = None
+
+    @cached_property
+    def context(self) -> Context:
+        """The context of domain functions."""
+        return self.installation.acting_for(self.caller)
+
+    @property
+    def database(self) -> Database:
+        """The database of the graph."""
+        return self.installation.database
+
+    def page(self, view: type[_View], listing: Callable[..., Page[Any]], *about: object, **filters: object) -> _View:
+        """Return a page of a list as its view.
+
+        Args:
+            listing: Takes the database, what seals cursors, the caller, then ``about`` and ``filters``.
+        """
+        return listing(self.database, self.installation.cursors, self.caller, *about, **filters).into(view)
+
+    def versioned(self, version: str | None, answer: _View) -> _View:
+        """Note the version of the object in an answer, and return the answer."""
+        self.versions.append(version)
+        return answer
+
+    def within(self, tags: Sequence[str]) -> Call:
+        """Return the call limited to spaces; without tags, it is not limited.
+
+        Raises:
+            InvalidInputError: A container tag is not well-formed.
+        """
+        return replace(self, caller=self.caller.within(checked_tags(tags)))
+
+    def look(self, **ids: UUID | str | None) -> None:
+        """Require that the caller sees the things with some ids; the names of the arguments say their kinds.
+
+        Raises:
+            NotFoundError: One of them does not exist, or is hidden from the caller.
+        """
+        for name, value in ids.items():
+            try:
+                wanted = UUID(str(value)) if value is not None else None
+            except ValueError:  # the operation says what is wrong with it
+                continue
+            if wanted is not None:
+                require_visible(self.database, self.caller, KINDS[name], wanted)

@@ -1,0 +1,169 @@
+"""Facts: single statements, which memories make or people state."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from neurigraph_pipelines.faces.operations.call import Call, Who
+from neurigraph_pipelines.faces.operations.fact_forms import ChangeFact, StateFact
+from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
+from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.knowledge import belief_lists as beliefs
+from neurigraph_pipelines.knowledge import fact_lists as listing
+from neurigraph_pipelines.knowledge import stating, undoing
+from neurigraph_pipelines.knowledge.fact_lists import FactFilter
+from neurigraph_pipelines.views import facts as views
+from neurigraph_pipelines.views.kinds import FactKind, FactStatus
+
+operation = Subject("facts")
+
+
+@operation("GET /facts", "fact list", in_spaces=True)
+def list_facts(
+    call: Call,
+    node_id: Annotated[UUID | None, Field(description="Of memories in this node, or below it.")] = None,
+    below: Annotated[bool, Field(description="False leaves out the nodes below `node_id`.")] = True,
+    kind: FactKind | None = None,
+    who: Annotated[str | None, Field(description="About this person, as the fact names them.")] = None,
+    occurred_after: Annotated[datetime | None, Field(description="Of events then or later.")] = None,
+    occurred_before: Annotated[datetime | None, Field(description="Of events before this time.")] = None,
+    superseded: Annotated[
+        bool | None, Field(description="Whether a later version or a newer memory replaces it. Default: both.")
+    ] = None,
+    status: Annotated[FactStatus | None, Field(description="Default: all but `archived`.")] = None,
+    tag: Annotated[list[str] | None, Field(max_length=20, description="With all of these tags.")] = None,
+    forgotten: Annotated[bool, Field(description="Facts that are hidden until they are erased; the owner's.")] = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> views.Facts:
+    """List facts of the whole graph, newest first."""
+    call.look(node_id=node_id)
+    wanted = FactFilter(
+        node_id,
+        below,
+        None,
+        kind,
+        who,
+        occurred_after,
+        occurred_before,
+        superseded,
+        status,
+        tuple(tag or ()),
+        forgotten,
+    )
+    return call.page(views.Facts, listing.list_facts, wanted, limit=limit, cursor=cursor)
+
+
+@operation("GET /records/{record_id}/facts", "memory facts")
+def facts_of_record(call: Call, record_id: UUID, limit: Limit = 50, cursor: Cursor = None) -> views.BroughtFacts:
+    """List the facts of one memory, the new ones among them, and their links and conflicts with known facts.
+
+    A memory is read for facts soon after it was stored, and compared with known ones soon after that.
+    """
+    wanted = FactFilter(record_id=record_id)
+    found = listing.list_facts(
+        call.database, call.installation.cursors, call.caller, wanted, limit=limit, cursor=cursor
+    )
+    return beliefs.brought(call.database, call.caller, record_id, found)
+
+
+@operation("GET /nodes/{node_id}/facts", in_spaces=True)
+def facts_of_node(
+    call: Call,
+    node_id: UUID,
+    below: Annotated[bool, Field(description="Also of the nodes below it.")] = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> views.Facts:
+    """List the facts of the memories in a node, newest first."""
+    wanted = FactFilter(node_id, below)
+    return call.page(views.Facts, listing.list_facts, wanted, limit=limit, cursor=cursor)
+
+
+@operation(
+    "POST /facts",
+    "fact add",
+    status=202,
+    refusals=(409,),
+    who=Who.WRITER,
+    answers={200: {"model": views.StatedFact, "description": "The same was stated already."}},
+    notes_lag=True,
+)
+def state_fact(call: Call, body: StateFact) -> views.StatedFact:
+    """State a fact by hand. It is a note whose memory carries exactly this fact, stored in the background.
+
+    The same again, by the same writer, is the same fact as long as its memory is current.
+    """
+    call.look(node_id=body.node_id)
+    stated = stating.state_fact(call.context, body.fact)
+    call.answer_with(202 if stated.created else 200)
+    call.headers["Location"] = f"/v1/facts/{stated.fact_id}"
+    return stated
+
+
+@operation("GET /facts/{fact_id}", "fact show")
+def get_fact(call: Call, fact_id: UUID) -> views.FactWithEvidence:
+    """Return a fact with where it was said: memories, sources and messages, and through which door they came."""
+    return listing.fact(call.database, call.caller, fact_id)
+
+
+@operation(
+    "PATCH /facts/{fact_id}",
+    "fact edit",
+    refusals=(409,),
+    answers={202: {"model": views.StatedFact, "description": "A next version, which is stored in the background."}},
+)
+def change_fact(call: Call, fact_id: UUID, body: ChangeFact) -> views.FactWithEvidence | views.StatedFact:
+    """Change a fact. New words are its next version, as a note; tags, metadata, pins and times apply at once."""
+    changed = None
+    if not call.is_repeated:
+        context = call.context
+        changed = stating.change_fact(context, fact_id, body.words(body.statement), body.state, call.once)
+    if changed is None:
+        return listing.fact(call.database, call.caller, fact_id)
+    call.answer_with(202)
+    return changed
+
+
+@operation("GET /facts/{fact_id}/history", "fact history")
+def fact_history(call: Call, fact_id: UUID) -> views.FactHistory:
+    """Return the versions of a fact, with each change of them and its author."""
+    return listing.history(call.database, call.caller, fact_id)
+
+
+@operation("GET /facts/{fact_id}/belief", "fact belief")
+def get_belief(call: Call, fact_id: UUID) -> views.Belief:
+    """Return the current version of a fact and the facts that conflict with it. Only the owner sees `belief`."""
+    return beliefs.belief(call.database, call.caller, fact_id)
+
+
+@operation("POST /facts/{fact_id}/retract", "fact retract", status=204, refusals=(409,))
+def retract_fact(call: Call, fact_id: UUID) -> None:
+    """Take a fact back. It is archived, and the version that it superseded stands again."""
+    if not call.is_repeated:
+        stating.retract(call.context, fact_id, call.once)
+
+
+@operation("POST /facts/{fact_id}/confirm", "fact confirm", status=204, refusals=(409,))
+def confirm_fact(call: Call, fact_id: UUID) -> None:
+    """Confirm that a fact holds, even if it was retracted or disputed."""
+    if not call.is_repeated:
+        stating.confirm(call.context, fact_id, call.once)
+
+
+@operation("POST /facts/{fact_id}/undo", "fact undo", who=Who.OWNER)
+def undo_decisions(
+    call: Call,
+    fact_id: UUID,
+    other_fact_id: Annotated[UUID | None, Field(description="Only verdicts on this fact, too.")] = None,
+) -> views.UndoneDecisions:
+    """Undo the results of comparing a fact with others: supersessions in both directions, and disputes.
+
+    The facts and their versions are as if they had not been compared, what asks about them waits no longer, and they
+    are not compared again. Nothing happens if there is nothing to take back.
+    """
+    return views.UndoneDecisions(undone=undoing.undo(call.context, fact_id, other_fact_id))

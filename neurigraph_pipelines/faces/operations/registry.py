@@ -1,0 +1,164 @@
+"""The registry of operations.
+
+An operation is a function that takes a ``Call``, the ids in its path, filters, and at most one ``Form``, and returns a
+view. Its declaration says where it appears; its docstring is its description on every face.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+from pydantic.fields import FieldInfo
+
+from neurigraph_pipelines.faces.operations.call import Who
+from neurigraph_pipelines.faces.operations.forms import Form
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of an operation besides its call and its form.
+
+    Attributes:
+        name: Its name on every face.
+        argument: Its name in the function.
+        kind: Its type, without annotations.
+        about: Its description and its limits.
+        default: Its default; ``inspect.Parameter.empty`` if it must be given.
+    """
+
+    name: str
+    argument: str
+    kind: Any
+    about: FieldInfo
+    default: Any
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation as it is declared.
+
+    Attributes:
+        name: Subject and name of the function, such as ``spaces.add_space``.
+        method: Method of its route.
+        path: Path of its route below ``/v1``.
+        command: Words of its command after ``neurigraph``; None if it has none.
+        status: Status of its usual answer.
+        refusals: Further statuses that it may answer with, besides those of its subject.
+        answers: Other successful answers by status: their views and descriptions.
+        guarded: The parameter of the path whose object must be as the header ``If-Match`` says.
+        has_version: Whether its answer has an ETag.
+        in_spaces: Whether the caller may limit it to spaces.
+        is_sparse: Whether its answer leaves out fields that were not set.
+        notes_lag: Whether it tells how far storing lags behind, as operations do that hand something in.
+        options: Names of options of its command that differ from those of the parameters or fields.
+        presets: Further commands, each with values that it gives: ``{"action approve": {"approve": True}}``.
+        destroys: Whether its command asks before it does what cannot be undone.
+        says: What its command prints when it returned nothing.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    method: str
+    path: str
+    command: str | None = None
+    who: Who = Who.READER
+    status: int = 200
+    refusals: tuple[int, ...] = ()
+    answers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    guarded: str | None = None
+    has_version: bool = False
+    in_spaces: bool = False
+    is_sparse: bool = False
+    notes_lag: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    destroys: bool = False
+    says: str = "Done."
+
+    @property
+    def about(self) -> str:
+        """Its description."""
+        return inspect.getdoc(self.function) or ""
+
+    @cached_property
+    def hints(self) -> dict[str, Any]:
+        """The types of the parameters and of the result, with their annotations."""
+        return get_type_hints(self.function, include_extras=True)
+
+    @cached_property
+    def form(self) -> tuple[str, type[Form], bool] | None:
+        """Name and type of the form, and whether it may be left out; None without a form."""
+        for name, parameter in inspect.signature(self.function).parameters.items():
+            for kind in (self.hints[name], *get_args(self.hints[name])):
+                if isinstance(kind, type) and issubclass(kind, Form):
+                    return name, kind, parameter.default is not inspect.Parameter.empty
+        return None
+
+    @cached_property
+    def parameters(self) -> Sequence[Parameter]:
+        """The parameters besides call and form, those of the path first."""
+        found = []
+        for argument, given in inspect.signature(self.function).parameters.items():
+            if argument == "call" or (self.form is not None and argument == self.form[0]):
+                continue
+            kind, about = _split(self.hints[argument])
+            name = about.alias or argument
+            found.append(Parameter(name, argument, kind, about, given.default))
+        return sorted(found, key=lambda one: not self.is_in_path(one))
+
+    def is_in_path(self, parameter: Parameter) -> bool:
+        """Return whether a parameter is a part of the path."""
+        return f"{{{parameter.name}}}" in self.path
+
+
+def _split(annotated: Any) -> tuple[Any, FieldInfo]:
+    if get_origin(annotated) is not Annotated:
+        return annotated, FieldInfo()
+    kind, *notes = get_args(annotated)
+    return kind, next((one for one in notes if isinstance(one, FieldInfo)), FieldInfo())
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The operations about one subject. Used as a decorator, it declares one.
+
+    Attributes:
+        name: Of the group in the documentation of the API.
+        who: Who may call its operations, if they say nothing else.
+    """
+
+    name: str
+    who: Who = Who.READER
+    operations: list[Operation] = field(default_factory=list)
+
+    def __call__(
+        self, route: str, command: str | None = None, *, who: Who | None = None, **declared: Any
+    ) -> Callable[[_F], _F]:
+        """Declare a function as an operation.
+
+        Args:
+            route: Method and path, such as ``GET /spaces/{space_id}``.
+            command: Words of the command.
+            who: Who may call it; by default as the subject says.
+            declared: Further attributes of ``Operation``.
+        """
+        method, path = route.split(" ")
+
+        def declare(function: _F) -> _F:
+            name = f"{self.name}.{function.__name__}"
+            made = Operation(name, function, method, path, command, who or self.who, **declared)
+            self.operations.append(made)
+            return function
+
+        return declare

@@ -1,0 +1,95 @@
+"""Keys and grants that the owner of a graph issues and revokes. Personas are created in ``nodes``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from neurigraph_pipelines.exchange import grant_previews, sharing
+from neurigraph_pipelines.faces.operations import access_forms
+from neurigraph_pipelines.faces.operations.call import Call, Who
+from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
+from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.views import access as views
+
+operation = Subject("access")
+
+_All = Annotated[bool, Field(alias="all", description="Include expired and revoked ones.")]
+
+
+@operation("POST /keys", "key add", status=201, who=Who.OWNER)
+def issue_key(call: Call, body: access_forms.NewKey) -> views.IssuedKey:
+    """Issue a key for the user, a persona or a third party."""
+    call.look(persona_id=body.persona_id)
+    key, secret = sharing.issue_key(
+        call.database,
+        call.caller,
+        subject=body.subject,
+        label=body.label,
+        expires_at=body.expires_at,
+        container_tags=body.container_tags,
+    )
+    return views.IssuedKey(**dict(key), api_key=secret)
+
+
+@operation("GET /keys", "key list", who=Who.OWNER)
+def list_keys(call: Call, all_of_them: _All = False, limit: Limit = 50, cursor: Cursor = None) -> views.Keys:
+    """List the keys of the graph without their secrets, newest first."""
+    return call.page(views.Keys, sharing.page_of_keys, with_ended=all_of_them, limit=limit, cursor=cursor)
+
+
+@operation("POST /keys/{key_id}/rotate", "key rotate", status=201, who=Who.OWNER)
+def rotate_key(call: Call, key_id: UUID, body: access_forms.KeyRotation | None = None) -> views.IssuedKey:
+    """Issue a key that replaces another. The old key stays valid for `grace_seconds`."""
+    grace = body.grace_seconds if body is not None else 0.0
+    key, secret = sharing.rotate_key(call.database, call.caller, key_id, grace_seconds=grace)
+    return views.IssuedKey(**dict(key), api_key=secret)
+
+
+@operation("DELETE /keys/{key_id}", "key remove", who=Who.OWNER)
+def revoke_key(call: Call, key_id: UUID) -> views.Key:
+    """Revoke a key, which is rejected from the next call on. Revoking it again changes nothing."""
+    return sharing.revoke_key(call.database, call.caller, key_id)
+
+
+@operation(
+    "POST /grants",
+    "access add",
+    status=201,
+    who=Who.OWNER,
+    answers={200: {"model": views.Grant, "description": "The grant exists already."}},
+)
+def grant(call: Call, body: access_forms.NewGrant) -> views.Grant:
+    """Grant a persona or a third party access to exactly one node."""
+    assert body.subject is not None, "NewGrant requires a subject"
+    call.look(persona_id=body.persona_id, node_id=body.node_id)
+    granted, created = sharing.grant(
+        call.database, call.caller, body.subject, body.node_id, body.grant_type, expires_at=body.expires_at
+    )
+    if not created:
+        call.answer_with(200)
+    return granted
+
+
+@operation("GET /grants", "access list", who=Who.OWNER)
+def list_grants(
+    call: Call, node_id: UUID | None = None, all_of_them: _All = False, limit: Limit = 50, cursor: Cursor = None
+) -> views.Grants:
+    """List the grants of the graph or of one node, newest first."""
+    return call.page(
+        views.Grants, sharing.page_of_grants, node_id=node_id, with_ended=all_of_them, limit=limit, cursor=cursor
+    )
+
+
+@operation("GET /grants/preview", "access preview", who=Who.OWNER)
+def preview_grant(call: Call, node_id: UUID) -> views.GrantPreview:
+    """Return the memories that a grant on a node would open, and those of them that look foreign to it."""
+    return grant_previews.preview_grant(call.database, call.caller, node_id)
+
+
+@operation("DELETE /grants/{grant_id}", "access remove", who=Who.OWNER)
+def revoke(call: Call, grant_id: UUID) -> views.Grant:
+    """Revoke a grant, which ends with the next statement. Revoking it again changes nothing."""
+    return sharing.revoke(call.database, call.caller, grant_id)
