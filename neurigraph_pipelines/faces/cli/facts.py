@@ -12,86 +12,20 @@ from neurigraph_pipelines.faces.cli.origins import restated
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
-    Cursor,
     Limit,
-    SpaceTags,
     UserSlug,
     argument,
     claims_of,
-    filter_option,
-    moment,
-    node_id_of,
     opened,
     record_id_of,
 )
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.views.kinds import FactKind, FactStatus
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from neurigraph_pipelines.views.facts import Fact
 
 commands = typer.Typer()
-
-
-@commands.command()
-def facts(
-    user: UserSlug,
-    node: Annotated[str | None, filter_option("Only in this node or below it, by path or id.", "NODE")] = None,
-    record: Annotated[str | None, filter_option("Only of this memory.", "RECORD_ID")] = None,
-    who: Annotated[str | None, filter_option("Only about this person.")] = None,
-    kind: Annotated[FactKind | None, filter_option("Only of this kind.")] = None,
-    occurred_after: Annotated[str | None, filter_option("Of events at this time or later.", "TIME")] = None,
-    occurred_before: Annotated[str | None, filter_option("Of events before this time.", "TIME")] = None,
-    superseded: Annotated[
-        bool | None,
-        typer.Option("--superseded/--current", help="Whether later ones replace them. Default: both."),
-    ] = None,
-    status: Annotated[FactStatus | None, filter_option("Only of this status. Default: all but archived.")] = None,
-    tag: Annotated[list[str] | None, filter_option("Only with this tag.")] = None,
-    space: SpaceTags = None,
-    forgotten: Annotated[bool, typer.Option("--forgotten", help="Hidden ones that wait to be erased.")] = False,
-    limit: Limit = 20,
-    cursor: Cursor = None,
-    as_json: Json = False,
-) -> None:
-    """List the facts that memories state, newest first."""
-    from neurigraph_pipelines.knowledge.fact_lists import FactFilter, list_facts
-
-    with opened() as installation:
-        claims = claims_of(installation, user, space)
-        wanted = FactFilter(
-            node_id=None if node is None else node_id_of(installation, claims, node),
-            record_id=None if record is None else record_id_of(record),
-            kind=kind,
-            who=who and argument(who),
-            occurred_after=moment("--occurred-after", occurred_after),
-            occurred_before=moment("--occurred-before", occurred_before),
-            superseded=superseded,
-            status=status,
-            tags=tuple(map(argument, tag or ())),
-            forgotten=forgotten,
-        )
-        page = list_facts(installation.database, installation.cursors, claims, wanted, limit=limit, cursor=cursor)
-
-    def view() -> RenderableType:
-        from neurigraph_pipelines.faces.cli import views
-
-        return views.page([_row(one) for one in page.items], page.next_cursor)
-
-    Output(as_json).result(page.shown("facts"), view)
-
-
-def _row(fact: Fact) -> dict[str, str]:
-    """Return a fact as a row: its time, words and place."""
-    return {
-        "when": f"{fact.occurred_from:%Y-%m-%d}" if fact.occurred_from is not None else "",
-        "kind": fact.kind,
-        "fact": fact.statement + (f" ({fact.status})" if fact.status != "active" else "") + restated(fact),
-        "said in": f"{fact.record_id} message {fact.first_message}",
-        "id": str(fact.fact_id),
-    }
 
 
 @commands.command()

@@ -30,7 +30,25 @@ class Group:
 
 
 GROUPS = {
+    "memory": Group(
+        "Show, change, move, keep and link single memories.",
+        ("memories", "graph_changes", "facts", "links", "retention"),
+    ),
+    "archive": Group("Memories that reads leave out: put in, bring back, forget.", ("retention",), ("retention",)),
+    "node": Group(
+        "Show and change the graph: nodes, their names, edges and standards.",
+        ("nodes", "graph_changes", "evidence", "actions"),
+    ),
+    "fact": Group("Single statements: list, state, change and judge them.", ("facts", "links")),
+    "link": Group("Relations of facts and memories, and the keys that sign them.", ("links",), ("links",)),
+    "digest": Group("Memories in a few sentences.", ("digests",), ("digests",)),
+    "action": Group("What waits for a decision.", ("actions",)),
+    "quarantine": Group("Put memories out of every retrieval, keep them, and put them back.", ("quarantines",)),
+    "access": Group("Who else may read or write: personas and grants.", ("sharing",)),
+    "key": Group("API keys of the user, of personas and of third parties.", ("sharing",)),
     "space": Group("Named sets of sources, which searches and keys can be limited to.", ("spaces",)),
+    "org": Group("Share a graph with other users.", ("organizations",), ("organizations",)),
+    "webhook": Group("Let addresses of yours be called when something happens.", ("webhooks",)),
 }
 """The groups by name, in the order of the help."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
 from types import NoneType, UnionType
@@ -16,6 +17,7 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
+from neurigraph_pipelines.access.guards import FREE, Guard, Unchanged
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.resolving import resolved
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened
@@ -26,6 +28,37 @@ from neurigraph_pipelines.model.errors import InvalidInputError
 
 _EMPTY = inspect.Parameter.empty
 _PLAIN = (bool, int, float, str)
+_OPTIONS = {
+    "container_tags": "--space",
+    "tags": "--tag",
+    "entities": "--entity",
+    "topics": "--topic",
+    "dates": "--date",
+    "relationships": "--relationship",
+    "events": "--event",
+    "record_ids": "--record",
+    "path_glob": "--path",
+    "entity_context": "--context",
+    "expires_at": "--expires",
+    "grace_seconds": "--grace",
+    "ttl_seconds": "--ttl",
+    "older_than_days": "--older-than",
+    "pinned": "--pin",
+}
+"""Options that have shorter names than their fields."""
+
+Expected = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VERSION",
+        help="Change it only if this is its newest version, such as the newest delta of a memory.",
+        show_default=False,
+    ),
+]
+Confirmed = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+Spaces = Annotated[
+    list[str] | None, typer.Option("--space", metavar="TAG", help="Only what is in one of these spaces.")
+]
 
 
 @dataclass(frozen=True)
@@ -99,9 +132,11 @@ class _Taken:
         about = self.about.description or ""
         if self.option is None:
             return _parameter(self.name, Annotated[taken, typer.Argument(metavar=self.metavar, help=about)])
-        if self.kind is bool and isinstance(self.default, bool):
-            names = f"{self.option}/--no-{self.option[2:]}" if self.default else self.option
-            return _parameter(self.name, Annotated[bool, typer.Option(names, help=about)], self.default)
+        if self.default is _EMPTY:
+            return _parameter(self.name, Annotated[taken, typer.Option(self.option, metavar=self.metavar, help=about)])
+        if self.kind is bool:
+            names = self.option if self.default is False else f"{self.option}/--no-{self.option[2:]}"
+            return _parameter(self.name, Annotated[self.annotation, typer.Option(names, help=about)], self.default)
         metavar = self.metavar if kind is str else None
         if isinstance(self.default, int | float | Enum) and not self.is_list:
             info = typer.Option(self.option, help=about, metavar=metavar)
@@ -139,23 +174,33 @@ class _Taken:
 def add_commands(group: typer.Typer, subject: Subject, words: str) -> None:
     """Add the commands of a subject that begin with the words of a group to the group."""
     for one in subject.operations:
-        before, _, last = (one.command or "").rpartition(" ")
-        if one.command is not None and before == words:
-            group.command(last)(_function(one))
+        commands: dict[str, Mapping[str, Any]] = {**({one.command: {}} if one.command else {}), **one.presets}
+        for command, preset in commands.items():
+            before, _, last = command.rpartition(" ")
+            if before == words:
+                group.command(last)(_function(one, preset))
 
 
-def _function(operation: Operation) -> Callable[..., None]:
+def _function(operation: Operation, preset: Mapping[str, Any]) -> Callable[..., None]:
     """Return the function of an operation's command, with the parameters that Typer reads."""
-    takes = list(_taken(operation))
+    takes = [one for one in _taken(operation) if one.name not in preset]
 
     def run(user: str, as_json: bool, **values: Any) -> None:
         with opened() as installation:
             caller = claims_of(installation, user)
             operation.who.require(installation.database, caller)
-            result = _answer(operation, takes, Call(installation, caller, "cli"), values)
+            call = Call(installation, caller, "cli").within([argument(one) for one in values.get("space") or ()])
+            given = dict(preset) | _read(takes, call, values)
+            call = replace(call, once=_guard(operation, given, values.get("expected")))
+            if operation.destroys and not given.get("dry_run") and not values["yes"]:
+                _confirm(_answer(operation, takes, call, given | {"dry_run": True}))
+            result = _answer(operation, takes, call, given)
         Output(as_json).result(result, lambda: shown(result, operation.says))
 
     parameters = [one.parameter() for one in takes]
+    parameters += [_parameter("space", Spaces, None)] if operation.in_spaces else []
+    parameters += [_parameter("expected", Expected, None)] if operation.guarded is not None else []
+    parameters += [_parameter("yes", Confirmed, False)] if operation.destroys else []
     parameters += [_parameter("user", UserSlug), _parameter("as_json", Json, False)]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -167,40 +212,73 @@ def _taken(operation: Operation) -> Iterator[_Taken]:
     """Yield the values that a command takes: the ids of the path, what must be given, and the rest as options."""
     found = []
     for one in operation.parameters:
-        option = None if operation.is_in_path(one) else _option(operation, one.name)
+        option = _option(operation, one.name, one.is_required)
         found.append(_Taken(one.argument, one.kind, one.about, one.default, option))
     if operation.form is not None:
         for name, about in operation.form[1].model_fields.items():
             default = _EMPTY if about.is_required() else about.get_default(call_default_factory=True)
-            option = None if about.is_required() else _option(operation, name)
+            option = _option(operation, name, about.is_required())
             found.append(_Taken(name, about.annotation, about, default, option))
     yield from sorted(found, key=lambda one: (one.option is not None, one.is_list))
 
 
-def _option(operation: Operation, name: str) -> str:
-    return operation.options.get(name, f"--{name.removesuffix('_id').replace('_', '-')}")
+def _option(operation: Operation, name: str, is_required: bool) -> str | None:
+    if name in operation.options:
+        return operation.options[name]
+    return None if is_required else _OPTIONS.get(name, f"--{name.removesuffix('_id').replace('_', '-')}")
+
+
+def _read(takes: Sequence[_Taken], call: Call, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that a command was given, as its operation takes them.
+
+    Raises:
+        InvalidInputError: A value is not valid.
+        NotFoundError: A value names nothing that the caller sees.
+    """
+    given: dict[str, Any] = {}
+    for one in takes:
+        value = values[one.name]
+        if one.default is _EMPTY or not (value is None or value == [] or value == one.default):
+            given[one.name] = one.read(call, value, given)
+    call.look(**{name: value for name, value in given.items() if name in KINDS})
+    return given
+
+
+def _guard(operation: Operation, given: Mapping[str, Any], expected: str | None) -> Guard:
+    """Return the guard that lets a change pass only if its object has the expected version."""
+    if operation.guarded is None or expected is None:
+        return FREE
+    kind: Any = KINDS[operation.guarded]
+    return Unchanged(kind, given[operation.guarded], [expected.replace("-", "")])
+
+
+def _confirm(preview: object) -> None:
+    """Show what would be destroyed, and ask.
+
+    Raises:
+        InvalidInputError: Nobody can be asked.
+    """
+    if not sys.stdin.isatty():
+        raise InvalidInputError("this cannot be undone: repeat it with --yes, or see what it does with --dry-run")
+    Output(as_json=False).show(lambda: shown(preview, ""))
+    typer.confirm("Do this for good?", abort=True, err=True)
 
 
 def _answer(operation: Operation, takes: Sequence[_Taken], call: Call, values: Mapping[str, Any]) -> Any:
-    """Read the values of a command, and return the result of its operation.
+    """Return the result of an operation with the values of its command.
 
     Raises:
         InvalidInputError: A value is not valid.
         NeurigraphError: The operation refuses.
     """
-    given: dict[str, Any] = {}
-    for one in takes:
-        value = values[one.name]
-        if one.option is None or not (value is None or value == [] or value == one.default):
-            given[one.name] = one.read(call, value, given)
-    call.look(**{name: value for name, value in given.items() if name in KINDS})
-    taken = {}
+    given = dict(values)
     labels = {one.name: one.label for one in takes}
-    for parameter in operation.parameters:
-        name = parameter.argument
-        if name in given:
-            adapter: TypeAdapter[Any] = TypeAdapter(Annotated[parameter.kind, parameter.about])
-            taken[name] = _checked(adapter.validate_python, given.pop(name), {"": labels[name]})
+    taken = {}
+    for one in operation.parameters:
+        if one.argument in given:
+            adapter: TypeAdapter[Any] = TypeAdapter(Annotated[one.kind, one.about])
+            value = given.pop(one.argument)
+            taken[one.argument] = _checked(adapter.validate_python, value, {"": labels[one.argument]})
     if operation.form is not None:
         name, form, is_optional = operation.form
         if given or not is_optional:

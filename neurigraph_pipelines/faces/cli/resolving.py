@@ -11,6 +11,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.organizations import membership
 from neurigraph_pipelines.faces.cli.session import argument, node_id_of
 from neurigraph_pipelines.faces.operations.call import Call
+from neurigraph_pipelines.inbox.privacy import find_source
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 
 SHORTEST_ID = 4
@@ -60,6 +61,13 @@ def _node(call: Call, text: str, _: Mapping[str, object]) -> UUID:
     return node_id_of(call.installation, call.caller, text)
 
 
+def _source(call: Call, text: str, _: Mapping[str, object]) -> UUID:
+    try:
+        return find_source(call.database, call.caller, text)
+    except NotFoundError:
+        return _beginning(call, "source", text)
+
+
 def _space(call: Call, text: str, _: Mapping[str, object]) -> UUID:
     return get_space(call.database, call.caller, text).space_id
 
@@ -82,6 +90,7 @@ def _member(call: Call, text: str, named: Mapping[str, object]) -> UUID:
 
 _BY_NAME: dict[str, Callable[[Call, str, Mapping[str, object]], UUID]] = {
     "node": _node,
+    "source": _source,
     "space": _space,
     "organization": _organization,
     "member": _member,
