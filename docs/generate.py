@@ -91,7 +91,9 @@ def cli_page() -> str:
 
 
 def _commands(group: TyperGroup, prefix: str = "") -> Iterator[tuple[str, TyperCommand | TyperGroup]]:
-    for name, command in group.commands.items():
+    context = typer.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if isinstance(command, TyperGroup):
             if command.invoke_without_command:
                 yield f"{prefix}{name}", command

@@ -119,7 +119,7 @@ def no_foreign_memory_is_shared(installation: InstallationResource) -> dg.AssetC
     rows = [{name: str(value) for name, value in one._asdict().items()} for one in found]
     return dg.AssetCheckResult(
         passed=not found,
-        severity=dg.AssetCheckSeverity.WARN,  # a hint: a person decides with `neurigraph move`
+        severity=dg.AssetCheckSeverity.WARN,  # a hint: a person decides with `neurigraph memory move`
         metadata={"memories": len(found), "first of them": table(rows)},
     )
 

@@ -21,7 +21,7 @@ from neurigraph_pipelines.faces.operations.call import Call, Who
 from neurigraph_pipelines.faces.operations.registry import Operation, Parameter, Subject
 from neurigraph_pipelines.model import Claims
 
-_ALWAYS = (401, 404, 422, 503)
+_ALWAYS = (401, 403, 404, 422, 503)
 _CALLERS = {
     Who.READER: authentication.Caller,
     Who.WRITER: authentication.Writer,
@@ -41,7 +41,6 @@ def router_of(subject: Subject) -> APIRouter:
     for one in subject.operations:
         refusals = [
             *one.refusals,
-            *([403] if one.method != "GET" or one.who is not Who.READER else []),
             *([412] if one.guarded else []),
             *([413] if one.form is not None else []),
         ]
@@ -63,17 +62,19 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
     """Return the function of an operation with the parameters that FastAPI reads."""
 
     @wraps(operation.function)
-    def endpoint(call: Call, **given: Any) -> Any:
-        known = given.pop("if_none_match", None)
-        answer = operation.function(call, **given)
-        return tagged(call.headers, call.versions[-1], answer, known) if call.versions else answer
+    def endpoint(call: Call, response: Response, if_none_match: str | None = None, **given: Any) -> Any:
+        answer, told = operation.function(call, **given), call.told
+        response.status_code = told.status or response.status_code
+        response.headers.update(told.headers)
+        return tagged(response, told.versions[-1], answer, if_none_match) if told.versions else answer
 
     caller = authentication.Within if operation.in_spaces else _CALLERS[operation.who]
     call = Annotated[Call, Depends(_call_of(caller, _GUARDS[operation.guarded]))]
-    parameters = [_parameter("call", call)]
+    parameters = [_parameter("call", call), _parameter("response", Response)]
     for one in operation.parameters:
         place = Path if operation.is_in_path(one) else Query
-        kind = Annotated[one.kind, *one.about.metadata, place(**_described(one))]  # type: ignore[valid-type]
+        notes = (*one.about.metadata, place(**_described(one)))
+        kind: Any = Annotated[one.kind, *notes]
         parameters.append(_parameter(one.argument, kind, one.default))
     if operation.form is not None:
         name, form, is_optional = operation.form
@@ -99,26 +100,13 @@ def _call_of(caller_kind: Any, guard_kind: Any) -> Callable[..., Any]:
     """Return the dependency that makes the call of an operation, for one kind of caller and of guard."""
 
     async def call(
-        response: Response,
         background: BackgroundTasks,
         caller: Claims,
         installation: InstallationDep,
         once: Guard,
         is_repeated: IsRepeated,
     ) -> Call:
-        def answer_with(status: int) -> None:
-            response.status_code = status
-
-        return Call(
-            installation,
-            caller,
-            "api",
-            once,
-            is_repeated,
-            headers=response.headers,
-            answer_with=answer_with,
-            run_after=background.add_task,
-        )
+        return Call(installation, caller, "api", once, is_repeated, run_after=background.add_task)
 
     call.__annotations__ |= {"caller": caller_kind, "once": guard_kind}
     return call

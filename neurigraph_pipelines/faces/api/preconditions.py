@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import MutableMapping
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
@@ -48,10 +47,8 @@ def etag(version: str | None, answer: View) -> str:
     return f'"{version or _NO_VERSION}-{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
 
 
-def tagged(
-    headers: MutableMapping[str, str], version: str | None, answer: _View, if_none_match: str | None = None
-) -> _View:
-    """Give the headers of an answer its ETag, and return the answer.
+def tagged(response: Response, version: str | None, answer: _View, if_none_match: str | None = None) -> _View:
+    """Give a response the ETag of its answer, and return the answer.
 
     Raises:
         HTTPException: 304: the caller has this answer.
@@ -60,7 +57,7 @@ def tagged(
     known = _parsed("If-None-Match", if_none_match) if if_none_match is not None else []
     if any(one.removeprefix("W/") in ("*", tag) for one in known):
         raise HTTPException(304, headers={"ETag": tag, **_CACHING})
-    headers.update({"ETag": tag, **_CACHING})
+    response.headers.update({"ETag": tag, **_CACHING})
     return answer
 
 

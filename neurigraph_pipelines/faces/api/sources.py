@@ -170,4 +170,4 @@ async def progress(reading: Reading, view: type[_State], source_id: UUID) -> _St
         found = await run_in_threadpool(get_source, installation.database, caller, view.KIND, source_id)
     version = await run_in_threadpool(read_source_version, installation, caller, source_id)
     assert isinstance(found, view)
-    return tagged(reading.response.headers, version, found, reading.if_none_match)
+    return tagged(reading.response, version, found, reading.if_none_match)

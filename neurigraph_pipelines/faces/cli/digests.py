@@ -1,9 +1,9 @@
-"""Commands about digests: the list ``digests``, and the group ``digest`` to make, show and remove one."""
+"""The command that makes the digests of windows: ``digest sweep``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
 
@@ -14,15 +14,8 @@ from neurigraph_pipelines.faces.cli.session import (
     opened,
 )
 
-if TYPE_CHECKING:
-    pass
-
 commands = typer.Typer()
 
-_RecordIds = Annotated[list[str], typer.Argument(metavar="RECORD_ID...", help="Ids of memories.", show_default=False)]
-_DigestId = Annotated[
-    str, typer.Argument(metavar="DIGEST_ID", help="Id from `neurigraph digests`.", show_default=False)
-]
 _NOT_ALL = 1
 
 

@@ -85,7 +85,9 @@ def refact(
         if records:
             chosen = [record_id_of(identifier) for identifier in records]
             if len(storage_times(installation.database, chosen)) < len(set(chosen)):
-                raise NotFoundError("a memory with one of these ids does not exist: `neurigraph records` lists them")
+                raise NotFoundError(
+                    "a memory with one of these ids does not exist: `neurigraph memory list` lists them"
+                )
         else:
             user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
             chosen = choose_days(context, first, end, user_id, again=again)

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
-
-if TYPE_CHECKING:
-    from click import Command, Context
 
 
 @dataclass(frozen=True)
@@ -65,10 +62,10 @@ class _Lazy(TyperGroup):
 
     words: ClassVar[str]
 
-    def list_commands(self, ctx: Context) -> list[str]:
-        return _loaded(self.words).list_commands(ctx)
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(_loaded(self.words).list_commands(ctx))
 
-    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return _loaded(self.words).get_command(ctx, cmd_name)
 
 

@@ -1,4 +1,4 @@
-"""Commands of links: ``link add``, ``list``, ``show``, ``end``, ``confirm`` and ``reject``."""
+"""Commands that may sign a link: ``link add`` and ``link end``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-_Link = Annotated[str, typer.Argument(metavar="LINK_ID", help="From `neurigraph link list`.", show_default=False)]
+_Link = Annotated[str, typer.Argument(metavar="LINK_ID", help="From `neurigraph fact links`.", show_default=False)]
 _Start = Annotated[
     str, typer.Argument(metavar="FROM", help="`fact:ID` or `record:ID`; an id alone is a fact.", show_default=False)
 ]

@@ -102,7 +102,7 @@ def progress(
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
-        records = [f"neurigraph record {record_id} --user {user}" for record_id in found.record_ids]
+        records = [f"neurigraph memory show {record_id} --user {user}" for record_id in found.record_ids]
         facts = {name.replace("_", " "): value for name, value in found if name != "record_ids"}
         return views.stacked(views.fields(facts), views.lines(*records))
 

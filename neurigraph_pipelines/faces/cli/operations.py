@@ -191,6 +191,7 @@ def _function(operation: Operation, preset: Mapping[str, Any]) -> Callable[..., 
             operation.who.require(installation.database, caller)
             call = Call(installation, caller, "cli").within([argument(one) for one in values.get("space") or ()])
             given = dict(preset) | _read(takes, call, values)
+            call.look(**{one.name: given.get(one.argument) for one in operation.parameters if one.name in KINDS})
             call = replace(call, once=_guard(operation, given, values.get("expected")))
             if operation.destroys and not given.get("dry_run") and not values["yes"]:
                 _confirm(_answer(operation, takes, call, given | {"dry_run": True}))
@@ -240,7 +241,6 @@ def _read(takes: Sequence[_Taken], call: Call, values: Mapping[str, Any]) -> dic
         value = values[one.name]
         if one.default is _EMPTY or not (value is None or value == [] or value == one.default):
             given[one.name] = one.read(call, value, given)
-    call.look(**{name: value for name, value in given.items() if name in KINDS})
     return given
 
 
@@ -276,7 +276,7 @@ def _answer(operation: Operation, takes: Sequence[_Taken], call: Call, values: M
     taken = {}
     for one in operation.parameters:
         if one.argument in given:
-            adapter: TypeAdapter[Any] = TypeAdapter(Annotated[one.kind, one.about])
+            adapter: TypeAdapter[Any] = TypeAdapter(operation.hints[one.argument])
             value = given.pop(one.argument)
             taken[one.argument] = _checked(adapter.validate_python, value, {"": labels[one.argument]})
     if operation.form is not None:

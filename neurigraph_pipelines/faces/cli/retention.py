@@ -1,10 +1,10 @@
-"""Commands about how long memories are kept: ``tier``, ``promote``, and the group ``archive``."""
+"""The command that archives what has expired: ``archive sweep``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-TierName = Literal["short", "mid", "long"]
-
-_RecordId = Annotated[str, typer.Argument(metavar="RECORD_ID", help="Id from `neurigraph search`.", show_default=False)]
-_RecordIds = Annotated[list[str], typer.Argument(metavar="RECORD_ID...", help="Ids of memories.", show_default=False)]
-_THROUGH = "archive on the command line"
 _NOT_ALL = 1
 
 

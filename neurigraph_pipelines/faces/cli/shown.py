@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Any
 
 from pydantic import BaseModel
+from rich.console import RenderableType
 
 from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.views.graph import TreeNode
+from neurigraph_pipelines.views.memories import Difference, History, Memory
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+_BY_VIEW: dict[type[BaseModel], Callable[[Any], RenderableType]] = {
+    TreeNode: views.tree,
+    Memory: views.memory,
+    History: lambda found: views.deltas(found.deltas),
+    Difference: views.changes,
+}
+"""Views with a layout of their own."""
 
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 
@@ -22,6 +30,9 @@ def shown(result: object, says: str) -> RenderableType:
     Args:
         says: The line for an operation that returns nothing.
     """
+    for view, layout in _BY_VIEW.items():
+        if isinstance(result, view):
+            return layout(result)
     if not isinstance(result, BaseModel):
         return views.lines(says if result is None else str(result))
     next_cursor = getattr(result, "next_cursor", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -83,6 +83,21 @@ class Who(StrEnum):
             require_author(database, caller)
 
 
+@dataclass
+class Told:
+    """What an operation tells the face besides its result; a face uses what it has a place for.
+
+    Attributes:
+        status: Another status than the usual one.
+        headers: Further headers.
+        versions: The version of the object in the answer, for its ETag; empty if it has none.
+    """
+
+    status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    versions: list[str | None] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
 class Call:
     """A call of an operation.
@@ -93,9 +108,7 @@ class Call:
         door: The face that was called: ``api`` or ``cli``.
         once: The guard of an operation that would have its effect twice.
         is_repeated: Whether the call was answered before: its effect is there, and only the object is to be read.
-        headers: Takes further headers of the answer, if the face has headers.
-        answer_with: Takes another status than the usual one, if the face has statuses.
-        versions: The version of the object in the answer, for a face that has ETags.
+        told: What the operation tells the face besides its result.
         run_after: Takes a function and its arguments, which are run when nobody waits for them.
     """
 
@@ -104,9 +117,7 @@ class Call:
     door: str
     once: Guard = FREE
     is_repeated: bool = False
-    headers: MutableMapping[str, str] = field(default_factory=dict)
-    answer_with: Callable[[int], None] = lambda _: None
-    versions: list[str | None] = field(default_factory=list)
+    told: Told = field(default_factory=Told)
     run_after: Callable[..., object] | None = None
 
     @cached_property
@@ -129,7 +140,7 @@ class Call:
 
     def versioned(self, version: str | None, answer: _View) -> _View:
         """Note the version of the object in an answer, and return the answer."""
-        self.versions.append(version)
+        self.told.versions.append(version)
         return answer
 
     def within(self, tags: Sequence[str]) -> Call:

@@ -72,7 +72,7 @@ def _forget(call: Call, subject: Erased, dry_run: bool) -> Forgotten:
         return forget.preview(call.database, call.caller, subject)
     receipt = forget.forget(call.context, subject, through=call.door, guard=call.once)
     if receipt.finished_at is None:
-        call.answer_with(202)
+        call.told.status = 202
     if subject.kind is SubjectKind.USER:
         call.installation.databases.directory.forget(subject.subject_id)
     return receipts.with_objects(call.database, receipt)

@@ -81,7 +81,7 @@ def state_evidence(call: Call, edge_id: UUID, body: NewEvidence) -> views.Stated
     """
     said = edge_statements.EdgeStatement(body.stance, body.valid_from, body.valid_until)
     stated = edge_statements.state_evidence(call.database, call.caller, edge_id, said, call.once)
-    call.answer_with(201 if stated.created else 200)
+    call.told.status = 201 if stated.created else 200
     return stated
 
 

@@ -100,8 +100,8 @@ def state_fact(call: Call, body: StateFact) -> views.StatedFact:
     """
     call.look(node_id=body.node_id)
     stated = stating.state_fact(call.context, body.fact)
-    call.answer_with(202 if stated.created else 200)
-    call.headers["Location"] = f"/v1/facts/{stated.fact_id}"
+    call.told.status = 202 if stated.created else 200
+    call.told.headers["Location"] = f"/v1/facts/{stated.fact_id}"
     return stated
 
 
@@ -125,7 +125,7 @@ def change_fact(call: Call, fact_id: UUID, body: ChangeFact) -> views.FactWithEv
         changed = stating.change_fact(context, fact_id, body.words(body.statement), body.state, call.once)
     if changed is None:
         return listing.fact(call.database, call.caller, fact_id)
-    call.answer_with(202)
+    call.told.status = 202
     return changed
 
 

@@ -30,6 +30,12 @@ class MoveRecord(Form):
     dry_run: bool = _DRY_RUN
 
 
+class MoveRecords(MoveRecord):
+    """Records, and the node to move them to."""
+
+    record_ids: list[UUID] = Field(min_length=1, max_length=moving.MAX_RECORDS)
+
+
 class ChangeNode(Form):
     """A new name or a new parent of a node: exactly one of them."""
 
@@ -69,7 +75,7 @@ class Split(Form):
         return moving.RecordFilter(self.record_ids, self.keyword, self.occurred_after, self.occurred_before)
 
 
-@operation("POST /records/{record_id}/move", "memory move", guarded="record_id")
+@operation("POST /records/{record_id}/move", guarded="record_id")
 def move_record(call: Call, record_id: UUID, body: MoveRecord) -> GraphChange:
     """Move a record to another node, with its file, its history and its state."""
     call.look(node_id=body.node_id)
@@ -78,7 +84,18 @@ def move_record(call: Call, record_id: UUID, body: MoveRecord) -> GraphChange:
     )
 
 
-@operation("PATCH /nodes/{node_id}", "node edit", guarded="node_id")
+@operation("POST /records/move", "memory move", options={"node_id": "--to"})
+def move_records(call: Call, body: MoveRecords) -> GraphChange:
+    """Move records to another node, with their files, history and states. Either all are moved or none."""
+    for record_id in body.record_ids:
+        call.look(record_id=record_id)
+    call.look(node_id=body.node_id)
+    return moving.move_records(
+        call.database, call.caller, body.record_ids, body.node_id, dry_run=body.dry_run, guard=call.once
+    )
+
+
+@operation("PATCH /nodes/{node_id}", "node edit", guarded="node_id", options={"parent_node_id": "--under"})
 def change_node(call: Call, node_id: UUID, body: ChangeNode) -> GraphChange:
     """Rename a node, which keeps its old name as an alias, or move it with all nodes below it."""
     database = call.database
@@ -91,7 +108,7 @@ def change_node(call: Call, node_id: UUID, body: ChangeNode) -> GraphChange:
     )
 
 
-@operation("POST /nodes/{node_id}/merge", "node merge", guarded="node_id")
+@operation("POST /nodes/{node_id}/merge", "node merge", guarded="node_id", options={"into_node_id": "--into"})
 def merge(call: Call, node_id: UUID, body: Merge) -> GraphChange:
     """Move the records, children, edges and names of this node into another, and remove this node.
 
@@ -103,7 +120,12 @@ def merge(call: Call, node_id: UUID, body: Merge) -> GraphChange:
     )
 
 
-@operation("POST /nodes/{node_id}/split", "node split", guarded="node_id")
+@operation(
+    "POST /nodes/{node_id}/split",
+    "node split",
+    guarded="node_id",
+    options={"occurred_after": "--after", "occurred_before": "--before"},
+)
 def split(call: Call, node_id: UUID, body: Split) -> GraphChange:
     """Move some records of a node to a new node."""
     return moving.split_node(

@@ -77,8 +77,8 @@ def state_link(call: Call, body: forms.NewLink) -> views.WrittenLink:
         signing_key_id=body.signature.signing_key_id if body.signature is not None else None,
     )
     written = linking.state_link(call.context, body.link, call.once)
-    call.answer_with(201 if written.created else 200)
-    call.headers["Location"] = f"/v1/links/{written.link_id}"
+    call.told.status = 201 if written.created else 200
+    call.told.headers["Location"] = f"/v1/links/{written.link_id}"
     return written
 
 

@@ -77,7 +77,7 @@ def deltas(call: Call, record_id: UUID, limit: Limit = 50, cursor: Cursor = None
     return call.page(views.History, history.page_of_history, record_id, limit, cursor)
 
 
-@operation("GET /records/{record_id}/diff", "memory diff")
+@operation("GET /records/{record_id}/diff", "memory diff", options={"to_at": "--to"})
 def difference(
     call: Call,
     record_id: UUID,
@@ -96,7 +96,13 @@ def revise(call: Call, record_id: UUID, body: requests.Revise) -> views.Memory:
     return call.versioned(*read_record(call.installation, call.caller, record_id))
 
 
-@operation("POST /records/{record_id}/supersede", "memory supersede", refusals=(409,), guarded="record_id")
+@operation(
+    "POST /records/{record_id}/supersede",
+    "memory supersede",
+    refusals=(409,),
+    guarded="record_id",
+    options={"by": "--by"},
+)
 def supersede(call: Call, record_id: UUID, body: requests.Supersede) -> views.Memory:
     """Mark a memory as replaced by a newer one, or undo that with null."""
     if not call.is_repeated:

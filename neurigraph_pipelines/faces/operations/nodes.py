@@ -42,7 +42,7 @@ def tree(
     return navigation.page_of_tree(call.database, call.installation.cursors, call.caller, limit, cursor)
 
 
-@operation("GET /nodes", "node list", in_spaces=True)
+@operation("GET /nodes", "node list", in_spaces=True, options={"parent_node_id": "--below"})
 def list_nodes(
     call: Call,
     path: Annotated[

@@ -34,7 +34,7 @@ class NewOrganization(Form):
     """An organization to create."""
 
     slug: str = Field(description="Its name on the command line: 1 to 63 of `a-z 0-9 _ -`, not taken by any user.")
-    name: str = Field(json_schema_extra=_LABEL)
+    name: str | None = Field(default=None, json_schema_extra=_LABEL, description="Default: the slug.")
     metadata: dict[str, Scalar] = Field(default_factory=dict, max_length=MAX_METADATA_KEYS, description=_METADATA)
 
 
@@ -85,7 +85,7 @@ def create_organization(call: Call, body: NewOrganization) -> views.Organization
         call.database,
         call.caller,
         body.slug,
-        body.name,
+        body.name or body.slug,
         body.metadata,
         opaque_schema_names=call.installation.settings.opaque_schema_names,
     )
@@ -113,6 +113,7 @@ def change_organization(call: Call, organization_id: UUID, body: ChangeOrganizat
 @operation(
     "DELETE /organizations/{organization_id}",
     "org remove",
+    destroys=True,
     refusals=(409,),
     answers={202: {**ACCEPTED[202], "model": views.Deleted}},
 )
@@ -123,7 +124,7 @@ def delete_organization(call: Call, organization_id: UUID, dry_run: DryRun = Fal
         return views.Deleted(preview=found, receipt=None)
     receipt = deletion.delete_organization(call.context, organization_id, through=call.door)
     if receipt.finished_at is None:
-        call.answer_with(202)
+        call.told.status = 202
     return views.Deleted(preview=None, receipt=receipts.with_objects(call.database, receipt))
 
 
@@ -154,7 +155,13 @@ def issue_member_key(call: Call, organization_id: UUID, body: NewMemberKey) -> v
     return views.MemberKey(api_key=key)
 
 
-@operation("POST /organizations/{organization_id}/invitations", "org invite", status=201, refusals=(409,))
+@operation(
+    "POST /organizations/{organization_id}/invitations",
+    "org invite",
+    status=201,
+    refusals=(409,),
+    options={"label": "--for"},
+)
 def invite(call: Call, organization_id: UUID, body: NewInvitation) -> views.InvitationWithCode:
     """Create an invitation: an admin for members, an owner for any role. The code is shown only here."""
     made, code = invitations.invite(

@@ -19,14 +19,25 @@ operation = Subject("quarantine")
 _MOST_READ = 1_000
 
 
-@operation("POST /quarantines", "quarantine add", status=201, who=Who.OWNER)
+@operation(
+    "POST /quarantines",
+    "quarantine add",
+    status=201,
+    who=Who.OWNER,
+    options={"reason": "--reason", "received_after": "--from", "received_before": "--until"},
+)
 def quarantine(call: Call, body: requests.NewQuarantine) -> views.Quarantine:
     """Put memories out of every retrieval at once, and keep them. The same conditions are in force once."""
     _look(call, body)
     return holding.quarantine(call.context, body.rule, body.reason)
 
 
-@operation("POST /quarantines/preview", "quarantine preview", who=Who.OWNER)
+@operation(
+    "POST /quarantines/preview",
+    "quarantine preview",
+    who=Who.OWNER,
+    options={"reason": "--reason", "received_after": "--from", "received_before": "--until"},
+)
 def preview(call: Call, body: requests.NewQuarantine) -> views.QuarantinePreview:
     """Return the memories that a quarantine would hide, and hide nothing."""
     _look(call, body)

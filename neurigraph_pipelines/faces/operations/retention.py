@@ -86,7 +86,7 @@ def list_archive(call: Call, limit: Limit = 50, cursor: Cursor = None) -> views.
     return call.page(views.Archive, archive.page_of_archive, limit=limit, cursor=cursor)
 
 
-@operation("POST /archive", "archive add", who=Who.OWNER)
+@operation("POST /archive", "archive add", who=Who.OWNER, options={"reason": "--reason"})
 def add(call: Call, body: NewArchived) -> views.ArchiveChange:
     """Archive memories: default reads leave them out. Returns those that were not in the archive before."""
     for record_id in body.record_ids:
@@ -102,7 +102,9 @@ def restore(call: Call, body: Records) -> views.ArchiveChange:
     return views.ArchiveChange(record_ids=done)
 
 
-@operation("POST /archive/purge", "archive purge", who=Who.OWNER)
+@operation(
+    "POST /archive/purge", "archive purge", destroys=True, who=Who.OWNER, options={"older_than_days": "--older-than"}
+)
 def purge(call: Call, body: NewPurge) -> views.Purge:
     """Forget memories that have been in the archive for so many days, for good: each with a receipt."""
     age = timedelta(days=body.older_than_days)

@@ -12,6 +12,7 @@ from neurigraph_pipelines.faces.operations import access_forms
 from neurigraph_pipelines.faces.operations.call import Call, Who
 from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
 from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.graph import personas
 from neurigraph_pipelines.views import access as views
 
 operation = Subject("access")
@@ -54,6 +55,12 @@ def revoke_key(call: Call, key_id: UUID) -> views.Key:
     return sharing.revoke_key(call.database, call.caller, key_id)
 
 
+@operation("GET /personas", "access personas")
+def list_personas(call: Call) -> views.Personas:
+    """List the personas of the graph, by path."""
+    return views.Personas(personas=personas.list_personas(call.database, call.caller))
+
+
 @operation(
     "POST /grants",
     "access add",
@@ -69,7 +76,7 @@ def grant(call: Call, body: access_forms.NewGrant) -> views.Grant:
         call.database, call.caller, body.subject, body.node_id, body.grant_type, expires_at=body.expires_at
     )
     if not created:
-        call.answer_with(200)
+        call.told.status = 200
     return granted
 
 

@@ -164,8 +164,8 @@ def personas(installation: Installation) -> Iterator[Finding]:
     counts = +counts
     for (persona, slug), records in counts.items():
         found = f"memories at or below the persona {persona} with words of others, which its keys read: {records:,}"
-        listed = f"`neurigraph records --user {slug} --node {persona} --below` lists them"
-        yield warning("personas", found, f"{listed}; `neurigraph move` puts them elsewhere (docs/access.md)")
+        listed = f"`neurigraph memory list --user {slug} --node {persona} --below` lists them"
+        yield warning("personas", found, f"{listed}; `neurigraph memory move` puts them elsewhere (docs/access.md)")
     if not counts:
         yield well("personas", "no memory of others was filed at a persona")
 

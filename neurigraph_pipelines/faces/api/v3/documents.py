@@ -10,10 +10,10 @@ from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.faces.api.authentication import Author, Caller, InstallationDep
 from neurigraph_pipelines.faces.api.lag import NotesLag
-from neurigraph_pipelines.faces.api.preconditions import read_record
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.faces.api.v3 import forms, responses
+from neurigraph_pipelines.faces.operations.versions import read_record
 from neurigraph_pipelines.inbox.document_lists import Status, get_document
 from neurigraph_pipelines.inbox.uploads import Received
 from neurigraph_pipelines.inbox.web_pages import receive_address

@@ -46,7 +46,7 @@ function withKey() {
     enter: () => checked(key.value.trim()),
     other: "Use a password instead",
     hint: "A new key: ",
-    command: "neurigraph keys add --user NAME",
+    command: "neurigraph key add --user NAME",
   };
 }
 
