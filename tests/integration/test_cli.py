@@ -112,7 +112,7 @@ def test_walkthrough_as_json(home_env: dict[str, str], here: Here, user: str, ta
     assert (ingested["stored"], ingested["returned"], ingested["pending_embedding"]) == (1, [], 0)
     assert ingested["models"]["language_model"] == "offline"
     assert (ingested["facts"], ingested["pending_facts"]) == (2, 0)
-    assert len(ask_here("facts", "--user", user)["facts"]) == 2
+    assert len(ask_here("fact", "list", "--user", user)["facts"]) == 2
 
     found = ask(home_env, "search", "How many trout?", "--user", user, "--limit", "1", "--explain")
     (hit,) = found["hits"]
@@ -175,9 +175,9 @@ def test_walkthrough_as_text(home_env: dict[str, str], here: Here, user: str, ta
     command = next(line.split() for line in answered.stdout.splitlines() if "neurigraph open" in line)
     assert "Dave fell into the water." in run(home_env, *command[1:]).stdout
     assert "preferred: last May" in here("search", "trout last May", "--user", user)[0]
-    assert user in here("tree", "--user", user)[0]
-    assert "1 record" in here("tree", "--user", user)[0]
-    assert user in here("node", "/", "--user", user)[0]
+    assert user in here("node", "tree", "--user", user)[0]
+    assert "1 record" in here("node", "tree", "--user", user)[0]
+    assert user in here("node", "show", "/", "--user", user)[0]
     assert user in here("stats")[0]
     assert "Nothing found." in here("search", "water", "--user", user, "--speaker", "Eve")[0]
 
@@ -238,8 +238,8 @@ def test_terminal_output_is_escaped(here: Here, user: str, tmp_path: Path) -> No
         here("search", "记忆 red", "--user", user, "--explain")[0],
         here("open", found["record_id"], "--user", user)[0],
         here("open", found["record_id"], "--user", user, "--message", "1")[0],
-        here("tree", "--user", user)[0],
-        here("node", found["node_path"], "--user", user)[0],
+        here("node", "tree", "--user", user)[0],
+        here("node", "show", found["node_path"], "--user", user)[0],
     ]
     for text in shown:
         assert not {"\x1b", "\x07", "\u202e"} & set(text)
@@ -268,9 +268,7 @@ def wrong_commands(user: str, tmp_path: Path, folder: str, empty: str, notes: st
         (2, ("ask", "x", *known, "--before", "\ud800")),
         (3, ("ask", "x", "--user", "nobody")),
         (2, ("open", "no-uuid", *known)),
-        (2, ("fact", "forget", "Family", *known, "--yes")),
-        (2, ("fact", "forget", "--everything", *known, "--yes")),
-        (3, ("fact", "forget", absent, *known, "--yes")),
+        (3, ("forget", absent, *known, "--yes")),
         (2, ("open", absent, *known, "--message", "0")),
         (2, ("import", folder, *known)),
         (2, ("import", empty, *known)),
@@ -284,12 +282,12 @@ def wrong_commands(user: str, tmp_path: Path, folder: str, empty: str, notes: st
         (3, ("search", "x", *known, "--node", absent)),
         (3, ("open", absent, *known)),
         (3, ("open", absent, *known, "--message", "1")),
-        (3, ("tree", "--user", "'; DROP SCHEMA neurigraph; --")),
-        (3, ("node", "'; DROP SCHEMA neurigraph; --", *known)),
-        (3, ("node", absent, *known)),
+        (3, ("node", "tree", "--user", "'; DROP SCHEMA neurigraph; --")),
+        (3, ("node", "show", "'; DROP SCHEMA neurigraph; --", *known)),
+        (3, ("node", "show", absent, *known)),
         (3, ("stats", "--user", "nobody")),
         (3, ("ingest", "--user", "nobody")),
-        (3, ("keys", "list", "--user", "nobody")),
+        (3, ("key", "list", "--user", "nobody")),
         (4, ("serve", "--host", "256.256.256.256")),
     ]
 
@@ -318,11 +316,11 @@ def test_errors_are_one_line(home_env: dict[str, str], here: Here, user: str, tm
 def test_non_utf8_arguments(home_env: dict[str, str], here: Here, user: str) -> None:
     new_user(home_env, user)
     run(home_env, "search", b"caf\xff", "--user", user)
-    here("tree", "--user", b"caf\xff", code=3)
-    here("node", b"caf\xff", "--user", user, code=3)
+    here("node", "tree", "--user", b"caf\xff", code=3)
+    here("node", "show", b"caf\xff", "--user", user, code=3)
     here("open", b"caf\xff", "--user", user, code=2)
     here("import", b"caf\xff", "--user", user, code=2)
-    here("keys", "add", "--user", user, "--label", b"caf\xff")
+    here("key", "add", "--user", user, "--label", b"caf\xff")
 
 
 @pytest.mark.parametrize(

@@ -39,33 +39,33 @@ def test_lists_filter_and_page(graph: SharedGraph, capsys: pytest.CaptureFixture
                 return found
             more = ["--cursor", page["next_cursor"]]
 
-    assert [one["path"].removeprefix(f"{slug}/") for one in listed("nodes", "--below", "Work", limit=1)] == sorted(
+    assert [one["path"].removeprefix(f"{slug}/") for one in listed("node", "list", "--below", "Work", limit=1)] == sorted(
         ("Work/Legal", "Work/Marketing"), key=lambda path: str(graph.node(path))
     )
-    (dave,) = listed("nodes", "--path", "Family/Dave")
-    assert listed("nodes", "--name", "DAVE") == [dave]
-    everything = listed("records", limit=2)
+    (dave,) = listed("node", "list", "--path", "Family/Dave")
+    assert listed("node", "list", "--name", "DAVE") == [dave]
+    everything = listed("memory", "list", limit=2)
     assert len(everything) == 5
-    work = listed("records", "--node", "Work")
+    work = listed("memory", "list", "--node", "Work")
     assert [one["record_id"] for one in work] == [
         one["record_id"] for one in everything if one["node_id"] != dave["node_id"]
     ]
-    assert len(listed("records", "--node", "Work", "--not-below")) == 1
-    assert listed("records", "--source", work[0]["source_id"]) == [
+    assert len(listed("memory", "list", "--node", "Work", "--no-below")) == 1
+    assert listed("memory", "list", "--source", work[0]["source_id"]) == [
         one for one in everything if one["source_id"] == work[0]["source_id"]
     ]
-    assert len(listed("records", "--current", "--content-type", "conversation", "--topic", "TESTING")) == 5
-    assert listed("records", "--superseded") == listed("records", "--occurred-before", "2001-01-01") == []
-    assert entry.run(["records", "--user", slug, "--limit", "2"]) == 0
+    assert len(listed("memory", "list", "--no-superseded", "--content-type", "conversation", "--topic", "TESTING")) == 5
+    assert listed("memory", "list", "--superseded") == listed("memory", "list", "--occurred-before", "2001-01-01") == []
+    assert entry.run(["memory", "list", "--user", slug, "--limit", "2"]) == 0
     assert "More: --cursor " in capsys.readouterr().out
-    assert entry.run(["nodes", "--user", slug]) == 0
+    assert entry.run(["node", "list", "--user", slug]) == 0
     assert "Family/Dave" in capsys.readouterr().out
 
     graph.key()
-    assert len(listed("keys", "list", limit=1)) == 2, "and the first key of the user"
+    assert len(listed("key", "list", limit=1)) == 2, "and the first key of the user"
     grants = [graph.grant("Family/Dave", "gmail"), graph.grant("Work", "gmail")]
-    assert [one["grant_id"] for one in listed("grants", limit=1)] == [str(one) for one in reversed(grants)]
-    assert [one["grant_id"] for one in listed("grants", "--node", "Work")] == [str(grants[1])]
+    assert [one["grant_id"] for one in listed("access", "list", limit=1)] == [str(one) for one in reversed(grants)]
+    assert [one["grant_id"] for one in listed("access", "list", "--node", "Work")] == [str(grants[1])]
     for reason in ("first", "second"):
         of_source = Rule(source_id=everything[0 if reason == "first" else -1]["source_id"])
         quarantine(graph.installation.acting_for(graph.owners), of_source, reason)

@@ -1,4 +1,4 @@
-"""Commands for keys, personas and grants."""
+"""Commands of keys, personas and grants."""
 
 from __future__ import annotations
 
@@ -41,45 +41,45 @@ def ask(graph: SharedGraph, capsys: pytest.CaptureFixture[str]) -> Ask:
 
 def test_key_commands(graph: SharedGraph, ask: Ask) -> None:
     database = graph.installation.database
-    own = ask("keys", "add", "--label", "laptop")
-    theirs = ask("keys", "add", "--persona", "Work/Legal", "--expires", "2100-01-01")
+    own = ask("key", "add", "--label", "laptop")
+    theirs = ask("key", "add", "--persona", "Work/Legal", "--expires", "2100-01-01")
     assert authenticate(database, own["api_key"]) == graph.owners
     assert authenticate(database, theirs["api_key"]) == graph.personas
-    assert authenticate(database, ask("keys", "add", "--third-party", "gmail")["api_key"]).role == "third_party"
-    listed = {key["key_id"]: key for key in ask("keys", "list")["keys"]}
+    assert authenticate(database, ask("key", "add", "--third-party", "gmail")["api_key"]).role == "third_party"
+    listed = {key["key_id"]: key for key in ask("key", "list")["keys"]}
     assert listed[own["key_id"]]["label"] == "laptop"
     assert listed[own["key_id"]]["last_used_at"] is not None
     assert not any("api_key" in key or "key_hash" in key for key in listed.values())
-    replaced = ask("keys", "rotate", theirs["key_id"])
+    replaced = ask("key", "rotate", theirs["key_id"])
     assert authenticate(database, replaced["api_key"]) == graph.personas
     with pytest.raises(UnauthenticatedError):
         authenticate(database, theirs["api_key"])
-    ask("keys", "revoke", own["key_id"])
-    assert ask("keys", "revoke", own["key_id"])["revoked_at"] is not None
+    ask("key", "remove", own["key_id"])
+    assert ask("key", "remove", own["key_id"])["revoked_at"] is not None
     with pytest.raises(UnauthenticatedError):
         authenticate(database, own["api_key"])
-    assert own["key_id"] not in {key["key_id"] for key in ask("keys", "list")["keys"]}
-    assert own["key_id"] in {key["key_id"] for key in ask("keys", "list", "--all")["keys"]}
-    ask("keys", "rotate", own["key_id"], code=3)
+    assert own["key_id"] not in {key["key_id"] for key in ask("key", "list")["keys"]}
+    assert own["key_id"] in {key["key_id"] for key in ask("key", "list", "--all")["keys"]}
+    ask("key", "rotate", own["key_id"], code=3)
 
 
 def test_persona_is_created_and_granted(graph: SharedGraph, ask: Ask) -> None:
-    made = ask("persona", "add", "Finance", "--below", "Work", "--writes")["node_id"]
-    paths = {one["node_id"]: one["path"] for one in ask("persona", "list")["personas"]}
+    made = ask("node", "add", "Work", "Finance", "--node-type", "persona", "--writes")["node_id"]
+    paths = {one["node_id"]: one["path"] for one in ask("access", "personas")["personas"]}
     assert paths == {
         made: f"{graph.owner.slug}/Work/Finance",
         str(graph.persona_id): f"{graph.owner.slug}/Work/Legal",
     }
-    first = ask("grant", "Family/Dave", "--persona", "Work/Finance")
-    again = ask("grant", "Family/Dave", "--persona", made)
-    assert (first["new"], again["new"], again["grant_id"]) == (True, False, first["grant_id"])
-    third = ask("grant", "Family/Dave", "--third-party", "gmail", "--expires", "2100-01-01")
-    assert {one["grant_id"] for one in ask("grants", "--node", "Family/Dave")["grants"]} == {
+    first = ask("access", "add", "Family/Dave", "--persona", "Work/Finance")
+    again = ask("access", "add", "Family/Dave", "--persona", made)
+    assert again["grant_id"] == first["grant_id"]
+    third = ask("access", "add", "Family/Dave", "--third-party", "gmail", "--expires", "2100-01-01")
+    assert {one["grant_id"] for one in ask("access", "list", "--node", "Family/Dave")["grants"]} == {
         first["grant_id"],
         third["grant_id"],
     }
-    assert ask("revoke", third["grant_id"])["revoked_at"] is not None
-    assert [one["grant_type"] for one in ask("grants")["grants"]] == ["read", "read_write"]
+    assert ask("access", "remove", third["grant_id"])["revoked_at"] is not None
+    assert [one["grant_type"] for one in ask("access", "list")["grants"]] == ["read", "read_write"]
     with graph.installation.database.agent(Claims(made, "persona", graph.owner.user_id)) as tx:
         row = tx.execute("SELECT count(*) AS n FROM neurigraph.graph_index").fetchone()
     assert row == {"n": 2}
@@ -87,24 +87,24 @@ def test_persona_is_created_and_granted(graph: SharedGraph, ask: Ask) -> None:
 
 def test_invalid_grants_are_refused(graph: SharedGraph, ask: Ask) -> None:
     for code, arguments in [
-        (2, ("grant", "Family/Dave")),
-        (2, ("grant", "Family/Dave", "--third-party", "gmail", "--write")),
-        (2, ("grant", "Family/Dave", "--third-party", " ")),
-        (2, ("grant", "Family/Dave", "--third-party", "x" * 301)),
-        (2, ("grant", "Family/Dave", "--third-party", "x", "--persona", "Work/Legal")),
-        (2, ("grant", "Family/Dave", "--third-party", "x", "--expires", "2001-01-01")),
-        (2, ("grant", "Family/Dave", "--third-party", "x", "--expires", "soon")),
-        (2, ("keys", "add", "--label", "x" * 301)),
-        (2, ("persona", "add", " ")),
-        (3, ("grant", "No/Such", "--third-party", "x")),
-        (3, ("grant", "Family/Dave", "--persona", "Family/Dave")),
-        (3, ("grant", str(uuid4()), "--third-party", "x")),
-        (3, ("keys", "add", "--persona", str(uuid4()))),
-        (3, ("keys", "revoke", str(uuid4()))),
-        (3, ("keys", "rotate", "nonsense")),
-        (3, ("revoke", str(uuid4()))),
-        (3, ("persona", "add", "x", "--below", "No/Such")),
-        (1, ("persona", "add", "legal", "--below", "Work")),
+        (2, ("access", "add", "Family/Dave")),
+        (2, ("access", "add", "Family/Dave", "--third-party", "gmail", "--grant-type", "read_write")),
+        (2, ("access", "add", "Family/Dave", "--third-party", " ")),
+        (2, ("access", "add", "Family/Dave", "--third-party", "x" * 301)),
+        (2, ("access", "add", "Family/Dave", "--third-party", "x", "--persona", "Work/Legal")),
+        (2, ("access", "add", "Family/Dave", "--third-party", "x", "--expires", "2001-01-01")),
+        (2, ("access", "add", "Family/Dave", "--third-party", "x", "--expires", "soon")),
+        (2, ("key", "add", "--label", "x" * 301)),
+        (2, ("node", "add", "Work", " ")),
+        (3, ("access", "add", "No/Such", "--third-party", "x")),
+        (3, ("access", "add", "Family/Dave", "--persona", "Family/Dave")),
+        (3, ("access", "add", str(uuid4()), "--third-party", "x")),
+        (3, ("key", "add", "--persona", str(uuid4()))),
+        (3, ("key", "remove", str(uuid4()))),
+        (2, ("key", "rotate", "nonsense")),
+        (3, ("access", "remove", str(uuid4()))),
+        (3, ("node", "add", "No/Such", "x")),
+        (1, ("node", "add", "Work", "legal", "--node-type", "persona")),
     ]:
         error = ask(*arguments, code=code)
         assert error["exit_code"] == code

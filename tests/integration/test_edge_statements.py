@@ -183,13 +183,15 @@ def test_over_http_and_on_the_command_line(
     describe(graph.here.settings, monkeypatch)
 
     def run(*arguments: object, code: int = 0) -> Any:
-        assert entry.run(["evidence", str(edge), *map(str, arguments), "--user", graph.user.slug, "--json"]) == code
+        assert entry.run(["node", *map(str, arguments), "--user", graph.user.slug, "--json"]) == code
         out, err = capsys.readouterr()
         return json.loads(out or err)
 
-    found = run("--take-back", same.json()["evidence_id"], "--say", "ends", "--valid-until", "2026-07-01T00:00+00:00")
+    run("take-back", edge, same.json()["evidence_id"])
+    run("state-evidence", edge, "ends", "--valid-until", "2026-07-01T00:00+00:00")
+    found = run("evidence", edge)
     assert found["edge"]["valid"] == '{(,"2026-07-01 00:00:00+00")}'
     assert [one["stance"] for one in found["evidence"]] == ["ends", "asserts"]
-    run("--valid-until", "2026-07-01", code=2)
-    assert entry.run(["node", "Family/Ana", "--user", graph.user.slug]) == 0
+    run("state-evidence", edge, "often", code=2)
+    assert entry.run(["node", "show", "Family/Ana", "--user", graph.user.slug]) == 0
     assert "holds" in capsys.readouterr().out

@@ -166,13 +166,12 @@ def test_command_previews_and_grants_nothing(
 ) -> None:
     file_in(here, bob, "Hobbies", *FISHING, TABLETS)
     describe(here.settings, monkeypatch)
-    command = ["grant", "Hobbies", "--third-party", "gmail", "--preview", "--user", bob[0].slug]
+    command = ["access", "preview", "Hobbies", "--user", bob[0].slug]
     assert entry.run([*command, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert GrantPreview.model_validate(shown) == preview(here, bob, "Hobbies")
     assert entry.run(command) == 0
     printed = capsys.readouterr().out
-    assert f"Would open 7 memories of {bob[0].slug}/Hobbies" in printed
+    assert f"{bob[0].slug}/Hobbies" in printed
     assert printed.count(shown["foreign_looking"][0]["record_id"]) == 2
     assert rows(here, "SELECT FROM neurigraph.permission_grants WHERE user_id = %s", bob[0].user_id) == []
-    assert entry.run(["grant", "Hobbies", "--preview", "--user", bob[0].slug]) == 2

@@ -148,18 +148,18 @@ def test_merge_opens_nothing_to_a_persona_that_nobody_named(client: httpx.Client
 
 def test_graph_changes_by_cli(ask: Ask, graph: Graph) -> None:
     walnut, boat = graph.remember("#Family/Dave The walnut tree fell.", "#Work The Boat leaks.")
-    assert ask("move", walnut, boat, "--to", "Work", "--dry-run")["records"] == 1
-    assert ask("move", walnut, boat, "--to", "Work") == ask("move", walnut, "--to", "Work") | {"records": 1}
-    assert ask("rename", "Work", "Either/Or")["node_path"].endswith("/Either/Or")
-    assert ask("move-node", "Family/Dave", "--under", "either/or")["nodes_moved"] == 1
-    assert ask("split", "Either/Or", "Boats", "--record", boat, "--beside")["records"] == 1
-    assert ask("merge", "Boats", "--into", "Family", "--dry-run")["nodes_removed"] == 1
-    assert ask("merge", "Boats", "--into", "Family")["records"] == 1
+    assert ask("memory", "move", walnut, boat, "--to", "Work", "--dry-run")["records"] == 1
+    assert ask("memory", "move", walnut, boat, "--to", "Work") == ask("memory", "move", walnut, "--to", "Work") | {"records": 1}
+    assert ask("node", "edit", "Work", "--name", "Either/Or")["node_path"].endswith("/Either/Or")
+    assert ask("node", "edit", "Family/Dave", "--under", "either/or")["nodes_moved"] == 1
+    assert ask("node", "split", "Either/Or", "Boats", "--record", boat, "--beside")["records"] == 1
+    assert ask("node", "merge", "Boats", "--into", "Family", "--dry-run")["nodes_removed"] == 1
+    assert ask("node", "merge", "Boats", "--into", "Family")["records"] == 1
     assert graph.records == {walnut: "Either/Or", boat: "Family"}
-    assert ask("merge", "Boats", "--into", "Family", code=3)["error"] == "NotFoundError"
-    assert ask("rename", "Family", "either/or", code=1)["error"] == "ConflictError"
-    assert ask("move", "nonsense", "--to", "Family", code=2)["error"] == "InvalidInputError"
-    assert ask("split", "Family", "All", code=2)["error"] == "InvalidInputError"
+    assert ask("node", "merge", "Boats", "--into", "Family", code=3)["error"] == "NotFoundError"
+    assert ask("node", "edit", "Family", "--name", "either/or", code=1)["error"] == "ConflictError"
+    assert ask("memory", "move", "nonsense", "--to", "Family", code=2)["error"] == "InvalidInputError"
+    assert ask("node", "split", "Family", "All", code=2)["error"] == "InvalidInputError"
     graph.check()
 
 

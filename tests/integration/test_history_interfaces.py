@@ -178,48 +178,46 @@ def run(memory: tuple[User, Claims, list[str]], capsys: pytest.CaptureFixture[st
 
 def test_record_commands(memory: tuple[User, Claims, list[str]], run: Ask) -> None:
     old, new = memory[2]
-    first = run("record", old, "--json")
-    revised = run("revise", old, "--title", "The desk", "--topic", "furniture", "--topic", "wood", "--json")
+    first = run("memory", "show", old, "--json")
+    revised = run("memory", "edit", old, "--title", "The desk", "--topic", "furniture", "--topic", "wood", "--json")
     assert (revised["title"], revised["topics"]) == ("The desk", ["furniture", "wood"])
-    assert run("record", old, "--at", first["changed_at"], "--json") == first
-    deltas = run("history", old, "--json")["deltas"]
+    assert run("memory", "show", old, "--at", first["changed_at"], "--json") == first
+    deltas = run("memory", "history", old, "--json")["deltas"]
     assert [delta["operation"] for delta in deltas] == ["revise", "create"]
-    assert run("history", old, "--limit", "1", "--json")["deltas"] == deltas[:1]
-    assert run("diff", old, first["changed_at"], revised["changed_at"], "--json")["changes"]["title"] == {
+    assert run("memory", "history", old, "--limit", "1", "--json")["deltas"] == deltas[:1]
+    assert run("memory", "diff", old, first["changed_at"], "--to", revised["changed_at"], "--json")["changes"]["title"] == {
         "before": "#Notes the walnut desk",
         "after": "The desk",
     }
-    assert run("supersede", old, "--by", new, "--json")["superseded_by"] == new
+    assert run("memory", "supersede", old, "--by", new, "--json")["superseded_by"] == new
     found = run("search", "desk", "--json")["hits"]
     assert [hit["record_id"] for hit in found] == [new]
     found = run("search", "desk", "--include-superseded", "--json")["hits"]
     assert {hit["record_id"]: hit["superseded"] for hit in found} == {old: True, new: False}
-    assert run("supersede", old, "--undo", "--json")["superseded_by"] is None
+    assert run("memory", "supersede", old, "--by", "", "--json")["superseded_by"] is None
 
-    assert "The desk" in run("record", old)
-    output = run("history", old)
+    assert "The desk" in run("memory", "show", old)
+    output = run("memory", "history", old)
     assert "title: #Notes the walnut desk → The desk" in output
     assert "topics: testing → furniture, wood" in output
     assert f"superseded_by: none → {new}" in output
-    assert "title: #Notes the walnut desk → The desk" in run("diff", old, first["changed_at"])
-    assert run("diff", old, datetime.now().astimezone().isoformat()).strip() == "Nothing changed."
+    assert "title: #Notes the walnut desk → The desk" in run("memory", "diff", old, first["changed_at"])
+    assert run("memory", "diff", old, datetime.now().astimezone().isoformat()).strip() == "Nothing changed."
 
 
 def test_cli_errors(memory: tuple[User, Claims, list[str]], run: Ask) -> None:
     old, new = memory[2]
     absent = str(uuid4())
     for arguments, code, complaint in (
-        (("record", absent), 3, f"there is no record {absent}"),
-        (("history", absent), 3, f"there is no record {absent}"),
-        (("record", old, "--at", "1999-01-01"), 3, f"there is no record {old}"),
-        (("supersede", old, "--by", absent), 3, f"there is no record {old} or {absent}"),
-        (("record", "Notes"), 2, "is not the id of a record"),
-        (("record", old, "--at", "soon"), 2, "give a time such as"),
-        (("revise", old), 2, "nothing to change"),
-        (("revise", old, "--title", "x", "--expected-delta", "newest"), 2, "is not the id of a delta"),
-        (("revise", old, "--title", "x", "--expected-delta", absent), 1, "read it again"),
-        (("supersede", old), 2, "--by, or --undo"),
-        (("supersede", old, "--by", new, "--undo"), 2, "--by, or --undo"),
+        (("show", absent), 3, "there is no such record"),
+        (("history", absent), 3, "there is no such record"),
+        (("show", old, "--at", "1999-01-01"), 3, "there is no such record"),
+        (("supersede", old, "--by", absent), 3, "there is no such record"),
+        (("show", "Notes"), 2, "is not the id of a record"),
+        (("show", old, "--at", "soon"), 2, "give a time such as"),
+        (("edit", old), 2, "nothing to change"),
+        (("edit", old, "--title", "x", "--expected", absent), 1, "read it again"),
+        (("supersede", old), 2, "--by"),
         (("supersede", old, "--by", old), 2, "cannot supersede itself"),
     ):
-        assert complaint in run(*arguments, code=code)
+        assert complaint in run("memory", *arguments, code=code)

@@ -148,7 +148,7 @@ def test_commands(installation: Installation) -> None:
         assert done.returncode == code, done.stderr
         return json.loads(done.stdout if code == 0 else done.stderr)
 
-    run("org", "create", "acme", "--user", "ana")
+    run("org", "add", "acme", "--user", "ana")
     code = run("org", "invite", "acme", "--for", "bo@example.com", "--user", "ana")["code"]
     (invited,) = run("org", "invitations", "acme", "--user", "ana")["invitations"]
     assert invited["label"] == "bo@example.com"
@@ -159,11 +159,12 @@ def test_commands(installation: Installation) -> None:
     assert len(run("search", "the volcano", "--user", "bo@acme")["hits"]) == 2
     assert len(run("search", "the volcano", "--user", "ana@acme")["hits"]) == 1
     assert "act as one of its members" in run("search", "the volcano", "--user", "acme", code=2)["message"]
-    assert run("org", "role", "acme", "bo", "owner", "--user", "ana")["role"] == "owner"
-    assert run("org", "delete", "acme", "--dry-run", "--user", "bo")["records"] == 2
+    assert run("org", "set-role", "acme", "bo", "owner", "--user", "ana")["role"] == "owner"
+    assert run("org", "remove", "acme", "--dry-run", "--user", "bo")["preview"]["records"] == 2
     assert run("org", "leave", "acme", "--user", "ana") == {"forgotten": []}
     assert [one["slug"] for one in run("org", "members", "acme", "--user", "bo")["members"]] == ["bo"]
-    run("org", "remove", "acme", "ana", "--user", "bo", code=3)
+    run("org", "remove-member", "acme", "ana", "--user", "bo", code=3)
     run("org", "leave", "acme", "--user", "bo", code=1)
-    run("org", "delete", "acme", "--user", "bo")
+    run("org", "remove", "acme", "--user", "bo", code=2)
+    run("org", "remove", "acme", "--yes", "--user", "bo")
     assert run("org", "list", "--user", "bo") == {"organizations": []}

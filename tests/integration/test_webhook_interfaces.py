@@ -80,7 +80,7 @@ def test_commands(installation: Installation) -> None:
     new_user(installation, "bob")
 
     def run(*words: str) -> dict[str, object]:
-        done = run_cli(installation.settings, "webhooks", *words, "--user", "bob", "--json", more=LOCAL)
+        done = run_cli(installation.settings, "webhook", *words, "--user", "bob", "--json", more=LOCAL)
         assert done.returncode == 0, done.stderr
         found: dict[str, object] = json.loads(done.stdout)
         return found
@@ -91,17 +91,17 @@ def test_commands(installation: Installation) -> None:
         assert str(made["secret"]).startswith("whsec_")
         assert "secret" not in run("show", webhook)
         assert run("test", webhook)["state"] == "delivered"
-        changed = run("change", webhook, "--path", "", "--pause")
+        changed = run("edit", webhook, "--path", "", "--state", "paused")
         assert (changed["path_glob"], changed["state"], changed["author"]) == (None, "paused", "pipeline")
-        assert run("change", webhook, "--resume", "--event", "*")["events"] == ["*"]
+        assert run("edit", webhook, "--state", "active", "--event", "*")["events"] == ["*"]
         assert run("rotate", webhook)["secret"] != made["secret"]
         assert [one["event"] for one in run("deliveries", webhook)["deliveries"]] == ["webhook.test"]  # type: ignore[attr-defined]
         assert run("replay", webhook) == {"replayed": 0}
         assert len(run("list")["webhooks"]) == 1  # type: ignore[arg-type]
         run("remove", webhook)
         assert run("list") == {"webhooks": []}
-    shown = run_cli(installation.settings, "webhooks", "list", "--user", "bob", more=LOCAL)
-    assert shown.stdout == "There is no webhook.\n"
+    shown = run_cli(installation.settings, "webhook", "list", "--user", "bob", more=LOCAL)
+    assert shown.stdout == "Nothing found.\n"
 
 
 def test_asset_sends_what_was_left(allowed: Installation, monkeypatch: pytest.MonkeyPatch) -> None:

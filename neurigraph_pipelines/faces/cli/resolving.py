@@ -32,6 +32,7 @@ def resolved(call: Call, kind: str, text: str, named: Mapping[str, object]) -> U
         InvalidInputError: The text is no id of the kind, or the beginning of several.
         NotFoundError: There is no such thing, or the caller may not see it.
     """
+    text = text.removeprefix(f"{kind}:")
     try:
         return UUID(text)
     except ValueError:
