@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -12,5 +14,8 @@ class View(BaseModel):
     not have is left out: so a column that is not meant for callers never reaches one, and a client reads the answers
     of a newer server.
     """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = ()
+    """What a table shows of it, in order: fields or properties; if empty, all plain fields."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")

@@ -17,6 +17,8 @@ _MESSAGES = Field(description="Numbers of the messages that say it, at most 32; 
 class Mention(View):
     """A memory that speaks of a node."""
 
+    COLUMNS = ("record_id", "role", "alias", "node_path", "title")
+
     mention_id: UUID
     record_id: UUID
     title: str | None

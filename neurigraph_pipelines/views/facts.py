@@ -24,6 +24,8 @@ from neurigraph_pipelines.views.pages import NEXT_CURSOR
 class Fact(View):
     """One statement that a memory makes, with where it was said."""
 
+    COLUMNS = ("fact_id", "kind", "statement", "status", "occurred_from", "record_id")
+
     fact_id: UUID
     statement: str
     kind: FactKind

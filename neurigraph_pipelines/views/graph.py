@@ -140,6 +140,8 @@ class Shell(View):
 class ListedNode(View):
     """A node of a list."""
 
+    COLUMNS = ("node_id", "path", "kind", "record_count", "state")
+
     node_id: UUID
     parent_node_id: UUID | None = Field(description="Null for the root, and if the caller does not see the parent.")
     name: str

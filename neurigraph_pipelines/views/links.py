@@ -23,6 +23,8 @@ class WrittenLink(View):
 class Link(View):
     """A relation from a fact or a memory to something else, with who says so."""
 
+    COLUMNS = ("link_id", "words", "text", "confidence", "verdict", "attest", "ended_at")
+
     link_id: UUID | None = Field(description="Null for what versions of facts and digests say: these decide.")
     computed_from: Literal["verdict", "versions", "digest", "mentions", "times", "words", "place"] | None = Field(
         description="Null for a stored link; others are computed from a verdict on two facts, from their versions, or "

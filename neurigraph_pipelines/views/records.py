@@ -48,6 +48,8 @@ class Records(View):
 class ListedRecord(Record):
     """A record of a list, with its node and source."""
 
+    COLUMNS = ("record_id", "occurred_at", "node_path", "title")
+
     node_id: UUID
     node_path: str
     source_kind: SourceKind

@@ -134,7 +134,7 @@ def test_serve_starts_postgres_again(environment: dict[str, str]) -> None:
 
 def new_key(environment: dict[str, str]) -> str:
     """Return the key of a new user."""
-    key: str = ask(environment, "keys", "add", "--user", new_user(environment, "ada"), "--label", "a test")["api_key"]
+    key: str = ask(environment, "key", "add", "--user", new_user(environment, "ada"), "--label", "a test")["api_key"]
     return key
 
 

@@ -130,12 +130,14 @@ def test_walkthrough_as_json(home_env: dict[str, str], here: Here, user: str, ta
     assert ask_here("open", file_id, "--user", user, "--output", copy)["bytes"] == copy.stat().st_size
     assert [json.loads(line)["external_id"] for line in copy.read_text().splitlines()] == ["m1", "m2", "m3"]
 
-    root = ask(home_env, "tree", "--user", user)
+    root = ask(home_env, "node", "tree", "--user", user)
     assert (root["name"], root["kind"]) == (user, "user")
     path = hit["node_path"]
-    by_path, by_id = ask(home_env, "node", path, "--user", user), ask_here("node", hit["node_id"], "--user", user)
+    by_path, by_id = (ask_here("node", "show", place, "--user", user) for place in (path, hit["node_id"]))
     assert by_path["node_id"] == by_id["node_id"] == hit["node_id"]
-    assert [record["record_id"] for record in by_path["records"]] == [record_id]
+    (listed,) = ask_here("memory", "list", "--node", path, "--user", user)["records"]
+    assert listed["record_id"] == record_id
+    assert ask_here("memory", "show", record_id[:8], "--user", user)["record_id"] == record_id
     below = ask_here("search", "trout", "--user", user, "--node", path)
     assert [found_hit["record_id"] for found_hit in below["hits"]] == [record_id]
 

@@ -39,9 +39,9 @@ def test_lists_filter_and_page(graph: SharedGraph, capsys: pytest.CaptureFixture
                 return found
             more = ["--cursor", page["next_cursor"]]
 
-    assert [one["path"].removeprefix(f"{slug}/") for one in listed("node", "list", "--below", "Work", limit=1)] == sorted(
-        ("Work/Legal", "Work/Marketing"), key=lambda path: str(graph.node(path))
-    )
+    assert [
+        one["path"].removeprefix(f"{slug}/") for one in listed("node", "list", "--below", "Work", limit=1)
+    ] == sorted(("Work/Legal", "Work/Marketing"), key=lambda path: str(graph.node(path)))
     (dave,) = listed("node", "list", "--path", "Family/Dave")
     assert listed("node", "list", "--name", "DAVE") == [dave]
     everything = listed("memory", "list", limit=2)

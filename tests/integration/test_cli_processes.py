@@ -38,7 +38,7 @@ def test_external_database_needs_migrate(home_env: dict[str, str], empty_databas
 
 def test_added_key_opens_served_api(home_env: dict[str, str], user: str) -> None:
     new_user(home_env, user)
-    key = ask(home_env, "keys", "add", "--user", user, "--label", "a test")["api_key"]
+    key = ask(home_env, "key", "add", "--user", user, "--label", "a test")["api_key"]
     for ending, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
         process = subprocess.Popen(
             [PROGRAM, "serve", "--port", "0", "--json"],
@@ -84,7 +84,7 @@ def test_closed_pipe_is_no_error(home_env: dict[str, str], user: str) -> None:
     new_user(home_env, user)
     for more in [(), ("--json",)]:
         process = subprocess.Popen(
-            [PROGRAM, "tree", "--user", user, *more],
+            [PROGRAM, "node", "tree", "--user", user, *more],
             env=home_env,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -148,5 +148,5 @@ def test_help_imports_nothing_slow() -> None:
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
     assert used < 4.0  # 0.3 s; seconds of the processor, because the machine may be busy
-    for command in ("import", "ingest", "search", "ask", "open", "tree", "node", "stats", "serve", "keys", "migrate"):
+    for command in ("import", "ingest", "search", "ask", "open", "memory", "node", "stats", "serve", "key", "migrate"):
         assert command in done.stdout

@@ -149,7 +149,9 @@ def test_merge_opens_nothing_to_a_persona_that_nobody_named(client: httpx.Client
 def test_graph_changes_by_cli(ask: Ask, graph: Graph) -> None:
     walnut, boat = graph.remember("#Family/Dave The walnut tree fell.", "#Work The Boat leaks.")
     assert ask("memory", "move", walnut, boat, "--to", "Work", "--dry-run")["records"] == 1
-    assert ask("memory", "move", walnut, boat, "--to", "Work") == ask("memory", "move", walnut, "--to", "Work") | {"records": 1}
+    assert ask("memory", "move", walnut, boat, "--to", "Work") == ask("memory", "move", walnut, "--to", "Work") | {
+        "records": 1
+    }
     assert ask("node", "edit", "Work", "--name", "Either/Or")["node_path"].endswith("/Either/Or")
     assert ask("node", "edit", "Family/Dave", "--under", "either/or")["nodes_moved"] == 1
     assert ask("node", "split", "Either/Or", "Boats", "--record", boat, "--beside")["records"] == 1

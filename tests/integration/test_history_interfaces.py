@@ -185,7 +185,9 @@ def test_record_commands(memory: tuple[User, Claims, list[str]], run: Ask) -> No
     deltas = run("memory", "history", old, "--json")["deltas"]
     assert [delta["operation"] for delta in deltas] == ["revise", "create"]
     assert run("memory", "history", old, "--limit", "1", "--json")["deltas"] == deltas[:1]
-    assert run("memory", "diff", old, first["changed_at"], "--to", revised["changed_at"], "--json")["changes"]["title"] == {
+    assert run("memory", "diff", old, first["changed_at"], "--to", revised["changed_at"], "--json")["changes"][
+        "title"
+    ] == {
         "before": "#Notes the walnut desk",
         "after": "The desk",
     }
@@ -206,13 +208,13 @@ def test_record_commands(memory: tuple[User, Claims, list[str]], run: Ask) -> No
 
 
 def test_cli_errors(memory: tuple[User, Claims, list[str]], run: Ask) -> None:
-    old, new = memory[2]
+    old, _ = memory[2]
     absent = str(uuid4())
     for arguments, code, complaint in (
-        (("show", absent), 3, "there is no such record"),
-        (("history", absent), 3, "there is no such record"),
-        (("show", old, "--at", "1999-01-01"), 3, "there is no such record"),
-        (("supersede", old, "--by", absent), 3, "there is no such record"),
+        (("show", absent), 3, "there is no record"),
+        (("history", absent), 3, "there is no record"),
+        (("show", old, "--at", "1999-01-01"), 3, "there is no record"),
+        (("supersede", old, "--by", absent), 3, "there is no record"),
         (("show", "Notes"), 2, "is not the id of a record"),
         (("show", old, "--at", "soon"), 2, "give a time such as"),
         (("edit", old), 2, "nothing to change"),

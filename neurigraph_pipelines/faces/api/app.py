@@ -28,7 +28,6 @@ from neurigraph_pipelines.faces.api import (
     mirrors,
     notes,
     page,
-    search,
     uploads,
     users,
 )
@@ -88,7 +87,6 @@ _SUBJECTS = (
     events,
     notes,
     uploads,
-    search,
     files,
     mirrors,
 )

@@ -12,8 +12,8 @@ from neurigraph_pipelines.faces.api.idempotency import Once
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, ConversationGuard
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.faces.operations import requests
+from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.views import inbox as views
 from neurigraph_pipelines.views.sources import Conversations, ConversationState
@@ -31,7 +31,7 @@ def open_conversation(
     body: requests.NewConversation, response: Response, caller: Writer, installation: InstallationDep, once: Once
 ) -> views.Conversation:
     """Open a conversation, or return the existing one with the same `external_id`."""
-    look(installation, caller, replaces=body.replaces)
+    look(installation.database, caller, replaces=body.replaces)
     with installation.database.agent(caller) as tx:
         once.admit(tx)
         conversation_id, created = sources.inbox(installation).open_source(

@@ -12,8 +12,8 @@ from neurigraph_pipelines.faces.api.idempotency import Once
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, EventGuard
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.faces.operations import requests
+from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.views import inbox as views
 from neurigraph_pipelines.views.sources import Events, EventState
@@ -35,7 +35,7 @@ def open_event(
 
     Either everything is stored or nothing.
     """
-    look(installation, caller, replaces=body.replaces)
+    look(installation.database, caller, replaces=body.replaces)
     inbox = sources.inbox(installation)
     with installation.database.agent(caller) as tx:
         once.admit(tx)

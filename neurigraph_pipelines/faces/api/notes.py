@@ -12,8 +12,8 @@ from neurigraph_pipelines.faces.api.authentication import Author, InstallationDe
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, NoteGuard
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.faces.operations import requests
+from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.inbox.notes import write_note
 from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.views import inbox as views
@@ -34,7 +34,7 @@ def remember(body: requests.NewNote, response: Response, caller: Writer, install
     A note that is pinned to a node lies there; others are filed by the language model. The same text again, with the
     same title, node and privacy, is the same note as long as its memory is current.
     """
-    look(installation, caller, node_id=body.node_id, replaces=body.replaces)
+    look(installation.database, caller, node_id=body.node_id, replaces=body.replaces)
     written = write_note(installation.acting_for(caller), body.note)
     if not written.created:
         response.status_code = 200

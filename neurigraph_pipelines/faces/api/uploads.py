@@ -19,8 +19,8 @@ from neurigraph_pipelines.faces.api.authentication import Author, InstallationDe
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, UploadGuard
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.faces.operations import requests
+from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.faces.operations.source_fields import CONTAINER_TAGS, PRIVACY, VersionFields
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder, with_order
 from neurigraph_pipelines.inbox.imports.zones import with_zone
@@ -117,7 +117,7 @@ async def upload(request: Request, response: Response, caller: Author, installat
         if not isinstance(file, UploadFile) and (file is not None or not form.get("url")):
             raise InvalidInputError("the form has no file in a field called `file`, and no `url` to fetch")
         fields = _fields({name: value for name, value in form.items() if name != "file"})
-        look(installation, caller, replaces=fields.replaces)
+        look(installation.database, caller, replaces=fields.replaces)
         receive = (
             partial(
                 installation.uploads.receive,

@@ -17,7 +17,6 @@ import typer
 
 import neurigraph_pipelines
 from neurigraph_pipelines.faces.cli import (
-    accounts,
     agents,
     backfills,
     backups,
@@ -91,7 +90,6 @@ for subject in (
     privacy,
     reading,
     forgetting,
-    accounts,
     peers,
     retrievals,
     lifecycle,

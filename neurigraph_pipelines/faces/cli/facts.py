@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neurigraph_pipelines.faces.cli.backfills import NOT_ALL, Since, Until, moments
-from neurigraph_pipelines.faces.cli.origins import restated
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
-    Limit,
-    UserSlug,
-    argument,
     claims_of,
     opened,
     record_id_of,
@@ -26,30 +22,6 @@ if TYPE_CHECKING:
 
 
 commands = typer.Typer()
-
-
-@commands.command()
-def duplicates(
-    text: Annotated[str, typer.Argument(help="A statement.")],
-    user: UserSlug,
-    limit: Limit = 10,
-    as_json: Json = False,
-) -> None:
-    """Find facts and messages that say the same as a text, or nearly, before the text is written."""
-    from neurigraph_pipelines.knowledge.duplicates import find_duplicates
-
-    with opened() as installation:
-        context = installation.acting_for(claims_of(installation, user))
-        found = find_duplicates(context, argument(text), limit)
-
-    def view() -> RenderableType:
-        from neurigraph_pipelines.faces.cli import views
-
-        said = [f"{one.key} message {one.seq} has these words." for one in found.messages]
-        facts = [f"{one.score:.2f}  {one.statement}{restated(one)}" for one in found.facts]
-        return views.lines(*facts, *said) if facts or said else views.lines("Nothing says the same.")
-
-    Output(as_json).result(found.model_dump(exclude_unset=True), view)
 
 
 @commands.command()

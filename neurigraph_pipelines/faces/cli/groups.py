@@ -36,7 +36,7 @@ GROUPS = {
         "Show and change the graph: nodes, their names, edges and standards.",
         ("nodes", "graph_changes", "evidence", "actions"),
     ),
-    "fact": Group("Single statements: list, state, change and judge them.", ("facts", "links")),
+    "fact": Group("Single statements: list, state, change and judge them.", ("facts", "links", "search")),
     "link": Group("Relations of facts and memories, and the keys that sign them.", ("links",), ("links",)),
     "digest": Group("Memories in a few sentences.", ("digests",), ("digests",)),
     "action": Group("What waits for a decision.", ("actions",)),
@@ -45,6 +45,7 @@ GROUPS = {
     "key": Group("API keys of the user, of personas and of third parties.", ("sharing",)),
     "space": Group("Named sets of sources, which searches and keys can be limited to.", ("spaces",)),
     "org": Group("Share a graph with other users.", ("organizations",), ("organizations",)),
+    "account": Group("A user's profile, and the password of the page.", ("accounts",), ("accounts",)),
     "webhook": Group("Let addresses of yours be called when something happens.", ("webhooks",)),
 }
 """The groups by name, in the order of the help."""

@@ -6,6 +6,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
@@ -22,9 +23,11 @@ from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.resolving import resolved
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened
 from neurigraph_pipelines.faces.cli.shown import shown
-from neurigraph_pipelines.faces.operations.call import KINDS, Call
+from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.registry import Operation, Subject
-from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.faces.operations.sight import KINDS
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.text.exact_json import keep_exactly
 
 _EMPTY = inspect.Parameter.empty
 _PLAIN = (bool, int, float, str)
@@ -166,7 +169,7 @@ class _Taken:
         if self.is_plain:
             return text
         try:
-            return json.loads(text)
+            return json.loads(keep_exactly(text.encode(), names_twice=False))
         except ValueError:
             raise InvalidInputError(f"{self.label} is not JSON: {text[:80]!r}") from None
 
@@ -190,12 +193,13 @@ def _function(operation: Operation, preset: Mapping[str, Any]) -> Callable[..., 
             caller = claims_of(installation, user)
             operation.who.require(installation.database, caller)
             call = Call(installation, caller, "cli").within([argument(one) for one in values.get("space") or ()])
-            given = dict(preset) | _read(takes, call, values)
-            call.look(**{one.name: given.get(one.argument) for one in operation.parameters if one.name in KINDS})
-            call = replace(call, once=_guard(operation, given, values.get("expected")))
-            if operation.destroys and not given.get("dry_run") and not values["yes"]:
-                _confirm(_answer(operation, takes, call, given | {"dry_run": True}))
-            result = _answer(operation, takes, call, given)
+            with _named(takes, values):
+                given = dict(preset) | _read(takes, call, values)
+                call.look(**{one.name: given.get(one.argument) for one in operation.parameters if one.name in KINDS})
+                call = replace(call, once=_guard(operation, given, values.get("expected")))
+                if operation.destroys and not given.get("dry_run") and not values["yes"]:
+                    _confirm(_answer(operation, takes, call, given | {"dry_run": True}))
+                result = _answer(operation, takes, call, given)
         Output(as_json).result(result, lambda: shown(result, operation.says))
 
     parameters = [one.parameter() for one in takes]
@@ -252,6 +256,22 @@ def _guard(operation: Operation, given: Mapping[str, Any], expected: str | None)
     return Unchanged(kind, given[operation.guarded], [expected.replace("-", "")])
 
 
+@contextmanager
+def _named(takes: Sequence[_Taken], values: Mapping[str, Any]) -> Iterator[None]:
+    """Name the things that a command named, if one of them is not found and the message names none."""
+    try:
+        yield
+    except NotFoundError as error:
+        if str(error) != str(NotFoundError()):
+            raise
+        named = [
+            f"{one.thing} {argument(values[one.name])}"
+            for one in takes
+            if one.thing and isinstance(values[one.name], str)
+        ]
+        raise NotFoundError(f"there is no {' or '.join(named)}".replace("_", " ")) from None
+
+
 def _confirm(preview: object) -> None:
     """Show what would be destroyed, and ask.
 
@@ -276,7 +296,9 @@ def _answer(operation: Operation, takes: Sequence[_Taken], call: Call, values: M
     taken = {}
     for one in operation.parameters:
         if one.argument in given:
-            adapter: TypeAdapter[Any] = TypeAdapter(operation.hints[one.argument])
+            limits = one.about.metadata
+            kind: Any = Annotated[one.kind, *limits] if limits else one.kind
+            adapter: TypeAdapter[Any] = TypeAdapter(kind)
             value = given.pop(one.argument)
             taken[one.argument] = _checked(adapter.validate_python, value, {"": labels[one.argument]})
     if operation.form is not None:

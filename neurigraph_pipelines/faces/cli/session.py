@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.model import Claims
     from neurigraph_pipelines.wiring.installation import Installation
 
+USERS_NAMED = 5
+"""Most users that an error names."""
+
 _about: ContextVar[str | None] = ContextVar("about", default=None)
 
 
@@ -29,10 +32,40 @@ def note_user(user: str | None) -> str | None:
     return user
 
 
+def usual_user() -> str:
+    """Return the user that `neurigraph use` chose, or the only user there is.
+
+    Raises:
+        InvalidInputError: No user was chosen, and there is none or more than one.
+    """
+    from neurigraph_pipelines.graph.provisioning import list_users
+    from neurigraph_pipelines.wiring.databases import settings_of
+
+    chosen = usual_user_file(settings_of(None).home)
+    if chosen.exists():
+        return chosen.read_text(encoding="utf-8").strip()
+    with opened() as installation:
+        slugs = [user.slug for user in list_users(installation.database)]
+    if len(slugs) == 1:
+        return slugs[0]
+    known = f"users: {', '.join(slugs[:USERS_NAMED])}" if slugs else "there is no user yet"
+    raise InvalidInputError(f"whose memory? Give --user NAME, or `neurigraph use NAME` once ({known})")
+
+
+def usual_user_file(home: Path) -> Path:
+    """Return the file with the name of the user that commands are about without ``--user``."""
+    return home.expanduser() / "user"
+
+
 UserSlug = Annotated[
     str,
     typer.Option(
-        "--user", "-u", help="Slug of the user, or MEMBER@ORGANIZATION.", show_default=False, callback=note_user
+        "--user",
+        "-u",
+        default_factory=usual_user,
+        help="Slug of the user, or MEMBER@ORGANIZATION. Default: that of `neurigraph use`, or the only user.",
+        show_default=False,
+        callback=note_user,
     ),
 ]
 """The option of commands about one user."""

@@ -10,11 +10,13 @@ from pydantic import BaseModel
 from rich.console import RenderableType
 
 from neurigraph_pipelines.faces.cli import views
-from neurigraph_pipelines.views.graph import TreeNode
+from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.graph import Shell, TreeNode
 from neurigraph_pipelines.views.memories import Difference, History, Memory
 
 _BY_VIEW: dict[type[BaseModel], Callable[[Any], RenderableType]] = {
     TreeNode: views.tree,
+    Shell: views.node,
     Memory: views.memory,
     History: lambda found: views.deltas(found.deltas),
     Difference: views.changes,
@@ -50,14 +52,15 @@ def shown(result: object, says: str) -> RenderableType:
 
 def _table(items: Sequence[BaseModel], next_cursor: str | None) -> RenderableType:
     """Return items as a table: of the columns that their view names, or of all that have a value in some row."""
-    rows = [dict(one) for one in items]
-    names = getattr(items[0], "COLUMNS", ()) if items else ()
-    names = names or [
+    first = dict(items[0]) if items else {}
+    names = (items[0].COLUMNS if items and isinstance(items[0], View) else ()) or [
         name
-        for name in (rows[0] if rows else ())
-        if any(row[name] not in _EMPTY for row in rows) and not isinstance(rows[0][name], BaseModel | list | dict)
+        for name in first
+        if not isinstance(first[name], BaseModel | list | dict)
+        and any(getattr(one, name) not in _EMPTY for one in items)
     ]
-    return views.page([{name.replace("_", " "): _text(row[name]) for name in names} for row in rows], next_cursor)
+    rows = [{name.replace("_", " "): _text(getattr(one, name)) for name in names} for one in items]
+    return views.page(rows, next_cursor)
 
 
 def _text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The ``users`` command: create a user, and move one to another database."""
+"""Commands about users: ``use``, ``users add`` and ``users move``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import DryRun, argument, opened
+from neurigraph_pipelines.faces.cli.session import DryRun, argument, claims_of, note_user, opened, usual_user_file
 from neurigraph_pipelines.model.errors import ConflictError
 
 if TYPE_CHECKING:
@@ -20,6 +20,21 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 _users = typer.Typer(no_args_is_help=True, help="Create users, and move them between databases.")
 commands.add_typer(_users, name="users")
+
+
+@commands.command()
+def use(
+    user: Annotated[str, typer.Argument(metavar="USER", help="Slug of a user, or MEMBER@ORGANIZATION.")],
+    as_json: Json = False,
+) -> None:
+    """Choose the user that commands are about if they have no --user."""
+    from neurigraph_pipelines.faces.cli import views
+
+    note_user(user)
+    with opened() as installation:
+        claims_of(installation, user, whole_graph=True)
+        usual_user_file(installation.home).write_text(f"{user}\n", encoding="utf-8")
+    Output(as_json).result({"user": user}, lambda: views.lines(f"Commands without --user are about {user} now."))
 
 
 @_users.command("add")

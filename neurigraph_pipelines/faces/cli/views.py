@@ -24,9 +24,8 @@ from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.failures import FailureOfUser
 from neurigraph_pipelines.views.files import File, NodeFiles
-from neurigraph_pipelines.views.graph import ListedNode, Shell, TreeNode
+from neurigraph_pipelines.views.graph import Shell, TreeNode
 from neurigraph_pipelines.views.memories import Delta, Difference, Memory
-from neurigraph_pipelines.views.records import ListedRecord, Record
 from neurigraph_pipelines.views.search import Found, Hit, MessageHit, Rationale
 from neurigraph_pipelines.views.sources import ListedUpload, Source
 
@@ -168,8 +167,8 @@ def _components(explained: Mapping[str, float | None]) -> str:
     return ", ".join(f"{name} {value:.3f}" for name, value in explained.items() if value is not None)
 
 
-def node(shell: Shell, records: Sequence[Record], user: str) -> RenderableType:
-    """Return the shell of a node and its newest records."""
+def node(shell: Shell) -> RenderableType:
+    """Return the shell of a node."""
     title = Text.assemble((printable(shell.path), "bold"), (f"  {shell.kind}", "dim"))
     parts: list[RenderableType] = [title]
     if shell.summary:
@@ -190,15 +189,6 @@ def node(shell: Shell, records: Sequence[Record], user: str) -> RenderableType:
             }
         )
     )
-    for record in records:
-        pending = "  embedding pending" if record.embedding_pending else ""
-        parts.append(
-            Text.assemble(
-                (f"{_date(record.occurred_at)}  {printable(record.title or 'untitled')}", "bold"),
-                (f"{pending}  neurigraph open {record.record_id} --user {user}", "dim"),
-            )
-        )
-        parts.append(plain("   " + _excerpt(record.summary or "")))
     return Group(*parts)
 
 
@@ -361,30 +351,6 @@ def sources(found: Sequence[Source], next_cursor: str | None) -> RenderableType:
                 "title": one.file_name if isinstance(one, ListedUpload) else one.title or one.external_id,
                 "error": one.error or "",
                 **({"notes": "; ".join(one.notes)} if isinstance(one, ListedUpload) else {}),
-            }
-            for one in found
-        ],
-        next_cursor,
-    )
-
-
-def nodes(found: Sequence[ListedNode], next_cursor: str | None) -> RenderableType:
-    """Return nodes, one a row, and how to see more."""
-    columns = ("node_id", "path", "kind", "record_count", "state")
-    return page([{name: getattr(one, name) for name in columns} for one in found], next_cursor)
-
-
-def records(found: Sequence[ListedRecord], next_cursor: str | None) -> RenderableType:
-    """Return records, one a row, and how to see more."""
-    return page(
-        [
-            {
-                "record_id": one.record_id,
-                "occurred": _date(one.occurred_at),
-                "node": one.node_path,
-                "title": one.title
-                + (" (superseded)" if one.superseded_by else "")
-                + origins.expiry(one.tier, one.expires_at),
             }
             for one in found
         ],

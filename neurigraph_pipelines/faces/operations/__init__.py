@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.faces.operations.registry import Subject
 
 SUBJECTS = (
+    "search",
+    "accounts",
     "nodes",
     "memories",
     "facts",

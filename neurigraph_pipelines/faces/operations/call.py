@@ -9,14 +9,10 @@ from functools import cached_property
 from typing import Any, TypeVar
 from uuid import UUID
 
-from neurigraph_pipelines.access.authentication import (
-    require_author,
-    require_owner,
-    require_visible,
-    require_writer,
-)
+from neurigraph_pipelines.access.authentication import require_author, require_owner, require_writer
 from neurigraph_pipelines.access.guards import FREE, Guard
 from neurigraph_pipelines.database.paging import Page
+from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import Database
@@ -25,40 +21,6 @@ from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.wiring.installation import Installation
 
 _View = TypeVar("_View", bound=View)
-
-KINDS = {
-    "node_id": "node",
-    "parent_node_id": "node",
-    "into_node_id": "node",
-    "persona_id": "node",
-    "edge_id": "edge",
-    "record_id": "record",
-    "fact_id": "fact",
-    "to_fact_id": "fact",
-    "to_record_id": "record",
-    "to_node_id": "node",
-    "to_source_id": "source",
-    "link_id": "link",
-    "signing_key_id": "signing_key",
-    "by": "record",
-    "file_id": "file",
-    "conversation_id": "source",
-    "event_id": "source",
-    "upload_id": "source",
-    "source_id": "source",
-    "document_id": "source",
-    "note_id": "source",
-    "replaces": "source",
-    "key_id": "key",
-    "grant_id": "grant",
-    "failure_id": "failure",
-    "quarantine_id": "quarantine",
-    "action_id": "action",
-    "digest_id": "digest",
-    "webhook_id": "webhook",
-    "space_id": "space",
-}
-"""The kinds of things that ids name, by the names of parameters and fields."""
 
 
 class Who(StrEnum):
@@ -157,10 +119,4 @@ class Call:
         Raises:
             NotFoundError: One of them does not exist, or is hidden from the caller.
         """
-        for name, value in ids.items():
-            try:
-                wanted = UUID(str(value)) if value is not None else None
-            except ValueError:  # the operation says what is wrong with it
-                continue
-            if wanted is not None:
-                require_visible(self.database, self.caller, KINDS[name], wanted)
+        look(self.database, self.caller, **ids)

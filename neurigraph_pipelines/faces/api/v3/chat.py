@@ -15,8 +15,8 @@ from pydantic.alias_generators import to_camel
 from neurigraph_pipelines.faces.api.authentication import InstallationDep, Writer
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.problems import documented, problem_of
-from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.faces.api.v3 import forms, responses
+from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.model.errors import NeurigraphError
 from neurigraph_pipelines.retrieval.chat.loop import Event
 from neurigraph_pipelines.retrieval.chat.loop import chat as answer
@@ -54,9 +54,9 @@ _log = logging.getLogger("neurigraph.api")
 )
 def chat(body: forms.Chat, caller: Writer, installation: InstallationDep) -> Response:
     """Ask a question in a chat that is remembered. Only the messages that may hold the answer are read."""
-    look(installation, caller, conversation_id=body.conversation_id)
+    look(installation.database, caller, conversation_id=body.conversation_id)
     for document_id in body.scoped_document_ids:
-        look(installation, caller, document_id=document_id)
+        look(installation.database, caller, document_id=document_id)
     events = answer(installation.acting_for(caller), body.asked)
     if body.stream:
         return StreamingResponse(_streamed(events), media_type=EVENT_STREAM, headers=_HEADERS)

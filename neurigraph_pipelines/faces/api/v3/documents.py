@@ -11,8 +11,8 @@ from fastapi import APIRouter, Response
 from neurigraph_pipelines.faces.api.authentication import Author, Caller, InstallationDep
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.api.sight import look
 from neurigraph_pipelines.faces.api.v3 import forms, responses
+from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.faces.operations.versions import read_record
 from neurigraph_pipelines.inbox.document_lists import Status, get_document
 from neurigraph_pipelines.inbox.uploads import Received
@@ -105,7 +105,7 @@ def search(body: forms.SearchDocuments, caller: Caller, installation: Installati
     """
     caller = caller.within(checked_tags(body.container_tags))
     for document_id in body.scoped_document_ids:
-        look(installation, caller, document_id=document_id)
+        look(installation.database, caller, document_id=document_id)
     wanted = Wanted(
         body.q,
         body.limit,

@@ -1,0 +1,58 @@
+"""Accounts: the profiles that users state, and their passwords."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from neurigraph_pipelines.access import accounts
+from neurigraph_pipelines.access.accounts import MAX_EMAIL, MAX_NAME, MAX_PASSWORD, MIN_PASSWORD
+from neurigraph_pipelines.faces.operations.call import Call
+from neurigraph_pipelines.faces.operations.forms import Form
+from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
+from neurigraph_pipelines.views import access as views
+from neurigraph_pipelines.views.scalars import Scalar
+
+operation = Subject("users")
+
+
+class ChangeAccount(Form):
+    """Changes of an account. Fields that are left out stay, and null removes a field."""
+
+    display_name: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_NAME})
+    email: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EMAIL})
+    metadata: dict[str, Scalar] | None = Field(
+        default=None,
+        max_length=MAX_METADATA_KEYS,
+        description="Texts, numbers and booleans by name, at most 16 KiB as JSON.",
+    )
+
+
+class NewPassword(Form):
+    """A password to set."""
+
+    password: str = Field(json_schema_extra={"minLength": MIN_PASSWORD, "maxLength": MAX_PASSWORD})
+
+
+@operation("GET /account", "account show")
+def get_account(call: Call) -> views.Account:
+    """Return the profile that the user states."""
+    return accounts.get_account(call.database, call.caller)
+
+
+@operation("PATCH /account", "account edit")
+def change_account(call: Call, body: ChangeAccount) -> views.Account:
+    """Change the stated profile. Only the user sees it."""
+    return accounts.change_account(call.database, call.caller, body.model_dump(exclude_unset=True))
+
+
+@operation("PUT /account/password", status=204)
+def set_password(call: Call, body: NewPassword) -> None:
+    """Set the password that opens the page. All who signed in with the old one are signed out."""
+    accounts.set_password(call.database, call.caller, body.password)
+
+
+@operation("DELETE /account/password", status=204)
+def remove_password(call: Call) -> None:
+    """Remove the password. Only keys open the page then."""
+    accounts.set_password(call.database, call.caller, None)

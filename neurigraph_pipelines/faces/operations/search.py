@@ -1,0 +1,66 @@
+"""Searches, and answers in words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from neurigraph_pipelines.faces.operations import requests
+from neurigraph_pipelines.faces.operations.call import Call
+from neurigraph_pipelines.faces.operations.fact_forms import QueryFacts, SayTheSame
+from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.knowledge.duplicates import find_duplicates
+from neurigraph_pipelines.knowledge.fact_queries import query_facts
+from neurigraph_pipelines.retrieval import ask as answering
+from neurigraph_pipelines.retrieval.query import search as searching
+from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored, unstored_view
+from neurigraph_pipelines.views.answers import Reply
+from neurigraph_pipelines.views.fact_queries import QueriedFacts
+from neurigraph_pipelines.views.files import UnstoredMessages
+from neurigraph_pipelines.views.search import Duplicates, Found
+
+operation = Subject("retrieval")
+
+
+@operation("POST /search", is_sparse=True)
+def search(call: Call, body: requests.Search) -> Found:
+    """Search memories and messages for a question. No file is opened."""
+    call = call.within(body.container_tags)
+    call.look(node_id=body.node_id)
+    return searching.search(call.context, body.question, asked_at=body.asked_at, run_after=call.run_after)
+
+
+@operation("POST /duplicates", "fact duplicates", is_sparse=True)
+def duplicates(call: Call, body: SayTheSame) -> Duplicates:
+    """Find facts and messages that say the same as a text, before the text is written. Nothing is written."""
+    return find_duplicates(call.context, body.text, body.limit)
+
+
+@operation("POST /facts/query", is_sparse=True)
+def walk_facts(call: Call, body: QueryFacts) -> QueriedFacts:
+    """Follow the links of facts to causes, versions or connected facts, and return them with their paths."""
+    call = call.within(body.container_tags)
+    call.look(fact_id=body.fact_id)
+    return query_facts(call.context, body.asked)
+
+
+@operation("POST /ask")
+def ask(call: Call, body: requests.Ask) -> Reply:
+    """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
+    call = call.within(body.container_tags)
+    call.look(node_id=body.node_id)
+    return answering.ask(call.context, body.question, asked_at=body.asked_at)
+
+
+@operation("GET /unstored/{source_id}")
+def unstored(
+    call: Call,
+    source_id: UUID,
+    from_message: Annotated[int, Field(ge=1, le=2**31 - 1, description="Number of the first message.")] = 1,
+    limit: Annotated[int, Field(ge=1, le=MAX_MESSAGES, description="Maximum number of messages.")] = 100,
+) -> UnstoredMessages:
+    """Read the messages of a conversation, event, upload or note that are not stored yet: no file has them."""
+    found = open_unstored(call.context, source_id, from_message=from_message, limit=limit)
+    return unstored_view(found)
