@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import installed, opened
@@ -28,24 +27,7 @@ KeyFile = Annotated[
 BackupId = Annotated[str | None, typer.Option("--backup", help="Id of a backup. Default: the newest.")]
 
 
-class _CreatesByDefault(TyperGroup):
-    """A group in which ``backup FOLDER`` means ``backup create FOLDER``."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
-            args = ["create", *args]
-        return super().resolve_command(ctx, args)
-
-
-backup = typer.Typer(
-    cls=_CreatesByDefault,
-    no_args_is_help=True,
-    help="Back up the whole installation; `neurigraph backup FOLDER` is short for `backup create FOLDER`.",
-)
-commands.add_typer(backup, name="backup")
-
-
-@backup.command()
+@commands.command()
 def create(
     folder: Folder,
     key: KeyFile = None,
@@ -80,7 +62,7 @@ def create(
     output.result({"folder": str(target.path), **asdict(done)}, view)
 
 
-@backup.command()
+@commands.command()
 def verify(folder: Folder, key: KeyFile = None, backup: BackupId = None, as_json: Json = False) -> None:
     """Read all backups of a folder, or one, and compare every byte with its checksum.
 
@@ -106,7 +88,7 @@ def verify(folder: Folder, key: KeyFile = None, backup: BackupId = None, as_json
         raise typer.Exit(1)
 
 
-@backup.command("list")
+@commands.command("list")
 def list_backups(folder: Folder, key: KeyFile = None, as_json: Json = False) -> None:
     """List the complete backups of a folder, oldest first."""
     target = _folder(folder, key)
@@ -121,7 +103,7 @@ def list_backups(folder: Folder, key: KeyFile = None, as_json: Json = False) -> 
     Output(as_json).result({"backups": found}, view)
 
 
-@backup.command("new-key")
+@commands.command("new-key")
 def new_key(
     file: Annotated[Path, typer.Argument(help="The new key file, readable only by you.")], as_json: Json = False
 ) -> None:

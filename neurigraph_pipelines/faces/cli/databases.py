@@ -12,13 +12,11 @@ from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import DryRun, argument, opened
 
 commands = typer.Typer()
-_databases = typer.Typer(no_args_is_help=True, help="Spread users over several databases.")
-commands.add_typer(_databases, name="databases")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the database.", show_default=False)]
 
 
-@_databases.command("list")
+@commands.command("list")
 def list_databases(as_json: Json = False) -> None:
     """List the databases, with how many users live in each and how many are moving there."""
     with opened() as installation:
@@ -32,7 +30,7 @@ def list_databases(as_json: Json = False) -> None:
     Output(as_json).result({"databases": found}, view)
 
 
-@_databases.command("add")
+@commands.command("add")
 def add(
     name: Name,
     home: Annotated[Path, typer.Argument(metavar="HOME", help="Home folder of its installation.", show_default=False)],
@@ -47,7 +45,7 @@ def add(
     Output(as_json).result({"name": name, "home": str(home), "users": users, "dry_run": dry_run}, lambda: text)
 
 
-@_databases.command("remove")
+@commands.command("remove")
 def remove(name: Name, as_json: Json = False) -> None:
     """Remove a database in which no user lives. Its home folder and its data stay as they are."""
     with opened() as installation:

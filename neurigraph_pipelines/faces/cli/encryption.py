@@ -18,11 +18,8 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-_group = typer.Typer(no_args_is_help=True, help="Encrypt raw files with a key for each graph.")
-commands.add_typer(_group, name="encryption")
 
-
-@_group.command()
+@commands.command()
 def status(as_json: Json = False) -> None:
     """Show whether new files are encrypted, how many stored ones are, and which master key wraps the keys of graphs."""
     from neurigraph_pipelines.lifecycle.encrypting import encrypt_stored
@@ -49,7 +46,7 @@ def status(as_json: Json = False) -> None:
     Output(as_json).result({**data, **counts}, view)
 
 
-@_group.command()
+@commands.command()
 def apply(
     limit: Annotated[int, typer.Option(min=1, help="Most files that are encrypted now.")] = 10_000,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count the files, and encrypt none.")] = False,
@@ -71,7 +68,7 @@ def apply(
     Output(as_json).result(asdict(report), view)
 
 
-@_group.command()
+@commands.command()
 def rotate(as_json: Json = False) -> None:
     """Wrap the keys of all graphs by a new master key; no file is written again. Run it again after an interruption.
 

@@ -18,32 +18,14 @@ import typer
 import neurigraph_pipelines
 from neurigraph_pipelines.faces.cli import (
     agents,
-    backfills,
-    backups,
-    databases,
-    embedding_models,
-    encryption,
-    exporting,
-    facts,
-    failures,
     forgetting,
     importing,
     ingesting,
-    lifecycle,
-    listing,
     noting,
-    operating,
-    peers,
-    privacy,
-    profiles,
     reading,
-    reporting,
-    retrievals,
     stack,
     status,
-    upgrading,
     users,
-    walking,
 )
 from neurigraph_pipelines.faces.cli.groups import add_groups
 from neurigraph_pipelines.faces.cli.output import printable
@@ -80,36 +62,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for subject in (
-    importing,
-    ingesting,
-    noting,
-    listing,
-    exporting,
-    backups,
-    privacy,
-    reading,
-    forgetting,
-    peers,
-    retrievals,
-    lifecycle,
-    walking,
-    facts,
-    failures,
-    backfills,
-    profiles,
-    embedding_models,
-    encryption,
-    upgrading,
-    users,
-    databases,
-    operating,
-    reporting,
-    agents,
-    status,
-    stack,
+for daily in (
+    stack.commands,
+    importing.commands,
+    noting.commands,
+    reading.commands,
+    forgetting.commands,
+    ingesting.commands,
+    users.choosing,
+    status.commands,
+    agents.commands,
 ):
-    app.add_typer(subject.commands)
+    app.add_typer(daily)
 add_groups(app)
 
 

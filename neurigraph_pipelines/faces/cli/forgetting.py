@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
+administration = typer.Typer()
 
 Confirmed = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
@@ -104,7 +105,7 @@ def erase(
         raise TransientError("the erasure has begun and is not finished: `neurigraph erasures --finish` does the rest")
 
 
-@commands.command()
+@administration.command()
 def erasures(
     user: AnyUserSlug = None,
     finish: Annotated[bool, typer.Option("--finish", help="First finish erasures that were interrupted.")] = False,
@@ -133,7 +134,7 @@ def erasures(
     Output(as_json).result(data, view)
 
 
-@commands.command()
+@administration.command()
 def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Rewrite the tables of the database, so that their files contain no erased data.
 

@@ -18,7 +18,7 @@ class Group:
     Attributes:
         about: What it is for.
         subjects: Modules of ``faces.operations`` whose operations have commands in it.
-        commands: Modules of this room with commands that are written by hand.
+        commands: Modules of this room with commands that are written by hand; of some, a part.
     """
 
     about: str
@@ -28,34 +28,59 @@ class Group:
 
 GROUPS = {
     "memory": Group(
-        "Show, change, move, keep and link single memories.",
+        "Single memories: list, show, change, move, keep.",
         ("memories", "graph_changes", "facts", "links", "retention"),
+        ("lifecycle",),
     ),
-    "archive": Group("Memories that reads leave out: put in, bring back, forget.", ("retention",), ("retention",)),
+    "memory archive": Group(
+        "Memories that reads leave out: put in, bring back, forget.", ("retention",), ("retention",)
+    ),
+    "memory digest": Group("Memories in a few sentences.", ("digests",), ("digests",)),
+    "memory quarantine": Group("Put memories out of every retrieval, keep them, put them back.", ("quarantines",)),
     "node": Group(
-        "Show and change the graph: nodes, their names, edges and standards.",
-        ("nodes", "graph_changes", "evidence", "actions"),
+        "The graph: its tree, nodes, names, edges, standards.", ("nodes", "graph_changes", "evidence", "actions")
     ),
-    "fact": Group("Single statements: list, state, change and judge them.", ("facts", "links", "search")),
-    "link": Group("Relations of facts and memories, and the keys that sign them.", ("links",), ("links",)),
-    "digest": Group("Memories in a few sentences.", ("digests",), ("digests",)),
+    "fact": Group("Single statements: list, state, judge, follow.", ("facts", "links", "search"), ("walking",)),
+    "fact link": Group("Relations of facts and memories, and the keys that sign them.", ("links",), ("links",)),
     "action": Group("What waits for a decision.", ("actions",)),
-    "quarantine": Group("Put memories out of every retrieval, keep them, and put them back.", ("quarantines",)),
-    "access": Group("Who else may read or write: personas and grants.", ("sharing",)),
-    "key": Group("API keys of the user, of personas and of third parties.", ("sharing",)),
-    "space": Group("Named sets of sources, which searches and keys can be limited to.", ("spaces",)),
+    "source": Group("What was handed in: lists, progress, privacy, failures.", (), ("listing", "privacy", "failures")),
+    "access": Group("Who else may read or write, and who read what.", ("sharing",), ("retrievals",)),
+    "access key": Group("API keys of the user, of personas and of third parties.", ("sharing",)),
+    "access peer": Group("Mirrored nodes of other installations.", (), ("peers",)),
+    "space": Group("Named sets of sources, to limit searches and keys to.", ("spaces",)),
     "org": Group("Share a graph with other users.", ("organizations",), ("organizations",)),
-    "account": Group("A user's profile, and the password of the page.", ("accounts",), ("accounts",)),
-    "webhook": Group("Let addresses of yours be called when something happens.", ("webhooks",)),
+    "webhook": Group("Have addresses called when something happens.", ("webhooks",)),
+    "user": Group("Users: make, show, change, export, move.", ("accounts",), ("accounts", "users", "exporting")),
+    "admin": Group(
+        "Run, check and repair an installation.",
+        (),
+        (
+            "operating",
+            "stack.administration",
+            "upgrading",
+            "reporting",
+            "lifecycle.administration",
+            "forgetting.administration",
+            "backfills",
+            "facts",
+            "profiles",
+            "embedding_models",
+        ),
+    ),
+    "admin backup": Group("Back up the whole installation, check backups, restore one.", (), ("backups",)),
+    "admin database": Group("Spread users over several databases.", (), ("databases",)),
+    "admin encryption": Group("Encrypt raw files with a key for each graph.", (), ("encryption",)),
 }
-"""The groups by name, in the order of the help."""
+"""The groups by their words, in the order of the help."""
 
 
-def add_groups(app: typer.Typer) -> None:
-    """Add the groups to the command line."""
-    for name, group in GROUPS.items():
-        kind = type(f"{name.title()}Commands", (_Lazy,), {"words": name})
-        app.add_typer(typer.Typer(cls=kind, help=group.about, no_args_is_help=True), name=name)
+def add_groups(app: typer.Typer, within: str = "") -> None:
+    """Add the groups that lie directly in a group, or at the top, to a Typer."""
+    for words, group in GROUPS.items():
+        above, _, name = words.rpartition(" ")
+        if above == within:
+            kind = type(f"{name.title()}Commands", (_Lazy,), {"words": words})
+            app.add_typer(typer.Typer(cls=kind, help=group.about, no_args_is_help=True), name=name)
 
 
 class _Lazy(TyperGroup):
@@ -79,6 +104,9 @@ def _loaded(words: str) -> Any:
     group.callback()(lambda: None)  # so that a single command is a group, too
     for name in GROUPS[words].subjects:
         add_commands(group, import_module(f"neurigraph_pipelines.faces.operations.{name}").operation, words)
-    for name in GROUPS[words].commands:
-        group.add_typer(import_module(f"neurigraph_pipelines.faces.cli.{name}").commands)
+    for place in GROUPS[words].commands:
+        name, _, part = place.partition(".")
+        module = import_module(f"neurigraph_pipelines.faces.cli.{name}")
+        group.add_typer(getattr(module, part or "commands"))
+    add_groups(group, words)
     return typer.main.get_command(group)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
+administration = typer.Typer()
 
 _FileId = Annotated[
     str, typer.Argument(metavar="FILE_OR_RECORD_ID", help="Id from `neurigraph search`.", show_default=False)
@@ -184,7 +185,7 @@ def _compressed_view(report: SweepReport, dry_run: bool) -> Any:
     )
 
 
-@commands.command()
+@administration.command()
 def verify(
     user: AnyUserSlug = None,
     node: Annotated[
@@ -274,7 +275,7 @@ def _verified_view(found: Verification, audit: OrphanReport | None) -> Any:
     return views.lines(*lines)
 
 
-@commands.command()
+@administration.command()
 def storage(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Show the bytes that active and dormant files occupy, and the bytes saved: by user, or by node of one user."""
     from neurigraph_pipelines.lifecycle.storage_report import storage_report

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 
-@commands.command(name="admin-key")
+@commands.command(name="key")
 def admin_key(as_json: Json = False) -> None:
     """Print the key that may create users over HTTP."""
     with installed() as installation:

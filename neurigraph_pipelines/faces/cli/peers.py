@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.exchange.peers.subscriptions import Peer
 
 commands = typer.Typer()
-_peers = typer.Typer(no_args_is_help=True, help="Mirror granted nodes of other installations.")
-commands.add_typer(_peers, name="peers")
 
 PeerName = Annotated[str, typer.Argument(metavar="PEER", help="Name of a peer.", show_default=False)]
 KeyFile = Annotated[
@@ -31,7 +29,7 @@ _THROUGH = "command line"
 _NOT_ALL = 1
 
 
-@_peers.command("publisher-key")
+@commands.command("publisher-key")
 def publisher_key(as_json: Json = False) -> None:
     """Print the public key that signs this installation's answers to its peers."""
     from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
@@ -41,7 +39,7 @@ def publisher_key(as_json: Json = False) -> None:
     Output(as_json).result({"publisher_key": shown}, lambda: _lines(shown))
 
 
-@_peers.command("add")
+@commands.command("add")
 def add(
     name: Annotated[str, typer.Argument(help="A name for the peer, and for the node that its memories are below.")],
     url: Annotated[str, typer.Argument(help="Address of the publisher's API.")],
@@ -62,7 +60,7 @@ def add(
     Output(as_json).result(_shown(made), lambda: _lines(_line(made)))
 
 
-@_peers.command("key")
+@commands.command("key")
 def key(peer: PeerName, user: UserSlug, key_file: KeyFile, as_json: Json = False) -> None:
     """Give a peer another key of its publisher."""
     from neurigraph_pipelines.exchange.peers import subscriptions
@@ -74,7 +72,7 @@ def key(peer: PeerName, user: UserSlug, key_file: KeyFile, as_json: Json = False
     Output(as_json).result({"name": peer}, lambda: _lines(f"{peer} has another key."))
 
 
-@_peers.command("list")
+@commands.command("list")
 def list_peers(user: UserSlug, as_json: Json = False) -> None:
     """List the peers of a user, with the counts of mirrored nodes and records, and the times of their last pulls."""
     from neurigraph_pipelines.exchange.peers import subscriptions
@@ -85,7 +83,7 @@ def list_peers(user: UserSlug, as_json: Json = False) -> None:
     Output(as_json).result({"peers": [_shown(one) for one in found]}, lambda: _lines(*shown))
 
 
-@_peers.command("pull")
+@commands.command("pull")
 def pull(
     user: UserSlug,
     peer: Annotated[str | None, typer.Argument(metavar="[PEER]", help="Name of a peer. Default: all.")] = None,
@@ -132,7 +130,7 @@ def pull(
         raise typer.Exit(_NOT_ALL)
 
 
-@_peers.command("remove")
+@commands.command("remove")
 def remove(
     peer: PeerName,
     user: UserSlug,

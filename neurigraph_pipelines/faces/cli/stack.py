@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.views.graph import TreeNode
 
 commands = typer.Typer()
+administration = typer.Typer()
 
 
 @commands.command()
@@ -51,7 +52,7 @@ def up(as_json: Json = False) -> None:
                 signal.pause()
 
 
-@commands.command()
+@administration.command()
 def service(
     manager: Annotated[
         Literal["systemd", "launchd"], typer.Argument(help="The program that starts services on this machine.")
@@ -108,7 +109,7 @@ def demo(as_json: Json = False) -> None:
     output.data({"answers": answers, "tree": trees[-1]})
 
 
-@commands.command()
+@administration.command()
 def ui(
     host: Annotated[str | None, typer.Option(help="Address to listen on. Default: the setting ui_host.")] = None,
     port: Annotated[
@@ -134,7 +135,7 @@ def ui(
     dagster.become(dagster.ui_command(host, port))
 
 
-@commands.command()
+@administration.command()
 def daemon(as_json: Json = False) -> None:
     """Run Dagster's daemon until interrupted, for running Dagster without `up`."""
     from neurigraph_pipelines.runtime.stack.dagster_home import dagster_home
@@ -145,7 +146,7 @@ def daemon(as_json: Json = False) -> None:
     dagster.become(dagster.daemon_command())
 
 
-@commands.command(name="code-server")
+@administration.command(name="code-server")
 def code_server(
     host: Annotated[str, typer.Option(help="Address to listen on. All who reach it can start runs.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on.")] = 4000,
@@ -160,7 +161,7 @@ def code_server(
     dagster.become(dagster.code_server_command("-h", host, "-p", str(port)))
 
 
-@commands.command()
+@administration.command()
 def worker(
     runs: Annotated[int, typer.Option(min=1, max=1_000, help="Runs that this worker executes at once.")] = 2,
     as_json: Json = False,

@@ -1,4 +1,4 @@
-"""Commands about users: ``use``, ``users add`` and ``users move``."""
+"""Commands about users: ``use``, ``user add`` and ``user move``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
-_users = typer.Typer(no_args_is_help=True, help="Create users, and move them between databases.")
-commands.add_typer(_users, name="users")
+choosing = typer.Typer()
 
 
-@commands.command()
+@choosing.command()
 def use(
     user: Annotated[str, typer.Argument(metavar="USER", help="Slug of a user, or MEMBER@ORGANIZATION.")],
     as_json: Json = False,
@@ -37,7 +36,7 @@ def use(
     Output(as_json).result({"user": user}, lambda: views.lines(f"Commands without --user are about {user} now."))
 
 
-@_users.command("add")
+@commands.command("add")
 def add(
     user: Annotated[str, typer.Argument(metavar="USER", help="Slug of the user.", show_default=False)],
     database: Annotated[
@@ -60,7 +59,7 @@ def add(
     Output(as_json).result({**asdict(made), "database": name, "api_key": key}, view)
 
 
-@_users.command("move")
+@commands.command("move")
 def move(
     user: Annotated[str, typer.Argument(metavar="USER", help="Slug of the user.", show_default=False)],
     target: Annotated[

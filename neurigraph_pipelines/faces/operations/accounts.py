@@ -34,13 +34,13 @@ class NewPassword(Form):
     password: str = Field(json_schema_extra={"minLength": MIN_PASSWORD, "maxLength": MAX_PASSWORD})
 
 
-@operation("GET /account", "account show")
+@operation("GET /account", "user show")
 def get_account(call: Call) -> views.Account:
     """Return the profile that the user states."""
     return accounts.get_account(call.database, call.caller)
 
 
-@operation("PATCH /account", "account edit")
+@operation("PATCH /account", "user edit")
 def change_account(call: Call, body: ChangeAccount) -> views.Account:
     """Change the stated profile. Only the user sees it."""
     return accounts.change_account(call.database, call.caller, body.model_dump(exclude_unset=True))

@@ -24,7 +24,7 @@ class NewDigest(Form):
     record_ids: list[UUID] = Field(min_length=digesting.LEAST_COVERED, max_length=digesting.MOST_COVERED)
 
 
-@operation("GET /digests", "digest list")
+@operation("GET /digests", "memory digest list")
 def list_digests(
     call: Call,
     node_id: Annotated[UUID | None, Field(description="Only windows of this node.")] = None,
@@ -45,7 +45,7 @@ def list_digests(
     )
 
 
-@operation("POST /digests", "digest add", status=201, refusals=(409,), who=Who.OWNER)
+@operation("POST /digests", "memory digest add", status=201, refusals=(409,), who=Who.OWNER)
 def make_digest(call: Call, body: NewDigest) -> views.Digest:
     """Put some memories into words. The same memories again give the digest that is there."""
     for record_id in body.record_ids:
@@ -54,13 +54,13 @@ def make_digest(call: Call, body: NewDigest) -> views.Digest:
     return digests.get_digest(call.database, call.caller, digest_id)
 
 
-@operation("GET /digests/{digest_id}", "digest show")
+@operation("GET /digests/{digest_id}", "memory digest show")
 def digest(call: Call, digest_id: UUID) -> views.Digest:
     """Return a digest, with the memories that it is derived from."""
     return digests.get_digest(call.database, call.caller, digest_id)
 
 
-@operation("DELETE /digests/{digest_id}", "digest remove")
+@operation("DELETE /digests/{digest_id}", "memory digest remove")
 def remove_digest(
     call: Call,
     digest_id: UUID,

@@ -21,7 +21,7 @@ _MOST_READ = 1_000
 
 @operation(
     "POST /quarantines",
-    "quarantine add",
+    "memory quarantine add",
     status=201,
     who=Who.OWNER,
     options={"reason": "--reason", "received_after": "--from", "received_before": "--until"},
@@ -34,7 +34,7 @@ def quarantine(call: Call, body: requests.NewQuarantine) -> views.Quarantine:
 
 @operation(
     "POST /quarantines/preview",
-    "quarantine preview",
+    "memory quarantine preview",
     who=Who.OWNER,
     options={"reason": "--reason", "received_after": "--from", "received_before": "--until"},
 )
@@ -49,7 +49,7 @@ def _look(call: Call, body: requests.NewQuarantine) -> None:
     call.look(source_id=body.source_id, persona_id=body.persona_id)
 
 
-@operation("GET /quarantines", "quarantine list", who=Who.OWNER)
+@operation("GET /quarantines", "memory quarantine list", who=Who.OWNER)
 def list_quarantines(
     call: Call,
     all_of_them: Annotated[bool, Field(alias="all", description="Include released ones.")] = False,
@@ -62,7 +62,7 @@ def list_quarantines(
     )
 
 
-@operation("GET /quarantines/suggestions", "quarantine suggest", who=Who.OWNER)
+@operation("GET /quarantines/suggestions", "memory quarantine suggest", who=Who.OWNER)
 def suggest(
     call: Call,
     records: Annotated[
@@ -74,7 +74,7 @@ def suggest(
     return views.Suggestions(suggestions=found)
 
 
-@operation("DELETE /quarantines/{quarantine_id}", "quarantine remove", who=Who.OWNER)
+@operation("DELETE /quarantines/{quarantine_id}", "memory quarantine remove", who=Who.OWNER)
 def release(call: Call, quarantine_id: UUID) -> views.Quarantine:
     """End a quarantine: memories that are in no other one are found again. Repeating it changes nothing."""
     return holding.release(call.context, quarantine_id)

@@ -80,13 +80,13 @@ def promote(call: Call, record_id: UUID) -> views.Retention:
     return retention.promote(call.context, record_id, guard=call.once)
 
 
-@operation("GET /archive", "archive list", who=Who.OWNER)
+@operation("GET /archive", "memory archive list", who=Who.OWNER)
 def list_archive(call: Call, limit: Limit = 50, cursor: Cursor = None) -> views.Archive:
     """List the archive, the last archived first."""
     return call.page(views.Archive, archive.page_of_archive, limit=limit, cursor=cursor)
 
 
-@operation("POST /archive", "archive add", who=Who.OWNER, options={"reason": "--reason"})
+@operation("POST /archive", "memory archive add", who=Who.OWNER, options={"reason": "--reason"})
 def add(call: Call, body: NewArchived) -> views.ArchiveChange:
     """Archive memories: default reads leave them out. Returns those that were not in the archive before."""
     for record_id in body.record_ids:
@@ -95,7 +95,7 @@ def add(call: Call, body: NewArchived) -> views.ArchiveChange:
     return views.ArchiveChange(record_ids=done)
 
 
-@operation("POST /archive/restore", "archive restore", who=Who.OWNER)
+@operation("POST /archive/restore", "memory archive restore", who=Who.OWNER)
 def restore(call: Call, body: Records) -> views.ArchiveChange:
     """Bring memories back from the archive with the tiers that they had."""
     done = archive.restore(call.context, body.record_ids)
@@ -103,7 +103,11 @@ def restore(call: Call, body: Records) -> views.ArchiveChange:
 
 
 @operation(
-    "POST /archive/purge", "archive purge", destroys=True, who=Who.OWNER, options={"older_than_days": "--older-than"}
+    "POST /archive/purge",
+    "memory archive purge",
+    destroys=True,
+    who=Who.OWNER,
+    options={"older_than_days": "--older-than"},
 )
 def purge(call: Call, body: NewPurge) -> views.Purge:
     """Forget memories that have been in the archive for so many days, for good: each with a receipt."""

@@ -20,7 +20,7 @@ operation = Subject("access")
 _All = Annotated[bool, Field(alias="all", description="Include expired and revoked ones.")]
 
 
-@operation("POST /keys", "key add", status=201, who=Who.OWNER)
+@operation("POST /keys", "access key add", status=201, who=Who.OWNER)
 def issue_key(call: Call, body: access_forms.NewKey) -> views.IssuedKey:
     """Issue a key for the user, a persona or a third party."""
     call.look(persona_id=body.persona_id)
@@ -35,13 +35,13 @@ def issue_key(call: Call, body: access_forms.NewKey) -> views.IssuedKey:
     return views.IssuedKey(**dict(key), api_key=secret)
 
 
-@operation("GET /keys", "key list", who=Who.OWNER)
+@operation("GET /keys", "access key list", who=Who.OWNER)
 def list_keys(call: Call, all_of_them: _All = False, limit: Limit = 50, cursor: Cursor = None) -> views.Keys:
     """List the keys of the graph without their secrets, newest first."""
     return call.page(views.Keys, sharing.page_of_keys, with_ended=all_of_them, limit=limit, cursor=cursor)
 
 
-@operation("POST /keys/{key_id}/rotate", "key rotate", status=201, who=Who.OWNER)
+@operation("POST /keys/{key_id}/rotate", "access key rotate", status=201, who=Who.OWNER)
 def rotate_key(call: Call, key_id: UUID, body: access_forms.KeyRotation | None = None) -> views.IssuedKey:
     """Issue a key that replaces another. The old key stays valid for `grace_seconds`."""
     grace = body.grace_seconds if body is not None else 0.0
@@ -49,7 +49,7 @@ def rotate_key(call: Call, key_id: UUID, body: access_forms.KeyRotation | None =
     return views.IssuedKey(**dict(key), api_key=secret)
 
 
-@operation("DELETE /keys/{key_id}", "key remove", who=Who.OWNER)
+@operation("DELETE /keys/{key_id}", "access key remove", who=Who.OWNER)
 def revoke_key(call: Call, key_id: UUID) -> views.Key:
     """Revoke a key, which is rejected from the next call on. Revoking it again changes nothing."""
     return sharing.revoke_key(call.database, call.caller, key_id)
