@@ -25,7 +25,7 @@ _PARTS = {
     "code server": "dagster api grpc",
     "webserver": "neurigraph_pipelines.runtime.ui",
     "daemon": "dagster-daemon run",
-    "API": "neurigraph serve",
+    "API": "neurigraph admin serve",
     "keeper of Postgres": "stack.keeper",
     "`neurigraph up`": "neurigraph up",
 }

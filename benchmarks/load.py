@@ -43,7 +43,7 @@ LAST_SECONDS = 600.0
 
 _MEGABYTE = 1_024
 
-_METHOD = """`neurigraph serve` is a process of its own, on a graph of {size} synthetic conversations of 20 to 30
+_METHOD = """`neurigraph admin serve` is a process of its own, on a graph of {size} synthetic conversations of 20 to 30
 messages. Clients search over HTTP with connections that stay open, one question after the other, each question
 different: its embedding by MiniLM, the search and the answer are in the time, which the client measures. The same key
 writes at the same time: every {every:g} s a conversation of 20 to 30 messages is sent over HTTP and ended, and another
@@ -155,7 +155,7 @@ def _store_before(installation: Installation, user_id: Any, size: int) -> None:
 @contextmanager
 def _serving(environment: dict[str, str]) -> Iterator[tuple[str, int]]:
     """Run the API; yields its address and process id."""
-    command = [str(Path(sys.executable).parent / "neurigraph"), "serve", "--port", "0", "--json"]
+    command = [str(Path(sys.executable).parent / "neurigraph"), "admin", "serve", "--port", "0", "--json"]
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:

@@ -59,7 +59,7 @@ class AgeKey:
         except (pyrage.IdentityError, pyrage.RecipientError):
             pass  # the message of the library may quote the key
         raise ConfigurationError(
-            f"{path} does not hold one age key, secret or public: make one with `neurigraph backup new-key {path}`"
+            f"{path} does not hold one age key, secret or public: make one with `neurigraph admin backup new-key {path}`"
         )
 
     @classmethod
@@ -91,7 +91,7 @@ class AgeKey:
     @property
     def name_key(self) -> bytes:
         """A key for names of files, so that a name does not tell what a file holds. Follows from the public key."""
-        return hashlib.sha256(f"neurigraph backup names {self._recipient}".encode()).digest()
+        return hashlib.sha256(f"neurigraph admin backup create names {self._recipient}".encode()).digest()
 
     def encrypt(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Yield the encrypted form of a file. Errors of ``chunks`` are raised."""

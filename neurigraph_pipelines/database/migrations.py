@@ -124,16 +124,16 @@ def require_current(database: Database, schema: Schema = SHIPPED) -> None:
         known = _known(tx)
         is_outdated = bool(known) and max(known) == schema.newest and bool(_outdated_routines(tx, schema))
     if not known:
-        raise ConfigurationError("the database has no schema: run `neurigraph migrate` to make it")
+        raise ConfigurationError("the database has no schema: run `neurigraph admin migrate` to make it")
     _require_ours(known, schema)
     if max(known) < schema.newest:
         raise ConfigurationError(
             f"the database is at migration {max(known)} of {schema.newest}: "
-            "run `neurigraph migrate` to bring it up to date"
+            "run `neurigraph admin migrate` to bring it up to date"
         )
     if is_outdated:
         raise ConfigurationError(
-            "the functions of the database are not those of this version: run `neurigraph migrate` to replace them"
+            "the functions of the database are not those of this version: `neurigraph admin migrate` replaces them"
         )
 
 
@@ -161,7 +161,7 @@ def _require_passwords(connection: Transaction, secret: Secret) -> None:
     if known and known != secret.roles_fingerprint():
         raise ConfigurationError(
             "the passwords of this server's roles follow from another secret: set NEURIGRAPH_ROLE_SECRET, or the file "
-            "role_secret in the home folder, to the one in use, or replace it by `neurigraph rotate-secret`"
+            "role_secret in the home folder, to the one in use, or replace it by `neurigraph admin rotate-secret`"
         )
 
 
@@ -179,7 +179,7 @@ def _require_claims_key(tx: Transaction, secret: Secret) -> None:
     if row is not None and not hmac.compare_digest(bytes(row["inner_pad"]), secret.claims_pads()[0]):
         raise ConfigurationError(
             "this database was set up with another secret: set NEURIGRAPH_SECRET, or the file secret in the home "
-            "folder, to the one in use, or replace it by `neurigraph rotate-secret`"
+            "folder, to the one in use, or replace it by `neurigraph admin rotate-secret`"
         )
 
 
@@ -223,8 +223,8 @@ def _require_ours(known: Mapping[int, str], schema: Schema) -> None:
     made = min(known)
     if known[made] != schema.digest_at(made):
         raise ConfigurationError(
-            "no migration leads from the schema of this database to this version: run `neurigraph export` for each "
-            "user with the version that made it, and `neurigraph import --format neurigraph` into a new one with this "
+            "no migration leads from the schema of this database to this version: run `neurigraph user export` for "
+            "each user with the version that made it, and `neurigraph import --format neurigraph` into a new one with this "
             "version"
         )
     for migration in schema.migrations:

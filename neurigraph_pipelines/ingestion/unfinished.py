@@ -19,7 +19,9 @@ from neurigraph_pipelines.model.ports import Database, Transaction
 UNFINISHED = pipeline_author("unfinished")
 """The author of words that lack something."""
 
-REMEDY = "`neurigraph resummarize --user NAME` makes what is missing once the defect is mended (docs/reliability.md)"
+REMEDY = (
+    "`neurigraph admin resummarize --user NAME` makes what is missing once the defect is mended (docs/reliability.md)"
+)
 
 _QUERIES = statements("history")
 _WORDS = ("title", *KEYWORD_COLUMNS.values())

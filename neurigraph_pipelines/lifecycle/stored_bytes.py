@@ -75,7 +75,9 @@ class VerifiedBytes:
         return b"".join(self.chunks())
 
 
-REMEDY = "`neurigraph verify --repair` puts back a lost object of which a copy is left, and importing again the others"
+REMEDY = (
+    "`neurigraph admin verify --repair` puts back a lost object of which a copy is left, and importing again the others"
+)
 LostError = TypeVar("LostError", bound=LostObjectError)
 
 

@@ -1,4 +1,4 @@
-"""Verification of stored data, as in ``neurigraph verify``: finds inconsistencies, and repairs some on request.
+"""Verification of stored data, as in ``neurigraph admin verify``: finds inconsistencies, and repairs some on request.
 
 Compares rows with objects, checksums, byte ranges of passages, registries, counters and the state log. Only faults with
 one possible repair are repaired. ``orphans`` finds objects without a row.

@@ -84,12 +84,12 @@ class Settings(BaseSettings):
     admin_key: SecretStr | None = Field(
         default=None,
         description="Bearer key that may create users over HTTP. Unset: generated once and stored in the home folder; "
-        "`neurigraph admin-key` prints it.",
+        "`neurigraph admin key` prints it.",
     )
     metrics_token: SecretStr | None = Field(
         default=None,
         description="Bearer token that reads `/metrics`, and opens nothing else. Unset: generated once and stored in "
-        "the home folder; `neurigraph metrics-token` prints it.",
+        "the home folder; `neurigraph admin metrics-token` prints it.",
     )
     opaque_schema_names: bool = Field(
         default=False,

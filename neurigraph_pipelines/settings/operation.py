@@ -17,7 +17,7 @@ class RunSettings(BaseModel):
     broker_url: SecretStr | None = Field(
         default=None,
         validation_alias="NEURIGRAPH_BROKER_URL",
-        description="Redis that hands runs to `neurigraph worker`, such as `redis://:password@redis:6379/0` "
+        description="Redis that hands runs to `neurigraph admin worker`, such as `redis://:password@redis:6379/0` "
         "(docs/machines.md). Unset: the code server starts runs on its own machine.",
     )
     at_once: int = Field(
@@ -39,7 +39,7 @@ class RunSettings(BaseModel):
         default=None,
         pattern=r"^[A-Za-z0-9.-]+:[0-9]{1,5}$",
         validation_alias="NEURIGRAPH_CODE_SERVER",
-        description="Host and port of `neurigraph code-server`, for `neurigraph ui` and `neurigraph daemon`. "
+        description="Host and port of `neurigraph admin code-server`, for `admin ui` and `admin daemon`. "
         "Unset: each of them starts one of its own.",
     )
 

@@ -147,7 +147,7 @@ class Databases:
         if name is None and place.moving_to is not None:
             raise TransientError(
                 f"{slug} is moving to {place.moving_to}: try again in a moment. If no move is running, run "
-                f"`neurigraph users move {slug} {place.moving_to}`",
+                f"`neurigraph user move {slug} {place.moving_to}`",
                 retry_after=1.0,
             )
         if name is None and self.directory.forget_unmade(place, lambda: self.database_of(place) is not None):
@@ -191,7 +191,7 @@ class Databases:
         require_slug(slug)
         known = {one.name: one.users for one in self.directory.databases()}
         if database is not None and database not in known:
-            raise InvalidInputError(f"there is no database {database!r}: `neurigraph databases list` shows them")
+            raise InvalidInputError(f"there is no database {database!r}: `neurigraph admin database list` shows them")
         self.of_user(slug)  # removes the name if it has no user
         names = [database] if database is not None else sorted(known, key=lambda name: known[name])
         for name in names:

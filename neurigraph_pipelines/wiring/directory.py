@@ -97,7 +97,7 @@ class Directory:
         with self._database.pipeline() as tx:
             row = tx.execute(_QUERIES["home_of"], {"name": name}).fetchone()
         if row is None:
-            raise NotFoundError(f"there is no database {name!r}: `neurigraph databases list` shows them")
+            raise NotFoundError(f"there is no database {name!r}: `neurigraph admin database list` shows them")
         return Path(row["home"]) if row["home"] is not None else None
 
     def add(self, name: str, home: Path, people: Iterable[Person]) -> None:
@@ -131,7 +131,7 @@ class Directory:
             raise ConflictError("the first database has the directory and cannot be removed")
         with self._database.pipeline() as tx:
             if tx.execute(_QUERIES["lock_database"], {"name": name}).fetchone() is None:
-                raise NotFoundError(f"there is no database {name!r}: `neurigraph databases list` shows them")
+                raise NotFoundError(f"there is no database {name!r}: `neurigraph admin database list` shows them")
             slugs = [row["slug"] for row in tx.execute(_QUERIES["residents_of"], {"name": name})]
             if slugs:
                 raise ConflictError(f"users live in {name}, such as {', '.join(slugs)}: move or forget them first")
@@ -258,7 +258,7 @@ def person_of(database: Database, user_id: UUID, slug: str) -> Person:
 def move_has_begun(slug: str, target: str | None) -> ConflictError:
     """Return the error that a move to another database has begun."""
     return ConflictError(
-        f"a move of {slug} to {target} has begun: complete it by `neurigraph users move {slug} {target}`"
+        f"a move of {slug} to {target} has begun: complete it by `neurigraph user move {slug} {target}`"
     )
 
 

@@ -325,7 +325,7 @@ class PostgresDatabase:
             if any(words in str(error) for words in _NO_CONNECTION_LEFT):
                 raise TransientError("the database has no free connection: try again", retry_after=1.0) from error
             raise ConfigurationError(
-                f"cannot connect to Postgres as {role}: {str(error).strip()}. Has `neurigraph migrate` been run?"
+                f"cannot connect to Postgres as {role}: {str(error).strip()}. Has `neurigraph admin migrate` been run?"
             ) from error
         return ConnectionPool(
             url,

@@ -1,4 +1,4 @@
-"""Attacks by somebody who has the address of `neurigraph analyst-url`."""
+"""Attacks by somebody who has the address of `neurigraph admin analyst-url`."""
 
 from __future__ import annotations
 

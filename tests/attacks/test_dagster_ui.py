@@ -336,7 +336,7 @@ def stored_in(stack: LocalStack, text: str) -> list[str]:
 def test_ui_started_by_hand(stack: LocalStack) -> None:
     with create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    with stopped_at_the_end([PROGRAM, "ui", "--port", str(port), "--json"]) as process:
+    with stopped_at_the_end([PROGRAM, "admin", "ui", "--port", str(port), "--json"]) as process:
         assert process.stdout is not None
         address, _, token = json.loads(process.stdout.readline())["url"].partition("/?token=")
 

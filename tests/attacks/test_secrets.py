@@ -61,14 +61,14 @@ def test_secrets_are_private(own: Installation) -> None:
 
 def test_command_with_another_secret(installation: Installation, settings: Settings) -> None:
     create_user(installation.database, "ada")
-    wrong = run_cli(settings, "stats", more={"NEURIGRAPH_SECRET": OTHER})
+    wrong = run_cli(settings, "admin", "stats", more={"NEURIGRAPH_SECRET": OTHER})
     assert (wrong.returncode, wrong.stdout, wrong.stderr.count("\n")) == (4, "", 1)
     assert "another secret" in wrong.stderr
     assert OTHER not in wrong.stderr
-    assert "ada" in run_cli(settings, "stats").stdout
-    rotated = run_cli(settings, "rotate-secret", more={"NEURIGRAPH_SECRET": OTHER})
+    assert "ada" in run_cli(settings, "admin", "stats").stdout
+    rotated = run_cli(settings, "admin", "rotate-secret", more={"NEURIGRAPH_SECRET": OTHER})
     assert rotated.returncode == 0, rotated.stderr
-    assert "ada" in run_cli(settings, "stats", more={"NEURIGRAPH_SECRET": OTHER}).stdout
+    assert "ada" in run_cli(settings, "admin", "stats", more={"NEURIGRAPH_SECRET": OTHER}).stdout
 
 
 def test_rotated_secrets_of_the_home(own: Installation) -> None:

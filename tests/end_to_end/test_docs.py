@@ -100,7 +100,7 @@ def homes(session_home: Path) -> Iterator[Path]:
     migrated, stored = folder / "migrated", folder / "stored"
     env = environment(migrated, session_home, 0)
     with EmbeddedPostgres(migrated).lease():
-        run_in_one_shell(["neurigraph migrate"], ROOT, env, 0)
+        run_in_one_shell(["neurigraph admin migrate"], ROOT, env, 0)
     copy(migrated, stored)
     with EmbeddedPostgres(stored).lease():
         run_in_one_shell([_SAMPLES, "neurigraph ingest"], ROOT, {**env, "NEURIGRAPH_HOME": str(stored)}, 0)

@@ -1,4 +1,4 @@
-"""`neurigraph up` and `neurigraph serve` keep what they need running, and leave nothing behind."""
+"""`neurigraph up` and `neurigraph admin serve` keep what they need running, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_serve_starts_postgres_again(environment: dict[str, str]) -> None:
     home = Path(environment["NEURIGRAPH_HOME"])
     key = new_key(environment)
     process = subprocess.Popen(
-        [PROGRAM, "serve", "--port", "0", "--json"],
+        [PROGRAM, "admin", "serve", "--port", "0", "--json"],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -134,7 +134,9 @@ def test_serve_starts_postgres_again(environment: dict[str, str]) -> None:
 
 def new_key(environment: dict[str, str]) -> str:
     """Return the key of a new user."""
-    key: str = ask(environment, "key", "add", "--user", new_user(environment, "ada"), "--label", "a test")["api_key"]
+    key: str = ask(environment, "access", "key", "add", "--user", new_user(environment, "ada"), "--label", "a test")[
+        "api_key"
+    ]
     return key
 
 

@@ -164,12 +164,12 @@ def test_commands(installation: Installation) -> None:
         done = run_cli(installation.settings, *words, "--user", "ana", "--json", stdin=stdin)
         return json.loads(done.stdout)
 
-    assert run("account", "edit", "--display-name", "Ana", "--metadata", '{"team": "harbour"}')["metadata"] == {
+    assert run("user", "edit", "--display-name", "Ana", "--metadata", '{"team": "harbour"}')["metadata"] == {
         "team": "harbour"
     }
-    assert run("account", "edit", "--metadata", '{"a": 1e-400}')["metadata"] == {"a": "1e-400"}
-    assert run("account", "edit", "--display-name", "")["display_name"] is None
-    assert run("account", "password", stdin=f"{PASSWORD}\n") == {"has_password": True}
+    assert run("user", "edit", "--metadata", '{"a": 1e-400}')["metadata"] == {"a": "1e-400"}
+    assert run("user", "edit", "--display-name", "")["display_name"] is None
+    assert run("user", "password", stdin=f"{PASSWORD}\n") == {"has_password": True}
     assert accounts.sign_in(installation.database, installation.secret, "ana", PASSWORD).api_key
-    assert run("account", "password", "--remove") == {"has_password": False}
-    assert run("account", "show")["has_password"] is False
+    assert run("user", "password", "--remove") == {"has_password": False}
+    assert run("user", "show")["has_password"] is False

@@ -222,7 +222,7 @@ def test_admin_key_is_made_at_the_first_start(installation: Installation, settin
         ]:
             assert_problem(httpx.post(url, json={"slug": "bob"}, headers=headers), 401)
         assert httpx.post(url, json={"slug": "bob"}, headers=bearer(key)).status_code == 201
-    printed = run_cli(settings, "admin-key")
+    printed = run_cli(settings, "admin", "key")
     assert printed.stdout.strip() == key
 
 
@@ -292,7 +292,7 @@ def test_missing_or_damaged_object_is_not_served(client: httpx.Client, installat
     response = client.post(f"/v1/files/{hit['file_id']}/open", headers=bob)
     problem = response.json()
     assert (response.status_code, problem["type"]) == (410, "urn:neurigraph:lost_object")
-    assert (problem["file_id"], "neurigraph verify --repair" in problem["detail"]) == (hit["file_id"], True)
+    assert (problem["file_id"], "neurigraph admin verify --repair" in problem["detail"]) == (hit["file_id"], True)
     assert b"forged" not in response.content
     assert client.get(f"/v1/records/{hit['record_id']}", headers=bob).json()["title"] == hit["title"]
     document = client.get(f"/v3/documents/{hit['source_id']}", headers=bob).json()

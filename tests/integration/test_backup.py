@@ -342,18 +342,18 @@ def test_folder_of_something_else(source: Source, target: Settings, tmp_path: Pa
 
 def test_backup_by_cli(source: Source, target: Settings, tmp_path: Path) -> None:
     folder, key = tmp_path / "backups", tmp_path / "key"
-    made = run_cli(source.here.settings, "backup", "new-key", str(key), "--json")
+    made = run_cli(source.here.settings, "admin", "backup", "new-key", str(key), "--json")
     assert json.loads(made.stdout)["public_key"].startswith("age1")
     assert key.stat().st_mode & 0o077 == 0
-    done = run_cli(source.here.settings, "backup", str(folder), "--key", str(key), "--json")
+    done = run_cli(source.here.settings, "admin", "backup", "create", str(folder), "--key", str(key), "--json")
     assert done.returncode == 0, done.stderr
     backup = Backup(**json.loads(done.stdout, object_hook=lambda row: {n: v for n, v in row.items() if n != "folder"}))
     assert backup.objects == backup.new_objects == OBJECTS
-    refused = run_cli(target, "restore", str(folder))
+    refused = run_cli(target, "admin", "backup", "restore", str(folder))
     assert (refused.returncode, "give its key with --key" in refused.stderr) == (4, True)
-    back = run_cli(target, "restore", str(folder), "--key", str(key), "--json")
+    back = run_cli(target, "admin", "backup", "restore", str(folder), "--key", str(key), "--json")
     assert back.returncode == 0, back.stderr
     assert json.loads(back.stdout)["backup_id"] == backup.backup_id
     next((folder / "objects").rglob("*.age")).unlink()
-    checked = run_cli(target, "backup", "verify", str(folder), "--key", str(key), "--json")
+    checked = run_cli(target, "admin", "backup", "verify", str(folder), "--key", str(key), "--json")
     assert (checked.returncode, len(json.loads(checked.stdout)["damaged"])) == (1, 1)

@@ -59,31 +59,31 @@ def test_retrievals_and_canaries(here: Here, user: str, talk: Path, monkeypatch:
         return json.loads(here(*arguments, "--user", user, "--json")[0])
 
     here("import", talk, "--user", user)
-    planted = ask_here("plant-canary", "--text", "The vault opens with 7c1f3e.")
-    assert "not yet" in here("canaries", "--user", user)[0]
+    planted = ask_here("access", "plant-canary", "--text", "The vault opens with 7c1f3e.")
+    assert "not yet" in here("access", "canaries", "--user", user)[0]
     here("ingest", "--user", user)
-    (canary,) = ask_here("canaries")["canaries"]
+    (canary,) = ask_here("access", "canaries")["canaries"]
     assert (canary["source_id"], canary["retrieved_at"], len(canary["record_ids"])) == (planted["source_id"], None, 1)
     (hit, *_) = ask_here("search", "How many trout?", "--limit", "1")["hits"]
-    assert "The log of retrievals is off" in here("retrievals", "--user", user)[1]
-    assert ask_here("retrievals") == {"retrievals": []}, "nothing was logged"
+    assert "The log of retrievals is off" in here("access", "retrievals", "--user", user)[1]
+    assert ask_here("access", "retrievals") == {"retrievals": []}, "nothing was logged"
     monkeypatch.setenv("NEURIGRAPH_RETRIEVAL_LOG_DAYS", "30")
     monkeypatch.setenv("NEURIGRAPH_RETRIEVAL_LOG_QUESTIONS", "true")
     here("search", "What does the vault open with?", "--user", user, "--limit", "1")
-    (canary,) = ask_here("canaries")["canaries"]
+    (canary,) = ask_here("access", "canaries")["canaries"]
     assert (canary["role"], canary["operation"]) == ("user", "search")
-    assert "by the owner" in here("canaries", "--user", user)[0]
+    assert "by the owner" in here("access", "canaries", "--user", user)[0]
     here("open", hit["record_id"], "--user", user)
-    opened, searched = ask_here("retrievals")["retrievals"]
+    opened, searched = ask_here("access", "retrievals")["retrievals"]
     assert (opened["operation"], opened["record_ids"]) == ("open", [hit["record_id"]])
     assert (searched["operation"], searched["question"]) == ("search", "What does the vault open with?")
     assert canary["record_ids"][0] in searched["record_ids"]
-    assert ask_here("retrievals", "--record", hit["record_id"])["retrievals"][0] == opened
-    assert len(ask_here("retrievals", "--limit", "1", "--since", searched["asked_at"])["retrievals"]) == 1
-    assert ask_here("retrievals", "--since", "2999-01-01") == {"retrievals": []}
-    assert "What does the vault open with?" in here("retrievals", "--user", user)[0]
-    here("retrievals", "--user", user, "--record", "no-uuid", code=2)
-    here("retrievals", "--user", f"{user}-unknown", code=3)
+    assert ask_here("access", "retrievals", "--record", hit["record_id"])["retrievals"][0] == opened
+    assert len(ask_here("access", "retrievals", "--limit", "1", "--since", searched["asked_at"])["retrievals"]) == 1
+    assert ask_here("access", "retrievals", "--since", "2999-01-01") == {"retrievals": []}
+    assert "What does the vault open with?" in here("access", "retrievals", "--user", user)[0]
+    here("access", "retrievals", "--user", user, "--record", "no-uuid", code=2)
+    here("access", "retrievals", "--user", f"{user}-unknown", code=3)
 
 
 def test_import_says_what_it_would_add(here: Here, user: str, talk: Path) -> None:
@@ -146,9 +146,9 @@ def test_walkthrough_as_json(home_env: dict[str, str], here: Here, user: str, ta
     assert reply["citations"][0]["text"] == TALK["messages"][2]["content"]
     assert_narrows(ask_here, user, path, datetime.fromisoformat(hit["occurred_at"]).year)
 
-    (counted,) = ask(home_env, "stats", "--user", user)["users"]
+    (counted,) = ask(home_env, "admin", "stats", "--user", user)["users"]
     assert (counted["user"], counted["records"], counted["messages"], counted["pending"]) == (user, 1, 3, 0)
-    assert user in {row["user"] for row in ask_here("stats")["users"]}
+    assert user in {row["user"] for row in ask_here("admin", "stats")["users"]}
 
 
 def assert_narrows(ask_here: Callable[..., Any], user: str, path: str, year: int) -> None:
@@ -180,7 +180,7 @@ def test_walkthrough_as_text(home_env: dict[str, str], here: Here, user: str, ta
     assert user in here("node", "tree", "--user", user)[0]
     assert "1 record" in here("node", "tree", "--user", user)[0]
     assert user in here("node", "show", "/", "--user", user)[0]
-    assert user in here("stats")[0]
+    assert user in here("admin", "stats")[0]
     assert "Nothing found." in here("search", "water", "--user", user, "--speaker", "Eve")[0]
 
 
@@ -308,7 +308,7 @@ def test_errors_are_one_line(home_env: dict[str, str], here: Here, user: str, tm
     failed = run(home_env, "search", "x", "--user", "nobody", "--json", code=3)
     assert json.loads(failed.stderr) == {
         "error": "NotFoundError",
-        "message": "there is no user 'nobody': `neurigraph stats` lists them, and `import` makes one",
+        "message": "there is no user 'nobody': `neurigraph admin stats` lists them, and `import` makes one",
         "exit_code": 3,
     }
     assert failed.stdout == ""
@@ -322,7 +322,7 @@ def test_non_utf8_arguments(home_env: dict[str, str], here: Here, user: str) -> 
     here("node", "show", b"caf\xff", "--user", user, code=3)
     here("open", b"caf\xff", "--user", user, code=2)
     here("import", b"caf\xff", "--user", user, code=2)
-    here("key", "add", "--user", user, "--label", b"caf\xff")
+    here("access", "key", "add", "--user", user, "--label", b"caf\xff")
 
 
 @pytest.mark.parametrize(

@@ -42,49 +42,49 @@ def ask(file: StoredFile, capsys: pytest.CaptureFixture[str]) -> Ask:
 
 def test_compress_and_open_one_file(file: StoredFile, ask: Ask) -> None:
     record_id = file.row["record_id"]
-    planned = ask("compress", record_id, "--dry-run")
+    planned = ask("memory", "compress", record_id, "--dry-run")
     assert (planned["files"], planned["bytes_freed"], file.state) == (1, file.row["size_bytes"], "active")
-    assert ask("compress", record_id) == planned
-    assert ask("compress", file.file_id)["files"] == 0
-    state = ask("state", file.file_id)
+    assert ask("memory", "compress", record_id) == planned
+    assert ask("memory", "compress", file.file_id)["files"] == 0
+    state = ask("memory", "state", file.file_id)
     assert (state["state"], [change["event"] for change in state["history"]]) == (
         "dormant",
         ["compressed", "decompressed"],
     )
-    assert ask("touch", file.file_id)["last_accessed_at"] > state["last_accessed_at"]
+    assert ask("memory", "touch", file.file_id)["last_accessed_at"] > state["last_accessed_at"]
     assert file.state == "dormant"
     assert ask("open", record_id)["messages"]
-    assert ask("state", "Notes")["active_files"] == 1
-    assert ask("state", file.place.node_id)["state"] == "active"
+    assert ask("memory", "state", "Notes")["active_files"] == 1
+    assert ask("memory", "state", file.place.node_id)["state"] == "active"
 
 
 def test_compress_by_node_user_or_due(file: StoredFile, ask: Ask) -> None:
     other = store_file(file.here, "#Work Tea.", user=(file.user, file.claims))
     stranger = store_file(file.here)
-    assert ask("compress", "--node", "Notes")["files"] == 1
+    assert ask("memory", "compress", "--node", "Notes")["files"] == 1
     assert (file.state, other.state, stranger.state) == ("dormant", "active", "active")
     file.open()
-    assert ask("compress", "--dry-run")["files"] == 2
-    assert ask("compress")["files"] == 2
+    assert ask("memory", "compress", "--dry-run")["files"] == 2
+    assert ask("memory", "compress")["files"] == 2
     assert (file.state, other.state, stranger.state) == ("dormant", "dormant", "active")
     assert [file.events[-1], other.events[-1]] == ["recompressed", "compressed"]
     file.open()
     for each in (file, stranger):
         each.age(31)
-    assert ask("compress", "--due", user=None)["files"] == 2
+    assert ask("memory", "compress", "--due", user=None)["files"] == 2
     assert (file.state, stranger.state) == ("dormant", "dormant")
 
 
 def test_file_that_stays_active_is_reported(file: StoredFile, ask: Ask) -> None:
     file.here.objects.delete(file.key)
-    done = ask("compress", code=1)
+    done = ask("memory", "compress", code=1)
     assert list(done["failures"]) == [str(file.file_id)]
-    assert ask("compress", file.file_id, code=1)["error"] == "AbsentObjectError"
+    assert ask("memory", "compress", file.file_id, code=1)["error"] == "AbsentObjectError"
     assert file.state == "active"
 
 
 def test_busy_file_exit_code(file: StoredFile, ask: Ask) -> None:
-    ask("compress", file.file_id)
+    ask("memory", "compress", file.file_id)
     with file.here.database.pipeline() as tx:
         transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
     for command in (("open", file.file_id), ("open", file.file_id, "--wait", "0.1"), ("compress", file.file_id)):
@@ -96,34 +96,34 @@ def test_busy_file_exit_code(file: StoredFile, ask: Ask) -> None:
 def test_verify_reports_and_repairs(
     file: StoredFile, ask: Ask, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ask("verify", user=None)["findings"] == []
+    assert ask("admin", "verify", user=None)["findings"] == []
     file.here.objects.delete(file.copy)
     orphan = durable_key("nobody", ["Notes"], uuid4(), uuid4())
     file.here.objects.put(orphan, [b"left by a crash"])
-    found = ask("verify", "--node", "Notes", code=1)
+    found = ask("admin", "verify", "--node", "Notes", code=1)
     assert ([each["fault"] for each in found["findings"]], found["objects"]) == (["working_copy"], None)
-    assert ask("verify", "--quick", code=1)["bytes_read"] == 0
-    assert ask("verify", "--sample", "5", code=1, user=None)["left"] == 1
+    assert ask("admin", "verify", "--quick", code=1)["bytes_read"] == 0
+    assert ask("admin", "verify", "--sample", "5", code=1, user=None)["left"] == 1
 
-    young = ask("verify", "--repair", user=None)["objects"]
+    young = ask("admin", "verify", "--repair", user=None)["objects"]
     assert (young["orphans"], young["young"], young["removed"]) == ([orphan], 1, 0)
     monkeypatch.setenv("NEURIGRAPH_ORPHAN_GRACE_HOURS", "0")
-    assert entry.run(["verify"]) == 1
+    assert entry.run(["admin", "verify"]) == 1
     out, _ = capsys.readouterr()
     assert orphan in out
     assert "1 findings are left." in out
-    assert ask("verify", "--repair", user=None)["objects"]["removed"] == 1
-    assert entry.run(["verify"]) == 0
+    assert ask("admin", "verify", "--repair", user=None)["objects"]["removed"] == 1
+    assert entry.run(["admin", "verify"]) == 0
     assert "Nothing is wrong." in capsys.readouterr()[0]
 
 
 def test_storage_is_counted(file: StoredFile, ask: Ask) -> None:
     row = file.row
-    (node,) = ask("storage")["nodes"]
+    (node,) = ask("admin", "storage")["nodes"]
     assert (node["path"], node["active_files"]) == (f"{file.user.slug}/Notes", 1)
     assert (node["content_bytes"], node["active_bytes"]) == (row["size_bytes"], row["size_bytes"] + row["stored_bytes"])
-    ask("compress")
-    (user,) = ask("storage", user=None)["users"]
+    ask("memory", "compress")
+    (user,) = ask("admin", "storage", user=None)["users"]
     assert (user["dormant_files"], user["saved_bytes"]) == (1, row["size_bytes"] - row["stored_bytes"])
     assert user["saved_bytes"] > 0
 

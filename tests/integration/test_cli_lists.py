@@ -62,11 +62,11 @@ def test_lists_filter_and_page(graph: SharedGraph, capsys: pytest.CaptureFixture
     assert "Family/Dave" in capsys.readouterr().out
 
     graph.key()
-    assert len(listed("key", "list", limit=1)) == 2, "and the first key of the user"
+    assert len(listed("access", "key", "list", limit=1)) == 2, "and the first key of the user"
     grants = [graph.grant("Family/Dave", "gmail"), graph.grant("Work", "gmail")]
     assert [one["grant_id"] for one in listed("access", "list", limit=1)] == [str(one) for one in reversed(grants)]
     assert [one["grant_id"] for one in listed("access", "list", "--node", "Work")] == [str(grants[1])]
     for reason in ("first", "second"):
         of_source = Rule(source_id=everything[0 if reason == "first" else -1]["source_id"])
         quarantine(graph.installation.acting_for(graph.owners), of_source, reason)
-    assert [one["reason"] for one in listed("quarantine", "list", limit=1)] == ["second", "first"]
+    assert [one["reason"] for one in listed("memory", "quarantine", "list", limit=1)] == ["second", "first"]

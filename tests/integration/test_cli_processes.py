@@ -28,20 +28,20 @@ def user() -> str:
 
 def test_external_database_needs_migrate(home_env: dict[str, str], empty_database_url: str) -> None:
     env = {**home_env, "NEURIGRAPH_DATABASE_URL": empty_database_url}
-    assert "neurigraph migrate" in run(env, "stats", code=4).stderr
-    migrated = ask(env, "migrate")
+    assert "neurigraph admin migrate" in run(env, "admin", "stats", code=4).stderr
+    migrated = ask(env, "admin", "migrate")
     assert (migrated["applied"], migrated["version"]) == (["schema"], SHIPPED.newest)
-    assert ask(env, "migrate") == {"applied": [], "routines": [], "version": SHIPPED.newest}
-    assert ask(env, "stats")["users"] == []
-    assert "no user yet" in run(env, "stats").stdout
+    assert ask(env, "admin", "migrate") == {"applied": [], "routines": [], "version": SHIPPED.newest}
+    assert ask(env, "admin", "stats")["users"] == []
+    assert "no user yet" in run(env, "admin", "stats").stdout
 
 
 def test_added_key_opens_served_api(home_env: dict[str, str], user: str) -> None:
     new_user(home_env, user)
-    key = ask(home_env, "key", "add", "--user", user, "--label", "a test")["api_key"]
+    key = ask(home_env, "access", "key", "add", "--user", user, "--label", "a test")["api_key"]
     for ending, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
         process = subprocess.Popen(
-            [PROGRAM, "serve", "--port", "0", "--json"],
+            [PROGRAM, "admin", "serve", "--port", "0", "--json"],
             env=home_env,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -63,7 +63,7 @@ def test_added_key_opens_served_api(home_env: dict[str, str], user: str) -> None
 
 
 def test_status_names_what_does_not_work(home_env: dict[str, str]) -> None:
-    run(home_env, "stats")
+    run(home_env, "admin", "stats")
     found = ask(home_env, "status", code=1)
     assert (found["running"], found["ready"]) == (None, False)
     assert [fault["part"] for fault in found["faults"]] == ["ingestion"]
@@ -77,7 +77,7 @@ def test_status_names_what_does_not_work(home_env: dict[str, str]) -> None:
 def test_taken_port_is_reported(home_env: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert "--port" in run(home_env, "serve", "--port", port, code=4).stderr
+        assert "--port" in run(home_env, "admin", "serve", "--port", port, code=4).stderr
 
 
 def test_closed_pipe_is_no_error(home_env: dict[str, str], user: str) -> None:
@@ -113,7 +113,7 @@ def test_interrupted_ingest_releases_leases(home_env: dict[str, str], user: str,
     )
     try:
         deadline = time.monotonic() + 60
-        while ask(home_env, "stats", "--user", user)["queue"]["claimed"] == 0:
+        while ask(home_env, "admin", "stats", "--user", user)["queue"]["claimed"] == 0:
             assert time.monotonic() < deadline
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
@@ -122,7 +122,7 @@ def test_interrupted_ingest_releases_leases(home_env: dict[str, str], user: str,
         process.kill()
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    queue = ask(home_env, "stats", "--user", user)["queue"]
+    queue = ask(home_env, "admin", "stats", "--user", user)["queue"]
     assert queue["claimed"] == 0
     assert queue["due"] + queue["stored"] == 40
 

@@ -41,26 +41,28 @@ def ask(graph: SharedGraph, capsys: pytest.CaptureFixture[str]) -> Ask:
 
 def test_key_commands(graph: SharedGraph, ask: Ask) -> None:
     database = graph.installation.database
-    own = ask("key", "add", "--label", "laptop")
-    theirs = ask("key", "add", "--persona", "Work/Legal", "--expires", "2100-01-01")
+    own = ask("access", "key", "add", "--label", "laptop")
+    theirs = ask("access", "key", "add", "--persona", "Work/Legal", "--expires", "2100-01-01")
     assert authenticate(database, own["api_key"]) == graph.owners
     assert authenticate(database, theirs["api_key"]) == graph.personas
-    assert authenticate(database, ask("key", "add", "--third-party", "gmail")["api_key"]).role == "third_party"
-    listed = {key["key_id"]: key for key in ask("key", "list")["keys"]}
+    assert (
+        authenticate(database, ask("access", "key", "add", "--third-party", "gmail")["api_key"]).role == "third_party"
+    )
+    listed = {key["key_id"]: key for key in ask("access", "key", "list")["keys"]}
     assert listed[own["key_id"]]["label"] == "laptop"
     assert listed[own["key_id"]]["last_used_at"] is not None
     assert not any("api_key" in key or "key_hash" in key for key in listed.values())
-    replaced = ask("key", "rotate", theirs["key_id"])
+    replaced = ask("access", "key", "rotate", theirs["key_id"])
     assert authenticate(database, replaced["api_key"]) == graph.personas
     with pytest.raises(UnauthenticatedError):
         authenticate(database, theirs["api_key"])
-    ask("key", "remove", own["key_id"])
-    assert ask("key", "remove", own["key_id"])["revoked_at"] is not None
+    ask("access", "key", "remove", own["key_id"])
+    assert ask("access", "key", "remove", own["key_id"])["revoked_at"] is not None
     with pytest.raises(UnauthenticatedError):
         authenticate(database, own["api_key"])
-    assert own["key_id"] not in {key["key_id"] for key in ask("key", "list")["keys"]}
-    assert own["key_id"] in {key["key_id"] for key in ask("key", "list", "--all")["keys"]}
-    ask("key", "rotate", own["key_id"], code=3)
+    assert own["key_id"] not in {key["key_id"] for key in ask("access", "key", "list")["keys"]}
+    assert own["key_id"] in {key["key_id"] for key in ask("access", "key", "list", "--all")["keys"]}
+    ask("access", "key", "rotate", own["key_id"], code=3)
 
 
 def test_persona_is_created_and_granted(graph: SharedGraph, ask: Ask) -> None:

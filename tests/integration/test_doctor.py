@@ -178,7 +178,7 @@ def test_a_refused_password_is_named_with_its_remedy(installation: Installation)
 
 
 def test_commands_show_findings_and_last_errors(home_env: dict[str, str], server: ServerLease) -> None:
-    run(home_env, "stats")
+    run(home_env, "admin", "stats")
     env = {**home_env, "NEURIGRAPH_READY_FREE_BYTES": str(1 << 60)}
     found = ask(env, "doctor", code=1)
     assert found["well"] is False
@@ -190,10 +190,10 @@ def test_commands_show_findings_and_last_errors(home_env: dict[str, str], server
 
 
 def test_services_are_well_formed(home_env: dict[str, str], tmp_path: Path) -> None:
-    agent = plistlib.loads(ask(home_env, "service", "launchd")["text"].encode())
+    agent = plistlib.loads(ask(home_env, "admin", "service", "launchd")["text"].encode())
     assert agent["ProgramArguments"][1:] == ["up"]
     assert agent["EnvironmentVariables"]["NEURIGRAPH_HOME"] == home_env["NEURIGRAPH_HOME"]
-    assert "ExecStart=" in run(home_env, "service", "systemd").stdout
+    assert "ExecStart=" in run(home_env, "admin", "service", "systemd").stdout
     assert services.NO_RETRY == (entry.INVALID, entry.CONFIGURATION, entry.RUNNING)
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not installed")

@@ -346,7 +346,7 @@ def test_concurrent_backfills_searches_and_commits(installation: Installation, u
 
 
 def test_command_counts_the_records_of_each_day(installation: Installation, user: User) -> None:
-    done = run_cli(installation.settings, "reembed", "--user", user.slug, "--json")
+    done = run_cli(installation.settings, "admin", "reembed", "--user", user.slug, "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert (answer["records"], sum(answer["days"].values())) == (len(TOPICS), len(TOPICS))

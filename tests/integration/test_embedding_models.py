@@ -124,7 +124,7 @@ def test_canary_run_in_dagster_and_on_the_command_line(
 
 def assert_on_the_command_line(settings: Settings, served: dict[str, str]) -> None:
     """Check what the commands say of a canary that was compared."""
-    listed = run_cli(settings, "embedding-models", "--json", more=served)
+    listed = run_cli(settings, "admin", "embedding-models", "--json", more=served)
     assert listed.returncode == 0, listed.stderr
     models = {one["model"]: one for one in json.loads(listed.stdout)["models"]}
     assert (models["text-embedding-ada-002"]["status"], models["text-embedding-ada-002"]["provider"]) == (
@@ -132,7 +132,7 @@ def assert_on_the_command_line(settings: Settings, served: dict[str, str]) -> No
         "openai",
     )
     assert models["text-embedding-3-small"]["status"] == "archived", "nobody has a memory yet"
-    alone = run_cli(settings, "embedding-models", "--model", "text-embedding-3-large", more=served)
+    alone = run_cli(settings, "admin", "embedding-models", "--model", "text-embedding-3-large", more=served)
     assert alone.returncode == 2
     shown = run_cli(
         settings, "embedding-models", "--canary", "openai", "--model", "text-embedding-3-large", more=served

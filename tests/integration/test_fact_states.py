@@ -158,7 +158,7 @@ def test_unknown_memories_are_not_read(
     owner: Facts, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     describe(owner.graph.here.settings, monkeypatch)
-    assert entry.run(["refact", str(uuid4()), "--dry-run", "--json"]) == 3
+    assert entry.run(["admin", "refact", str(uuid4()), "--dry-run", "--json"]) == 3
     assert "does not exist" in capsys.readouterr().err
 
 

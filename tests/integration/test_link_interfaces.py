@@ -187,27 +187,27 @@ def test_links_on_the_command_line(story: Story) -> None:
     here, user = story.graph.here, ("--user", story.graph.user.slug)
     env = environment(here.settings)
     start, end = f"fact:{story.moved}", f"record:{story.records[0]}"
-    made = ask(env, "link", "add", start, "elaborates", end, "--reason", "It says more.", *user)
-    assert ask(env, "link", "show", made["link_id"], *user)["reason"] == "It says more."
+    made = ask(env, "fact", "link", "add", start, "elaborates", end, "--reason", "It says more.", *user)
+    assert ask(env, "fact", "link", "show", made["link_id"], *user)["reason"] == "It says more."
     listed = run(env, "fact", "links", str(story.moved), *user).stdout
     assert "says more about" in listed
     assert "is described further by" in run(env, "memory", "links", end, *user).stdout
-    run(env, "link", "confirm", made["link_id"], *user)
-    run(env, "link", "reject", made["link_id"], *user)
+    run(env, "fact", "link", "confirm", made["link_id"], *user)
+    run(env, "fact", "link", "reject", made["link_id"], *user)
     assert ask(env, "fact", "links", start, *user)["links"] == []
-    run(env, "link", "confirm", made["link_id"], *user)
-    run(env, "link", "end", made["link_id"], *user)
+    run(env, "fact", "link", "confirm", made["link_id"], *user)
+    run(env, "fact", "link", "end", made["link_id"], *user)
     (ended,) = ask(env, "fact", "links", start, "--all", *user)["links"]
     assert ended["ended_by"] == f"user:{story.graph.user.user_id}"
     run(env, "fact", "links", "node:Work", *user, code=2)
-    run(env, "link", "add", "here", "supports", end, *user, code=2)
+    run(env, "fact", "link", "add", "here", "supports", end, *user, code=2)
 
     first, second = (_public(Ed25519PrivateKey.generate()) for _ in range(2))
-    key = ask(env, "link", "add-key", first, *user)["signing_key_id"]
-    newer = ask(env, "link", "rotate-key", key, second, *user)["signing_key_id"]
-    assert [one["signing_key_id"] for one in ask(env, "link", "keys", *user)["signing_keys"]] == [newer]
-    assert ask(env, "link", "remove-key", newer, *user)["revoked_at"] is not None
-    run(env, "link", "add-key", "no key", *user, code=2)
+    key = ask(env, "fact", "link", "add-key", first, *user)["signing_key_id"]
+    newer = ask(env, "fact", "link", "rotate-key", key, second, *user)["signing_key_id"]
+    assert [one["signing_key_id"] for one in ask(env, "fact", "link", "keys", *user)["signing_keys"]] == [newer]
+    assert ask(env, "fact", "link", "remove-key", newer, *user)["revoked_at"] is not None
+    run(env, "fact", "link", "add-key", "no key", *user, code=2)
 
 
 def test_links_signed_on_the_command_line(story: Story, tmp_path: Path) -> None:
@@ -216,16 +216,28 @@ def test_links_signed_on_the_command_line(story: Story, tmp_path: Path) -> None:
     file.write_bytes(_pem(private))
     other.write_bytes(_pem(X25519PrivateKey.generate()))
     said = f"fact:{story.moved}", "led_to", f"fact:{story.small}", "--valid-from", "2026-05-01", "--key"
-    run(env, "link", "add", *said, file, *user, code=3)  # its public half is not registered
-    key = ask(env, "link", "add-key", _public(private), *user)["signing_key_id"]
-    run(env, "link", "add", *said, other, *user, code=2)
-    made = ask(env, "link", "add", *said, file, *user)["link_id"]
-    assert ask(env, "link", "show", made, *user)["attest"] == "self"
-    run(env, "link", "end", made, "--key", file, *user)
-    shown = ask(env, "link", "show", made, *user)
+    run(env, "fact", "link", "add", *said, file, *user, code=3)  # its public half is not registered
+    key = ask(env, "fact", "link", "add-key", _public(private), *user)["signing_key_id"]
+    run(env, "fact", "link", "add", *said, other, *user, code=2)
+    made = ask(env, "fact", "link", "add", *said, file, *user)["link_id"]
+    assert ask(env, "fact", "link", "show", made, *user)["attest"] == "self"
+    run(env, "fact", "link", "end", made, "--key", file, *user)
+    shown = ask(env, "fact", "link", "show", made, *user)
     assert (shown["attest"], shown["end_attest"]) == ("self", "self")
-    run(env, "link", "remove-key", key, *user)
-    run(env, "link", "add", f"fact:{story.moved}", "supports", f"fact:{story.small}", "--key", file, *user, code=3)
+    run(env, "fact", "link", "remove-key", key, *user)
+    run(
+        env,
+        "fact",
+        "link",
+        "add",
+        f"fact:{story.moved}",
+        "supports",
+        f"fact:{story.small}",
+        "--key",
+        file,
+        *user,
+        code=3,
+    )
 
 
 def _pem(private: Ed25519PrivateKey | X25519PrivateKey) -> bytes:

@@ -84,7 +84,9 @@ def test_migrations_lead_to_the_schema_of_an_empty_database(
     database = PostgresDatabase(database_url, Secret(SECRET))
     for slug in ("ana", "bob", "carl"):
         create_user(database, slug)
-    with pytest.raises(ConfigurationError, match=f"at migration {NEWEST} of {NEWEST + 2}: run `neurigraph migrate`"):
+    with pytest.raises(
+        ConfigurationError, match=f"at migration {NEWEST} of {NEWEST + 2}: run `neurigraph admin migrate`"
+    ):
         require_current(database, later)
     report = migrate(database_url, Secret(SECRET), schema=later)
     assert (report.applied, report.version) == ((f"{NEWEST + 1:04d}_colour", f"{NEWEST + 2:04d}_weight"), NEWEST + 2)
@@ -135,7 +137,7 @@ def test_a_database_of_another_schema_is_refused_and_left_alone(database_url: st
         connection.execute("UPDATE neurigraph.schema_migrations SET name = 'utc_offset', checksum = 'other'")
         connection.execute("INSERT INTO neurigraph.schema_migrations (number, name, checksum) VALUES (21, 'roles', '')")
     before = _catalog(database_url)
-    remedy = "`neurigraph export` for each user .* `neurigraph import --format neurigraph` into a new one"
+    remedy = "`neurigraph user export` for each user .* `neurigraph import --format neurigraph` into a new one"
     with pytest.raises(ConfigurationError, match=remedy) as caught:
         migrate(database_url, Secret(SECRET))
     assert "\n" not in str(caught.value)
@@ -149,7 +151,7 @@ def test_a_database_of_another_schema_is_refused_and_left_alone(database_url: st
 def test_a_database_without_our_schema_is_not_current(empty_database_url: str, template_database: str) -> None:
     assert template_database  # so the roles exist
     database = PostgresDatabase(empty_database_url, Secret(SECRET))
-    with pytest.raises(ConfigurationError, match=r"vector type not found.*Has `neurigraph migrate` been run"):
+    with pytest.raises(ConfigurationError, match=r"vector type not found.*Has `neurigraph admin migrate` been run"):
         require_current(database)
     database.close()
 
@@ -204,7 +206,7 @@ def test_functions_that_are_not_those_of_this_version_are_replaced(database_url:
             [["functions/access", "tables/facts"]],
         )
     database = PostgresDatabase(database_url, Secret(SECRET))
-    with pytest.raises(ConfigurationError, match="not those of this version: run `neurigraph migrate`"):
+    with pytest.raises(ConfigurationError, match="not those of this version: run `neurigraph admin migrate`"):
         require_current(database)
     assert migrate(database_url, Secret(SECRET)).routines == ("functions/access", "tables/facts")
     require_current(database)

@@ -231,7 +231,7 @@ def test_ingest_with_other_model_reports_users(
     said = run_cli(settings, "ingest").stdout
     assert (
         "Waiting because their users' searches use another model than neurigraph-minilm-1: 1 record. "
-        "`neurigraph reembed`" in said
+        "`neurigraph admin reembed`" in said
     )
     assert pending(installation) == 1
 

@@ -288,10 +288,10 @@ def test_failed_export_leaves_no_file(source: Source, tmp_path: Path) -> None:
 
 def test_export_and_restore_by_cli(source: Source, installation: Installation, tmp_path: Path) -> None:
     target = tmp_path / "mine.zip"
-    done = run_cli(source.here.settings, "export", "exporter", str(target), "--json")
+    done = run_cli(source.here.settings, "user", "export", "exporter", str(target), "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["records"] == source.report.rows["metadata_records"]
-    again = run_cli(source.here.settings, "export", "exporter", str(target))
+    again = run_cli(source.here.settings, "user", "export", "exporter", str(target))
     assert again.returncode != 0
     assert "is there already" in again.stderr
     back = run_cli(installation.settings, "import", str(target), "--user", "exporter", "--json")
@@ -300,7 +300,7 @@ def test_export_and_restore_by_cli(source: Source, installation: Installation, t
     refused = run_cli(installation.settings, "import", str(target), "--format", "neurigraph", "--user", "exporter")
     assert refused.returncode != 0
     assert "in this database already" in refused.stderr
-    unknown = run_cli(installation.settings, "export", "nobody-here", str(tmp_path / "x.zip"))
+    unknown = run_cli(installation.settings, "user", "export", "nobody-here", str(tmp_path / "x.zip"))
     assert unknown.returncode == 3
 
 
@@ -331,7 +331,7 @@ def test_owner_downloads_export(source: Source, installation: Installation, tmp_
 def test_encrypted_export_needs_the_secret_key(source: Source, installation: Installation, tmp_path: Path) -> None:
     key, public, target = tmp_path / "key", tmp_path / "public", tmp_path / "mine.zip.age"
     public.write_text(AgeKey.make(key))
-    done = run_cli(source.here.settings, "export", "exporter", str(target), "--key", str(public), "--json")
+    done = run_cli(source.here.settings, "user", "export", "exporter", str(target), "--key", str(public), "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["records"] == source.report.rows["metadata_records"]
     assert not zipfile.is_zipfile(target)

@@ -113,19 +113,21 @@ def ask(graph: SharedGraph, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 def test_on_the_command_line(graph: SharedGraph, ask: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
     source = hand_in(graph, graph.owners, "#Family/Dave The periwinkle password.")
-    met = ask("quarantine", "preview", "--source", source, "--reason", "odd")
+    met = ask("memory", "quarantine", "preview", "--source", source, "--reason", "odd")
     assert met["records"] == 1
-    assert ask("quarantine", "list")["quarantines"] == []
-    held = ask("quarantine", "add", "--source", source, "--reason", "odd")
+    assert ask("memory", "quarantine", "list")["quarantines"] == []
+    held = ask("memory", "quarantine", "add", "--source", source, "--reason", "odd")
     assert (held["records"], held["requested_by"]) == (1, f"user:{graph.owner.user_id} (cli)")
-    assert [one["quarantine_id"] for one in ask("quarantine", "list")["quarantines"]] == [held["quarantine_id"]]
-    assert ask("quarantine", "remove", held["quarantine_id"])["released_at"]
-    assert ask("quarantine", "list")["quarantines"] == []
-    assert len(ask("quarantine", "list", "--all")["quarantines"]) == 1
-    assert "name one of them" in ask("quarantine", "add", "--reason", "odd", code=2)["message"]
-    ask("quarantine", "remove", uuid4(), code=3)
-    assert ask("quarantine", "suggest")["suggestions"] == []
-    assert entry.run(["quarantine", "list", "--all", "--user", graph.owner.slug]) == 0
+    assert [one["quarantine_id"] for one in ask("memory", "quarantine", "list")["quarantines"]] == [
+        held["quarantine_id"]
+    ]
+    assert ask("memory", "quarantine", "remove", held["quarantine_id"])["released_at"]
+    assert ask("memory", "quarantine", "list")["quarantines"] == []
+    assert len(ask("memory", "quarantine", "list", "--all")["quarantines"]) == 1
+    assert "name one of them" in ask("memory", "quarantine", "add", "--reason", "odd", code=2)["message"]
+    ask("memory", "quarantine", "remove", uuid4(), code=3)
+    assert ask("memory", "quarantine", "suggest")["suggestions"] == []
+    assert entry.run(["memory", "quarantine", "list", "--all", "--user", graph.owner.slug]) == 0
     shown = capsys.readouterr().out
     assert held["quarantine_id"] in shown
     assert str(source) in shown

@@ -154,7 +154,7 @@ def test_database_of_another_version_is_a_fault(ready: Installation) -> None:
         tx.execute("DELETE FROM neurigraph.schema_migrations WHERE number > 22")
     ((part, reason),) = found(ready)
     assert part == "reading"
-    assert "neurigraph migrate" in reason
+    assert "neurigraph admin migrate" in reason
 
 
 def test_unreachable_database_is_a_fault(ready: Installation) -> None:

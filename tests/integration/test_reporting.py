@@ -93,7 +93,7 @@ def test_figures_of_a_period_and_of_one_user(installation: Installation, bob: Us
 
 def test_command_prints_each_format(bob: User, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     def shown(*options: str, code: int = 0) -> str:
-        assert entry.run(["report", *options]) == code
+        assert entry.run(["admin", "report", *options]) == code
         captured = capsys.readouterr()
         return captured.out if code == 0 else captured.err
 
@@ -120,7 +120,7 @@ def test_parquet_keeps_types(
 ) -> None:
     pytest.importorskip("pyarrow")
     target = tmp_path / "figures.parquet"
-    assert entry.run(["report", "--format", "parquet", "--output", str(target)]) == 0
+    assert entry.run(["admin", "report", "--format", "parquet", "--output", str(target)]) == 0
     read = pandas.read_parquet(target).set_index("day")
     pandas.testing.assert_frame_equal(read, figures(installation.database, "day"))
 
@@ -128,11 +128,11 @@ def test_parquet_keeps_types(
 def test_parquet_without_its_library_or_a_file_says_what_to_do(
     bob: User, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert entry.run(["report", "--format", "parquet"]) == 2
+    assert entry.run(["admin", "report", "--format", "parquet"]) == 2
     assert "name a file with --output" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
     target = tmp_path / "figures.parquet"
-    assert entry.run(["report", "--format", "parquet", "--output", str(target)]) == 4
+    assert entry.run(["admin", "report", "--format", "parquet", "--output", str(target)]) == 4
     assert "pip install 'neurigraph[parquet]'" in capsys.readouterr().err
     assert not target.exists()
 

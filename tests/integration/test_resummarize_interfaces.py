@@ -47,7 +47,7 @@ def memories(graph: Graph) -> list[Memory]:
 @pytest.fixture
 def run(graph: Graph, capsys: pytest.CaptureFixture[str]) -> Run:
     def command(*arguments: str, code: int = 0) -> Any:
-        assert entry.run(["resummarize", *arguments, "--user", graph.user.slug, "--json"]) == code
+        assert entry.run(["admin", "resummarize", *arguments, "--user", graph.user.slug, "--json"]) == code
         report = capsys.readouterr()
         return json.loads(report.out or report.err)
 
@@ -78,7 +78,7 @@ def test_command_needs_a_selection(run: Run, memories: list[Memory], capsys: pyt
     for arguments in (("no-uuid",), (record_id, "--since", "2026-01-01"), ("--until", "9999-12-31")):
         assert run(*arguments, code=entry.INVALID)["error"] == "InvalidInputError"
     for alone in ([], [record_id]):
-        assert entry.run(["resummarize", *alone]) == entry.INVALID
+        assert entry.run(["admin", "resummarize", *alone]) == entry.INVALID
         assert "--user" in capsys.readouterr().err
     assert run("--since", (datetime.now(UTC) + timedelta(days=1)).date().isoformat())["records"] == 0
     assert len(memories[0].deltas) == 1

@@ -49,7 +49,7 @@ def test_erased_text_leaves_database_files(settings: Settings, installation: Ins
                 administrator.execute(sql.SQL("VACUUM (FULL, ANALYZE) {}").format(sql.Identifier(catalog)))
             assert files_with(administrator, word) == []
             assert found_in_database(here, word, statistics=True) == []
-    assert run_cli(settings, "scrub").returncode == 0
+    assert run_cli(settings, "admin", "scrub").returncode == 0
 
 
 def test_table_in_use_is_skipped(installation: Installation) -> None:

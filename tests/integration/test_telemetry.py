@@ -39,7 +39,7 @@ def test_served_requests_are_traced_and_logged(here: Installation) -> None:
             OTEL_EXPORTER_OTLP_HEADERS="x-key=abc",
             OTEL_SERVICE_NAME="memory",
         )
-        command = [str(PROGRAM), "serve", "--port", "0", "--json"]
+        command = [str(PROGRAM), "admin", "serve", "--port", "0", "--json"]
         with subprocess.Popen(
             command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
         ) as process:

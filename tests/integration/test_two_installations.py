@@ -127,7 +127,7 @@ def test_killed_creation_is_healed_by_the_next_command(front: Installation) -> N
     reserved = front.databases.directory.by_slug("kim")
     assert reserved is not None
     assert not lives_in(front.databases.open("east").database, reserved.resident_id)
-    again = command(front, "users", "add", "kim")
+    again = command(front, "user", "add", "kim")
     assert again.returncode == 0, again.stderr
     assert front.databases.of_user("kim") is front
     assert find_user(front.database, "kim").user_id != reserved.resident_id
@@ -138,7 +138,7 @@ def test_killed_creation_is_healed_by_the_next_command(front: Installation) -> N
     searched = command(front, "search", "lamp", "--user", "lee")
     assert (searched.returncode, "there is no user 'lee'" in searched.stderr) == (3, True)
     assert front.databases.directory.by_slug("lee") is None
-    assert command(front, "users", "add", "lee", "--database", MAIN).returncode == 0
+    assert command(front, "user", "add", "lee", "--database", MAIN).returncode == 0
     assert find_user(front.database, "lee").slug == "lee"
 
     killed(front, "import", "samples/bob.jsonl", "--user", "max")  # `east` has fewer users
@@ -238,7 +238,7 @@ def test_killed_server_leaves_no_database_of_another_installation(tmp_path: Path
             _, _, key = here.databases.create_user("dina", "east")
             variables = environment(here) if mark is None else environment(here, **{VARIABLE: mark})
         assert not EmbeddedPostgres(east).status().running
-        serve = [str(PROGRAM), "serve", "--port", "0", "--json"]
+        serve = [str(PROGRAM), "admin", "serve", "--port", "0", "--json"]
         process = subprocess.Popen(serve, env=variables, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         try:
             assert process.stdout is not None

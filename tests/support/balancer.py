@@ -16,12 +16,12 @@ from tests.support.command_line import PROGRAM, environment
 
 @contextmanager
 def api_processes(settings: Settings, number: int, **more: str) -> Iterator[list[tuple[str, subprocess.Popen[str]]]]:
-    """Run ``neurigraph serve`` so many times on one installation; yields addresses and processes."""
+    """Run ``neurigraph admin serve`` so many times on one installation; yields addresses and processes."""
     with ExitStack() as stack:
         processes = []
         for _ in range(number):
             process = subprocess.Popen(
-                [PROGRAM, "serve", "--port", "0", "--json"],
+                [PROGRAM, "admin", "serve", "--port", "0", "--json"],
                 env=environment(settings, **more),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -21,7 +21,7 @@ COMMANDS = {
     "code server": "dagster api grpc",
     "webserver": "neurigraph_pipelines.runtime.ui",
     "daemon": "dagster-daemon run",
-    "api": "neurigraph serve",
+    "api": "neurigraph admin serve",
     "keeper": "stack.keeper",
 }
 """What the command line of each part contains."""

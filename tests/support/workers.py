@@ -1,4 +1,4 @@
-"""Worker processes of `neurigraph worker`, each in a session of its own."""
+"""Worker processes of `neurigraph admin worker`, each in a session of its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Workers:
     def start(self) -> int:
         """Start a worker; return its process id."""
         with (self._folder / "workers.log").open("ab") as log:
-            command = [str(installed_program("neurigraph")), "worker", "--runs", "1"]
+            command = [str(installed_program("neurigraph")), "admin", "worker", "--runs", "1"]
             process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         self._running[process.pid] = process
         return process.pid

@@ -215,7 +215,7 @@ def test_damaged_segment_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
         layer = layer_of(one_record(record_lexemes=["boat"]) | said | damage)
         assert (layer.records, layer.passages) == (1, 0)
         assert len(layer.lexemes.found(lexeme_keys(["boat", "rope"]))) == 1
-        assert "run neurigraph verify" in caplog.messages.pop()
+        assert "run neurigraph admin verify" in caplog.messages.pop()
         caplog.clear()
     whole = layer_of(one_record() | said)
     assert (whole.passages, caplog.messages) == (1, [])

@@ -126,7 +126,7 @@ def record_embeddings(
         yield would_do(context, {"embedding model": done.model, **counts})
         return
     for record_id, _ in done.failed:
-        context.log.error("record %s has no vectors of %s: `neurigraph reembed` says why", record_id, done.model)
+        context.log.error("record %s has no vectors of %s: `neurigraph admin reembed` says why", record_id, done.model)
     yield dg.MaterializeResult(
         metadata={
             "embedding model": done.model,

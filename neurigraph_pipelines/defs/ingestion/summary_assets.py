@@ -98,7 +98,7 @@ def _describe_again(
         yield would_do(context, {"language model": done.model, f"records to {verb}": done.records, **counts})
         return
     for record_id, _ in done.failed:
-        context.log.error("record %s keeps its words: `neurigraph resummarize` says why", record_id)
+        context.log.error("record %s keeps its words: `neurigraph admin resummarize` says why", record_id)
     yield dg.MaterializeResult(
         metadata={
             "language model": done.model,

@@ -65,7 +65,7 @@ def record_facts(
         return
     done = reading.read_again(installation.context, chosen)
     for record_id, _ in done.failed:
-        context.log.error("record %s keeps its facts: `neurigraph refact` says why", record_id)
+        context.log.error("record %s keeps its facts: `neurigraph admin refact` says why", record_id)
     yield dg.MaterializeResult(metadata=_counts(done))
     if done.failed:
         raise dg.Failure(f"{len(done.failed)} records keep their facts and wait: the log names them")

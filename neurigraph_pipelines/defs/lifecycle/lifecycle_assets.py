@@ -169,7 +169,7 @@ def _sweep(
     if not report.finished:
         left = swept(MOST_COUNTED, dry_run=True).files - (report.files if config.dry_run else 0)
     for file_id in report.failures:
-        context.log.warning("file %s stays active: `neurigraph state` says why", file_id)
+        context.log.warning("file %s stays active: `neurigraph memory state` says why", file_id)
     yield observed(
         context,
         config,

@@ -98,7 +98,7 @@ def no_memory_looks_like_poison(installation: InstallationResource) -> dg.AssetC
     found = suggest(installation.opened.context)
     return dg.AssetCheckResult(
         passed=not found,
-        # A suggestion: a person decides with `neurigraph quarantine`.
+        # A suggestion: a person decides with `neurigraph memory quarantine`.
         severity=dg.AssetCheckSeverity.WARN,
         metadata={
             "suggestions": len(found),

@@ -36,7 +36,7 @@ class SweepConfig(DryRunConfig):
 def expired_records(context: dg.AssetExecutionContext, installation: InstallationResource) -> Results:
     """Memories that were archived because their time was over; those that were read often are promoted before.
 
-    They can be restored: `neurigraph archive list`.
+    They can be restored: `neurigraph memory archive list`.
     """
     config, started = config_of(context, SweepConfig), time.monotonic()
     report = archive.sweep(

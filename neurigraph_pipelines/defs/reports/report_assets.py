@@ -42,7 +42,7 @@ def no_segment_waits_too_long(installation: InstallationResource) -> dg.AssetChe
 
 @dg.asset_check(asset="segments")
 def no_segment_waits_for_a_person(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No segment and no upload has failed for good: `neurigraph failures` lists them."""
+    """No segment and no upload has failed for good: `neurigraph source failures` lists them."""
     found = reports.backlog(installation.opened.database)
     return dg.AssetCheckResult(
         passed=found.failed == 0, severity=dg.AssetCheckSeverity.WARN, metadata={"failures": found.failed}

@@ -172,7 +172,9 @@ def require_peer(claims: Claims) -> Claims:
         ForbiddenError: The caller is the owner of the graph or a persona.
     """
     if claims.role != "third_party":
-        raise ForbiddenError("only a third party mirrors nodes: issue a key with `neurigraph key --third-party NAME`")
+        raise ForbiddenError(
+            "only a third party mirrors nodes: issue a key with `neurigraph access key --third-party NAME`"
+        )
     return claims
 
 

@@ -54,7 +54,7 @@ def checked_key(text: str) -> bytes:
             raise ValueError
     except ValueError as error:
         raise InvalidInputError(
-            "this is not the key of a publisher: give the key that `neurigraph peers publisher-key` prints there"
+            "this is not the key of a publisher: give the key that `neurigraph access peer publisher-key` prints there"
         ) from error
     return key
 

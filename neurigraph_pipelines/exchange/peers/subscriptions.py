@@ -78,7 +78,9 @@ def add(peering: Peering, name: str, url: str, publisher_key: str, key: str) -> 
     if "?" in url or "#" in url:
         raise InvalidInputError("the address of a publisher has neither a query nor a fragment")
     if not 1 <= len(key) <= _MAX_KEY or not key.isascii() or not key.isprintable() or " " in key:
-        raise InvalidInputError("this is not an API key: give what `neurigraph key add --third-party` printed there")
+        raise InvalidInputError(
+            "this is not an API key: give what `neurigraph access key add --third-party` printed there"
+        )
     database = peering.context.database
     mount = provision_node(database, claims, find_root(database, claims.user_id), name[:MAX_NAME])
     peer_id = uuid4()

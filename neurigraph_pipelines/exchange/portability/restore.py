@@ -207,7 +207,8 @@ class _Restore:
             )
         if found["being_erased"]:
             raise ConflictError(
-                f"the user {self._restored.slug!r} is still being erased: finish it with `neurigraph erasures --finish`"
+                f"the user {self._restored.slug!r} is still being erased: "
+                "finish it with `neurigraph admin erasures --finish`"
             )
 
     def _stages(self, part: Part) -> bool:

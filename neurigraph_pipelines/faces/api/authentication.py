@@ -185,7 +185,7 @@ def _require_admin_key(installation: Installation, request: Request) -> None:
     Raises:
         UnauthenticatedError: The admin key is missing or wrong.
     """
-    _require_secret(request, installation.secrets.admin_key(), "the admin key", "neurigraph admin-key")
+    _require_secret(request, installation.secrets.admin_key(), "the admin key", "neurigraph admin key")
 
 
 def require_metrics_token(request: Request, installation: InstallationDep) -> None:
@@ -194,7 +194,9 @@ def require_metrics_token(request: Request, installation: InstallationDep) -> No
     Raises:
         UnauthenticatedError: The token is missing or wrong.
     """
-    _require_secret(request, installation.secrets.metrics_token(), "the metrics token", "neurigraph metrics-token")
+    _require_secret(
+        request, installation.secrets.metrics_token(), "the metrics token", "neurigraph admin metrics-token"
+    )
 
 
 def _require_secret(request: Request, secret: str, what: str, command: str) -> None:

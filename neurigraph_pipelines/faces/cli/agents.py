@@ -29,7 +29,7 @@ MemoryOf = Annotated[
 ]
 
 
-@_group.callback(invoke_without_command=True)
+@_group.callback(invoke_without_command=True, short_help="Serve a memory to an agent (MCP).")
 def mcp(context: typer.Context, user: MemoryOf = None) -> None:
     """Serve a memory to the agent that started this, by the Model Context Protocol over standard input and output.
 

@@ -125,7 +125,7 @@ def import_export(path: Path, user: str, output: Output, key: Path | None) -> No
         return views.lines(
             f"Restored {counted(restored.records, 'record')} in {counted(restored.nodes, 'node')} "
             f"and {counted(restored.objects, 'file')} of "
-            f"{restored.slug}. An export contains no API keys: issue new ones with `neurigraph key add`."
+            f"{restored.slug}. An export contains no API keys: issue new ones with `neurigraph access key add`."
         )
 
     output.result({"file": str(path), "format": FORMAT, **asdict(restored)}, view)

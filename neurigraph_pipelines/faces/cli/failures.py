@@ -39,7 +39,7 @@ def failures(
 @commands.command()
 def replay(
     failure_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="FAILURE_ID…", help="Ids from `neurigraph failures`.")
+        list[str] | None, typer.Argument(metavar="FAILURE_ID…", help="Ids from `neurigraph source failures`.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Replay all open failures.")] = False,
     user: AnyUserSlug = None,

@@ -39,7 +39,7 @@ _NODES_SHOWN = 20
 _NOT_ALL = 1
 
 
-@commands.command()
+@commands.command(short_help="Erase a memory, fact, node or user for good.")
 def forget(
     user: UserSlug,
     identifier: Annotated[
@@ -81,7 +81,7 @@ def erase(
         subject, preview = _find(installation, claims, identifier, only_facts=only_facts)
         if dry_run:
             if preview is None:
-                raise NotFoundError("it was erased already: `neurigraph erasures` shows the receipt")
+                raise NotFoundError("it was erased already: `neurigraph admin erasures` shows the receipt")
             output.result(preview, lambda: _preview_view(preview))
             return
         if preview is not None and not yes:
@@ -102,7 +102,9 @@ def erase(
         data = with_objects(installation.database, receipt)
     output.result(data, lambda: _receipt_view(receipt))
     if receipt.finished_at is None:
-        raise TransientError("the erasure has begun and is not finished: `neurigraph erasures --finish` does the rest")
+        raise TransientError(
+            "the erasure has begun and is not finished: `neurigraph admin erasures --finish` does the rest"
+        )
 
 
 @administration.command()

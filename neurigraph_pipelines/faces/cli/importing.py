@@ -68,7 +68,7 @@ _Watch = Annotated[
 ]
 
 
-@commands.command("import")
+@commands.command("import", short_help="Take in conversations, exports, mails or any file.")
 def import_file(
     what: _What,
     user: UserSlug,

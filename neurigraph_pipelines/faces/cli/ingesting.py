@@ -25,11 +25,13 @@ commands = typer.Typer()
 
 _NOTHING_STORED = 5
 _NOT_ALL = 1
-_RETURNED_REMEDY = "`neurigraph ingest` tries those that are pending again, `neurigraph failures` shows the others"
-_UNREAD_REMEDY = "`neurigraph failures` shows why, and `neurigraph replay` reads them again"
+_RETURNED_REMEDY = (
+    "`neurigraph ingest` tries those that are pending again, `neurigraph source failures` shows the others"
+)
+_UNREAD_REMEDY = "`neurigraph source failures` shows why, and `neurigraph source replay` reads them again"
 
 
-@commands.command()
+@commands.command(short_help="Store what was handed in, in this process.")
 def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Store all due segments: file, summarise, extract keywords, embed and commit them.
 
@@ -150,7 +152,7 @@ def _ingest_view(done: _Ingested, installation: Installation) -> Any:
     if waiting.of_other_models:
         lines.append(
             f"Waiting because their users' searches use another model than {embedder}: "
-            f"{counted(waiting.of_other_models, 'record')}. `neurigraph reembed` switches them to it."
+            f"{counted(waiting.of_other_models, 'record')}. `neurigraph admin reembed` switches them to it."
         )
     if done.read.facts:
         lines.append(f"{counted(done.read.facts, 'fact')} found.")
@@ -169,7 +171,9 @@ def _ingest_view(done: _Ingested, installation: Installation) -> Any:
     if queue.claimed:
         lines.append(f"Leased by another run: {counted(queue.claimed, 'segment')}.")
     if queue.failed:
-        lines.append(f"Failed after all attempts: {counted(queue.failed, 'segment')}. See `neurigraph failures`.")
+        lines.append(
+            f"Failed after all attempts: {counted(queue.failed, 'segment')}. See `neurigraph source failures`."
+        )
     return views.lines(*lines)
 
 

@@ -48,7 +48,7 @@ Replaced = Annotated[
 ]
 
 
-@commands.command()
+@commands.command(short_help="Write a note, remembered as it is.")
 def note(
     text: Annotated[str, typer.Argument(help="The text to remember, word for word.")],
     user: UserSlug,

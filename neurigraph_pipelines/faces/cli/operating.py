@@ -68,7 +68,7 @@ def dagster_password(as_json: Json = False) -> None:
 def analyst_url(as_json: Json = False) -> None:
     """Print the address of the database for analysts: its role reads counts and metadata of all users, and no words.
 
-    It contains a password. `neurigraph rotate-secret` replaces it.
+    It contains a password. `neurigraph admin rotate-secret` replaces it.
     """
     with opened() as installation:
         url = installation.analyst_address

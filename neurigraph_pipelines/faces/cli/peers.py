@@ -46,7 +46,7 @@ def add(
     user: UserSlug,
     key_file: KeyFile,
     publisher_key: Annotated[
-        str, typer.Option("--publisher-key", help="The key that `neurigraph peers publisher-key` prints there.")
+        str, typer.Option("--publisher-key", help="The key that `neurigraph access peer publisher-key` prints there.")
     ],
     as_json: Json = False,
 ) -> None:

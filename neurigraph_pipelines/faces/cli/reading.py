@@ -66,7 +66,7 @@ Superseded = Annotated[
 ]
 
 
-@commands.command()
+@commands.command(short_help="Find memories, and quote the best messages.")
 def search(
     query: Query,
     user: UserSlug,
@@ -108,7 +108,7 @@ def search(
     Output(as_json).result(found.model_dump(exclude_unset=True), view)
 
 
-@commands.command()
+@commands.command(short_help="Answer a question in words, with citations.")
 def ask(
     query: Query,
     user: UserSlug,
@@ -174,7 +174,7 @@ def _now() -> datetime:
     return datetime.now(UTC).astimezone()
 
 
-@commands.command("open")
+@commands.command("open", short_help="Open a file, or one message of it.")
 def open_file(
     identifier: Annotated[str, typer.Argument(metavar="FILE_OR_RECORD_ID", help="Id from `neurigraph search`.")],
     user: UserSlug,

@@ -20,7 +20,7 @@ commands = typer.Typer()
 administration = typer.Typer()
 
 
-@commands.command()
+@commands.command(short_help="Run everything until Ctrl-C: Postgres, Dagster, the API.")
 def up(as_json: Json = False) -> None:
     """Run everything until interrupted, and restart processes that die: Postgres, Dagster, the HTTP API."""
     from neurigraph_pipelines.faces.cli import leaving
@@ -79,7 +79,7 @@ def service(
         typer.echo(text, nl=False)
 
 
-@commands.command()
+@commands.command(short_help="Store sample conversations and ask about them.")
 def demo(as_json: Json = False) -> None:
     """Ingest sample conversations with Dagster, show the tree and the answers to three questions, and stop."""
     from neurigraph_pipelines.faces.cli import views

@@ -19,7 +19,7 @@ NOT_READY = 1
 ERRORS_SHOWN = 3
 
 
-@commands.command()
+@commands.command(short_help="Show what runs, and its faults.")
 def status(as_json: Json = False) -> None:
     """Show the parts that run on this home folder, their faults (exit code 1), and data that leaves this machine."""
     from neurigraph_pipelines.faces.cli import leaving
@@ -50,7 +50,7 @@ def status(as_json: Json = False) -> None:
         raise typer.Exit(NOT_READY)
 
 
-@commands.command()
+@commands.command(short_help="Check everything, and name remedies.")
 def doctor(as_json: Json = False) -> None:
     """Check packages, disk, permissions, clocks, keys, models, queue and checks, and name the remedy of each fault.
 

@@ -21,7 +21,7 @@ commands = typer.Typer()
 choosing = typer.Typer()
 
 
-@choosing.command()
+@choosing.command(short_help="Choose the user of commands without --user.")
 def use(
     user: Annotated[str, typer.Argument(metavar="USER", help="Slug of a user, or MEMBER@ORGANIZATION.")],
     as_json: Json = False,
@@ -108,7 +108,7 @@ def _moved(source: Installation, slug: str, target: str, dry_run: bool, on_bytes
         return source.databases.move(slug, named, dry_run=dry_run, on_bytes=on_bytes)
     if len(known) > 1:
         raise ConflictError(
-            f"{target} is no database of this directory: add it by `neurigraph databases add NAME HOME`"
+            f"{target} is no database of this directory: add it by `neurigraph admin database add NAME HOME`"
         )
     with opened(home) as there:
         return move_user(source.context, there.context, slug, dry_run=dry_run, on_bytes=on_bytes)

@@ -1,7 +1,7 @@
 """Suggestions of what may belong into quarantine: hidden instructions, stuffed keywords, restatements and floods.
 
-Only suggests: a person decides, with `neurigraph quarantine add`. A suggestion says what was counted, never what was
-said. Text is read from the files of the newest records; everything else is counted in the database.
+Only suggests: a person decides, with `neurigraph memory quarantine add`. A suggestion says what was counted, never
+what was said. Text is read from the files of the newest records; everything else is counted in the database.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def _segment_of(content: bytes, packed: bytes) -> tuple[SearchSegment, Floats | 
         segment = SearchSegment.read(content)
         return segment, read_vectors(packed, len(segment.rows)) if packed else None
     except DamagedSegmentError as error:
-        _log.warning("a search segment was left out (%s): run neurigraph verify", error)
+        _log.warning("a search segment was left out (%s): run neurigraph admin verify", error)
         return EMPTY, None
 
 

@@ -63,7 +63,7 @@ def disk(home: Path, least: int) -> Iterator[Finding]:
     free = shutil.disk_usage(folder).free
     found = f"{free / 1e9:,.1f} GB are free on the disk of {folder}; logs take {logs / 1e6:,.1f} MB"
     remedy = (
-        "make room, or move the home folder to a larger disk; `neurigraph compress --due` packs files that nobody opens"
+        "make room, or move the home folder to a larger disk; `neurigraph memory compress --due` packs unused files"
     )
     if free < least:
         yield error("disk", found, remedy)

@@ -35,7 +35,8 @@ _REMEDIES = {
 }
 _REFUSED_REMEDY = (
     "give this program the NEURIGRAPH_ROLE_SECRET, or the `role_secret` of the home folder, with which the database "
-    "was migrated, or run `neurigraph rotate-secret`; a refused user of NEURIGRAPH_DATABASE_URL needs its own password"
+    "was migrated, or run `neurigraph admin rotate-secret`; a refused user of NEURIGRAPH_DATABASE_URL needs its own "
+    "password"
 )
 _CLOCK_REMEDY = "let both machines set their clocks by the network, such as by `timedatectl set-ntp true`"
 _QUERIES = statements("doctor")
@@ -139,7 +140,7 @@ def backlog(installation: Installation) -> Iterator[Finding]:
     for figure in figures_of_work(installation.database):
         totals[f"{figure.name} {figure.label}" if figure.name == "queue_segments" else figure.name] += int(figure.value)
     if failed := totals["failures_open"]:
-        remedy = "`neurigraph failures` shows why, and `neurigraph replay` tries again (docs/failures.md)"
+        remedy = "`neurigraph source failures` shows why, and `neurigraph source replay` tries again (docs/failures.md)"
         yield warning("backlog", f"segments and uploads that failed for good: {failed:,}", remedy)
     if unfinished := count_unfinished(installation.database):
         lacking = f"memories that lack what a defect kept from being made: {unfinished:,}"
@@ -183,7 +184,7 @@ def databases(installation: Installation) -> Iterator[Finding]:
             yield error("databases", found, f"run `neurigraph doctor` with NEURIGRAPH_HOME={one.home}")
         if one.arriving:
             found = f"users who are moving to {one.name}: {one.arriving:,}"
-            yield warning("databases", found, "if no move runs, run `neurigraph users move` again (docs/scaling.md)")
+            yield warning("databases", found, "if no move runs, run `neurigraph user move` again (docs/scaling.md)")
     yield well("databases", f"databases of the directory: {len(listed):,}")
 
 

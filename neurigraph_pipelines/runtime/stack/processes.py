@@ -187,7 +187,7 @@ class LocalStack:
 
     def _api(self, at: Address) -> Part:
         """Return the HTTP API."""
-        command = [str(installed_program("neurigraph")), "serve", "--host", at.host, "--port", str(at.port)]
+        command = [str(installed_program("neurigraph")), "admin", "serve", "--host", at.host, "--port", str(at.port)]
         environment = {**os.environ, "NEURIGRAPH_HOME": str(self._home)}
         return Part(API, command, environment, partial(_answers, f"{at.url}/healthz"))
 

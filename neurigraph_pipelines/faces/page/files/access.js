@@ -79,7 +79,7 @@ function newGrant(graph, refresh, signal) {
   return el("form", { class: "card", onsubmit }, el("h2", {}, "Give access"),
     el("div", { class: "fields" }, field("To", who), nameField, field("Node", node), field("May", kind), field("Until", until, "Empty: until it is revoked")),
     opened, give, notice,
-    el("p", { class: "quiet" }, "Personas and keys are made on the command line: ", el("code", {}, "neurigraph node add"), ", ", el("code", {}, "neurigraph key add"), "."));
+    el("p", { class: "quiet" }, "Personas and keys are made on the command line: ", el("code", {}, "neurigraph node add"), ", ", el("code", {}, "neurigraph access key add"), "."));
 }
 
 function preview(opens) {

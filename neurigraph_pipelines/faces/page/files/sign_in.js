@@ -46,7 +46,7 @@ function withKey() {
     enter: () => checked(key.value.trim()),
     other: "Use a password instead",
     hint: "A new key: ",
-    command: "neurigraph key add --user NAME",
+    command: "neurigraph access key add --user NAME",
   };
 }
 
@@ -63,7 +63,7 @@ function withPassword() {
     enter: () => exchanged(user.value.trim(), password.value),
     other: "Use an API key instead",
     hint: "A new password: ",
-    command: "neurigraph account password --user NAME",
+    command: "neurigraph user password --user NAME",
   };
 }
 

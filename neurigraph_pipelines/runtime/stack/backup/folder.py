@@ -137,7 +137,7 @@ class BackupFolder:
             return known[-1]
         if backup_id not in known:
             wanted = f"backup {backup_id[:40]!r}" if backup_id else "complete backup"
-            raise InvalidInputError(f"there is no {wanted} in {self.path}: `neurigraph backup list` shows them")
+            raise InvalidInputError(f"there is no {wanted} in {self.path}: `neurigraph admin backup list` shows them")
         return backup_id
 
     def name_of(self, sha256: str) -> str:
