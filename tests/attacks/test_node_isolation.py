@@ -271,6 +271,7 @@ OWNERS_OPERATIONS: list[tuple[str, Any]] = [
     ("DELETE /v1/keys/{key}", None),
     ("POST /v1/grants", {"third_party": "nothing", "node_id": "{node}"}),
     ("GET /v1/grants", None),
+    ("GET /v1/personas", None),
     ("GET /v1/grants/preview?node_id={node}", None),
     ("GET /v1/export", None),
     ("POST /v1/conversations", {"title": "planted"}),

@@ -84,6 +84,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "patch /v1/records/{record_id}": {"title": "Renamed"},
     "post /v1/records/{record_id}/supersede": {"by": None},
     "post /v1/records/{record_id}/move": {"node_id": "{home_id}"},
+    "post /v1/records/move": {"node_id": "{home_id}", "record_ids": ["{record_id}"]},
     "post /v1/nodes/{node_id}/merge": {"into_node_id": "{home_id}"},
     "post /v1/nodes/{node_id}/split": {"name": "Part", "keyword": "Ana"},
     "post /v1/nodes/{node_id}/aliases": {"value": "By hand"},

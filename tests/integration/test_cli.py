@@ -338,7 +338,7 @@ def test_non_utf8_arguments(home_env: dict[str, str], here: Here, user: str) -> 
     ],
 )
 def test_wrong_settings(home_env: dict[str, str], tmp_path: Path, name: str, value: str) -> None:
-    command = ("open", str(uuid4()), "--user", "nobody") if name == "NEURIGRAPH_OBJECTS_URL" else ("stats",)
+    command = ("open", str(uuid4()), "--user", "nobody") if name == "NEURIGRAPH_OBJECTS_URL" else ("admin", "stats")
     done = subprocess.run(
         [PROGRAM, *command], env={**home_env, name: value}, capture_output=True, text=True, timeout=60, cwd=tmp_path
     )
