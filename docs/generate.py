@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from neurigraph_pipelines.faces.api.app import create_app
 from neurigraph_pipelines.faces.cli import entry
+from neurigraph_pipelines.faces.operations import subjects
 from neurigraph_pipelines.settings import Settings, list_settings
 from neurigraph_pipelines.wiring.installation import Installation
 
@@ -135,6 +137,28 @@ def openapi_document() -> str:
         return json.dumps(create_app(Installation(settings)).openapi(), indent=2) + "\n"
 
 
+def operations_page() -> str:
+    """Return the list of all operations: name, route, command and first sentence, a line each."""
+    declared = {(one.method, f"/v1{one.path}"): one for subject in subjects() for one in subject.operations}
+    lines = ["# Operations", "", WRITTEN, "", "Each route of the API, with the command that does the same.", ""]
+    by_tag: dict[str, list[str]] = {}
+    for path, methods in json.loads(openapi_document())["paths"].items():
+        for method, described in methods.items():
+            one = declared.get((method.upper(), path))
+            commands = [*([one.command] if one and one.command else []), *(one.presets if one else ())]
+            command = ", ".join(f"`{command}`" for command in commands)
+            said = _cell(described.get("description", "").split("\n\n")[0])
+            row = f"| `{method.upper()} {path}` | {command} | {_cell(_first_sentence(said))} |"
+            by_tag.setdefault(described.get("tags", ["others"])[0], []).append(row)
+    for tag, rows in by_tag.items():
+        lines += [f"## {tag.capitalize()}", "", "| route | command | what it does |", "| --- | --- | --- |", *rows, ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.:]) ", text, maxsplit=1)[0]
+
+
 def synchronous_client(name: str) -> str:
     """Return a module of the client without asyncio, made from the one with it.
 
@@ -197,6 +221,7 @@ def main() -> int:
         "settings.md": settings_page,
         "cli.md": cli_page,
         "openapi.json": openapi_document,
+        "operations.md": operations_page,
         "schema.md": partial(schema_page, WRITTEN),
         **{
             f"../neurigraph_pipelines/faces/client/{name}synchronous.py": partial(synchronous_client, name)

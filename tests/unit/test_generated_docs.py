@@ -23,7 +23,15 @@ from tests.conftest import ROOT
 
 def test_generated_pages_are_current() -> None:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("NEURIGRAPH_")}
-    command = [sys.executable, str(ROOT / "docs" / "generate.py"), "--check", "settings.md", "cli.md", "openapi.json"]
+    command = [
+        sys.executable,
+        str(ROOT / "docs" / "generate.py"),
+        "--check",
+        "settings.md",
+        "cli.md",
+        "openapi.json",
+        "operations.md",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, env=kept, cwd=ROOT)
     assert done.returncode == 0, done.stderr
 

@@ -1,0 +1,70 @@
+"""Every operation has its place on the faces."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import typer
+from typer.core import TyperGroup
+
+from neurigraph_pipelines.faces.cli import entry
+from neurigraph_pipelines.faces.cli.groups import GROUPS
+from neurigraph_pipelines.faces.operations import subjects
+from neurigraph_pipelines.faces.operations.registry import Operation
+from neurigraph_pipelines.faces.operations.sight import KINDS
+from neurigraph_pipelines.views.base import View
+
+OPERATIONS = [one for subject in subjects() for one in subject.operations]
+WITHOUT_KIND = {"organization_id", "member_id", "invitation_id", "user_id", "evidence_id"}
+"""Ids that an operation looks up itself, since they hide nothing: it knows only those of the caller."""
+
+of_all = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: str(one.name))
+
+
+def words(operation: Operation) -> list[str]:
+    """Return the commands of an operation."""
+    return [*([operation.command] if operation.command else []), *operation.presets]
+
+
+@of_all
+def test_command_is_where_the_declaration_says(operation: Operation) -> None:
+    for command in words(operation):
+        group = typer.main.get_command(entry.app)
+        for word in command.split():
+            assert isinstance(group, TyperGroup), command
+            found = group.get_command(typer.Context(group), word)
+            assert found is not None, command
+            group = found
+        assert group.help == operation.about
+
+
+@of_all
+def test_is_described(operation: Operation) -> None:
+    assert operation.about.endswith((".", ":")) or "\n\n" in operation.about
+    for one in operation.parameters:
+        assert one.about.description or one.argument.endswith("_id") or one.name in ("kind", "content_type"), one.name
+
+
+@of_all
+def test_ids_of_the_path_are_looked_at(operation: Operation) -> None:
+    assert set(re.findall(r"{(\w+)}", operation.path)) <= KINDS.keys() | WITHOUT_KIND
+
+
+@of_all
+def test_returns_a_view(operation: Operation) -> None:
+    result = operation.hints["return"]
+    kinds = getattr(result, "__args__", (result,))
+    assert all(kind is type(None) or issubclass(kind, View) for kind in kinds)
+
+
+def test_no_two_have_one_name_route_or_command() -> None:
+    names = [one.name for one in OPERATIONS]
+    routes = [(one.method, one.path) for one in OPERATIONS]
+    commands = [command for one in OPERATIONS for command in words(one)]
+    for found in (names, routes, commands):
+        assert len(set(found)) == len(found), sorted(found)
+
+
+def test_groups_lie_in_groups() -> None:
+    assert {words.rpartition(" ")[0] for words in GROUPS} <= GROUPS.keys() | {""}
