@@ -65,6 +65,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "patch /v1/account": {"display_name": "Alice"},
     "put /v1/account/password": {"password": "correct horse battery"},
     "post /v1/sign-in": {"user": "{user_slug}", "password": "correct horse battery"},
+    "post /v1/memories": {"messages": MESSAGES},
     "post /v1/conversations": {"title": "A talk"},
     "post /v1/conversations/{conversation_id}/messages": {"messages": MESSAGES},
     "patch /v1/conversations/{conversation_id}": {"privacy": "shared"},

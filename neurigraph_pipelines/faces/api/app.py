@@ -19,6 +19,7 @@ from neurigraph_pipelines.exchange.webhooks.background import delivering
 from neurigraph_pipelines.faces.api import (
     accounts,
     actions,
+    adding,
     conversations,
     digests,
     documentation,
@@ -95,6 +96,7 @@ class _Application(FastAPI):
 
 
 _SUBJECTS = (
+    adding,
     users,
     accounts,
     exports,
@@ -123,6 +125,15 @@ _SUBJECTS = (
     failures,
 )
 """Modules with a router of operations below ``/v1``, in the order of the documentation."""
+
+
+_GROUPS = {
+    "add": "Remember a conversation, a text or a file. The first call is all that most programs need.",
+    "search": "Find memories and messages.",
+    "ask": "Answer a question in words.",
+    "forget": "Erase memories for good.",
+}
+"""What people do first, in the order in which the page of operations begins."""
 
 
 class Endpoint(Protocol):
@@ -156,6 +167,7 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
         title="Neurigraph",
         version=neurigraph_pipelines.__version__,
         description=_DESCRIPTION,
+        openapi_tags=[{"name": name, "description": text} for name, text in _GROUPS.items()],
         lifespan=lifespan,
         redirect_slashes=False,
         docs_url=None,

@@ -18,7 +18,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.views.erasures import Erasures, ErasureWithObjects, Forgotten
 from neurigraph_pipelines.wiring.installation import Installation
 
-router = APIRouter(tags=["forgetting"], responses=documented(401, 404, 409, 422, 503))
+router = APIRouter(tags=["forget"], responses=documented(401, 404, 409, 422, 503))
 
 DryRun = Annotated[bool, Query(description="Return the counts of an erasure, and change nothing.")]
 

@@ -23,10 +23,10 @@ from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.files import UnstoredMessages
 from neurigraph_pipelines.views.search import Duplicates, Found
 
-router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
+router = APIRouter(responses=documented(401, 404, 413, 422, 503))
 
 
-@router.post("/search", response_model_exclude_unset=True)
+@router.post("/search", tags=["search"], response_model_exclude_unset=True)
 def search(body: requests.Search, caller: Caller, installation: InstallationDep, background: BackgroundTasks) -> Found:
     """Search memories and messages for a question. No file is opened."""
     caller = caller.within(checked_tags(body.container_tags))
@@ -36,13 +36,13 @@ def search(body: requests.Search, caller: Caller, installation: InstallationDep,
     )
 
 
-@router.post("/duplicates", response_model_exclude_unset=True)
+@router.post("/duplicates", tags=["search"], response_model_exclude_unset=True)
 def duplicates(body: SayTheSame, caller: Caller, installation: InstallationDep) -> Duplicates:
     """Find facts and messages that say the same as a text, before the text is written. Nothing is written."""
     return find_duplicates(installation.acting_for(caller), body.text, body.limit)
 
 
-@router.post("/facts/query", response_model_exclude_unset=True)
+@router.post("/facts/query", tags=["search"], response_model_exclude_unset=True)
 def walk_facts(body: QueryFacts, caller: Caller, installation: InstallationDep) -> QueriedFacts:
     """Follow the links of facts to causes, versions or connected facts, and return them with their paths."""
     caller = caller.within(checked_tags(body.container_tags))
@@ -50,7 +50,7 @@ def walk_facts(body: QueryFacts, caller: Caller, installation: InstallationDep) 
     return query_facts(installation.acting_for(caller), body.asked)
 
 
-@router.post("/ask")
+@router.post("/ask", tags=["ask"])
 def ask(body: requests.Ask, caller: Caller, installation: InstallationDep) -> Reply:
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
     caller = caller.within(checked_tags(body.container_tags))
@@ -58,7 +58,7 @@ def ask(body: requests.Ask, caller: Caller, installation: InstallationDep) -> Re
     return answering.ask(installation.acting_for(caller), body.question, asked_at=body.asked_at)
 
 
-@router.get("/unstored/{source_id}")
+@router.get("/unstored/{source_id}", tags=["search"])
 def unstored(
     source_id: UUID,
     caller: Caller,
