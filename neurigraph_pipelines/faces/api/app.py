@@ -191,15 +191,15 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
 @cache
 def _operations() -> APIRouter:
     """Return the routes of all operations. No installation changes them, and FastAPI takes 0.3 s to build them."""
-    version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
+    version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(400, 408, 429))
     for subject in _SUBJECTS:
         version_1.include_router(subject.router)
     operations = APIRouter()
     operations.include_router(version_1)
     for router in (documents.router, chat.router):
-        operations.include_router(router, dependencies=[OnlyKnown], responses=documented(408, 429))
+        operations.include_router(router, dependencies=[OnlyKnown], responses=documented(400, 408, 429))
     for others in (health.router, metrics.router, documentation.router, page.router):
-        operations.include_router(others, dependencies=[OnlyKnown])
+        operations.include_router(others, dependencies=[OnlyKnown], responses=documented(400))
     return operations
 
 
