@@ -140,5 +140,6 @@ class DamagedObjectError(LostObjectError):
 
 
 def is_for_operators(error: NeurigraphError) -> bool:
-    """Return whether a message names hosts, folders or settings, which callers of a face are not to see."""
-    return isinstance(error, ConfigurationError | StorageError) and not isinstance(error, LostObjectError)
+    """Return whether a message names hosts, folders, objects or settings, which callers of a face are not to see."""
+    is_of_file = isinstance(error, LostObjectError) and error.file_id is not None
+    return isinstance(error, ConfigurationError | StorageError) and not is_of_file

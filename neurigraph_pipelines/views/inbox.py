@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import Progress, SourceKind
 
 
 class Conversation(View):
@@ -80,6 +81,20 @@ class Note(View):
     node_id: UUID | None = Field(description="The node that it is pinned to.")
     replaces: UUID | None = Field(
         description="The note whose memory this one supersedes once it is stored; for a later version, the note itself."
+    )
+    redacted: dict[str, int] = Field(description="Number of redactions by kind, if redaction on write is on.")
+
+
+class Added(View):
+    """A conversation or a note that was added in one call."""
+
+    source_kind: SourceKind = Field(description="`conversation` or `note`.")
+    source_id: UUID
+    created: bool = Field(description="False: it was there already, and nothing was added.")
+    state: Progress
+    record_ids: list[UUID] = Field(description="The memories that it became so far; none while it waits.")
+    conflicts: list[str] = Field(
+        description="External ids of messages that already exist with another text; the existing text stays."
     )
     redacted: dict[str, int] = Field(description="Number of redactions by kind, if redaction on write is on.")
 

@@ -304,7 +304,7 @@ def test_missing_or_damaged_object_is_not_served(client: httpx.Client, installat
 def test_openapi_describes_every_operation(client: httpx.Client) -> None:
     described = client.get("/openapi.json").json()
     assert set(described["paths"]) == {
-        "/v1/account", "/v1/account/password", "/v1/sign-in",
+        "/v1/memories", "/v1/account", "/v1/account/password", "/v1/sign-in",
         "/v1/invitations/accept", "/v1/organizations", "/v1/organizations/{organization_id}",
         "/v1/organizations/{organization_id}/invitations",
         "/v1/organizations/{organization_id}/invitations/{invitation_id}", "/v1/organizations/{organization_id}/keys",

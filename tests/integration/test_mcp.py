@@ -73,6 +73,27 @@ def test_tools_are_few_short_and_marked(address: str, key: str, installation: In
             assert (tool.annotations.destructive_hint, tool.annotations.idempotent_hint) == WRITERS[name]
 
 
+@pytest.mark.parametrize("empty", [None, ""])
+def test_null_and_empty_arguments_are_left_out(
+    address: str, shared_installation: Installation, empty: str | None
+) -> None:
+    """As clients in strict mode call every tool: with all of its arguments."""
+    graph = new_shared_graph(shared_installation)
+    record_id, _ = graph.record_of("Family/Dave")
+    needed = {"record_id": str(record_id), "query": "trout", "question": "Who caught a trout?", "text": "Trout swim."}
+
+    async def session(client: Client) -> None:
+        for tool in (await client.list_tools()).tools:
+            given = {name: needed[name] for name in tool.input_schema.get("required", ())}
+            every = {**dict.fromkeys(tool.input_schema["properties"], empty), **given}
+            alone, strict = [await client.call_tool(tool.name, arguments) for arguments in (given, every)]
+            assert strict.is_error is alone.is_error, (tool.name, text_of(strict))
+            if tool.name in READERS or alone.is_error:  # the same again is known by then
+                assert text_of(strict) == text_of(alone), tool.name
+
+    over_http(address, graph.key(), session)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_agent_finds_opens_and_browses(address: str, key: str, graph: SharedGraph, mode: Mode) -> None:
     async def session(client: Client) -> None:

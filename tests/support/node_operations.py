@@ -78,6 +78,7 @@ OPERATIONS: dict[str, Any] = {
     "POST /v1/conversations/{conversation}/end": None,
     "PATCH /v1/conversations/{conversation}": {"privacy": "shared"},
     "PATCH /v1/events/{event}": {"privacy": "shared"},
+    "POST /v1/memories": {"content": "Planted.", "node_id": "{node}"},
     "POST /v1/notes": {"text": "Planted.", "node_id": "{node}"},
     "PATCH /v1/notes/{note}": {"privacy": "shared"},
     "GET /v1/conversations/{conversation}": None,

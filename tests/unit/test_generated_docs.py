@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import subprocess
 import sys
 
@@ -66,12 +64,3 @@ def test_api_page_states_limits() -> None:
         f"the years {FIRST_YEAR} to {LAST_YEAR}",
     ]:
         assert row in limits, row
-
-
-def test_api_page_lists_every_operation() -> None:
-    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    described = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
-    for path, operations in described["paths"].items():
-        shown = re.sub(r"\{\w+_id\}", "{id}", path)
-        for method in operations:
-            assert f"| `{method.upper()} {shown}` |" in page

@@ -18,6 +18,7 @@ import neurigraph_pipelines
 from neurigraph_pipelines.exchange.webhooks.background import delivering
 from neurigraph_pipelines.faces.api import (
     accounts,
+    adding,
     conversations,
     documentation,
     events,
@@ -80,6 +81,7 @@ class _Application(FastAPI):
 
 
 _SUBJECTS = (
+    adding,
     users,
     accounts,
     exports,
@@ -91,6 +93,15 @@ _SUBJECTS = (
     mirrors,
 )
 """Modules with a router of operations below ``/v1``, in the order of the documentation."""
+
+
+_GROUPS = {
+    "add": "Remember a conversation, a text or a file. The first call is all that most programs need.",
+    "search": "Find memories and messages.",
+    "ask": "Answer a question in words.",
+    "forget": "Erase memories for good.",
+}
+"""What people do first, in the order in which the page of operations begins."""
 
 
 class Endpoint(Protocol):
@@ -124,6 +135,7 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
         title="Neurigraph",
         version=neurigraph_pipelines.__version__,
         description=_DESCRIPTION,
+        openapi_tags=[{"name": name, "description": text} for name, text in _GROUPS.items()],
         lifespan=lifespan,
         redirect_slashes=False,
         docs_url=None,
@@ -147,7 +159,7 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
 @cache
 def _operations() -> APIRouter:
     """Return the routes of all operations. No installation changes them, and FastAPI takes 0.3 s to build them."""
-    version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
+    version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(400, 408, 429))
     for module in _SUBJECTS:
         version_1.include_router(module.router)
     for subject in subjects():
@@ -155,9 +167,9 @@ def _operations() -> APIRouter:
     operations = APIRouter()
     operations.include_router(version_1)
     for router in (documents.router, chat.router):
-        operations.include_router(router, dependencies=[OnlyKnown], responses=documented(408, 429))
+        operations.include_router(router, dependencies=[OnlyKnown], responses=documented(400, 408, 429))
     for others in (health.router, metrics.router, documentation.router, page.router):
-        operations.include_router(others, dependencies=[OnlyKnown])
+        operations.include_router(others, dependencies=[OnlyKnown], responses=documented(400))
     return operations
 
 

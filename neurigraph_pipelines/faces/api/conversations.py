@@ -18,7 +18,7 @@ from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.views import inbox as views
 from neurigraph_pipelines.views.sources import Conversations, ConversationState
 
-router = APIRouter(prefix="/conversations", tags=["inbox"], responses=documented(401, 403, 404, 409, 413, 422, 503))
+router = APIRouter(prefix="/conversations", tags=["add"], responses=documented(401, 403, 404, 409, 413, 422, 503))
 
 
 @router.post(

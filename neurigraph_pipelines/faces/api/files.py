@@ -21,7 +21,7 @@ from neurigraph_pipelines.model.errors import RehydratingError
 from neurigraph_pipelines.retrieval.open import TRANSCRIPT_MEDIA_TYPE, OpenedFile, message_view, open_file, open_message
 from neurigraph_pipelines.views import files as views
 
-router = APIRouter(prefix="/files", tags=["retrieval"], responses=documented(401, 404, 422, 503))
+router = APIRouter(prefix="/files", tags=["files"], responses=documented(401, 404, 422, 503))
 
 MAX_WAIT_SECONDS = 30.0
 """Longest time that one call waits for a file that another caller decompresses."""

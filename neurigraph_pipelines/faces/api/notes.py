@@ -19,7 +19,7 @@ from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.views import inbox as views
 from neurigraph_pipelines.views.sources import Notes, NoteState
 
-router = APIRouter(prefix="/notes", tags=["inbox"], responses=documented(401, 403, 404, 409, 413, 422, 503))
+router = APIRouter(prefix="/notes", tags=["add"], responses=documented(401, 403, 404, 409, 413, 422, 503))
 
 
 @router.post(

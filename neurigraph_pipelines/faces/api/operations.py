@@ -37,7 +37,7 @@ _GUARDS: dict[str | None, Any] = {
 
 def router_of(subject: Subject) -> APIRouter:
     """Return the routes of a subject's operations."""
-    router = APIRouter(tags=[subject.name], responses=documented(*_ALWAYS))
+    router = APIRouter(responses=documented(*_ALWAYS))
     for one in subject.operations:
         refusals = [
             *one.refusals,
@@ -48,6 +48,7 @@ def router_of(subject: Subject) -> APIRouter:
             one.path,
             _endpoint(one),
             methods=[one.method],
+            tags=[one.tag or subject.name],
             status_code=one.status,
             dependencies=[NotesLag] if one.notes_lag else None,
             response_model_exclude_unset=one.is_sparse,

@@ -66,6 +66,7 @@ _STATUS: dict[type[NeurigraphError], int] = {
     StorageError: 500,
 }
 _DESCRIPTIONS = {
+    400: "The body is not JSON, a header is malformed, or the address holds a key.",
     401: "The request has no valid key.",
     403: "The key does not allow this operation.",
     404: "The object does not exist, or the key may not see it.",
@@ -81,6 +82,7 @@ _DESCRIPTIONS = {
 Responses = dict[int | str, dict[str, Any]]
 """The ``responses`` of an operation, by status, as FastAPI takes them."""
 
+_LOST = "a stored object is lost or damaged: the log of the service names it"
 _INTERNAL = "the service cannot answer: its log gives the reason"
 _NOT_FOUND = "not found"
 _log = logging.getLogger("neurigraph.api")
@@ -185,7 +187,7 @@ def problem_of(error: NeurigraphError | OperationalError) -> Response:
     if isinstance(error, RehydratingError):
         return problem(status, str(error), headers=retry_after(error.retry_after_seconds))
     if isinstance(error, LostObjectError):
-        return problem(status, str(error), lost=error)
+        return problem(status, _LOST if is_for_operators(error) else str(error), lost=error)
     if is_for_operators(error):
         return problem(status, _INTERNAL)
     return problem(status, str(error))

@@ -35,7 +35,7 @@ from neurigraph_pipelines.views import inbox as views
 from neurigraph_pipelines.views.scalars import Scalar
 from neurigraph_pipelines.views.sources import Upload, Uploads
 
-router = APIRouter(tags=["inbox"], responses=documented(401, 404, 422, 503))
+router = APIRouter(tags=["add"], responses=documented(401, 404, 422, 503))
 
 FORM_BYTES = 1_048_576
 """Bytes allowed for the rest of a multipart body beside the file."""

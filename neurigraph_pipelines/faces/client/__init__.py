@@ -21,7 +21,7 @@ from neurigraph_pipelines.faces.client.synchronous import Memory
 from neurigraph_pipelines.views.answers import Citation, Reply
 from neurigraph_pipelines.views.fact_queries import QueriedFacts as FactQueryResult
 from neurigraph_pipelines.views.facts import Fact, StatedFact
-from neurigraph_pipelines.views.inbox import Appended, Note
+from neurigraph_pipelines.views.inbox import Added, Appended, Note
 from neurigraph_pipelines.views.links import Link
 from neurigraph_pipelines.views.retention import Archived, Purge
 from neurigraph_pipelines.views.retention import Retention as Kept
@@ -29,6 +29,7 @@ from neurigraph_pipelines.views.search import Found as SearchResult
 from neurigraph_pipelines.views.search import Hit, MessageHit
 
 __all__ = [
+    "Added",
     "ApiError",
     "Appended",
     "Archived",

@@ -37,7 +37,7 @@ from neurigraph_pipelines.faces.client.webhooks_asynchronous import AsyncWebhook
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.erasures import ErasurePreview, ErasureWithObjects, Forgotten
 from neurigraph_pipelines.views.graph import ListedNode
-from neurigraph_pipelines.views.inbox import NOTHING, Appended, Note
+from neurigraph_pipelines.views.inbox import NOTHING, Added, Appended, Note
 from neurigraph_pipelines.views.records import ListedRecord
 from neurigraph_pipelines.views.search import Found
 
@@ -77,6 +77,23 @@ class AsyncMemory(AsyncDigests, AsyncEvidence, AsyncFacts, AsyncOrganizations, A
         await self._http.aclose()
 
     # Storing
+
+    async def add(self, what: str | Sequence[Given], *, wait: float | None = None, **fields: Any) -> Added:
+        """Add a text, or the messages of a conversation that is over; either can be found at once.
+
+        Args:
+            what: A text, or messages as in ``store_conversation``, at most 1,000.
+            wait: Seconds to wait until it is stored; None does not wait.
+            fields: As the API takes them, such as ``title``, ``container_tags``, ``node_id`` and ``metadata``.
+        """
+        said = {"content": what} if isinstance(what, str) else {"messages": messages_of(what)}
+        call = Call("POST", "/v1/memories", given(**said, **fields), is_change=True)
+        added = Added.model_validate((await self._send(call)).json())
+        if wait is None:
+            return added
+        kind: Kind = "note" if isinstance(what, str) else "conversation"
+        found = await self.stored(kind, added.source_id, wait)
+        return added.model_copy(update={"state": found.state, "record_ids": found.record_ids})
 
     async def remember(
         self,

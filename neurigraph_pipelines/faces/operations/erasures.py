@@ -16,7 +16,7 @@ from neurigraph_pipelines.lifecycle.erasure.receipts import Subject as Erased
 from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind
 from neurigraph_pipelines.views.erasures import Erasures, ErasureWithObjects, Forgotten
 
-operation = Subject("forgetting")
+operation = Subject("forget")
 
 DryRun = Annotated[bool, Field(description="Return the counts of an erasure, and change nothing.")]
 

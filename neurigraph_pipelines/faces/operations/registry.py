@@ -53,6 +53,7 @@ class Operation:
         method: Method of its route.
         path: Path of its route below ``/v1``.
         command: Words of its command after ``neurigraph``; None if it has none.
+        tag: Its group in the documentation of the API; by default the name of its subject.
         status: Status of its usual answer.
         refusals: Further statuses that it may answer with, besides those of its subject.
         answers: Other successful answers by status: their views and descriptions.
@@ -73,6 +74,7 @@ class Operation:
     path: str
     command: str | None = None
     who: Who = Who.READER
+    tag: str | None = None
     status: int = 200
     refusals: tuple[int, ...] = ()
     answers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)

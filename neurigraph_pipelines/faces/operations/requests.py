@@ -16,7 +16,7 @@ from pydantic.config import JsonDict
 from neurigraph_pipelines import model
 from neurigraph_pipelines.exchange.sharing import MAX_NODE_SUMMARY_LENGTH
 from neurigraph_pipelines.faces.operations.forms import Form
-from neurigraph_pipelines.faces.operations.source_fields import ONLY_SPACES, PRIVACY, SourceFields, VersionFields
+from neurigraph_pipelines.faces.operations.source_fields import PRIVACY, SourceFields, VersionFields, Where
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.inbox import notes
 from neurigraph_pipelines.inbox.tool_events import MAX_DURATION_MS, TOOL_EVENTS, typed
@@ -34,7 +34,6 @@ from neurigraph_pipelines.model import (
     SourceKind,
 )
 from neurigraph_pipelines.model.limits import MAX_KEYWORDS, MAX_RECORD_TITLE_LENGTH, MAX_TITLE_LENGTH
-from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, utc
@@ -226,9 +225,8 @@ class End(Form):
     ended_at: datetime | None = Field(default=None, description="Default: now.")
 
 
-class _Question(Form):
+class _Question(Form, Where):
     query: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
-    node_id: UUID | None = Field(default=None, description="Search only this node and the nodes below it.")
     at: datetime | None = Field(
         default=None,
         description="Search only memories that were stored by this moment, and return them as they were then.",
@@ -246,7 +244,6 @@ class _Question(Form):
         json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_CHARACTERS},
     )
     include_superseded: bool = Field(default=False, description="Also return memories that newer ones have replaced.")
-    container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=ONLY_SPACES)
     asked_at: datetime | None = Field(
         default=None,
         description="Reference time for words such as `yesterday`; days begin at midnight in its time zone. "

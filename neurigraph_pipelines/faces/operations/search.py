@@ -21,7 +21,7 @@ from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.files import UnstoredMessages
 from neurigraph_pipelines.views.search import Duplicates, Found
 
-operation = Subject("retrieval")
+operation = Subject("search")
 
 
 @operation("POST /search", is_sparse=True)
@@ -46,7 +46,7 @@ def walk_facts(call: Call, body: QueryFacts) -> QueriedFacts:
     return query_facts(call.context, body.asked)
 
 
-@operation("POST /ask")
+@operation("POST /ask", tag="ask")
 def ask(call: Call, body: requests.Ask) -> Reply:
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
     call = call.within(body.container_tags)

@@ -30,6 +30,15 @@ CONTAINER_TAGS = (
 ONLY_SPACES = "Only what is in at least one of these spaces. Default: no limit. An unknown tag is an empty space."
 
 
+class Where(BaseModel):
+    """The part of the caller's graph that a request is about: a node, spaces, or both. Default: all of it."""
+
+    node_id: UUID | None = Field(
+        default=None, description="Only this node and the nodes below it; a text that is added lies in it."
+    )
+    container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=ONLY_SPACES)
+
+
 class SourceFields(BaseModel):
     """The fields that the writer of a source states besides its text."""
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar, get_args
-from uuid import UUID
 
 from mcp_types import Tool as Listed
 from mcp_types import ToolAnnotations
@@ -27,7 +25,7 @@ class Arguments(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_empty(cls, given: Any) -> Any:
-        """Leave out optional arguments that are null, and empty times and ids: strict clients send every argument."""
+        """Leave out optional arguments that are null or empty: strict clients send every argument."""
         if not isinstance(given, Mapping):
             return given
         for name, value in given.items():
@@ -43,10 +41,8 @@ class Arguments(BaseModel):
     @classmethod
     def _is_left_out(cls, name: str, value: Any) -> bool:
         field = cls.model_fields.get(name)
-        if field is None or field.is_required():
-            return False
-        is_empty = isinstance(value, str) and not value.strip()
-        return value is None or (is_empty and not {datetime, UUID}.isdisjoint(cls._types_of(name)))
+        is_empty = value is None or (isinstance(value, str) and not value.strip())
+        return is_empty and field is not None and not field.is_required()
 
 
 _Taken = TypeVar("_Taken", bound=Arguments)
