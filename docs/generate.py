@@ -1,6 +1,6 @@
-"""Generates ``settings.md``, ``cli.md``, ``openapi.json``, ``schema.md`` and the synchronous client from the code.
+"""Generates ``settings.md``, ``operations.md`` and the synchronous client from the code.
 
-Other pages are prose.
+The site has further pages from the code (``site_hooks.py``). Other pages are prose.
 
 Arguments name the pages; without any, all are written. ``--check`` writes nothing, and fails if a page is stale.
 """
@@ -21,7 +21,6 @@ import typer
 import unasync
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
-from schema_page import schema_page
 from typer.core import TyperCommand, TyperGroup
 
 from neurigraph_pipelines.faces.api.app import create_app
@@ -219,10 +218,7 @@ def main() -> int:
     """Write the pages, or report which are stale."""
     makers: dict[str, Callable[[], str]] = {
         "settings.md": settings_page,
-        "cli.md": cli_page,
-        "openapi.json": openapi_document,
         "operations.md": operations_page,
-        "schema.md": partial(schema_page, WRITTEN),
         **{
             f"../neurigraph_pipelines/faces/client/{name}synchronous.py": partial(synchronous_client, name)
             for name in _SYNCHRONOUS

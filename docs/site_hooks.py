@@ -7,11 +7,18 @@ from __future__ import annotations
 
 import posixpath
 import re
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import generate
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from schema_page import schema_page
 
 ROOT = Path(__file__).resolve().parent.parent
 ELSEWHERE = {
@@ -23,14 +30,23 @@ ELSEWHERE = {
 }
 """Pages of the site by the places of their sources in the project."""
 
+FROM_THE_CODE: dict[str, Callable[[], str]] = {
+    "cli.md": generate.cli_page,
+    "openapi.json": generate.openapi_document,
+    "schema.md": partial(schema_page, generate.WRITTEN),
+}
+"""Files of the site that are in no commit; ``operations.md`` shows in a review what changed."""
+
 _SOURCES = {page: source for source, page in ELSEWHERE.items()}
 _LINK = re.compile(r"(?P<shown>\[(?:[^\[\]]|\[[^\]]*\])*\])\((?P<target>[^()#\s:]+)(?P<anchor>#[^()\s]*)?\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that lie elsewhere."""
+    """Add the pages that lie elsewhere, and those that are made from the code."""
     for source, page in ELSEWHERE.items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+    for page, make in FROM_THE_CODE.items():
+        files.append(File.generated(config, page, content=make()))
     return files
 
 

@@ -6,7 +6,6 @@ has the documented form. Beside them, one request by hand succeeds for each oper
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -34,15 +33,16 @@ from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.lifecycle.archive import archive
 from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
 from neurigraph_pipelines.views.kinds import ActionKind
-from tests.conftest import ADMIN_KEY, ROOT
+from tests.conftest import ADMIN_KEY
 from tests.support.api_server import serving
 from tests.support.callers import Caller, Ids, new_owner
 from tests.support.memories import new_user, rows
+from tests.support.openapi import document
 from tests.support.two_users import World
 
 pytestmark = pytest.mark.attack
 
-DOCUMENT = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
+DOCUMENT = document()
 OPERATIONS = [
     (path, method)
     for path, methods in DOCUMENT["paths"].items()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator
 from uuid import uuid4
@@ -12,12 +11,12 @@ import pytest
 
 from neurigraph_pipelines.faces.api.request_ids import MAX_LENGTH, RequestIdFilter
 from neurigraph_pipelines.wiring.installation import Installation
-from tests.conftest import ROOT
 from tests.support.api_calls import admin, assert_problem, new_user
 from tests.support.api_server import serving
+from tests.support.openapi import document
 from tests.support.raw_http import exchange, head
 
-DOCUMENT = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
+DOCUMENT = document()
 OPERATIONS = [
     (method.upper(), path, operation)
     for path, methods in DOCUMENT["paths"].items()
