@@ -187,7 +187,7 @@ def test_walkthrough_as_text(home_env: dict[str, str], here: Here, user: str, ta
 def test_first_command_says_that_it_makes_the_database(home_env: dict[str, str], tmp_path: Path) -> None:
     with new_home(tmp_path) as home:
         home.mkdir(exist_ok=True)
-        first, second = (run({**home_env, "NEURIGRAPH_HOME": str(home)}, "stats").stderr for _ in range(2))
+        first, second = (run({**home_env, "NEURIGRAPH_HOME": str(home)}, "admin", "stats").stderr for _ in range(2))
     assert first.startswith("Making the database, once.")
     assert second == ""
 
@@ -278,7 +278,7 @@ def wrong_commands(user: str, tmp_path: Path, folder: str, empty: str, notes: st
         (2, ("import", str(tmp_path / "absent"), *known)),
         (2, ("import", notes, *known, "--format", "xml")),
         (2, ("import", str(ROOT / "samples" / "bob.jsonl"), "--user", "Not A Slug")),
-        (2, ("serve", "--port", "70000")),
+        (2, ("admin", "serve", "--port", "70000")),
         (3, ("search", "x", "--user", "nobody")),
         (3, ("search", "x", *known, "--node", "No/Such/Node")),
         (3, ("search", "x", *known, "--node", absent)),
@@ -287,10 +287,10 @@ def wrong_commands(user: str, tmp_path: Path, folder: str, empty: str, notes: st
         (3, ("node", "tree", "--user", "'; DROP SCHEMA neurigraph; --")),
         (3, ("node", "show", "'; DROP SCHEMA neurigraph; --", *known)),
         (3, ("node", "show", absent, *known)),
-        (3, ("stats", "--user", "nobody")),
+        (3, ("admin", "stats", "--user", "nobody")),
         (3, ("ingest", "--user", "nobody")),
         (3, ("key", "list", "--user", "nobody")),
-        (4, ("serve", "--host", "256.256.256.256")),
+        (4, ("admin", "serve", "--host", "256.256.256.256")),
     ]
 
 

@@ -114,7 +114,7 @@ def test_command_line_says_why(installation: Installation) -> None:
     user, _ = new_user(installation)
     for seconds, code, said in ((0, 0, ""), (-600, 5, "seconds behind that of the database")):
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, str(seconds), "tree", "--user", user.slug],
+            [sys.executable, "-c", PROGRAM, str(seconds), "node", "tree", "--user", user.slug],
             env=environment(installation.settings),
             capture_output=True,
             text=True,

@@ -105,11 +105,11 @@ def test_cli_lists_and_replays(installation: Installation, settings: Settings, u
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("replay",), 2),
-        (("replay", "--all", "6f1f3f2e-0000-4000-8000-000000000000"), 2),
-        (("replay", "'; DROP TABLE neurigraph.users; --"), 2),
-        (("replay", "6f1f3f2e-0000-4000-8000-000000000000"), 3),
-        (("failures", "--user", "nobody"), 3),
+        (("source", "replay"), 2),
+        (("source", "replay", "--all", "6f1f3f2e-0000-4000-8000-000000000000"), 2),
+        (("source", "replay", "'; DROP TABLE neurigraph.users; --"), 2),
+        (("source", "replay", "6f1f3f2e-0000-4000-8000-000000000000"), 3),
+        (("source", "failures", "--user", "nobody"), 3),
     ],
 )
 def test_cli_errors(installation: Installation, settings: Settings, arguments: tuple[str, ...], code: int) -> None:
