@@ -59,7 +59,8 @@ class AgeKey:
         except (pyrage.IdentityError, pyrage.RecipientError):
             pass  # the message of the library may quote the key
         raise ConfigurationError(
-            f"{path} does not hold one age key, secret or public: make one with `neurigraph admin backup new-key {path}`"
+            f"{path} does not hold one age key, secret or public: "
+            f"make one with `neurigraph admin backup new-key {path}`"
         )
 
     @classmethod

@@ -46,7 +46,7 @@ def mark_owner(home: Path, folder: Path) -> None:
 
 def _require_no_copy(home: Path, folder: Path, other: Path) -> None:
     """Raise if another home still uses the folder, or if the folder was copied from there while the server ran."""
-    remedy = f"set NEURIGRAPH_HOME={other}, or use `neurigraph admin backup create` there and `neurigraph admin backup restore` in a new home"
+    remedy = f"set NEURIGRAPH_HOME={other}, or use `neurigraph admin backup create` there and `restore` in a new home"
     if not other.is_dir():
         return  # it was moved here from another file system
     if (other / folder.name).resolve() == folder.resolve():
