@@ -123,7 +123,7 @@ def agent(front: Installation, *arguments: str, **more: str) -> Client:
 
 def test_killed_creation_is_healed_by_the_next_command(front: Installation) -> None:
     """A name without a user is nobody's: the next creation of the user and commands that name it remove it."""
-    killed(front, "users", "add", "kim", "--database", "east")
+    killed(front, "user", "add", "kim", "--database", "east")
     reserved = front.databases.directory.by_slug("kim")
     assert reserved is not None
     assert not lives_in(front.databases.open("east").database, reserved.resident_id)
@@ -133,7 +133,7 @@ def test_killed_creation_is_healed_by_the_next_command(front: Installation) -> N
     assert find_user(front.database, "kim").user_id != reserved.resident_id
     assert front.databases.directory.by_slug("kim") is None
 
-    killed(front, "users", "add", "lee", "--database", "east")
+    killed(front, "user", "add", "lee", "--database", "east")
     assert front.databases.directory.by_slug("lee") is not None
     searched = command(front, "search", "lamp", "--user", "lee")
     assert (searched.returncode, "there is no user 'lee'" in searched.stderr) == (3, True)
