@@ -87,7 +87,11 @@ def test_busy_file_exit_code(file: StoredFile, ask: Ask) -> None:
     ask("memory", "compress", file.file_id)
     with file.here.database.pipeline() as tx:
         transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
-    for command in (("open", file.file_id), ("open", file.file_id, "--wait", "0.1"), ("compress", file.file_id)):
+    for command in (
+        ("open", file.file_id),
+        ("open", file.file_id, "--wait", "0.1"),
+        ("memory", "compress", file.file_id),
+    ):
         report = ask(*command, code=entry.REHYDRATING)
         assert report["error"] == "RehydratingError"
     assert ask("open", file.file_id, "--message", "1")["content"] == "#Notes Hello."
@@ -131,22 +135,36 @@ def test_storage_is_counted(file: StoredFile, ask: Ask) -> None:
 def test_invalid_commands_and_unknown_ids(file: StoredFile, ask: Ask) -> None:
     other = store_file(file.here)
     for code, arguments, user in (
-        (2, ("compress",), None),
-        (2, ("compress", file.file_id), None),
-        (2, ("compress", file.file_id, "--node", "Notes"), file.user.slug),
-        (2, ("compress", "--node", "Notes", "--due"), file.user.slug),
-        (2, ("touch", "'; DROP SCHEMA neurigraph; --"), file.user.slug),
-        (2, ("verify", "--node", "Notes"), None),
-        (2, ("verify", "--sample", 5, "--repair"), None),
-        (2, ("verify", "--sample", 0), None),
-        (3, ("compress", other.file_id), file.user.slug),
-        (3, ("compress", "--node", other.place.node_id), file.user.slug),
-        (3, ("touch", other.file_id), file.user.slug),
-        (3, ("state", other.file_id), file.user.slug),
-        (3, ("state", other.place.node_id), file.user.slug),
-        (3, ("state", "No/Such\0\ud800/Node 🦊" + "x" * 300), file.user.slug),
-        (3, ("verify", "--node", other.place.node_id), file.user.slug),
-        (3, ("storage",), "nobody"),
+        (
+            2,
+            (
+                "memory",
+                "compress",
+            ),
+            None,
+        ),
+        (2, ("memory", "compress", file.file_id), None),
+        (2, ("memory", "compress", file.file_id, "--node", "Notes"), file.user.slug),
+        (2, ("memory", "compress", "--node", "Notes", "--due"), file.user.slug),
+        (2, ("memory", "touch", "'; DROP SCHEMA neurigraph; --"), file.user.slug),
+        (2, ("admin", "verify", "--node", "Notes"), None),
+        (2, ("admin", "verify", "--sample", 5, "--repair"), None),
+        (2, ("admin", "verify", "--sample", 0), None),
+        (3, ("memory", "compress", other.file_id), file.user.slug),
+        (3, ("memory", "compress", "--node", other.place.node_id), file.user.slug),
+        (3, ("memory", "touch", other.file_id), file.user.slug),
+        (3, ("memory", "state", other.file_id), file.user.slug),
+        (3, ("memory", "state", other.place.node_id), file.user.slug),
+        (3, ("memory", "state", "No/Such\0\ud800/Node 🦊" + "x" * 300), file.user.slug),
+        (3, ("admin", "verify", "--node", other.place.node_id), file.user.slug),
+        (
+            3,
+            (
+                "admin",
+                "storage",
+            ),
+            "nobody",
+        ),
     ):
         assert ask(*arguments, code=code, user=user)["exit_code"] == code
     assert (file.events, other.events) == (["decompressed"], ["decompressed"])
@@ -154,11 +172,11 @@ def test_invalid_commands_and_unknown_ids(file: StoredFile, ask: Ask) -> None:
 
 def test_text_output(file: StoredFile, capsys: pytest.CaptureFixture[str]) -> None:
     for expected, arguments in (
-        ("1 file would become dormant", ("compress", "--dry-run")),
-        ("1 file became dormant", ("compress",)),
-        ("compressed by manual", ("state", str(file.file_id))),
-        ("dormant files", ("state", "Notes")),
-        (f"{file.user.slug}/Notes", ("storage",)),
+        ("1 file would become dormant", ("memory", "compress", "--dry-run")),
+        ("1 file became dormant", ("memory", "compress")),
+        ("compressed by manual", ("memory", "state", str(file.file_id))),
+        ("dormant files", ("memory", "state", "Notes")),
+        (f"{file.user.slug}/Notes", ("admin", "storage")),
     ):
         assert entry.run([*arguments, "--user", file.user.slug]) == 0
         assert expected in capsys.readouterr()[0]

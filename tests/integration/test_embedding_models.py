@@ -135,7 +135,7 @@ def assert_on_the_command_line(settings: Settings, served: dict[str, str]) -> No
     alone = run_cli(settings, "admin", "embedding-models", "--model", "text-embedding-3-large", more=served)
     assert alone.returncode == 2
     shown = run_cli(
-        settings, "embedding-models", "--canary", "openai", "--model", "text-embedding-3-large", more=served
+        settings, "admin", "embedding-models", "--canary", "openai", "--model", "text-embedding-3-large", more=served
     )
     assert shown.returncode == 0, shown.stderr
     assert "text-embedding-3-large answers as well" in " ".join(shown.stdout.split())

@@ -55,7 +55,7 @@ def test_forget_by_cli(settings: Settings, installation: Installation) -> None:
     last = said("forget", "--everything", "--user", "alice", "--yes")
     assert last["subject_id"] == str(user.user_id)
     said("forget", "--everything", "--user", "alice", "--yes", code=3)
-    assert said("erasures", "--finish")["erasures"][0] == last
+    assert said("admin", "erasures", "--finish")["erasures"][0] == last
     assert "Nothing was erased" not in run_cli(settings, "admin", "erasures").stdout
 
 
