@@ -289,7 +289,7 @@ def wrong_commands(user: str, tmp_path: Path, folder: str, empty: str, notes: st
         (3, ("node", "show", absent, *known)),
         (3, ("admin", "stats", "--user", "nobody")),
         (3, ("ingest", "--user", "nobody")),
-        (3, ("key", "list", "--user", "nobody")),
+        (3, ("access", "key", "list", "--user", "nobody")),
         (4, ("admin", "serve", "--host", "256.256.256.256")),
     ]
 
