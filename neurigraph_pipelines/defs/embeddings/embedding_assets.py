@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.ingestion.memory_assets import added_by_day
 from neurigraph_pipelines.defs.shared.backfills import (
     EMBEDDER_POOL,
     asset_by_day,
@@ -25,7 +24,6 @@ from neurigraph_pipelines.defs.shared.run_states import waiting_already
 from neurigraph_pipelines.defs.shared.run_tags import YIELDS
 from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ingestion.embedding_models import Move
-from neurigraph_pipelines.ingestion.record_locations import storage_times
 
 _OTHER_MODEL_REASON = (
     "their users' searches use another model than the configured one: backfill record_embeddings, or go back to it"
@@ -58,9 +56,6 @@ def pending_embeddings(
     done = healing.heal_pending(installation.context, config_of(context, HealConfig).limit)
     for record_id, _ in done.failed:
         context.log.warning("record %s stays pending", record_id)
-    times = storage_times(installation.opened.database, done.record_ids)
-    for event in added_by_day("record_embeddings", times, {"embedding model": installation.context.embedder.model}):
-        context.log_event(event)
     return dg.MaterializeResult(
         metadata={
             "embedding model": installation.context.embedder.model,

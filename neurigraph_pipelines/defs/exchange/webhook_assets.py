@@ -12,7 +12,7 @@ from neurigraph_pipelines.exchange.webhooks import delivery, upkeep
 
 
 @dg.asset(
-    deps=["records", "reconciled_facts"],
+    deps=["memories", "reconciled_facts"],
 )
 def webhook_deliveries(installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Sends due deliveries to webhooks, and drops deliveries that finished long ago."""

@@ -38,7 +38,7 @@ class ReadAgainConfig(JobConfig):
 
 @asset_by_day(
     ReadAgainConfig,
-    deps=["record_embeddings", "files", NAME],
+    deps=["record_embeddings", NAME],
     pool=LANGUAGE_MODEL_POOL,
     automation_condition=soon_after(NAME),
 )

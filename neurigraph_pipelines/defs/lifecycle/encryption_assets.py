@@ -23,7 +23,7 @@ class EncryptionConfig(DryRunConfig):
 
 
 @dg.asset(
-    deps=["files"],
+    deps=["memories"],
     output_required=False,
     config_schema=schema_of(EncryptionConfig),
 )

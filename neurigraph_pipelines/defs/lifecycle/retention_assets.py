@@ -29,7 +29,7 @@ class SweepConfig(DryRunConfig):
 
 
 @dg.asset(
-    deps=["records"],
+    deps=["memories"],
     output_required=False,
     config_schema=schema_of(SweepConfig),
 )

@@ -19,7 +19,7 @@ BODIES_GRACE_SECONDS = 3 * 3_600.0
 """Allowed delay of the removal of stored messages: some ticks of the schedule, and the run."""
 
 
-@asset_by_day(JobConfig, deps=["records", "reconciled_facts", "storage_report", "open_actions"])
+@asset_by_day(JobConfig, deps=["memories", "reconciled_facts", "storage_report", "open_actions"])
 def daily_report(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
     """What was stored on each day (UTC), and what waited when the report was made."""
     window = context.partition_time_window
@@ -29,7 +29,7 @@ def daily_report(context: dg.AssetExecutionContext, installation: InstallationRe
     return dg.MaterializeResult(metadata={"report": dg.MetadataValue.md(shown), **done.numbers()})
 
 
-@dg.asset_check(asset="segments")
+@dg.asset_check(asset="sources")
 def no_segment_waits_too_long(installation: InstallationResource) -> dg.AssetCheckResult:
     """No segment has been due for more than ten minutes."""
     found = reports.backlog(installation.opened.database)
@@ -40,7 +40,7 @@ def no_segment_waits_too_long(installation: InstallationResource) -> dg.AssetChe
     )
 
 
-@dg.asset_check(asset="segments")
+@dg.asset_check(asset="sources")
 def no_segment_waits_for_a_person(installation: InstallationResource) -> dg.AssetCheckResult:
     """No segment and no upload has failed for good: `neurigraph failures` lists them."""
     found = reports.backlog(installation.opened.database)

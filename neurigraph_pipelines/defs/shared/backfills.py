@@ -19,6 +19,11 @@ LANGUAGE_MODEL_POOL, EMBEDDER_POOL = "language_model", "embedder"
 days = dg.DailyPartitionsDefinition(start_date=FIRST_DAY, end_offset=1)
 """Days (UTC) on which records were stored, today's included."""
 
+with warnings.catch_warnings():
+    # Dagster calls it beta; without it a backfill of a year is 365 runs.
+    warnings.simplefilter("ignore", dg.BetaWarning)
+    AT_ONCE = dg.BackfillPolicy.single_run()
+
 
 def asset_by_day(
     config: type[JobConfig],
@@ -34,18 +39,15 @@ def asset_by_day(
         pool: The pool of the models that it calls.
         automation_condition: When it is made by itself.
     """
-    with warnings.catch_warnings():
-        # Dagster calls the backfill policy beta; without it a backfill of a year is 365 runs.
-        warnings.simplefilter("ignore", dg.BetaWarning)
-        return dg.asset(
-            deps=deps,
-            partitions_def=days,
-            output_required=False,
-            backfill_policy=dg.BackfillPolicy.single_run(),
-            pool=pool,
-            automation_condition=automation_condition,
-            config_schema=schema_of(config),
-        )
+    return dg.asset(
+        deps=deps,
+        partitions_def=days,
+        output_required=False,
+        backfill_policy=AT_ONCE,
+        pool=pool,
+        automation_condition=automation_condition,
+        config_schema=schema_of(config),
+    )
 
 
 def days_of(context: dg.AssetExecutionContext) -> tuple[datetime | None, datetime]:
