@@ -55,6 +55,11 @@ SELECT
 FROM neurigraph.pipeline_totals AS t
 WHERE t.name = 'object_bytes';
 
+-- name: first_day
+-- The day (UTC) on which the database was made, or on which the oldest memory was stored if that came from elsewhere.
+SELECT (least(min(m.applied_at), (SELECT min(r.created_at) FROM neurigraph.record_index AS r)) AT TIME ZONE 'UTC')::date
+FROM neurigraph.schema_migrations AS m;
+
 -- name: stored_days
 -- What was stored on each day (UTC) of a period and is still there. The first day has everything older, too.
 SELECT

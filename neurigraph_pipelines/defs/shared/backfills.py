@@ -7,10 +7,12 @@ from typing import Any
 
 import dagster as dg
 
+from neurigraph_pipelines.defs.shared.first_day import first_day
 from neurigraph_pipelines.defs.shared.job_config import JobConfig, schema_of
 from neurigraph_pipelines.defs.shared.run_metadata import RunMetadata, table
+from neurigraph_pipelines.settings import Settings
 
-FIRST_DAY = "2026-01-01"
+FIRST_DAY = first_day(Settings()).isoformat()
 """The first partition; it also holds all older records."""
 
 LANGUAGE_MODEL_POOL, EMBEDDER_POOL = "language_model", "embedder"
