@@ -139,6 +139,19 @@ def test_definitions_are_complete_and_valid() -> None:
     assert all(schedule.description for schedule in repository.schedule_defs)
 
 
+def test_every_check_says_what_to_do_if_it_fails() -> None:
+    commands = set(re.findall(r"^## (.+)$", (ROOT / "docs" / "cli.md").read_text(), re.M)) | {"doctor"}
+    groups = {command.split()[0] for command in commands}
+    frozen = json.loads(SPECIFICATIONS.read_text())
+    made = {*frozen["assets"], *frozen["jobs"]}
+    for key, check in frozen["asset_checks"].items():
+        _, found, remedy = check["description"].partition("\n\nIf it fails: ")
+        assert found, key
+        assert "`" in remedy or "**" in remedy, f"{key} names no command and no page"
+        assert set(re.findall(r"(?:materialize|launch) `(\w+)`", remedy)) <= made, key
+        assert set(re.findall(r"`neurigraph (\S+?)[` ]", remedy)) <= groups, key
+
+
 def test_docs_state_the_severity_of_every_check() -> None:
     rows = re.findall(r"^\|.*\| (`.+`) \|.*\| (ERROR|WARN) \|$", (ROOT / "docs" / "pipeline.md").read_text(), re.M)
     documented = {name: severity for names, severity in rows for name in re.findall(r"`(\w+)`", names.split("|")[0])}

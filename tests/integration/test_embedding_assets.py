@@ -71,9 +71,10 @@ def test_backfill_of_days_is_one_run(installation: Installation, user: User) -> 
         )
     with dg.DagsterInstance.ephemeral() as instance:
 
-        def backfill(first: str, last: str) -> dict[str, dg.MetadataValue]:
+        def backfill(first: str, last: str, **config: bool) -> dict[str, dg.MetadataValue]:
             result = dg.materialize(
                 [record_embeddings],
+                run_config={"ops": {"record_embeddings": {"config": config}}},
                 instance=instance,
                 resources={"installation": InstallationResource()},
                 tags={"dagster/asset_partition_range_start": first, "dagster/asset_partition_range_end": last},
@@ -84,10 +85,12 @@ def test_backfill_of_days_is_one_run(installation: Installation, user: User) -> 
         newest = backfill((date.fromisoformat(day) - timedelta(days=1)).isoformat(), day)
         assert (newest["records embedded"].value, newest["users not done yet"].value) == (2, 1)
         assert models_of(installation, user.user_id) == ("old", LOCAL)
-        rest = backfill(FIRST_DAY, day)
+        rest = backfill(FIRST_DAY, day, again=False)
         assert (rest["records embedded"].value, rest["had them already"].value) == (1, 2)
         assert rest["users switched"].value == 1
         assert models_of(installation, user.user_id) == (LOCAL, None)
+        again = backfill(FIRST_DAY, day)
+        assert (again["records embedded"].value, again["had them already"].value) == (3, 0), "what it names"
         done = instance.get_materialized_partitions(record_embeddings.key)
     assert {FIRST_DAY, day} <= done
 

@@ -40,6 +40,9 @@ class ReembedConfig(JobConfig):
     """Whose records a backfill embeds."""
 
     user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
+    again: bool = Field(
+        default=True, description="Switch it off to leave out records that have vectors of the configured model."
+    )
     dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
 
@@ -75,6 +78,8 @@ def no_embedding_is_overdue(installation: InstallationResource) -> dg.AssetCheck
 
     Records of users whose searches use another model than the configured one wait for a backfill and are not overdue:
     this installation cannot embed them.
+
+    If it fails: `neurigraph doctor` says whether the embedder answers; then materialize `pending_embeddings`.
     """
     found = healing.waiting(installation.context)
     longest = healing.overdue(installation.context, MAX_TABLE_ROWS) if found.overdue else []
@@ -106,15 +111,15 @@ def record_embeddings(
 ) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
     """Vectors by the configured model of the records stored on each day.
 
-    Ingestion adds to it day by day. A backfill embeds records that lack vectors of the configured model. A user's
-    searches switch to that model once all of the user's records have its vectors.
+    Ingestion adds to it day by day. A backfill embeds all records of its days again. A user's searches switch to the
+    model once all of the user's records have its vectors.
     """
     from neurigraph_pipelines.ingestion.reembed import reembed  # loads numpy: not needed to load definitions
 
     since, until = days_of(context)
     config = config_of(context, ReembedConfig)
     user_id = user_id_of(installation.opened.database, config.user)
-    done = reembed(installation.context, since, until, user_id, dry_run=config.dry_run)
+    done = reembed(installation.context, since, until, user_id, again=config.again, dry_run=config.dry_run)
     by_day = table([{"day": day, "records": count} for day, count in sorted(done.days.items())])
     if config.dry_run:
         counts = {"records to embed": done.records, "have them already": done.complete, "by day": by_day}

@@ -50,7 +50,8 @@ def record_keywords(
 def no_memory_is_unfinished(installation: InstallationResource) -> dg.AssetCheckResult:
     """No memory lacks a title, a summary, keywords, its place or links because of a defect.
 
-    A backfill of `record_summaries` makes what is missing once the defect is mended.
+    If it fails: update to a release in which the defect is mended; then materialize `record_summaries` of the
+    days with `again: false`.
     """
     database = installation.opened.database
     waiting = count_unfinished(database)

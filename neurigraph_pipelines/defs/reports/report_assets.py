@@ -31,7 +31,10 @@ def daily_report(context: dg.AssetExecutionContext, installation: InstallationRe
 
 @dg.asset_check(asset="sources")
 def no_segment_waits_too_long(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No segment has been due for more than ten minutes."""
+    """No segment has been due for more than ten minutes.
+
+    If it fails: see under **Runs** whether runs wait or fail, and under **Automation** whether the sensors run.
+    """
     found = reports.backlog(installation.opened.database)
     return dg.AssetCheckResult(
         passed=found.age_seconds <= LATE_SECONDS,
@@ -42,7 +45,10 @@ def no_segment_waits_too_long(installation: InstallationResource) -> dg.AssetChe
 
 @dg.asset_check(asset="sources")
 def no_segment_waits_for_a_person(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No segment and no upload has failed for good: `neurigraph failures` lists them."""
+    """No segment and no upload has failed for good: `neurigraph failures` lists them.
+
+    If it fails: `neurigraph failures` says why; then launch `replay_job`.
+    """
     found = reports.backlog(installation.opened.database)
     return dg.AssetCheckResult(
         passed=found.failed == 0, severity=dg.AssetCheckSeverity.WARN, metadata={"failures": found.failed}
@@ -51,7 +57,10 @@ def no_segment_waits_for_a_person(installation: InstallationResource) -> dg.Asse
 
 @dg.asset_check(asset="sources")
 def no_stored_text_stays_in_the_inbox(installation: InstallationResource) -> dg.AssetCheckResult:
-    """Messages leave the inbox once they are stored and their time (`inbox_retention_days`) is over."""
+    """Messages leave the inbox once they are stored and their time (`inbox_retention_days`) is over.
+
+    If it fails: launch `retention_job`: its op `purge_inbox` says why messages stay.
+    """
     late = reports.late_bodies(installation.context, BODIES_GRACE_SECONDS)
     return dg.AssetCheckResult(passed=late == 0, metadata={"segments": late})
 
