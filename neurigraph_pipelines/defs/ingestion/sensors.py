@@ -61,10 +61,9 @@ def ingestion_sensor(trigger_type: TriggerType, description: str, seconds: int =
                 partition_key=partition_of(datetime.now(UTC)),
                 tags={
                     "neurigraph/trigger": trigger_type.value,
-                    "neurigraph/batch": str(batch.batch_id),
                     "neurigraph/segments": str(batch.segments),
                     "neurigraph/tokens": str(batch.tokens),
-                    "neurigraph/queue_age_seconds": f"{age:.0f}",
+                    "neurigraph/waited_seconds": f"{age:.0f}",
                     **(LARGE if batch.large else {}),
                 },
             )
