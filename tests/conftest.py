@@ -52,6 +52,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
 SECRET = "a secret of the tests, long enough to be taken"
 ADMIN_KEY = "the administrator's key of the tests"
+os.environ["NEURIGRAPH_FIRST_DAY"] = "2026-01-01"  # of the definitions, which tests load before an installation
 TEMPLATE = os.environ.pop("NEURIGRAPH_TEST_TEMPLATE", "neurigraph_template")
 WARM_HOME = os.environ.pop("NEURIGRAPH_TEST_HOME", None)
 """A home whose server runs and has the template, for many short runs of tests; None for a new one."""

@@ -25,7 +25,7 @@ from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, lock_models
-from neurigraph_pipelines.ingestion.record_locations import RecordLocation, StoredRecord, lock_record, pages_of_days
+from neurigraph_pipelines.ingestion.record_locations import RecordLocation, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, durable_content
 from neurigraph_pipelines.lifecycle.transitions import transcript_of
@@ -66,6 +66,7 @@ def reembed(
     user_id: UUID | None = None,
     on_done: Progress | None = None,
     *,
+    again: bool = False,
     dry_run: bool = False,
 ) -> Reembedded:
     """Embed every record of a period with the configured model, and switch users whose records are all done.
@@ -76,6 +77,7 @@ def reembed(
         until: End of the period, exclusive.
         user_id: Only this user's records.
         on_done: Called with the number of records checked or embedded.
+        again: Also records that have vectors of the model.
         dry_run: Only count the records that would be embedded, by day; no user moves.
 
     Raises:
@@ -84,7 +86,8 @@ def reembed(
     done = Reembedded(context.embedder.model)
     for page in pages_of_days(context.database, since, until, user_id):
         days = {row.record_id: row.created_at.astimezone(UTC).date().isoformat() for row in page}
-        lacking = _lacking(context.database, page, done.model)
+        locations = [row.location for row in page]
+        lacking = locations if again else _lacking(context.database, locations, done.model)
         done.complete += len(page) - len(lacking)
         if dry_run:
             done.records += len(lacking)
@@ -93,7 +96,7 @@ def reembed(
         begin_moves(context.database, {location.user_id for location in lacking}, done.model)
         if on_done is not None:
             on_done(len(page) - len(lacking))
-        for location, result in embed_records(context, lacking):
+        for location, result in embed_records(context, lacking, again=again):
             if isinstance(result, TransientError):
                 raise result
             if isinstance(result, int):
@@ -109,9 +112,9 @@ def reembed(
     return done
 
 
-def _lacking(database: Database, page: Sequence[StoredRecord], model: str) -> list[RecordLocation]:
+def _lacking(database: Database, page: Sequence[RecordLocation], model: str) -> list[RecordLocation]:
     """Return the records of a page without vectors of a model."""
-    locations = sorted((row.location for row in page), key=lambda location: location.schema_name)
+    locations = sorted(page, key=lambda location: location.schema_name)
     lacking: list[RecordLocation] = []
     for schema_name, group in groupby(locations, key=lambda location: location.schema_name):
         found = {location.record_id: location for location in group}
@@ -127,7 +130,7 @@ def _lacking(database: Database, page: Sequence[StoredRecord], model: str) -> li
 
 
 def embed_records(
-    context: Context, locations: Sequence[RecordLocation]
+    context: Context, locations: Sequence[RecordLocation], *, again: bool = False
 ) -> Iterator[tuple[RecordLocation, int | Exception]]:
     """Read, embed and write records; yield for each the number of its passages, or the error."""
     by_id = {location.record_id: location for location in locations}
@@ -154,7 +157,7 @@ def embed_records(
                 continue
             try:
                 with context.database.pipeline() as tx:
-                    _write(tx, location.user_id, context.embedder.model, read.pop(record_id), found)
+                    _write(tx, location.user_id, context.embedder.model, read.pop(record_id), found, again=again)
             except ConflictError as error:
                 yield location, error
             else:
@@ -192,8 +195,8 @@ def _passages(objects: ObjectStore, manifest: Manifest, segment: SearchSegment) 
     ]
 
 
-def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vectors: Vectors) -> None:
-    """Write the vectors of a record.
+def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vectors: Vectors, *, again: bool) -> None:
+    """Write the vectors of a record, unless it has some of this model and ``again`` is false.
 
     They go into the main columns if the record has none or the user's current model is this one, else into the columns
     of the next model.
@@ -209,12 +212,13 @@ def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vecto
         )
     key = {"record_id": texts.record_id}
     record = tx.execute(_QUERIES["lock_record"].format(schema=location.schema), key).fetchone() if location else None
-    if location is None or record is None or model in (record["embedding_model"], record["embedding_next_model"]):
+    has_some = record is not None and model in (record["embedding_model"], record["embedding_next_model"])
+    if location is None or record is None or (has_some and not again):
         tx.execute(_QUERIES["delete_pending"], key)
         return
     if record["summary"] != texts.summary:
         raise ConflictError("the record was revised while it was being embedded: embed it again")
-    in_place = record["embedding_pending"] or models.current == model
+    in_place = record["embedding_pending"] or model in (models.current, record["embedding_model"])
     of_record = _QUERIES["set_vectors"] if in_place else _QUERIES["set_next_vectors"]
     of_segment = _QUERIES["set_segment_vectors"] if in_place else _QUERIES["set_next_segment_vectors"]
     authored(tx, pipeline_author(model))
@@ -223,4 +227,6 @@ def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vecto
         tx.execute(of_segment, {**key, "vectors": pack_vectors(vectors.passages), "model": model})
     tx.execute(_QUERIES["delete_pending"], key)
     if models.current == model:
-        replace_vector(tx, location.node_id, texts.record_id, gained=vectors.summary)
+        counted = record["embedding_model"] == model and not record["embedding_pending"]
+        lost = record["embedding"].to_numpy() if counted else None
+        replace_vector(tx, location.node_id, texts.record_id, lost=lost, gained=vectors.summary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Literal
 
 from pydantic import BaseModel, Field, SecretStr
@@ -34,6 +35,12 @@ class RunSettings(BaseModel):
         validation_alias="NEURIGRAPH_RUN_HISTORY_DAYS",
         description="Days for which Dagster shows finished runs; those that stored memories or filled days of an asset "
         "stay for ever. 0: all runs stay.",
+    )
+    first_day: date | None = Field(
+        default=None,
+        validation_alias="NEURIGRAPH_FIRST_DAY",
+        description="First day of Dagster's partitions; it holds all that is older, too. Unset: the day on which the "
+        "database was made, or stored its oldest memory.",
     )
     code_server: str | None = Field(
         default=None,

@@ -142,6 +142,7 @@ WHERE s.record_id = %(record_id)s;
 SELECT
     r.summary,
     r.embedding_pending,
+    r.embedding,
     r.embedding_model,
     r.embedding_next_model
 FROM {schema}.metadata_records AS r

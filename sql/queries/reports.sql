@@ -55,18 +55,23 @@ SELECT
 FROM neurigraph.pipeline_totals AS t
 WHERE t.name = 'object_bytes';
 
--- name: records_of_days
--- The given days (UTC) on which records were stored.
+-- name: first_day
+-- The day (UTC) on which the database was made, or on which the oldest memory was stored if that came from elsewhere.
+SELECT (least(min(m.applied_at), (SELECT min(r.created_at) FROM neurigraph.record_index AS r)) AT TIME ZONE 'UTC')::date
+FROM neurigraph.schema_migrations AS m;
+
+-- name: stored_days
+-- What was stored on each day (UTC) of a period and is still there. The first day has everything older, too.
 SELECT
-    d.day,
-    c.records
-FROM unnest(%(days)s::date []) AS d (day)
-CROSS JOIN LATERAL (
-    SELECT count(*) AS records FROM neurigraph.record_index AS r
-    WHERE r.created_at >= d.day::timestamp AT TIME ZONE 'UTC'
-        AND r.created_at < (d.day + 1)::timestamp AT TIME ZONE 'UTC'
-) AS c
-WHERE c.records > 0;
+    greatest((r.created_at AT TIME ZONE 'UTC')::date, %(first_day)s::date) AS day,
+    count(*) AS records,
+    count(DISTINCT r.node_id) AS nodes,
+    count(p.record_id) AS without_vectors
+FROM neurigraph.record_index AS r
+LEFT JOIN neurigraph.pending_embeddings AS p ON r.record_id = p.record_id
+WHERE r.created_at >= coalesce(%(since)s::timestamptz, '-infinity')
+    AND r.created_at < coalesce(%(until)s::timestamptz, 'infinity')
+GROUP BY day;
 
 -- name: counts
 -- Count what was stored and what failed, by day (UTC), user or node. Segments and failures have no node.

@@ -123,7 +123,9 @@ def _assert_the_ui_tells(stack: LocalStack) -> str:
         for event in runs[0]["eventConnection"]["events"]
         if event.get("__typename") == "ExecutionStepOutputEvent"
     }
-    assert set(found) == {"assign_nodes", "summarize", "extract_keywords", "embed", "commit"}
+    assert set(found) == {
+        f"memories.{step}" for step in ("assign_nodes", "summarize", "extract_keywords", "embed", "commit")
+    }
     for step, labels in found.items():
         assert {"tokens", "seconds", "items", "failed"} <= labels, step
     run_id: str = runs[0]["runId"]

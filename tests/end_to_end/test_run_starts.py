@@ -170,7 +170,7 @@ def test_failed_step_is_executed_again_alone(running: BreakableStack) -> None:
         running.stored_once(user)
         since = running.provider.requests[asked:]
     await_true(lambda: run_statuses(running.stack, key)[0] == "SUCCESS", "the second run ends well")
-    assert steps_of(running.stack, again) == {"embed", "commit"}
+    assert steps_of(running.stack, again) == {"memories.embed", "memories.commit"}
     asked_again = [request.path for request in since if request.asks("Refused")]
     assert asked_again == ["/v1/embeddings"], "no summary and no keywords are asked for again"
     with here.database.pipeline() as tx:
@@ -185,7 +185,8 @@ def held_before_embedding(running: BreakableStack) -> Iterator[Callable[[], bool
         connection.execute("""CREATE FUNCTION dagster.hold() RETURNS trigger LANGUAGE plpgsql AS
             $$ BEGIN PERFORM pg_advisory_xact_lock(24); RETURN new; END $$""")
         connection.execute("""CREATE TRIGGER hold BEFORE INSERT ON dagster.event_logs FOR EACH ROW
-            WHEN (new.step_key = 'embed' AND new.dagster_event_type = 'STEP_START') EXECUTE FUNCTION dagster.hold()""")
+            WHEN (new.step_key = 'memories.embed' AND new.dagster_event_type = 'STEP_START')
+            EXECUTE FUNCTION dagster.hold()""")
         connection.execute("SELECT pg_advisory_lock(24)")
         try:
             yield lambda: waiters(running.installation, connection) > 0
@@ -206,7 +207,7 @@ def test_run_killed_between_two_steps_goes_on(running: BreakableStack) -> None:
         running.stored_once(user)
         since = provider.requests[asked:]
     await_true(lambda: run_statuses(running.stack, key)[0] == "SUCCESS", "another run ends well")
-    assert steps_of(running.stack, newest_run(running.stack, key)) == {"embed", "commit"}
+    assert steps_of(running.stack, newest_run(running.stack, key)) == {"memories.embed", "memories.commit"}
     assert [request.path for request in since if request.asks("Between")] == ["/v1/embeddings"]
     assert orphans(here, [user]) == set()
 

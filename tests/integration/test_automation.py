@@ -48,7 +48,7 @@ def ticks() -> Iterator[Ticks]:
 
 
 def test_what_waits_is_taken_once(ticks: Ticks) -> None:
-    ticks.make("files")
+    ticks.make("memories")
     ticks.make("record_embeddings")
     assert ticks.tick(NOON + MINUTE) == set(), "the sensor says what waits"
     ticks.make("waiting_knowledge", None)

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import dagster as dg
@@ -13,8 +14,8 @@ import pytest
 
 from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.embeddings.node_index_assets import layer_packs, node_indexes
-from neurigraph_pipelines.defs.ingestion.ingestion_job import ingestion_job, run_config
-from neurigraph_pipelines.defs.ingestion.memory_assets import LAST_MARK, MARKED
+from neurigraph_pipelines.defs.ingestion.ingestion_job import run_config
+from neurigraph_pipelines.defs.ingestion.memory_assets import STORED, stored_days_sensor
 from neurigraph_pipelines.defs.knowledge.digest_assets import node_digests
 from neurigraph_pipelines.defs.knowledge.fact_assets import record_facts
 from neurigraph_pipelines.defs.knowledge.profile_assets import node_profiles
@@ -79,8 +80,9 @@ def run_ingestion(here: Installation, instance: dg.DagsterInstance) -> dg.Execut
     """Run the ingestion job on what is due."""
     batch = triggers.lease_due(here.context, "tests")
     assert batch is not None
-    result = ingestion_job.execute_in_process(
+    result = defs.resolve_job_def("ingestion_job").execute_in_process(
         run_config=run_config(batch.batch_id),
+        partition_key=partition_of(datetime.now(UTC)),
         instance=instance,
         resources={"installation": PlainInstallation(), "io_manager": dg.mem_io_manager, KEY: step_values},
     )
@@ -88,30 +90,53 @@ def run_ingestion(here: Installation, instance: dg.DagsterInstance) -> dg.Execut
     return result
 
 
-def marks(instance: dg.DagsterInstance, day: str) -> dict[str, int]:
-    """Return how often each asset of ingestion is marked on a day."""
-    found = {
-        asset: instance.fetch_materializations(dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[day]), 100)
-        for asset in (*MARKED, LAST_MARK)
-    }
-    return {asset: len(events.records) for asset, events in found.items()}
+def figures(instance: dg.DagsterInstance, asset: str, day: str) -> list[Any]:
+    """Return what the events of an asset say of the records of a day, newest first."""
+    wanted = dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[day])
+    found = [one.asset_materialization for one in instance.fetch_materializations(wanted, 100).records]
+    return [one.metadata["records of the day"].value for one in found if one is not None]
 
 
-def test_next_run_marks_day_of_run_that_died(here: Installation, instance: dg.DagsterInstance) -> None:
-    """A run that dies between its commit and its events has stored its records, as an ingestion without Dagster."""
+class Looks:
+    """The ticks of the sensor that reports days."""
+
+    def __init__(self, instance: dg.DagsterInstance) -> None:
+        self._instance = instance
+        self._cursor: str | None = None
+
+    def tick(self) -> list[Any]:
+        """Report what changed, and return the events."""
+        resources = {"installation": InstallationResource()}
+        with dg.build_sensor_context(instance=self._instance, cursor=self._cursor, resources=resources) as context:
+            found = stored_days_sensor(context)
+        if not isinstance(found, dg.SensorResult):
+            return []
+        self._cursor = found.cursor
+        for event in found.asset_events:
+            self._instance.report_runless_asset_event(event)
+        return list(found.asset_events)
+
+
+def test_day_is_reported_whoever_stored_it(here: Installation, instance: dg.DagsterInstance) -> None:
+    """An ingestion without Dagster, and a run that dies after its commit, leave a day like any other."""
+    looks = Looks(instance)
     user, claims = new_user(here)
     converse(here, claims, "#trips/Dave says hello.")
     assert ingest(plain_context(here), user)
     with here.database.owner() as tx:
-        tx.execute("UPDATE neurigraph.record_index SET created_at = created_at - interval '3 days'")
-    day = partition_of(datetime.now(UTC) - timedelta(days=3))
-    assert set(marks(instance, day).values()) == {0}
-    for text in ("#trips/Ana says hello.", "#trips/Zoe says hello."):
+        tx.execute("UPDATE neurigraph.record_index SET created_at = created_at - interval '40 days'")
+    day, today = (partition_of(datetime.now(UTC) - timedelta(days=ago)) for ago in (40, 0))
+    looks.tick()
+    assert [figures(instance, asset, day) for asset in STORED] == [[1]] * len(STORED)
+    assert looks.tick() == [], "once, and not again"
+    for count, text in enumerate(("#trips/Ana says hello.", "#trips/Zoe says hello."), start=1):
         converse(here, claims, text)
         detect(here.context)
         run_ingestion(here, instance)
-        assert set(marks(instance, day).values()) == {1}, "once, and not again"
-    assert set(marks(instance, partition_of(datetime.now(UTC))).values()) == {2}
+        assert figures(instance, "memories", today)[0] == count, "all of the day, and not what the run stored"
+        looks.tick()
+    assert [figures(instance, asset, today) for asset in STORED[1:]] == [[2, 1]] * (len(STORED) - 1)
+    assert figures(instance, "memories", day) == [1]
 
 
 def test_run_and_check_show_what_a_defect_left_out(here: Installation, instance: dg.DagsterInstance) -> None:
@@ -119,7 +144,7 @@ def test_run_and_check_show_what_a_defect_left_out(here: Installation, instance:
     converse(here, claims, "#trips DEFECT in Faro.")
     detect(here.context)
     result = run_ingestion(here, instance)
-    (committed,) = [one for one in result.events_for_node("commit") if one.is_successful_output]
+    (committed,) = [one for one in result.events_for_node("memories.commit") if one.is_successful_output]
     shown = committed.step_output_data.metadata
     assert shown["unfinished"].value == 1
     assert "summarize (IndexError)" in str(shown["left out because of a defect"].value)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ from dagster import DependencyDefinition
 from dagster._core.execution.api import create_execution_plan
 
 from neurigraph_pipelines.definitions import defs
-from neurigraph_pipelines.defs.ingestion.ingestion_job import ingestion_job, run_config
+from neurigraph_pipelines.defs.ingestion.ingestion_job import run_config
 from neurigraph_pipelines.defs.ingestion.sensors import conversation_end_sensor
 from neurigraph_pipelines.defs.lifecycle.run_history import RUN_OUTPUT_DAYS, SECONDS_PER_DAY
+from neurigraph_pipelines.defs.shared.backfills import partition_of
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.defs.shared.run_states import waiting_already
 from neurigraph_pipelines.defs.shared.step_values import KEY, step_values
@@ -87,7 +89,8 @@ def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
 
 def tick(instance: dg.DagsterInstance) -> dg.SensorResult:
     """Run one sensor tick with the code location's resources."""
-    with dg.build_sensor_context(instance=instance, resources={"installation": InstallationResource()}) as context:
+    resources = {"installation": InstallationResource()}
+    with dg.build_sensor_context(instance=instance, definitions=defs, resources=resources) as context:
         data = conversation_end_sensor.evaluate_tick(context)
     return dg.SensorResult(
         run_requests=list(data.run_requests or ()),
@@ -95,16 +98,21 @@ def tick(instance: dg.DagsterInstance) -> dg.SensorResult:
     )
 
 
+def today() -> str:
+    return partition_of(datetime.now(UTC))
+
+
 def run(instance: dg.DagsterInstance, batch: triggers.Batch) -> dg.ExecuteInProcessResult:
     return defs.get_job_def("ingestion_job").execute_in_process(
-        run_config=run_config(batch.batch_id), instance=instance, raise_on_error=False
+        run_config=run_config(batch.batch_id), partition_key=today(), instance=instance, raise_on_error=False
     )
 
 
 def metadata(result: dg.ExecuteInProcessResult, op: str) -> dict[str, Any]:
-    (event,) = [event for event in result.get_step_success_events() if event.step_key == op]
+    (event,) = [event for event in result.get_step_success_events() if event.step_key == f"memories.{op}"]
     assert event.is_step_success
-    (output,) = [e.step_output_data for e in result.filter_events(lambda e: e.is_successful_output) if e.step_key == op]
+    outputs = result.filter_events(lambda e: e.is_successful_output and e.step_key == event.step_key)
+    (output,) = [e.step_output_data for e in outputs]
     return {label: value.value for label, value in output.metadata.items()}
 
 
@@ -131,6 +139,19 @@ def test_definitions_are_complete_and_valid() -> None:
     assert all(schedule.description for schedule in repository.schedule_defs)
 
 
+def test_every_check_says_what_to_do_if_it_fails() -> None:
+    commands = set(re.findall(r"^## (.+)$", (ROOT / "docs" / "cli.md").read_text(), re.M)) | {"doctor"}
+    groups = {command.split()[0] for command in commands}
+    frozen = json.loads(SPECIFICATIONS.read_text())
+    made = {*frozen["assets"], *frozen["jobs"]}
+    for key, check in frozen["asset_checks"].items():
+        _, found, remedy = check["description"].partition("\n\nIf it fails: ")
+        assert found, key
+        assert "`" in remedy or "**" in remedy, f"{key} names no command and no page"
+        assert set(re.findall(r"(?:materialize|launch) `(\w+)`", remedy)) <= made, key
+        assert set(re.findall(r"`neurigraph (\S+?)[` ]", remedy)) <= groups, key
+
+
 def test_docs_state_the_severity_of_every_check() -> None:
     rows = re.findall(r"^\|.*\| (`.+`) \|.*\| (ERROR|WARN) \|$", (ROOT / "docs" / "pipeline.md").read_text(), re.M)
     documented = {name: severity for names, severity in rows for name in re.findall(r"`(\w+)`", names.split("|")[0])}
@@ -146,29 +167,30 @@ def test_no_configuration_quotes_the_environment() -> None:
 
 
 def test_every_job_goes_on_at_a_failed_step() -> None:
-    batch = {"ops": {"assign_nodes": {"config": {"batch_id": "a batch"}}}}
     for job in defs.get_repository_def().get_all_jobs():
-        config = batch if job.name == "ingestion_job" else {}
-        for step in create_execution_plan(job, run_config=config).step_keys_to_execute:
-            alone = create_execution_plan(job, run_config=config, step_keys_to_execute=[step])
+        for step in create_execution_plan(job).step_keys_to_execute:
+            alone = create_execution_plan(job, step_keys_to_execute=[step])
             assert alone.artifacts_persisted, f"Dagster refuses to execute {step} of {job.name} again"
 
 
 def test_job_ops_in_order() -> None:
+    job = defs.resolve_job_def("ingestion_job")
+    (graph,) = (node.definition for node in job.graph.nodes)
+    assert isinstance(graph, dg.GraphDefinition)
     dependencies = {
         node.name: {
             name: definition.node for name, definition in inputs.items() if isinstance(definition, DependencyDefinition)
         }
-        for node, inputs in ingestion_job.graph.dependencies.items()
+        for node, inputs in graph.dependencies.items()
     }
     assert {name: dependencies.get(name, {}) for name in OPS} == OPS
-    assert sorted(ingestion_job.graph.node_dict) == sorted(OPS)
-    assert ingestion_job.tags == {
+    assert sorted(graph.node_dict) == sorted(OPS)
+    assert dict(job.tags) == {
         "dagster/max_retries": "2",
         "dagster/retry_strategy": "FROM_FAILURE",
         "dagster/max_runtime": "3600",
     }
-    for node in ingestion_job.graph.node_dict.values():
+    for node in graph.nodes:
         op = node.definition
         assert isinstance(op, dg.OpDefinition)
         assert op.description
@@ -198,7 +220,7 @@ def test_sensor_requests_runs_until_done(
         assert asked.keys() == {batch.run_key for batch in batches}
         for batch in batches:
             ops, tags = asked[batch.run_key]
-            assert ops == {"assign_nodes": {"config": {"batch_id": str(batch.batch_id)}}}
+            assert ops == run_config(batch.batch_id)["ops"]
             assert tags["neurigraph/segments"] == str(batch.segments)
             assert tags["neurigraph/tokens"] == str(batch.tokens)
         assert sorted(batch.segments for batch in batches) == [1, 2]
@@ -230,7 +252,7 @@ def test_run_stores_batch_with_metadata(
     (batch,) = triggers.open_batches(here.context, conversation_end_sensor.name)
     result = run(instance, batch)
     assert result.success
-    committed = result.output_for_node("commit")
+    committed = result.output_for_node("memories.commit")
     assert isinstance(committed, BatchResult)
     assert len(committed.stored) >= 2
     assert committed.returned == ()
@@ -249,7 +271,7 @@ def test_run_stores_batch_with_metadata(
     assert metadata(result, "extract_keywords")["records"] == records
     assert metadata(result, "embed")["passages"] == metadata(result, "commit")["passages"] == 3
     assert metadata(result, "embed")["pending"] == metadata(result, "commit")["embeddings pending"] == 0
-    assert metadata(result, "commit")["records stored"] == records
+    assert metadata(result, "commit")["records stored by this run"] == records
     assert metadata(result, "commit")["given back"] == "none"
     assert rows(here, "SELECT DISTINCT state::text FROM neurigraph.storage_triggers") == [{"state": "stored"}]
 
@@ -264,7 +286,7 @@ def test_repeated_batch_changes_nothing(
     before = rows(here, "SELECT record_id FROM neurigraph.record_index")
     again = run(instance, batch)
     assert again.success
-    assert metadata(again, "commit")["records stored"] == 0
+    assert metadata(again, "commit")["records stored by this run"] == 0
     assert rows(here, "SELECT record_id FROM neurigraph.record_index") == before
 
 
@@ -285,12 +307,13 @@ def test_depth_limit_is_logged(here: Installation, bob: tuple[User, Claims], ins
     converse(here, bob[1], "#One/Two/Three/Four/Five/Six It goes deeper and deeper.", external_id="deep")
     tick(instance)
     (batch,) = triggers.open_batches(here.context, conversation_end_sensor.name)
-    result = ingestion_job.execute_in_process(
+    result = defs.resolve_job_def("ingestion_job").execute_in_process(
         run_config=run_config(batch.batch_id),
+        partition_key=today(),
         instance=instance,
         resources={"installation": PlainInstallation(), KEY: step_values},
     )
-    (stored,) = result.output_for_node("commit").stored
+    (stored,) = result.output_for_node("memories.commit").stored
     assert stored.node_path == "bob/One/Two/Three/Four/Five"
     logged = [entry.user_message for entry in instance.all_logs(result.run_id)]
     assert f"record {stored.record_id} was filed with 1 notes: its first delta has them" in logged

@@ -15,14 +15,13 @@ from neurigraph_pipelines.defs.embeddings.embedding_assets import (
     pending_embeddings,
     record_embeddings,
 )
-from neurigraph_pipelines.defs.ingestion.ingestion_job import ingestion_job, run_config
+from neurigraph_pipelines.defs.ingestion.ingestion_job import run_config
 from neurigraph_pipelines.defs.ingestion.passage_assets import passages
 from neurigraph_pipelines.defs.ingestion.summary_assets import record_keywords, record_summaries
 from neurigraph_pipelines.defs.knowledge.fact_assets import record_facts
 from neurigraph_pipelines.defs.knowledge.verdict_assets import reconciled_facts
 from neurigraph_pipelines.defs.shared.backfills import FIRST_DAY, days, partition_of
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
-from neurigraph_pipelines.defs.shared.step_values import KEY, step_values
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.detection import detect
@@ -72,9 +71,10 @@ def test_backfill_of_days_is_one_run(installation: Installation, user: User) -> 
         )
     with dg.DagsterInstance.ephemeral() as instance:
 
-        def backfill(first: str, last: str) -> dict[str, dg.MetadataValue]:
+        def backfill(first: str, last: str, **config: bool) -> dict[str, dg.MetadataValue]:
             result = dg.materialize(
                 [record_embeddings],
+                run_config={"ops": {"record_embeddings": {"config": config}}},
                 instance=instance,
                 resources={"installation": InstallationResource()},
                 tags={"dagster/asset_partition_range_start": first, "dagster/asset_partition_range_end": last},
@@ -85,10 +85,12 @@ def test_backfill_of_days_is_one_run(installation: Installation, user: User) -> 
         newest = backfill((date.fromisoformat(day) - timedelta(days=1)).isoformat(), day)
         assert (newest["records embedded"].value, newest["users not done yet"].value) == (2, 1)
         assert models_of(installation, user.user_id) == ("old", LOCAL)
-        rest = backfill(FIRST_DAY, day)
+        rest = backfill(FIRST_DAY, day, again=False)
         assert (rest["records embedded"].value, rest["had them already"].value) == (1, 2)
         assert rest["users switched"].value == 1
         assert models_of(installation, user.user_id) == (LOCAL, None)
+        again = backfill(FIRST_DAY, day)
+        assert (again["records embedded"].value, again["had them already"].value) == (3, 0), "what it names"
         done = instance.get_materialized_partitions(record_embeddings.key)
     assert {FIRST_DAY, day} <= done
 
@@ -149,9 +151,7 @@ def test_schedule_launches_due_healing(installation: Installation, user: User, t
     remember(installation, user, UnreachableEmbedder(LOCAL), "a", "b")
     assert isinstance(tick(), dg.RunRequest)
     result = dg.materialize([pending_embeddings], resources={"installation": InstallationResource()})
-    of_day, event = result.asset_materializations_for_node("pending_embeddings")
-    assert (of_day.asset_key, of_day.partition) == (record_embeddings.key, day_of_records(installation))
-    assert of_day.metadata["records"].value == 2
+    (event,) = result.asset_materializations_for_node("pending_embeddings")
     assert event.metadata["records healed"].value == 2
     assert event.metadata["still pending"].value == 0
     assert all(row["embedding_model"] == LOCAL for row in records_of(installation, user))
@@ -197,7 +197,7 @@ def test_healing_runs_the_check(installation: Installation, user: User) -> None:
         tx.execute("UPDATE neurigraph.pending_embeddings SET since = now() - interval '1 day'")
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("heal_embeddings_job").execute_in_process(instance=instance)
-    _, event = result.asset_materializations_for_node("pending_embeddings")
+    (event,) = result.asset_materializations_for_node("pending_embeddings")
     assert event.metadata["records healed"].value == 1
     assert "seconds" in event.metadata
     (evaluation,) = result.get_asset_check_evaluations()
@@ -209,45 +209,39 @@ def test_commit_fills_partition_of_its_day(installation: Installation, user: Use
     detect(installation.context)
     batch = triggers.lease_due(installation.context, "tests")
     assert batch is not None
+    today = partition_of(datetime.now(UTC))
     with dg.DagsterInstance.ephemeral() as instance:
-        result = ingestion_job.execute_in_process(
-            run_config=run_config(batch.batch_id),
-            instance=instance,
-            resources={"installation": InstallationResource(), KEY: step_values},
+        result = defs.resolve_job_def("ingestion_job").execute_in_process(
+            run_config=run_config(batch.batch_id), instance=instance, partition_key=today
         )
         assert result.success
-        (day,) = instance.get_materialized_partitions(record_embeddings.key)
-        made = {
-            name: (instance.get_materialized_partitions(key), instance.get_latest_materialization_event(key))
-            for name in ("segments", "records", "passages", "files", "record_summaries")
-            if (key := dg.AssetKey(name))
+        (event,) = result.asset_materializations_for_node("memories.commit")
+        assert (event.asset_key, event.partition) == (dg.AssetKey("memories"), today)
+        assert event.metadata["records of the day"].value == event.metadata["records stored by this run"].value == 1
+
+
+def test_materializing_memories_stores_what_is_due(installation: Installation, user: User) -> None:
+    def make(*days: str) -> dict[str | None, tuple[object, object]]:
+        first, last = days[0], days[-1]
+        result = defs.resolve_job_def("ingestion_job").execute_in_process(
+            instance=instance,
+            tags={"dagster/asset_partition_range_start": first, "dagster/asset_partition_range_end": last},
+        )
+        return {
+            one.partition: (
+                one.metadata["records stored by this run"].value,
+                one.metadata["records of the day"].value,
+            )
+            for one in result.asset_materializations_for_node("memories.commit")
         }
-        seen = instance.fetch_observations(dg.AssetKey("sources"), limit=10).records
-        event = instance.get_latest_materialization_event(record_embeddings.key)
-    assert day == day_of_records(installation)
-    assert event is not None
-    assert event.asset_materialization is not None
-    assert event.asset_materialization.metadata["records stored"].value == 1
-    assert event.asset_materialization.metadata["embedding model"].value == LOCAL
-    said: dict[str, dict[str, Any]] = {}
-    for name, (partitions, latest) in made.items():
-        assert partitions == {day}, name
-        assert latest is not None
-        assert latest.asset_materialization is not None
-        said[name] = {label: value.value for label, value in latest.asset_materialization.metadata.items()}
-    assert said["records"].pop("seconds per 100 messages") > 0
-    assert said["segments"].pop("tokens") > 0
-    assert said == {
-        "segments": {"segments": 1},
-        "records": {"records": 1, "messages": 1},
-        "passages": {"passages": 1},
-        "files": {"records with files": 1},
-        "record_summaries": {"records": 1, "language model": "offline"},
-    }
-    (observed,) = seen
-    assert observed.asset_observation is not None
-    numbers = observed.asset_observation.metadata
-    assert [numbers[f"segments {state}"].value for state in ("waiting", "leased", "failed")] == [0, 1, 0]
+
+    end_conversation(installation, user, "a", "The walnut tree fell onto the barn.")
+    detect(installation.context)
+    yesterday, today = (partition_of(datetime.now(UTC) - timedelta(days=ago)) for ago in (1, 0))
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert make(yesterday) == {yesterday: (0, 0)}, "nothing can be stored on a day that is over"
+        assert make(yesterday, today) == {yesterday: (1, 0), today: (1, 1)}
+        assert make(today) == {today: (0, 1)}
 
 
 def test_every_moment_has_a_partition() -> None:

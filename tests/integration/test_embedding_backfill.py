@@ -15,6 +15,7 @@ from typing import LiteralString
 import numpy as np
 import psycopg
 import pytest
+from numpy.typing import NDArray
 from psycopg import sql
 
 from neurigraph_pipelines.graph.provisioning import User, create_user
@@ -157,6 +158,20 @@ def test_user_changes_model(installation: Installation, user: User) -> None:
     again = run(installation)
     assert (again.records, again.complete, again.moves) == (0, len(TOPICS), [])
     assert NEW.texts == before, "what is done costs nothing"
+
+
+def test_vectors_are_made_again(installation: Installation, user: User) -> None:
+    """As a backfill in the UI does, for example after a change of a model's weights under the same name."""
+
+    class Changed(NamedEmbedder):
+        def _direction(self, word: str) -> NDArray[np.float32]:
+            return super()._direction(f"changed {word}")
+
+    changed = Changed(OLD.model)
+    done = reembed.reembed(with_embedder(installation, changed), None, FOREVER, again=True)
+    assert (done.records, done.complete, done.failed, done.moves) == (len(TOPICS), 0, [], [])
+    assert models_of(installation, user.user_id) == (OLD.model, None)
+    assert_all_of(installation, user, changed)
 
 
 def test_search_uses_old_model_until_complete(installation: Installation, user: User) -> None:

@@ -201,17 +201,17 @@ def test_failed_run_report_holds_no_user_text(
     assert WORDS not in json.dumps(reports)
 
 
-@dg.asset_check(asset="segments")
+@dg.asset_check(asset="sources")
 def promise_that_holds() -> dg.AssetCheckResult:
     return dg.AssetCheckResult(passed=True)
 
 
-@dg.asset_check(asset="segments")
+@dg.asset_check(asset="sources")
 def promise_that_broke() -> dg.AssetCheckResult:
     return dg.AssetCheckResult(passed=False, description=WORDS, metadata={"said": WORDS})
 
 
-@dg.asset_check(asset="segments")
+@dg.asset_check(asset="sources")
 def promise_that_bends() -> dg.AssetCheckResult:
     return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN)
 
@@ -244,5 +244,5 @@ def test_failed_checks_are_reported_once(
         second = tick(first)
         assert tick(second) == second != first
         reports = receiver.bodies
-    broken = {"asset": "segments", "check": "promise_that_broke", "run_id": failed}
+    broken = {"asset": "sources", "check": "promise_that_broke", "run_id": failed}
     assert reports == [{"event": "checks_failed", "checks": [broken]}]

@@ -108,7 +108,7 @@ def test_sensors_request_each_run_once(installation: Installation, user: User, i
     for (request,) in requests.values():
         result = run(instance, request)
         assert result.success
-        assert result.output_for_node("commit").stored
+        assert result.output_for_node("memories.commit").stored
     assert [tick(instance, name) for name in SENSORS] == [[], [], []]
     queue = triggers.queue(installation.database)
     assert (queue.stored, queue.pending, queue.claimed, queue.failed) == (3, 0, 0, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
@@ -15,7 +16,7 @@ def specifications(repository: dg.RepositoryDefinition) -> dict[str, dict[str, A
         "jobs": {
             job.name: {
                 "description": job.description,
-                "steps": sorted(job.graph.node_dict),
+                "steps": sorted(_ops(job.graph)),
                 "tags": dict(job.tags),
             }
             for job in repository.get_all_jobs()
@@ -44,6 +45,16 @@ def specifications(repository: dg.RepositoryDefinition) -> dict[str, dict[str, A
             for schedule in repository.schedule_defs
         },
     }
+
+
+def _ops(graph: dg.GraphDefinition) -> Iterator[str]:
+    """Yield the names of a graph's ops, with those of the graphs in it before them."""
+    for node in graph.nodes:
+        inner = node.definition
+        if isinstance(inner, dg.GraphDefinition):
+            yield from (f"{node.name}.{name}" for name in _ops(inner))
+        else:
+            yield node.name
 
 
 def _asset(repository: dg.RepositoryDefinition, key: dg.AssetKey) -> dict[str, Any]:

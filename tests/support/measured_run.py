@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime
+from uuid import UUID
 
 import dagster as dg
 
 from neurigraph_pipelines.definitions import defs
+from neurigraph_pipelines.defs.ingestion.ingestion_job import run_config
+from neurigraph_pipelines.defs.shared.backfills import partition_of
 from tests.support.process_memory import resident
 
 
@@ -27,7 +31,8 @@ def main() -> None:
     job.get_definition()
     before = resident("now")
     with dg.DagsterInstance.local_temp(folder) as instance:
-        result = dg.execute_job(job, instance, {"ops": {"assign_nodes": {"config": {"batch_id": batch_id}}}})
+        today = {"dagster/partition": partition_of(datetime.now(UTC))}
+        result = dg.execute_job(job, instance, run_config(UUID(batch_id)), tags=today)
     print(json.dumps({"before": before, "peak": resident("peak")}))
     sys.exit(not result.success)
 

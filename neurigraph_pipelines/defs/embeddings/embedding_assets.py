@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.ingestion.memory_assets import added_by_day
 from neurigraph_pipelines.defs.shared.backfills import (
     EMBEDDER_POOL,
     asset_by_day,
@@ -25,7 +24,6 @@ from neurigraph_pipelines.defs.shared.run_states import waiting_already
 from neurigraph_pipelines.defs.shared.run_tags import YIELDS
 from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ingestion.embedding_models import Move
-from neurigraph_pipelines.ingestion.record_locations import storage_times
 
 _OTHER_MODEL_REASON = (
     "their users' searches use another model than the configured one: backfill record_embeddings, or go back to it"
@@ -42,6 +40,9 @@ class ReembedConfig(JobConfig):
     """Whose records a backfill embeds."""
 
     user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
+    again: bool = Field(
+        default=True, description="Switch it off to leave out records that have vectors of the configured model."
+    )
     dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
 
@@ -58,9 +59,6 @@ def pending_embeddings(
     done = healing.heal_pending(installation.context, config_of(context, HealConfig).limit)
     for record_id, _ in done.failed:
         context.log.warning("record %s stays pending", record_id)
-    times = storage_times(installation.opened.database, done.record_ids)
-    for event in added_by_day("record_embeddings", times, {"embedding model": installation.context.embedder.model}):
-        context.log_event(event)
     return dg.MaterializeResult(
         metadata={
             "embedding model": installation.context.embedder.model,
@@ -80,6 +78,8 @@ def no_embedding_is_overdue(installation: InstallationResource) -> dg.AssetCheck
 
     Records of users whose searches use another model than the configured one wait for a backfill and are not overdue:
     this installation cannot embed them.
+
+    If it fails: `neurigraph doctor` says whether the embedder answers; then materialize `pending_embeddings`.
     """
     found = healing.waiting(installation.context)
     longest = healing.overdue(installation.context, MAX_TABLE_ROWS) if found.overdue else []
@@ -111,15 +111,15 @@ def record_embeddings(
 ) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
     """Vectors by the configured model of the records stored on each day.
 
-    Ingestion adds to it day by day. A backfill embeds records that lack vectors of the configured model. A user's
-    searches switch to that model once all of the user's records have its vectors.
+    Ingestion adds to it day by day. A backfill embeds all records of its days again. A user's searches switch to the
+    model once all of the user's records have its vectors.
     """
     from neurigraph_pipelines.ingestion.reembed import reembed  # loads numpy: not needed to load definitions
 
     since, until = days_of(context)
     config = config_of(context, ReembedConfig)
     user_id = user_id_of(installation.opened.database, config.user)
-    done = reembed(installation.context, since, until, user_id, dry_run=config.dry_run)
+    done = reembed(installation.context, since, until, user_id, again=config.again, dry_run=config.dry_run)
     by_day = table([{"day": day, "records": count} for day, count in sorted(done.days.items())])
     if config.dry_run:
         counts = {"records to embed": done.records, "have them already": done.complete, "by day": by_day}

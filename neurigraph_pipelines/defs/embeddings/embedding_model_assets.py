@@ -50,6 +50,8 @@ def candidate_model_answers_canaries_as_well(
     """A canary answers the regression set, and a user's kept questions, as well as the current model.
 
     Configure it in the launchpad of `embedding_canary_job`. Without a canary it passes.
+
+    If it fails: stay with the current model: do not materialize `record_embeddings` with the canary.
     """
     from neurigraph_pipelines.ingestion.model_comparison import Canary, compare_models  # loads numpy
 

@@ -24,7 +24,10 @@ class IndexConfig(JobConfig):
     config_schema=schema_of(IndexConfig),
 )
 def node_indexes(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
-    """Indexes of the tables of large nodes, that of the vectors of their records among them."""
+    """Indexes of the tables of large nodes, that of the vectors of their records among them.
+
+    Made at night, and at most once an hour if there are new vectors.
+    """
     config, opened = config_of(context, IndexConfig), installation.opened
     built = build_node_indexes(opened.context, config.limit)
     rows = [dg.TableRecord({"node": str(node.node_id), "records": node.records}) for node in built]
@@ -43,7 +46,10 @@ def node_indexes(context: dg.AssetExecutionContext, installation: InstallationRe
     automation_condition=hourly_after("record_summaries", "record_embeddings"),
 )
 def layer_packs(installation: InstallationResource) -> dg.MaterializeResult[None]:
-    """Packed layers of the nodes that changed, by which first questions are answered without reading their tables."""
+    """Packed layers of the nodes that changed, by which first questions are answered without reading their tables.
+
+    Made at night, and at most once an hour if there are new summaries or vectors.
+    """
     from neurigraph_pipelines.retrieval.packing import pack_layers
 
     packed = pack_layers(installation.opened.context, PACKED_AT_ONCE)

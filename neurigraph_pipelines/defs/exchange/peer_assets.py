@@ -34,7 +34,10 @@ def peer_mirrors(context: dg.AssetExecutionContext, installation: InstallationRe
 
 @dg.asset_check(asset=peer_mirrors)
 def mirrors_are_current(installation: InstallationResource) -> dg.AssetCheckResult:
-    """Every mirror was pulled completely within the last 600 seconds."""
+    """Every mirror was pulled completely within the last 600 seconds.
+
+    If it fails: `neurigraph access peer list` says why; `neurigraph access peer pull` tries at once.
+    """
     peers = subscriptions.all_peers(installation.opened.database)
     late = [peer for peer in peers if not peer.is_current]
     return dg.AssetCheckResult(

@@ -12,7 +12,7 @@ from neurigraph_pipelines.exchange.webhooks import delivery, upkeep
 
 
 @dg.asset(
-    deps=["records", "reconciled_facts"],
+    deps=["memories", "reconciled_facts"],
 )
 def webhook_deliveries(installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Sends due deliveries to webhooks, and drops deliveries that finished long ago."""
@@ -32,7 +32,10 @@ def webhook_deliveries(installation: InstallationResource) -> dg.MaterializeResu
 
 @dg.asset_check(asset=webhook_deliveries)
 def webhooks_are_delivered(installation: InstallationResource) -> dg.AssetCheckResult:
-    """Of the events of the last hour, 95 % were delivered."""
+    """Of the events of the last hour, 95 % were delivered.
+
+    If it fails: `neurigraph webhook deliveries` says why; `webhooks replay` sends again.
+    """
     found = upkeep.figures(installation.opened.webhooks)
     return dg.AssetCheckResult(
         passed=found.share >= upkeep.LEAST_SHARE, severity=dg.AssetCheckSeverity.WARN, metadata=_shown(found)

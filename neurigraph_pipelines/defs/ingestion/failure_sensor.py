@@ -6,11 +6,11 @@ A report holds names, ids and counts. The text of an error may quote a conversat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import dagster as dg
 
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
+from neurigraph_pipelines.defs.shared.step_values import batch_in
 from neurigraph_pipelines.ingestion.failures import count_open
 from neurigraph_pipelines.model.errors import NeurigraphError
 
@@ -118,11 +118,5 @@ def failure_report(context: dg.RunFailureSensorContext) -> dict[str, object]:
         "steps": [event.step_key for event in failures],
         "errors": sorted({(error.cause or error).cls_name or "unknown" for error in errors if error is not None}),
         "retry": run.tags.get("dagster/retry_number", "0"),
-        "batch_id": _batch_id(run.run_config),
+        "batch_id": batch_in(run.run_config),
     }
-
-
-def _batch_id(config: Any) -> str | None:
-    ops = config.get("ops", {}) if isinstance(config, dict) else {}
-    batch_id = ops.get("assign_nodes", {}).get("config", {}).get("batch_id")
-    return str(batch_id) if batch_id else None

@@ -1,4 +1,4 @@
-"""The ingestion job: five ops over one batch of segments.
+"""The asset of memories: a graph of five ops over one batch of segments, and the job that makes it.
 
 Each op calls one function of ``ingestion.batch`` and reports ids and counts. Text, titles and error messages stay out
 of Dagster's log, which is never erased. Ops are vectorised: one process, one start-up, bounded concurrency within. Ops
@@ -7,17 +7,27 @@ import the domain when they run, so that loading the definitions does not load n
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import dagster as dg
+from pydantic import Field
 
-from neurigraph_pipelines.defs.ingestion.memory_assets import missing_marks, queue_observation, stored_by_day
-from neurigraph_pipelines.defs.reports.daily_report import backlog
+from neurigraph_pipelines.defs.reports.daily_report import StoredDay, stored_days
 from neurigraph_pipelines.defs.shared import step_values
-from neurigraph_pipelines.defs.shared.backfills import EMBEDDER_POOL, LANGUAGE_MODEL_POOL
+from neurigraph_pipelines.defs.shared.backfills import (
+    AT_ONCE,
+    EMBEDDER_POOL,
+    LANGUAGE_MODEL_POOL,
+    days,
+    days_of,
+    partition_of,
+)
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.defs.shared.run_metadata import RunMetadata, table
+from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
     BatchResult,
@@ -28,8 +38,6 @@ from neurigraph_pipelines.ingestion.records import (
     Summarized,
 )
 from neurigraph_pipelines.model import ItemFailure
-
-LOCATION_NAME = "neurigraph"
 
 RUN_TAGS = {
     # A crashed run goes on at the step that its process died in: the results of the steps before are in the database.
@@ -46,23 +54,27 @@ _HANDED_ON = dg.Out(io_manager_key=step_values.KEY)
 class BatchConfig(JobConfig):
     """The batch that a run stores."""
 
-    batch_id: str
+    batch_id: str = Field(default="", description="Of a sensor. Empty: a batch of what is due, if today is made.")
 
 
-@dg.op(out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL, config_schema=schema_of(BatchConfig))
+@dg.op(
+    ins={"sources": dg.In(dg.Nothing)}, out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL, config_schema=schema_of(BatchConfig)
+)
 def assign_nodes(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[Assigned]:
     """Decides which node or nodes each segment belongs to."""
     from neurigraph_pipelines.ingestion import batch
 
     started = time.monotonic()
     used = installation.context
-    assigned = batch.assign_nodes(used, UUID(config_of(context, BatchConfig).batch_id))
+    batch_id = step_values.batch_of(context.run)
+    if not config_of(context, BatchConfig).batch_id and partition_of(datetime.now(UTC)) in context.partition_keys:
+        triggers.lease_due(used, "run", insist=True, batch_id=batch_id)
+    assigned = batch.assign_nodes(used, batch_id)
     for plan in assigned.plans:
         if plan.filing.notes:
             message = "record %s was filed with %s notes: its first delta has them"
             context.log.info(message, plan.record_id, len(plan.filing.notes))
     segments = {plan.ref.trigger_id: plan.ref for plan in assigned.plans}.values()
-    context.log_event(queue_observation(backlog(used.database)))
     return dg.Output(
         assigned,
         metadata={
@@ -161,7 +173,7 @@ def embed(
 
 @dg.op
 def commit(
-    context: dg.OpExecutionContext,
+    context: dg.AssetExecutionContext,
     installation: InstallationResource,
     assigned: Assigned,
     summarized: Summarized,
@@ -177,17 +189,14 @@ def commit(
     pack_after_commit(installation.context, {plan.ref.user_id for plan in assigned.plans})
     for failure, state in result.returned:
         context.log.error("segment %s is %s after %s", failure.trigger_id, state, failure.step)
-    taken = embedded.seconds + sum(sum(step.seconds.values()) for step in (assigned, summarized, described, result))
-    plans = {plan.record_id: plan for plan in assigned.plans}
-    model = installation.context.language_model.name
-    late = missing_marks(context.instance, installation.context.database)
-    for event in [*stored_by_day(result, plans, embedded.model, model, taken), *late]:
-        context.log_event(event)
+    of_days = stored_days(installation.context.database, *days_of(context))
+    for day in context.partition_keys:
+        context.add_asset_metadata(of_days.get(day, StoredDay()).numbers(), partition_key=day)
     tokens = {plan.ref.trigger_id: plan.ref.token_count for plan in assigned.plans}
     return dg.Output(
         result,
         metadata={
-            "records stored": len(result.stored),
+            "records stored by this run": len(result.stored),
             "passages": sum(record.passages for record in result.stored),
             "embeddings pending": sum(record.pending_embedding for record in result.stored),
             **_left_out(context, result),
@@ -202,18 +211,37 @@ def commit(
     )
 
 
-@dg.job(tags=RUN_TAGS, executor_def=dg.in_process_executor)
-def ingestion_job() -> None:
-    """Stores a batch of segments: assign nodes, summarise, extract keywords, embed, commit."""
-    assigned = assign_nodes()
+@dg.graph_asset(
+    ins={"sources": dg.AssetIn(dagster_type=dg.Nothing)},
+    partitions_def=days,
+    backfill_policy=AT_ONCE,
+    group_name="ingestion",
+    kinds={"postgres", "file"},
+)
+def memories(sources: Any) -> Any:
+    """Memories that were stored on each day (UTC): their rows, words, links and files.
+
+    Sensors launch the runs that store; `neurigraph ingest` stores without a run. Materializing today stores a batch of
+    what is due. An older day is only counted again, since the day of a memory is the day on which it is stored.
+    """
+    assigned = assign_nodes(sources)
     summarized = summarize(assigned)
     described = extract_keywords(assigned)
-    commit(assigned, summarized, described, embed(assigned, summarized))
+    return commit(assigned, summarized, described, embed(assigned, summarized))
 
 
-def run_config(batch_id: UUID) -> dg.RunConfig:
+ingestion_job = dg.define_asset_job(
+    "ingestion_job",
+    selection=dg.AssetSelection.assets(memories).without_checks(),
+    executor_def=dg.in_process_executor,
+    tags=RUN_TAGS,
+    description="Stores a batch of segments: assign nodes, summarise, extract keywords, embed, commit.",
+)
+
+
+def run_config(batch_id: UUID) -> dict[str, Any]:
     """Return the configuration of a run for one batch."""
-    return dg.RunConfig(ops={"assign_nodes": BatchConfig(batch_id=str(batch_id))})
+    return {"ops": {"memories": {"ops": {"assign_nodes": {"config": {"batch_id": str(batch_id)}}}}}}
 
 
 def _tokens(plans: Iterable[RecordPlan]) -> int:
@@ -245,7 +273,7 @@ def _stored_row(
     }
 
 
-def _left_out(context: dg.OpExecutionContext, result: BatchResult) -> RunMetadata:
+def _left_out(context: dg.AssetExecutionContext, result: BatchResult) -> RunMetadata:
     """Log and return the records that lack something because of a defect, if there are any."""
     lacking = [record for record in result.stored if record.left_out]
     if not lacking:

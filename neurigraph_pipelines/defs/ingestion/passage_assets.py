@@ -17,7 +17,7 @@ class RecountConfig(JobConfig):
     dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
 
-@asset_by_day(RecountConfig, deps=["records"])
+@asset_by_day(RecountConfig, deps=["memories"])
 def passages(
     context: dg.AssetExecutionContext, installation: InstallationResource
 ) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:

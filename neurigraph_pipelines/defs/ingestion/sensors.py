@@ -4,12 +4,14 @@ A tick calls one domain function to detect and one to lease, and turns batches i
 """
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import dagster as dg
 
 from neurigraph_pipelines.defs.ingestion.batch_runs import look_after_runs
 from neurigraph_pipelines.defs.ingestion.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.ingestion.upload_job import upload_job
+from neurigraph_pipelines.defs.shared.backfills import partition_of
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.defs.shared.run_states import UNFINISHED
 from neurigraph_pipelines.defs.shared.run_tags import LARGE
@@ -56,12 +58,12 @@ def ingestion_sensor(trigger_type: TriggerType, description: str, seconds: int =
             yield dg.RunRequest(
                 run_key=batch.run_key,
                 run_config=run_config(batch.batch_id),
+                partition_key=partition_of(datetime.now(UTC)),
                 tags={
                     "neurigraph/trigger": trigger_type.value,
-                    "neurigraph/batch": str(batch.batch_id),
                     "neurigraph/segments": str(batch.segments),
                     "neurigraph/tokens": str(batch.tokens),
-                    "neurigraph/queue_age_seconds": f"{age:.0f}",
+                    "neurigraph/waited_seconds": f"{age:.0f}",
                     **(LARGE if batch.large else {}),
                 },
             )

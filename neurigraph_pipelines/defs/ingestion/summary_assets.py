@@ -23,7 +23,7 @@ class ResummarizeConfig(JobConfig):
     dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
 
-@asset_by_day(ResummarizeConfig, deps=["records", "files"], pool=LANGUAGE_MODEL_POOL)
+@asset_by_day(ResummarizeConfig, deps=["memories"], pool=LANGUAGE_MODEL_POOL)
 def record_summaries(
     context: dg.AssetExecutionContext, installation: InstallationResource
 ) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
@@ -34,7 +34,7 @@ def record_summaries(
     yield from _describe_again(context, installation, "summarise", keywords_only=False)
 
 
-@asset_by_day(ResummarizeConfig, deps=["records", "files"], pool=LANGUAGE_MODEL_POOL)
+@asset_by_day(ResummarizeConfig, deps=["memories"], pool=LANGUAGE_MODEL_POOL)
 def record_keywords(
     context: dg.AssetExecutionContext, installation: InstallationResource
 ) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
@@ -50,7 +50,8 @@ def record_keywords(
 def no_memory_is_unfinished(installation: InstallationResource) -> dg.AssetCheckResult:
     """No memory lacks a title, a summary, keywords, its place or links because of a defect.
 
-    A backfill of `record_summaries` makes what is missing once the defect is mended.
+    If it fails: update to a release in which the defect is mended; then materialize `record_summaries` of the
+    days with `again: false`.
     """
     database = installation.opened.database
     waiting = count_unfinished(database)

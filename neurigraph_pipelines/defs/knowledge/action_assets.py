@@ -23,14 +23,20 @@ def open_actions(context: dg.AssetExecutionContext, installation: InstallationRe
 
 @dg.asset_check(asset=open_actions)
 def no_action_waits_too_long(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No action has waited for a decision for longer than the setting `action_overdue_hours` says."""
+    """No action has waited for a decision for longer than the setting `action_overdue_hours` says.
+
+    If it fails: `neurigraph action list` lists them, `approve` and `reject` decide.
+    """
     queue = upkeep.waiting(installation.context)
     return dg.AssetCheckResult(passed=queue.overdue == 0, severity=dg.AssetCheckSeverity.WARN, metadata=_shown(queue))
 
 
 @dg.asset_check(asset=open_actions)
 def approved_actions_are_carried_out(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No action was approved an hour ago and neither carried out nor marked as failed since."""
+    """No action was approved an hour ago and neither carried out nor marked as failed since.
+
+    If it fails: materialize `open_actions`: its log says why an action is not carried out.
+    """
     found = upkeep.find_not_carried_out(installation.context)
     return dg.AssetCheckResult(
         passed=not found, metadata={"actions": len(found), "ids": ", ".join(map(str, found[:20]))}

@@ -54,7 +54,10 @@ def node_digests(context: dg.AssetExecutionContext, installation: InstallationRe
 
 @dg.asset_check(asset=node_digests)
 def every_digest_covers_current_records(installation: InstallationResource) -> dg.AssetCheckResult:
-    """Every digest covers records that are current and as open as the digest is."""
+    """Every digest covers records that are current and as open as the digest is.
+
+    If it fails: materialize `node_digests`; `neurigraph memory digest remove` removes one that stays.
+    """
     found = faulty_digests(installation.opened.database)
     return dg.AssetCheckResult(
         passed=not found, metadata={"digests": len(found), "ids": ", ".join(map(str, found[:20]))}

@@ -38,7 +38,7 @@ class ReadAgainConfig(JobConfig):
 
 @asset_by_day(
     ReadAgainConfig,
-    deps=["record_embeddings", "files", NAME],
+    deps=["record_embeddings", NAME],
     pool=LANGUAGE_MODEL_POOL,
     automation_condition=soon_after(NAME),
 )
@@ -73,7 +73,11 @@ def record_facts(
 
 @dg.asset_check(asset=record_facts)
 def no_record_waits_a_day_for_its_facts(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No record has waited for more than a day to be read for facts."""
+    """No record has waited for more than a day to be read for facts.
+
+    If it fails: `neurigraph doctor` says whether the language model answers; then materialize `record_facts` of
+    today.
+    """
     found = reading.waiting(installation.context)
     return dg.AssetCheckResult(passed=found.overdue == 0, metadata={"overdue": found.overdue, **_waiting(found)})
 
@@ -85,8 +89,11 @@ _CHECKED = {
 }
 
 
+_REMEDY = "If it fails: materialize `record_facts` of the days on which these records were stored."
+
+
 def _check(name: str, description: str) -> dg.AssetChecksDefinition:
-    @dg.asset_check(asset=record_facts, name=name, description=description)
+    @dg.asset_check(asset=record_facts, name=name, description=f"{description}\n\n{_REMEDY}")
     def check(installation: InstallationResource) -> dg.AssetCheckResult:
         found = faulty_facts(installation.context, name)
         return dg.AssetCheckResult(passed=not found, metadata={"faults": len(found), "ids": ", ".join(found[:20])})

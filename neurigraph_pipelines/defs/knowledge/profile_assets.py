@@ -25,7 +25,10 @@ class ProfileConfig(JobConfig):
     config_schema=schema_of(ProfileConfig),
 )
 def node_profiles(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
-    """Profiles of the nodes whose memories changed: what they gather around, and how the newest differ."""
+    """Profiles of the nodes whose memories changed: what they gather around, and how the newest differ.
+
+    Made at night.
+    """
     from neurigraph_pipelines.graph.profile_building import rebuild_profiles  # loads numpy
 
     config, started = config_of(context, ProfileConfig), time.monotonic()

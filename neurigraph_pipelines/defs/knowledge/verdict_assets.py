@@ -3,7 +3,6 @@
 It calls one function of ``knowledge.reconciling`` and reports the result.
 """
 
-import warnings
 from collections.abc import Iterable
 
 import dagster as dg
@@ -12,6 +11,7 @@ from pydantic import Field
 from neurigraph_pipelines.defs.knowledge.waiting_knowledge import NAME
 from neurigraph_pipelines.defs.shared.automation import soon_after, takes_what_waits
 from neurigraph_pipelines.defs.shared.backfills import (
+    AT_ONCE,
     LANGUAGE_MODEL_POOL,
     days,
     days_of,
@@ -59,15 +59,10 @@ def _specs() -> list[dg.AssetSpec]:
     ]
 
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", dg.BetaWarning)  # a backfill of many days is one run
-    _AT_ONCE = dg.BackfillPolicy.single_run()
-
-
 @dg.multi_asset(
     name=VERDICTS,
     specs=_specs(),
-    backfill_policy=_AT_ONCE,
+    backfill_policy=AT_ONCE,
     pool=LANGUAGE_MODEL_POOL,
     config_schema=schema_of(ReconcileAgainConfig),
 )

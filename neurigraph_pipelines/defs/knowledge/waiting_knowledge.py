@@ -11,7 +11,7 @@ NAME = "waiting_knowledge"
 
 waiting_knowledge = dg.AssetSpec(
     NAME,
-    deps=["files"],
+    deps=["memories"],
     description="Memories that wait to be read for facts, and facts that wait to be compared: stored, stated, revised "
     "or restored, and those whose model did not answer. A sensor reports that there are some.",
     group_name="knowledge",

@@ -23,7 +23,7 @@ class EncryptionConfig(DryRunConfig):
 
 
 @dg.asset(
-    deps=["files"],
+    deps=["memories"],
     output_required=False,
     config_schema=schema_of(EncryptionConfig),
 )
@@ -45,7 +45,10 @@ def encrypted_files(context: dg.AssetExecutionContext, installation: Installatio
 
 @dg.asset_check(asset=encrypted_files)
 def files_are_encrypted(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No stored file is without encryption while that is switched on."""
+    """No stored file is without encryption while that is switched on.
+
+    If it fails: materialize `encrypted_files`, until nothing is left.
+    """
     report = _encrypted(installation.opened, dry_run=True)
     return dg.AssetCheckResult(
         passed=report.plain == 0,

@@ -50,7 +50,7 @@ class AuditConfig(DryRunConfig):
 
 
 @dg.asset(
-    deps=["files"],
+    deps=["memories"],
     output_required=False,
     config_schema=schema_of(SweepConfig),
 )
@@ -96,7 +96,7 @@ def stuck_rehydrations(context: dg.AssetExecutionContext, installation: Installa
 
 
 @dg.asset(
-    deps=["files"],
+    deps=["memories"],
     output_required=False,
     config_schema=schema_of(AuditConfig),
 )

@@ -25,7 +25,11 @@ DORMANCY_GRACE_SECONDS = 86_400.0
 
 @dg.asset_check(asset="expired_files")
 def no_file_is_awake_past_its_time(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No file is still active long after its `recompress_ttl_minutes`."""
+    """No file is still active long after its `recompress_ttl_minutes`.
+
+    If it fails: materialize `expired_files` and `stuck_rehydrations`: the log names files that cannot be
+    compressed.
+    """
     here = installation.opened
     return _overdue(
         dormancy.sweep_expired(
@@ -41,7 +45,10 @@ def no_file_is_awake_past_its_time(installation: InstallationResource) -> dg.Ass
 
 @dg.asset_check(asset="dormant_files")
 def no_file_is_awake_unopened(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No file is still active long after `dormancy_days` without access."""
+    """No file is still active long after `dormancy_days` without access.
+
+    If it fails: materialize `dormant_files`: its log names files that cannot be compressed.
+    """
     here = installation.opened
     return _overdue(
         dormancy.sweep_dormant(
@@ -57,14 +64,20 @@ def no_file_is_awake_unopened(installation: InstallationResource) -> dg.AssetChe
 
 @dg.asset_check(asset="orphan_objects")
 def every_row_has_its_object(installation: InstallationResource) -> dg.AssetCheckResult:
-    """Every file of a manifest has its object, and registry, counters, states and log agree."""
+    """Every file of a manifest has its object, and registry, counters, states and log agree.
+
+    If it fails: `neurigraph admin verify` lists the files; restore the objects from the newest backup.
+    """
     started = time.monotonic()
     return _verified(verification.verify(installation.opened.context, read=False), started)
 
 
 @dg.asset_check(asset="storage_report")
 def sampled_checksums_hold(installation: InstallationResource) -> dg.AssetCheckResult:
-    """A random sample of files is readable and has the recorded checksums."""
+    """A random sample of files is readable and has the recorded checksums.
+
+    If it fails: `neurigraph admin verify` reads all files; restore the damaged ones from the newest backup.
+    """
     started = time.monotonic()
     here = installation.opened
     return _verified(verification.verify_sample(here.context, SAMPLE_FILES), started)
@@ -72,7 +85,10 @@ def sampled_checksums_hold(installation: InstallationResource) -> dg.AssetCheckR
 
 @dg.asset_check(asset="storage_report")
 def every_table_is_guarded(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No table of any node is open to the role of the faces without its policies."""
+    """No table of any node is open to the role of the faces without its policies.
+
+    If it fails: `neurigraph admin migrate` writes the policies again.
+    """
     unguarded = access.unguarded_tables(installation.opened.database)
     return dg.AssetCheckResult(
         passed=not unguarded,
@@ -82,7 +98,10 @@ def every_table_is_guarded(installation: InstallationResource) -> dg.AssetCheckR
 
 @dg.asset_check(asset="storage_report")
 def no_canary_was_retrieved(installation: InstallationResource) -> dg.AssetCheckResult:
-    """Nobody retrieved a memory that was planted as a canary."""
+    """Nobody retrieved a memory that was planted as a canary.
+
+    If it fails: `neurigraph access canaries` says through which key; end it with `neurigraph access key remove`.
+    """
     retrieved = canaries.retrieved_canaries(installation.opened.database)
     rows = [{name: str(value) for name, value in one._asdict().items()} for one in retrieved]
     return dg.AssetCheckResult(
@@ -92,7 +111,10 @@ def no_canary_was_retrieved(installation: InstallationResource) -> dg.AssetCheck
 
 @dg.asset_check(asset="storage_report")
 def no_memory_looks_like_poison(installation: InstallationResource) -> dg.AssetCheckResult:
-    """Nothing that is found looks like hidden instructions, stuffed keywords, restatements or a flood."""
+    """Nothing that is found looks like hidden instructions, stuffed keywords, restatements or a flood.
+
+    If it fails: `neurigraph memory quarantine suggest` lists what looks like it; `quarantine add` hides it.
+    """
     from neurigraph_pipelines.lifecycle.quarantine.suggestions import suggest  # loads numpy
 
     found = suggest(installation.opened.context)
@@ -114,7 +136,10 @@ def no_memory_looks_like_poison(installation: InstallationResource) -> dg.AssetC
 
 @dg.asset_check(asset="storage_report")
 def no_foreign_memory_is_shared(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No memory of the last day that a grant opens looks foreign to its node."""
+    """No memory of the last day that a grant opens looks foreign to its node.
+
+    If it fails: `neurigraph memory move` files the memory elsewhere, `neurigraph access remove` ends the grant.
+    """
     found = grant_previews.new_foreign_memories(installation.opened.database)
     rows = [{name: str(value) for name, value in one._asdict().items()} for one in found]
     return dg.AssetCheckResult(

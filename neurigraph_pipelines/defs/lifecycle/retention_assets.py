@@ -29,7 +29,7 @@ class SweepConfig(DryRunConfig):
 
 
 @dg.asset(
-    deps=["records"],
+    deps=["memories"],
     output_required=False,
     config_schema=schema_of(SweepConfig),
 )
@@ -94,20 +94,29 @@ def faded_facts(context: dg.AssetExecutionContext, installation: InstallationRes
 
 @dg.asset_check(asset=expired_records)
 def no_memory_is_kept_past_its_time(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No memory is still found hours after its time was over."""
+    """No memory is still found hours after its time was over.
+
+    If it fails: materialize `expired_records`: its log says why memories stay.
+    """
     late = archive.sweep(installation.context, overdue_seconds=OVERDUE_SECONDS, dry_run=True)
     return _checked(late.record_ids, severity=dg.AssetCheckSeverity.WARN)
 
 
 @dg.asset_check(asset=expired_records)
 def no_archived_memory_is_shown(installation: InstallationResource) -> dg.AssetCheckResult:
-    """Every memory of the archive is left out of every default read."""
+    """Every memory of the archive is left out of every default read.
+
+    If it fails: `neurigraph admin verify` says which; `memory archive restore` and `memory archive add` archive it anew.
+    """
     return _checked(archive.wrongly_shown(installation.context))
 
 
 @dg.asset_check(asset=faded_facts)
 def no_important_fact_faded(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No fact of a higher impact, and none that is pinned, was archived for its age."""
+    """No fact of a higher impact, and none that is pinned, was archived for its age.
+
+    If it fails: `neurigraph fact confirm` brings each fact of `ids` back.
+    """
     return _checked(fading.wrongly_faded(installation.context))
 
 

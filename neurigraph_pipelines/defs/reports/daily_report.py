@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 
 from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.defs.shared.backfills import FIRST_DAY
 from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.knowledge import reading, reconciling
 from neurigraph_pipelines.knowledge.deciding import upkeep
@@ -42,6 +42,23 @@ class Stored:
     records: int
     facts: int
     restated: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDay:
+    """Memories that were stored on a day, the nodes that they are in, and those of them that wait for vectors."""
+
+    records: int = 0
+    nodes: int = 0
+    without_vectors: int = 0
+
+    def numbers(self) -> dict[str, int]:
+        """Return the figures by name."""
+        return {
+            "records of the day": self.records,
+            "nodes of the day": self.nodes,
+            "records of the day without vectors": self.without_vectors,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +116,18 @@ def late_bodies(context: Context, grace_seconds: float) -> int:
     return int(row["segments"])
 
 
-def records_of_days(database: Database, days: Iterable[date]) -> dict[date, int]:
-    """Count the records that were stored on each of these days (UTC), and leave out days without any."""
+def stored_days(database: Database, since: datetime | None, until: datetime | None = None) -> dict[str, StoredDay]:
+    """Count what was stored on each day (UTC) of a period, and leave out days without any.
+
+    Args:
+        database: Of the installation.
+        since: The period's first moment; None for the beginning.
+        until: The first moment after it; None for no end.
+    """
+    values = {"since": since, "until": until, "first_day": FIRST_DAY}
     with database.pipeline() as tx:
-        found = tx.execute(_QUERIES["records_of_days"], {"days": sorted(days)}).fetchall()
-    return {row["day"]: row["records"] for row in found}
+        found = tx.execute(_QUERIES["stored_days"], values).fetchall()
+    return {row.pop("day").isoformat(): StoredDay(**row) for row in found}
 
 
 def report_day(context: Context, since: datetime, until: datetime) -> DailyReport:

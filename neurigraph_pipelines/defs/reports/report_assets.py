@@ -19,7 +19,7 @@ BODIES_GRACE_SECONDS = 3 * 3_600.0
 """Allowed delay of the removal of stored messages: some ticks of the schedule, and the run."""
 
 
-@asset_by_day(JobConfig, deps=["records", "reconciled_facts", "storage_report", "open_actions"])
+@asset_by_day(JobConfig, deps=["memories", "reconciled_facts", "storage_report", "open_actions"])
 def daily_report(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
     """What was stored on each day (UTC), and what waited when the report was made."""
     window = context.partition_time_window
@@ -29,9 +29,12 @@ def daily_report(context: dg.AssetExecutionContext, installation: InstallationRe
     return dg.MaterializeResult(metadata={"report": dg.MetadataValue.md(shown), **done.numbers()})
 
 
-@dg.asset_check(asset="segments")
+@dg.asset_check(asset="sources")
 def no_segment_waits_too_long(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No segment has been due for more than ten minutes."""
+    """No segment has been due for more than ten minutes.
+
+    If it fails: see under **Runs** whether runs wait or fail, and under **Automation** whether the sensors run.
+    """
     found = reports.backlog(installation.opened.database)
     return dg.AssetCheckResult(
         passed=found.age_seconds <= LATE_SECONDS,
@@ -40,9 +43,12 @@ def no_segment_waits_too_long(installation: InstallationResource) -> dg.AssetChe
     )
 
 
-@dg.asset_check(asset="segments")
+@dg.asset_check(asset="sources")
 def no_segment_waits_for_a_person(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No segment and no upload has failed for good: `neurigraph source failures` lists them."""
+    """No segment and no upload has failed for good: `neurigraph source failures` lists them.
+
+    If it fails: `neurigraph source failures` says why; then launch `replay_job`.
+    """
     found = reports.backlog(installation.opened.database)
     return dg.AssetCheckResult(
         passed=found.failed == 0, severity=dg.AssetCheckSeverity.WARN, metadata={"failures": found.failed}
@@ -51,7 +57,10 @@ def no_segment_waits_for_a_person(installation: InstallationResource) -> dg.Asse
 
 @dg.asset_check(asset="sources")
 def no_stored_text_stays_in_the_inbox(installation: InstallationResource) -> dg.AssetCheckResult:
-    """Messages leave the inbox once they are stored and their time (`inbox_retention_days`) is over."""
+    """Messages leave the inbox once they are stored and their time (`inbox_retention_days`) is over.
+
+    If it fails: launch `retention_job`: its op `purge_inbox` says why messages stay.
+    """
     late = reports.late_bodies(installation.context, BODIES_GRACE_SECONDS)
     return dg.AssetCheckResult(passed=late == 0, metadata={"segments": late})
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import dagster as dg
 
+from neurigraph_pipelines.defs.shared.first_day import first_day
 from neurigraph_pipelines.defs.shared.job_config import JobConfig, schema_of
 from neurigraph_pipelines.defs.shared.run_metadata import RunMetadata, table
+from neurigraph_pipelines.settings import Settings
 
-FIRST_DAY = "2026-01-01"
+FIRST_DAY = first_day(Settings()).isoformat()
 """The first partition; it also holds all older records."""
 
 LANGUAGE_MODEL_POOL, EMBEDDER_POOL = "language_model", "embedder"
@@ -18,6 +20,11 @@ LANGUAGE_MODEL_POOL, EMBEDDER_POOL = "language_model", "embedder"
 
 days = dg.DailyPartitionsDefinition(start_date=FIRST_DAY, end_offset=1)
 """Days (UTC) on which records were stored, today's included."""
+
+with warnings.catch_warnings():
+    # Dagster calls it beta; without it a backfill of a year is 365 runs.
+    warnings.simplefilter("ignore", dg.BetaWarning)
+    AT_ONCE = dg.BackfillPolicy.single_run()
 
 
 def asset_by_day(
@@ -34,18 +41,15 @@ def asset_by_day(
         pool: The pool of the models that it calls.
         automation_condition: When it is made by itself.
     """
-    with warnings.catch_warnings():
-        # Dagster calls the backfill policy beta; without it a backfill of a year is 365 runs.
-        warnings.simplefilter("ignore", dg.BetaWarning)
-        return dg.asset(
-            deps=deps,
-            partitions_def=days,
-            output_required=False,
-            backfill_policy=dg.BackfillPolicy.single_run(),
-            pool=pool,
-            automation_condition=automation_condition,
-            config_schema=schema_of(config),
-        )
+    return dg.asset(
+        deps=deps,
+        partitions_def=days,
+        output_required=False,
+        backfill_policy=AT_ONCE,
+        pool=pool,
+        automation_condition=automation_condition,
+        config_schema=schema_of(config),
+    )
 
 
 def days_of(context: dg.AssetExecutionContext) -> tuple[datetime | None, datetime]:

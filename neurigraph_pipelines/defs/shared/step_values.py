@@ -6,6 +6,7 @@ steps before made in ``ingestion.step_results``, and makes vectors again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,19 @@ from psycopg import Error
 from neurigraph_pipelines.model.context import Context
 
 KEY = "step_values"
+
+
+def batch_in(run_config: Mapping[str, Any]) -> str | None:
+    """Return the id of the batch that a configuration names, if it is one of ingestion."""
+    found: Any = run_config
+    for name in ("ops", "memories", "ops", "assign_nodes", "config", "batch_id"):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found or None
+
+
+def batch_of(run: dg.DagsterRun) -> UUID:
+    """Return the batch of a run: that of its configuration, or one of its own, which the runs that repeat it share."""
+    return UUID(batch_in(run.run_config) or run.root_run_id or run.run_id)
 
 
 class StepValues(dg.IOManager):
@@ -27,24 +41,24 @@ class StepValues(dg.IOManager):
         """Keep what a step made. If the database does not take it, the run goes on without."""
         from neurigraph_pipelines.ingestion import step_results
 
-        self._values[context.step_key] = obj
+        step = _op(context.step_key)
+        self._values[step] = obj
         database = context.resources.installation.opened.database
         try:
-            if context.step_key == "assign_nodes":
+            if step == "assign_nodes":
                 step_results.keep_assigned(database, obj)
-            elif context.step_key == "summarize":
+            elif step == "summarize":
                 step_results.keep_summarized(database, self._values["assign_nodes"], obj)
-            elif context.step_key == "extract_keywords":
+            elif step == "extract_keywords":
                 step_results.keep_described(database, self._values["assign_nodes"], obj)
         except Error as error:
-            context.log.warning("the result of %s is not kept (%s)", context.step_key, type(error).__name__)
+            context.log.warning("the result of %s is not kept (%s)", step, type(error).__name__)
 
     def load_input(self, context: dg.InputContext) -> Any:
         """Return what a step handed on, in this run or in the one that this run continues."""
         assert context.upstream_output is not None
-        config: Any = context.step_context.dagster_run.run_config
-        batch_id = UUID(config["ops"]["assign_nodes"]["config"]["batch_id"])
-        return self._find(context.resources.installation.context, context.upstream_output.step_key, batch_id)
+        batch_id = batch_of(context.step_context.dagster_run)
+        return self._find(context.resources.installation.context, _op(context.upstream_output.step_key), batch_id)
 
     def _find(self, used: Context, step: str, batch_id: UUID) -> Any:
         from neurigraph_pipelines.ingestion import batch, step_results
@@ -62,6 +76,11 @@ class StepValues(dg.IOManager):
                     found = batch.embed(used, assigned, self._find(used, "summarize", batch_id))
             self._values[step] = found
         return self._values[step]
+
+
+def _op(step_key: str) -> str:
+    """Return the name of a step's op, without that of the graph around it."""
+    return step_key.rpartition(".")[2]
 
 
 @dg.io_manager(required_resource_keys={"installation"})
