@@ -6,14 +6,18 @@ import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+from typer.core import TyperGroup
 
+from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.settings import Settings
 from tests.conftest import ROOT
 from tests.support.warm_cli import PROGRAM, warm_program
 
-__all__ = ["PROGRAM", "describe", "environment", "run_cli"]
+__all__ = ["PROGRAM", "describe", "environment", "is_command", "run_cli"]
 
 
 def environment(settings: Settings, **more: str) -> dict[str, str]:
@@ -57,3 +61,13 @@ def run_cli(
         timeout=120,
         check=False,
     )
+
+
+def is_command(words: str) -> bool:
+    """Return whether the command line has a command that begins with some words; the rest are its arguments."""
+    found: Any = typer.main.get_command(entry.app)
+    for word in words.split():
+        if not isinstance(found, TyperGroup):
+            return True
+        found = found.get_command(typer.Context(found), word)
+    return found is not None

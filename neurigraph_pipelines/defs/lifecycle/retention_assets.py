@@ -106,7 +106,7 @@ def no_memory_is_kept_past_its_time(installation: InstallationResource) -> dg.As
 def no_archived_memory_is_shown(installation: InstallationResource) -> dg.AssetCheckResult:
     """Every memory of the archive is left out of every default read.
 
-    If it fails: `neurigraph admin verify` says which; `memory archive restore` and `memory archive add` archive it anew.
+    If it fails: `neurigraph admin verify` says which; `memory archive restore`, then `memory archive add` mend it.
     """
     return _checked(archive.wrongly_shown(installation.context))
 
