@@ -58,6 +58,7 @@ from neurigraph_pipelines.faces.api.metrics import routes as metrics
 from neurigraph_pipelines.faces.api.metrics.collectors import installation_registry
 from neurigraph_pipelines.faces.api.metrics.process import process_measures
 from neurigraph_pipelines.faces.api.metrics.requests import RequestMeasures
+from neurigraph_pipelines.faces.api.operation_names import operation_name
 from neurigraph_pipelines.faces.api.preconditions import changed_meanwhile
 from neurigraph_pipelines.faces.api.problems import add_problem_handlers, documented, problem_definition
 from neurigraph_pipelines.faces.api.v3 import chat, documents
@@ -88,9 +89,12 @@ class _Application(FastAPI):
             description["components"]["schemas"]["Problem"] = problem_definition()
             for path, operations in description["paths"].items():
                 for method, operation in operations.items():
-                    if path.startswith("/v1/") and idempotency.why_not(method.upper(), path) is None:
+                    reason = idempotency.why_not(method.upper(), path)
+                    if path.startswith("/v1/") and reason is None:
                         operation.setdefault("parameters", []).append(idempotency.parameter())
                         operation["responses"] |= {str(status): one for status, one in documented(409).items()}
+                    elif method == "post" and reason == idempotency.CHANGES_NOTHING:
+                        operation["x-changes-nothing"] = True
         return description
 
 
@@ -182,7 +186,7 @@ def _operations() -> APIRouter:
     version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
     for subject in _SUBJECTS:
         version_1.include_router(subject.router)
-    operations = APIRouter()
+    operations = APIRouter(generate_unique_id_function=operation_name)
     operations.include_router(version_1)
     for router in (documents.router, chat.router):
         operations.include_router(router, dependencies=[OnlyKnown], responses=documented(408, 429))
