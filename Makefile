@@ -58,9 +58,9 @@ docs: $(READY)  ## Write the generated pages
 site: $(READY)  ## Build the documentation as a site in build/site; broken links are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-clients: $(READY)  ## Build the package of the TypeScript client in dist (needs Node 20)
+clients: $(READY)  ## Build the clients for Python and TypeScript in dist (needs Node 20)
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist clients/python
 	$(BIN)/python docs/generate.py openapi.json
-	mkdir -p dist
 	cd clients/typescript && npm ci --no-audit --no-fund && npm run build && npm pack --pack-destination ../../dist
 
 lock:  ## Pin the newest compatible versions (needs uv)

@@ -29,7 +29,7 @@ from neurigraph_pipelines.settings import Settings, list_settings
 from neurigraph_pipelines.wiring.installation import Installation
 
 DOCS = Path(__file__).resolve().parent
-CLIENT = DOCS.parent / "neurigraph_pipelines" / "faces" / "client"
+CLIENT = DOCS.parent / "clients" / "python" / "neurigraph_client"
 WRITTEN = "<!-- Written by docs/generate.py: change the code instead, then run `make docs`. -->"
 
 
@@ -182,7 +182,7 @@ _WITHOUT_ASYNC = {
     "AsyncRetention": "Retention",
     "retention_asynchronous": "retention_synchronous",
     "AsyncClient": "Client",
-    "AsyncRetrying": "Retrying",
+    "asyncio": "time",
     "aclose": "close",
     "aread": "read",
     "aiter_bytes": "iter_bytes",
@@ -197,7 +197,7 @@ def main() -> int:
         "openapi.json": openapi_document,
         "schema.md": partial(schema_page, WRITTEN),
         **{
-            f"../neurigraph_pipelines/faces/client/{name}synchronous.py": partial(synchronous_client, name)
+            f"../clients/python/neurigraph_client/{name}synchronous.py": partial(synchronous_client, name)
             for name in _SYNCHRONOUS
         },
     }

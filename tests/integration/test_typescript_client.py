@@ -6,9 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,28 +16,10 @@ from neurigraph_pipelines import __version__
 from neurigraph_pipelines.faces.api.app import create_app
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
-from tests.support.api_calls import new_user, store
+from tests.support.api_calls import new_user, storing
 from tests.support.api_server import serving
 
 CLIENT = ROOT / "clients" / "typescript"
-
-
-@contextmanager
-def storing(installation: Installation) -> Iterator[None]:
-    """Store what is handed in, as it comes."""
-    ended = threading.Event()
-
-    def run() -> None:
-        while not ended.wait(0.3):
-            store(installation)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def run(folder: Path, *command: str, **environment: str) -> str:

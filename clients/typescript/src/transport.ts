@@ -92,7 +92,7 @@ export class Transport {
 
   #request(call: Call, input: object, options: Options): { url: string; init: RequestInit } {
     const headers: Record<string, string> = { Authorization: `Bearer ${this.#key}` };
-    if (call.isChange) headers["Idempotency-Key"] = options.idempotencyKey ?? crypto.randomUUID();
+    if (call.isChange) headers["Idempotency-Key"] = options.idempotencyKey ?? newKey();
     if (options.etag && call.method !== "GET") headers["If-Match"] = options.etag;
     const given = Object.entries(input).filter(([, value]) => value !== undefined);
     const isInQuery = ([name]: [string, unknown]) => !call.body || (call.query ?? []).includes(name);
@@ -110,6 +110,11 @@ export class Transport {
     }
     return { url: `${this.#url}${call.path}${query.size ? `?${query}` : ""}`, init };
   }
+}
+
+/** A random key; browsers have `randomUUID` only on pages from HTTPS. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function form(fields: [string, unknown][]): FormData {

@@ -1,11 +1,11 @@
 // Against the server at NEURIGRAPH_URL, with an empty memory of its own; something there stores what is handed in.
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Changed, Denied, Invalid, Neurigraph, NotFound, type Item } from "../src/index.js";
 
 const client = new Neurigraph();
-const SLOW = 90_000;
+vi.setConfig({ testTimeout: 90_000 });
 
-test("a text is added, found, answered with and forgotten", { timeout: SLOW }, async () => {
+test("a text is added, found, answered with and forgotten", async () => {
   const added = await client.add("The boiler's code is 4711.", { title: "Boiler", wait: 60 });
   const [recordId] = added.record_ids;
   expect(added.kind).toBe("note");
@@ -20,7 +20,7 @@ test("a text is added, found, answered with and forgotten", { timeout: SLOW }, a
   await expect(client.memories.get(recordId!)).rejects.toThrow(NotFound);
 });
 
-test("a conversation is added, read as a stream, and linked", { timeout: SLOW }, async () => {
+test("a conversation is added, read as a stream, and linked", async () => {
   const talk = await client.add(
     ["Dave and I went fishing at Lake Orrin.", { role: "assistant", content: "How many trout did you catch?" }, "Seven."],
     { title: "Fishing", origin: "slack", wait: 60 },
@@ -44,7 +44,7 @@ test("a conversation is added, read as a stream, and linked", { timeout: SLOW },
   expect(titles).toContain("Fishing");
 });
 
-test("a change of what was changed meanwhile is refused", { timeout: SLOW }, async () => {
+test("a change of what was changed meanwhile is refused", async () => {
   const [recordId] = (await client.add("The shed is green.", { wait: 60 })).record_ids;
   const { etag } = await client.memories.get(recordId!);
   expect((await client.memories.revise(recordId!, { title: "Shed" }, { etag: etag! })).title).toBe("Shed");
