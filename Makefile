@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 export NEURIGRAPH_HOME ?= $(CURDIR)/.neurigraph
 export DAGSTER_DISABLE_TELEMETRY := 1
 
-.PHONY: demo up test lint format bench breaks mutants docs site lock clean help
+.PHONY: demo up test lint format bench breaks mutants docs site clients lock clean help
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -57,6 +57,11 @@ docs: $(READY)  ## Write the generated pages
 
 site: $(READY)  ## Build the documentation as a site in build/site; broken links are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+clients: $(READY)  ## Build the clients for Python and TypeScript in dist (needs Node 20)
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist clients/python
+	$(BIN)/python docs/generate.py ../build/openapi.json
+	cd clients/typescript && npm ci --no-audit --no-fund && npm run build && npm pack --pack-destination ../../dist
 
 lock:  ## Pin the newest compatible versions (needs uv)
 	uv pip compile --quiet --generate-hashes --no-header --no-emit-index-url --no-annotate --no-strip-extras \

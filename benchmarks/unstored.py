@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from benchmarks.bench import Bench, in_turns
 from benchmarks.report import Section, number, spread, table
 from benchmarks.retrieval.synthetic import DIMENSIONS, Graph, SyntheticEmbedder, make_graph
+from neurigraph_client import Memory
 from neurigraph_pipelines.access.authentication import issue_api_key
-from neurigraph_pipelines.faces.client import Memory
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role

@@ -30,7 +30,7 @@ from neurigraph_pipelines.settings import Settings, list_settings
 from neurigraph_pipelines.wiring.installation import Installation
 
 DOCS = Path(__file__).resolve().parent
-CLIENT = DOCS.parent / "neurigraph_pipelines" / "faces" / "client"
+CLIENT = DOCS.parent / "clients" / "python" / "neurigraph_client"
 WRITTEN = "<!-- Written by docs/generate.py: change the code instead, then run `make docs`. -->"
 
 
@@ -207,11 +207,15 @@ _WITHOUT_ASYNC = {
     "AsyncRetention": "Retention",
     "retention_asynchronous": "retention_synchronous",
     "AsyncClient": "Client",
-    "AsyncRetrying": "Retrying",
+    "asyncio": "time",
     "aclose": "close",
     "aread": "read",
     "aiter_bytes": "iter_bytes",
 }
+
+
+_BUILT: dict[str, Callable[[], str]] = {"../build/openapi.json": openapi_document}
+"""Files that are in no commit, written if they are named."""
 
 
 def main() -> int:
@@ -220,14 +224,15 @@ def main() -> int:
         "settings.md": settings_page,
         "operations.md": operations_page,
         **{
-            f"../neurigraph_pipelines/faces/client/{name}synchronous.py": partial(synchronous_client, name)
+            f"../clients/python/neurigraph_client/{name}synchronous.py": partial(synchronous_client, name)
             for name in _SYNCHRONOUS
         },
     }
     wanted = [argument for argument in sys.argv[1:] if argument != "--check"] or list(makers)
-    pages = {name: makers[name]() for name in wanted}
+    pages = {name: (makers | _BUILT)[name]() for name in wanted}
     if "--check" not in sys.argv[1:]:
         for name, text in pages.items():
+            (DOCS / name).parent.mkdir(exist_ok=True)
             (DOCS / name).write_text(text, encoding="utf-8")
         return 0
     stale = [name for name, text in pages.items() if not _is(DOCS / name, text)]

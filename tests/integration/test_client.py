@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.faces.client import (
+from neurigraph_client import (
     AsyncMemory,
     Changed,
     Denied,
@@ -26,8 +26,8 @@ from neurigraph_pipelines.faces.client import (
     Source,
     Unavailable,
 )
-from neurigraph_pipelines.faces.client.frames import to_dataframe
-from neurigraph_pipelines.faces.client.transport import Given
+from neurigraph_client.frames import to_dataframe
+from neurigraph_client.transport import Given
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.views.erasures import ErasurePreview

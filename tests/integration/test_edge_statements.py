@@ -11,10 +11,10 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
+from neurigraph_client import Memory, NotFound
 from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.faces.cli import entry
-from neurigraph_pipelines.faces.client import Memory, NotFound
 from neurigraph_pipelines.graph import edge_statements
 from neurigraph_pipelines.graph.edge_statements import EdgeStatement, state_evidence, take_back_evidence
 from neurigraph_pipelines.graph.mention_lists import edge_of, page_of_evidence

@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from neurigraph_client import Invalid, Memory, NotFound
 from neurigraph_pipelines.access.authentication import issue_api_key
-from neurigraph_pipelines.faces.client import Invalid, Memory, NotFound
 from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.knowledge import stating, walks
 from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, query_facts

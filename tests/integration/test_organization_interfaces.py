@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
+from neurigraph_client import Denied, Memory, NotFound
 from neurigraph_pipelines.access.authentication import api_key_hash, new_api_key
 from neurigraph_pipelines.exchange import sharing
-from neurigraph_pipelines.faces.client import Denied, Memory, NotFound
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import call_over_http, found
 from tests.support.api_calls import store

@@ -10,11 +10,11 @@ import httpx
 import pytest
 from standardwebhooks.webhooks import Webhook as Verifier
 
+from neurigraph_client import Conflict, Denied, Memory, NotFound
 from neurigraph_pipelines.defs.exchange.webhook_assets import webhook_deliveries, webhook_sensor, webhooks_are_delivered
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.webhooks import delivery, subscriptions
-from neurigraph_pipelines.faces.client import Conflict, Denied, Memory, NotFound
 from neurigraph_pipelines.model import SubjectType
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving

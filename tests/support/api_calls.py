@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -45,6 +48,24 @@ def remember(client: httpx.Client, headers: dict[str, str], messages: list[dict[
 def store(installation: Installation) -> int:
     """Run the pipeline until nothing is due."""
     return sum(len(result.stored) for result in run_due(installation.context, "tests"))
+
+
+@contextmanager
+def storing(installation: Installation) -> Iterator[None]:
+    """Store what is handed in meanwhile, as it comes."""
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.wait(0.3):
+            store(installation)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def assert_problem(response: httpx.Response, status: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neurigraph_pipelines.faces.client.transport import DEFAULT_URL
+from neurigraph_client.transport import DEFAULT_URL
 from neurigraph_pipelines.settings import Settings
 
 

@@ -59,8 +59,8 @@ def compress(file_id: UUID, caller: Caller, installation: InstallationDep) -> vi
             "content": {
                 "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
                 TRANSCRIPT_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
-                "application/json": {"schema": views.Message.model_json_schema()},
             },
+            "model": views.Message,
         },
         202: {
             "model": views.Rehydrating,

@@ -1,13 +1,13 @@
-"""The client's calls about mentions, edges and names of nodes, a part of ``AsyncMemory``."""
+"""Waiting calls about evidence. Written by docs/generate.py from ``evidence_asynchronous``."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.faces.client.calls_asynchronous import AsyncCalls
+from neurigraph_client.calls_synchronous import Calls
 from neurigraph_pipelines.views.evidence import (
     EdgeEvidence,
     ListedAlias,
@@ -18,18 +18,18 @@ from neurigraph_pipelines.views.evidence import (
 )
 
 
-class AsyncEvidence(AsyncCalls):
+class Evidence(Calls):
     """Reads mentions of nodes and evidence of edges, and states evidence by hand."""
 
-    def mentions(self, node_id: UUID, **filters: Any) -> AsyncIterator[Mention]:
+    def mentions(self, node_id: UUID, **filters: Any) -> Iterator[Mention]:
         """Yield the memories that speak of a node, the last stored first; ``role`` is a filter."""
         return self._pages(f"/v1/nodes/{node_id}/mentions", "mentions", Mention, filters)
 
-    def evidence(self, edge_id: UUID) -> AsyncIterator[EdgeEvidence]:
+    def evidence(self, edge_id: UUID) -> Iterator[EdgeEvidence]:
         """Yield the evidence of an edge, the newest first."""
         return self._pages(f"/v1/edges/{edge_id}/evidence", "evidence", EdgeEvidence, {})
 
-    async def state_evidence(
+    def state_evidence(
         self,
         edge_id: UUID,
         stance: str,
@@ -47,24 +47,24 @@ class AsyncEvidence(AsyncCalls):
             The evidence; ``created`` is False if you said the same before.
         """
         body = {"stance": stance, "valid_from": valid_from, "valid_until": valid_until}
-        return StatedEvidence.model_validate(await self.call("POST", f"/v1/edges/{edge_id}/evidence", body))
+        return StatedEvidence.model_validate(self.call("POST", f"/v1/edges/{edge_id}/evidence", body))
 
-    async def take_back_evidence(self, edge_id: UUID, evidence_id: UUID) -> None:
+    def take_back_evidence(self, edge_id: UUID, evidence_id: UUID) -> None:
         """Take back a statement about an edge that you made by hand."""
-        await self.call("DELETE", f"/v1/edges/{edge_id}/evidence/{evidence_id}")
+        self.call("DELETE", f"/v1/edges/{edge_id}/evidence/{evidence_id}")
 
-    def aliases(self, node_id: UUID | None = None, **filters: Any) -> AsyncIterator[ListedAlias]:
+    def aliases(self, node_id: UUID | None = None, **filters: Any) -> Iterator[ListedAlias]:
         """Yield the aliases and ids of a node, or of all nodes those with a ``value`` or a ``type``."""
         return self._pages(
             f"/v1/nodes/{node_id}/aliases" if node_id else "/v1/aliases", "aliases", ListedAlias, filters
         )
 
-    async def give_alias(self, node_id: UUID, value: str, **fields: Any) -> NodeAlias:
+    def give_alias(self, node_id: UUID, value: str, **fields: Any) -> NodeAlias:
         """Give a node another name, or an id of a ``type``; ``verified`` says that you vouch for it."""
-        given = await self.call("POST", f"/v1/nodes/{node_id}/aliases", {"value": value, **fields})
+        given = self.call("POST", f"/v1/nodes/{node_id}/aliases", {"value": value, **fields})
         return NodeAlias.model_validate(given)
 
-    async def remove_alias(self, node_id: UUID, value: str, **query: Any) -> int:
+    def remove_alias(self, node_id: UUID, value: str, **query: Any) -> int:
         """Remove a name or an id of a node, and return how many there were."""
-        answer = await self.call("DELETE", f"/v1/nodes/{node_id}/aliases", value=value, **query)
+        answer = self.call("DELETE", f"/v1/nodes/{node_id}/aliases", value=value, **query)
         return RemovedAliases.model_validate(answer).removed

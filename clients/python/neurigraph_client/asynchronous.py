@@ -13,13 +13,13 @@ from uuid import UUID
 
 import httpx
 
-from neurigraph_pipelines.faces.client.digests_asynchronous import AsyncDigests
-from neurigraph_pipelines.faces.client.evidence_asynchronous import AsyncEvidence
-from neurigraph_pipelines.faces.client.facts_asynchronous import AsyncFacts
-from neurigraph_pipelines.faces.client.models import Kind, Node, Privacy, Record, Source
-from neurigraph_pipelines.faces.client.organizations_asynchronous import AsyncOrganizations
-from neurigraph_pipelines.faces.client.retention_asynchronous import AsyncRetention
-from neurigraph_pipelines.faces.client.transport import (
+from neurigraph_client.digests_asynchronous import AsyncDigests
+from neurigraph_client.evidence_asynchronous import AsyncEvidence
+from neurigraph_client.facts_asynchronous import AsyncFacts
+from neurigraph_client.models import Kind, Node, Privacy, Record, Source
+from neurigraph_client.organizations_asynchronous import AsyncOrganizations
+from neurigraph_client.retention_asynchronous import AsyncRetention
+from neurigraph_client.transport import (
     MESSAGES_AT_ONCE,
     WAIT_SECONDS,
     Call,
@@ -30,10 +30,9 @@ from neurigraph_pipelines.faces.client.transport import (
     given,
     listed,
     messages_of,
-    refuse,
     tagged,
 )
-from neurigraph_pipelines.faces.client.webhooks_asynchronous import AsyncWebhooks
+from neurigraph_client.webhooks_asynchronous import AsyncWebhooks
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.erasures import ErasurePreview, ErasureWithObjects, Forgotten
 from neurigraph_pipelines.views.graph import ListedNode
@@ -201,11 +200,12 @@ class AsyncMemory(AsyncDigests, AsyncEvidence, AsyncFacts, AsyncOrganizations, A
             fields: ``title``, ``external_id`` and where it comes from, as for ``store_conversation``.
         """
         form = form_of(fields)
-        async for attempt in self._attempts():
-            with attempt, path.open("rb") as content:
-                files = {"file": (path.name, content)}
-                answer = await self._http.post("/v1/files", data=form, files=files)
-                refuse(answer)
+
+        async def send() -> httpx.Response:
+            with path.open("rb") as content:
+                return await self._http.post("/v1/files", data=form, files={"file": (path.name, content)})
+
+        answer = await self._repeated(send)
         upload_id = UUID(answer.json()["upload_id"])
         if wait is not None:
             await self.stored("upload", upload_id, wait)
@@ -280,17 +280,18 @@ class AsyncMemory(AsyncDigests, AsyncEvidence, AsyncFacts, AsyncOrganizations, A
         Args:
             wait: Seconds that one request waits for a file that is being decompressed.
         """
-        async for attempt in self._attempts():
-            with attempt:
-                answer = await self._http.send(
-                    self._http.build_request("POST", f"/v1/files/{file_id}/open", params={"wait": wait}), stream=True
-                )
-                if answer.status_code == 202:
-                    answer.status_code = 503  # not ready yet: to be repeated like a busy server
-                if answer.status_code >= 400:
-                    await answer.aread()
-                    await answer.aclose()
-                refuse(answer)
+        request = self._http.build_request("POST", f"/v1/files/{file_id}/open", params={"wait": wait})
+
+        async def send() -> httpx.Response:
+            answer = await self._http.send(request, stream=True)
+            if answer.status_code == 202:
+                answer.status_code = 503  # not ready yet: to be repeated like a busy server
+            if answer.status_code >= 400:
+                await answer.aread()
+                await answer.aclose()
+            return answer
+
+        answer = await self._repeated(send)
         try:
             yield answer.aiter_bytes()
         finally:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import httpx
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
-from neurigraph_pipelines.faces.client.transport import Call, M, condition, given, is_temporary, pause, refuse
+from neurigraph_client.failures import Unavailable
+from neurigraph_client.transport import Call, M, condition, given, pause, refuse
 
 
 class AsyncCalls:
@@ -39,16 +40,25 @@ class AsyncCalls:
 
     async def _send(self, call: Call) -> httpx.Response:
         request = call.build()
-        async for attempt in self._attempts():
-            with attempt:
-                answer = await self._http.request(**request)
-                refuse(answer)
-        return answer
+        return await self._repeated(lambda: self._http.request(**request))
 
-    def _attempts(self) -> AsyncRetrying:
-        return AsyncRetrying(
-            retry=retry_if_exception(is_temporary),
-            stop=stop_after_attempt(self._retries + 1),
-            wait=pause,
-            reraise=True,
-        )
+    async def _repeated(self, send: Callable[[], Any]) -> httpx.Response:
+        """Return the answer to a request that is sent again after temporary faults.
+
+        Args:
+            send: Sends it once; the body of an error must have been read.
+        """
+        attempt = 0
+        while True:
+            try:
+                answer: httpx.Response = await send()
+                refuse(answer)
+                return answer
+            except httpx.UnsupportedProtocol:
+                raise
+            except (Unavailable, httpx.TransportError) as error:
+                if attempt == self._retries:
+                    raise
+                seconds = pause(attempt, getattr(error, "retry_after", None))
+            await asyncio.sleep(seconds)
+            attempt += 1

@@ -1,27 +1,27 @@
-"""The client's calls about digests, summaries of several memories in a few sentences; a part of ``AsyncMemory``."""
+"""Waiting calls about digests. Written by docs/generate.py from ``digests_asynchronous``."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 from uuid import UUID
 
-from neurigraph_pipelines.faces.client.calls_asynchronous import AsyncCalls
-from neurigraph_pipelines.faces.client.transport import given
+from neurigraph_client.calls_synchronous import Calls
+from neurigraph_client.transport import given
 from neurigraph_pipelines.views.digests import Digest, RemovedDigest
 
 
-class AsyncDigests(AsyncCalls):
+class Digests(Calls):
     """Makes, lists and removes digests."""
 
-    async def make_digest(self, record_ids: Sequence[UUID]) -> Digest:
+    def make_digest(self, record_ids: Sequence[UUID]) -> Digest:
         """Put memories into words. The same memories again give the digest that is there."""
         body = {"record_ids": list(map(str, record_ids))}
-        return Digest.model_validate(await self.call("POST", "/v1/digests", body))
+        return Digest.model_validate(self.call("POST", "/v1/digests", body))
 
     def digests(
         self, *, node_id: UUID | None = None, record_id: UUID | None = None, days: Literal[7, 30, 90] | None = None
-    ) -> AsyncIterator[Digest]:
+    ) -> Iterator[Digest]:
         """Yield digests, the last made first.
 
         Args:
@@ -32,15 +32,15 @@ class AsyncDigests(AsyncCalls):
         filters = given(node_id=node_id, record_id=record_id, days=days)
         return self._pages("/v1/digests", "digests", Digest, filters)
 
-    async def digest(self, digest_id: UUID) -> Digest:
+    def digest(self, digest_id: UUID) -> Digest:
         """Return a digest, with the memories that it is derived from."""
-        return Digest.model_validate(await self.call("GET", f"/v1/digests/{digest_id}"))
+        return Digest.model_validate(self.call("GET", f"/v1/digests/{digest_id}"))
 
-    async def remove_digest(self, digest_id: UUID, *, dry_run: bool = False) -> Digest:
+    def remove_digest(self, digest_id: UUID, *, dry_run: bool = False) -> Digest:
         """Remove a digest, and return it. Its memories stay.
 
         Args:
             dry_run: Only return what would be removed.
         """
-        found = await self.call("DELETE", f"/v1/digests/{digest_id}", dry_run=dry_run)
+        found = self.call("DELETE", f"/v1/digests/{digest_id}", dry_run=dry_run)
         return RemovedDigest.model_validate(found).digest

@@ -13,13 +13,13 @@ from uuid import UUID
 
 import httpx
 
-from neurigraph_pipelines.faces.client.digests_synchronous import Digests
-from neurigraph_pipelines.faces.client.evidence_synchronous import Evidence
-from neurigraph_pipelines.faces.client.facts_synchronous import Facts
-from neurigraph_pipelines.faces.client.models import Kind, Node, Privacy, Record, Source
-from neurigraph_pipelines.faces.client.organizations_synchronous import Organizations
-from neurigraph_pipelines.faces.client.retention_synchronous import Retention
-from neurigraph_pipelines.faces.client.transport import (
+from neurigraph_client.digests_synchronous import Digests
+from neurigraph_client.evidence_synchronous import Evidence
+from neurigraph_client.facts_synchronous import Facts
+from neurigraph_client.models import Kind, Node, Privacy, Record, Source
+from neurigraph_client.organizations_synchronous import Organizations
+from neurigraph_client.retention_synchronous import Retention
+from neurigraph_client.transport import (
     MESSAGES_AT_ONCE,
     WAIT_SECONDS,
     Call,
@@ -30,10 +30,9 @@ from neurigraph_pipelines.faces.client.transport import (
     given,
     listed,
     messages_of,
-    refuse,
     tagged,
 )
-from neurigraph_pipelines.faces.client.webhooks_synchronous import Webhooks
+from neurigraph_client.webhooks_synchronous import Webhooks
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.erasures import ErasurePreview, ErasureWithObjects, Forgotten
 from neurigraph_pipelines.views.graph import ListedNode
@@ -201,11 +200,12 @@ class Memory(Digests, Evidence, Facts, Organizations, Retention, Webhooks):
             fields: ``title``, ``external_id`` and where it comes from, as for ``store_conversation``.
         """
         form = form_of(fields)
-        for attempt in self._attempts():
-            with attempt, path.open("rb") as content:
-                files = {"file": (path.name, content)}
-                answer = self._http.post("/v1/files", data=form, files=files)
-                refuse(answer)
+
+        def send() -> httpx.Response:
+            with path.open("rb") as content:
+                return self._http.post("/v1/files", data=form, files={"file": (path.name, content)})
+
+        answer = self._repeated(send)
         upload_id = UUID(answer.json()["upload_id"])
         if wait is not None:
             self.stored("upload", upload_id, wait)
@@ -280,17 +280,18 @@ class Memory(Digests, Evidence, Facts, Organizations, Retention, Webhooks):
         Args:
             wait: Seconds that one request waits for a file that is being decompressed.
         """
-        for attempt in self._attempts():
-            with attempt:
-                answer = self._http.send(
-                    self._http.build_request("POST", f"/v1/files/{file_id}/open", params={"wait": wait}), stream=True
-                )
-                if answer.status_code == 202:
-                    answer.status_code = 503  # not ready yet: to be repeated like a busy server
-                if answer.status_code >= 400:
-                    answer.read()
-                    answer.close()
-                refuse(answer)
+        request = self._http.build_request("POST", f"/v1/files/{file_id}/open", params={"wait": wait})
+
+        def send() -> httpx.Response:
+            answer = self._http.send(request, stream=True)
+            if answer.status_code == 202:
+                answer.status_code = 503  # not ready yet: to be repeated like a busy server
+            if answer.status_code >= 400:
+                answer.read()
+                answer.close()
+            return answer
+
+        answer = self._repeated(send)
         try:
             yield answer.iter_bytes()
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,10 +14,9 @@ from uuid import UUID, uuid4
 
 import httpx
 from pydantic import BaseModel
-from tenacity import RetryCallState, wait_random_exponential
 
-from neurigraph_pipelines.faces.client.failures import RETRIED, Unavailable, error_of
-from neurigraph_pipelines.faces.client.models import Message
+from neurigraph_client.failures import RETRIED, error_of
+from neurigraph_client.models import Message
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -28,7 +28,7 @@ WAIT_SECONDS = 20.0
 """Seconds that one request waits on the server for something to be stored."""
 
 LONGEST_PAUSE_SECONDS = 30.0
-_BACKOFF = wait_random_exponential(0.2, LONGEST_PAUSE_SECONDS)
+_FIRST_PAUSE_SECONDS = 0.2
 _PLURALS = {"conversation": "conversations", "event": "events", "upload": "uploads", "note": "notes"}
 
 Given = Message | Mapping[str, object] | str
@@ -72,16 +72,10 @@ def connection(url: str | None, api_key: str | None, timeout: float) -> dict[str
     }
 
 
-def pause(state: RetryCallState) -> float:
+def pause(attempt: int, asked: float | None) -> float:
     """Return the seconds before the next attempt: what the server asked for, or a random pause that doubles."""
-    error = state.outcome.exception() if state.outcome is not None else None
-    asked = getattr(error, "retry_after", None)
-    return min(max(float(asked or 0.0), float(_BACKOFF(state))), LONGEST_PAUSE_SECONDS)
-
-
-def is_temporary(error: BaseException) -> bool:
-    """Return whether the same request may succeed later."""
-    return isinstance(error, Unavailable | httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)
+    drawn = random.uniform(0, _FIRST_PAUSE_SECONDS * 2**attempt)  # noqa: S311 - nothing depends on its secrecy
+    return min(max(asked or 0.0, drawn), LONGEST_PAUSE_SECONDS)
 
 
 def refuse(response: httpx.Response) -> None:

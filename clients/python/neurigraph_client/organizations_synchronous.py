@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.faces.client.calls_synchronous import Calls
+from neurigraph_client.calls_synchronous import Calls
 from neurigraph_pipelines.views.erasures import Erasure
 from neurigraph_pipelines.views.organizations import (
     Departure,
