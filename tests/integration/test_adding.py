@@ -10,7 +10,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.faces.client import Invalid, Memory
+from neurigraph_client import Invalid, Memory
 from neurigraph_pipelines.faces.operations.requests import MAX_MESSAGES
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import TALK, assert_problem, new_user, store

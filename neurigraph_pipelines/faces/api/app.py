@@ -18,35 +18,19 @@ import neurigraph_pipelines
 from neurigraph_pipelines.exchange.webhooks.background import delivering
 from neurigraph_pipelines.faces.api import (
     accounts,
-    actions,
+    adding,
     conversations,
-    digests,
     documentation,
-    erasures,
     events,
-    evidence,
     exports,
-    facts,
-    failures,
     files,
-    graph_changes,
     health,
     idempotency,
-    links,
-    memories,
     mirrors,
-    nodes,
     notes,
-    organizations,
     page,
-    quarantines,
-    retention,
-    search,
-    sharing,
-    spaces,
     uploads,
     users,
-    webhooks,
 )
 from neurigraph_pipelines.faces.api.admission import Admission
 from neurigraph_pipelines.faces.api.authentication import Authentication
@@ -59,9 +43,11 @@ from neurigraph_pipelines.faces.api.metrics.collectors import installation_regis
 from neurigraph_pipelines.faces.api.metrics.process import process_measures
 from neurigraph_pipelines.faces.api.metrics.requests import RequestMeasures
 from neurigraph_pipelines.faces.api.operation_names import operation_name
+from neurigraph_pipelines.faces.api.operations import router_of
 from neurigraph_pipelines.faces.api.preconditions import changed_meanwhile
 from neurigraph_pipelines.faces.api.problems import add_problem_handlers, documented, problem_definition
 from neurigraph_pipelines.faces.api.v3 import chat, documents
+from neurigraph_pipelines.faces.operations import subjects
 from neurigraph_pipelines.inbox.source_lists import settled
 from neurigraph_pipelines.inbox.waiting import Waiters
 from neurigraph_pipelines.ingestion.backlog import Backlog
@@ -89,16 +75,14 @@ class _Application(FastAPI):
             description["components"]["schemas"]["Problem"] = problem_definition()
             for path, operations in description["paths"].items():
                 for method, operation in operations.items():
-                    reason = idempotency.why_not(method.upper(), path)
-                    if path.startswith("/v1/") and reason is None:
+                    if path.startswith("/v1/") and idempotency.why_not(method.upper(), path) is None:
                         operation.setdefault("parameters", []).append(idempotency.parameter())
                         operation["responses"] |= {str(status): one for status, one in documented(409).items()}
-                    elif method == "post" and reason == idempotency.CHANGES_NOTHING:
-                        operation["x-changes-nothing"] = True
         return description
 
 
 _SUBJECTS = (
+    adding,
     users,
     accounts,
     exports,
@@ -106,27 +90,19 @@ _SUBJECTS = (
     events,
     notes,
     uploads,
-    search,
     files,
-    nodes,
-    memories,
-    facts,
-    digests,
-    links,
-    graph_changes,
-    evidence,
-    erasures,
-    sharing,
-    organizations,
-    spaces,
-    webhooks,
     mirrors,
-    actions,
-    quarantines,
-    retention,
-    failures,
 )
 """Modules with a router of operations below ``/v1``, in the order of the documentation."""
+
+
+_GROUPS = {
+    "add": "Remember a conversation, a text or a file. The first call is all that most programs need.",
+    "search": "Find memories and messages.",
+    "ask": "Answer a question in words.",
+    "forget": "Erase memories for good.",
+}
+"""What people do first, in the order in which the page of operations begins."""
 
 
 class Endpoint(Protocol):
@@ -160,6 +136,7 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
         title="Neurigraph",
         version=neurigraph_pipelines.__version__,
         description=_DESCRIPTION,
+        openapi_tags=[{"name": name, "description": text} for name, text in _GROUPS.items()],
         lifespan=lifespan,
         redirect_slashes=False,
         docs_url=None,
@@ -183,15 +160,17 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
 @cache
 def _operations() -> APIRouter:
     """Return the routes of all operations. No installation changes them, and FastAPI takes 0.3 s to build them."""
-    version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
-    for subject in _SUBJECTS:
-        version_1.include_router(subject.router)
+    version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(400, 408, 429))
+    for module in _SUBJECTS:
+        version_1.include_router(module.router)
+    for subject in subjects():
+        version_1.include_router(router_of(subject))
     operations = APIRouter(generate_unique_id_function=operation_name)
     operations.include_router(version_1)
     for router in (documents.router, chat.router):
-        operations.include_router(router, dependencies=[OnlyKnown], responses=documented(408, 429))
+        operations.include_router(router, dependencies=[OnlyKnown], responses=documented(400, 408, 429))
     for others in (health.router, metrics.router, documentation.router, page.router):
-        operations.include_router(others, dependencies=[OnlyKnown])
+        operations.include_router(others, dependencies=[OnlyKnown], responses=documented(400))
     return operations
 
 
