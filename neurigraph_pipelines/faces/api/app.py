@@ -75,9 +75,12 @@ class _Application(FastAPI):
             description["components"]["schemas"]["Problem"] = problem_definition()
             for path, operations in description["paths"].items():
                 for method, operation in operations.items():
-                    if path.startswith("/v1/") and idempotency.why_not(method.upper(), path) is None:
+                    reason = idempotency.why_not(method.upper(), path)
+                    if path.startswith("/v1/") and reason is None:
                         operation.setdefault("parameters", []).append(idempotency.parameter())
                         operation["responses"] |= {str(status): one for status, one in documented(409).items()}
+                    elif method == "post" and reason == idempotency.CHANGES_NOTHING:
+                        operation["x-changes-nothing"] = True
         return description
 
 
