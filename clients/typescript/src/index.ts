@@ -6,20 +6,15 @@ export * from "./errors.js";
 export type { Settings } from "./transport.js";
 export type { Input, Item, Options, Result, Views } from "./types.js";
 
-/** What `add` handed in; `record_ids` are the memories made of it, if it was waited for. */
-export interface Added {
-  kind: "note" | "conversation";
-  id: string;
-  record_ids: string[];
-}
-
 /** A message of a conversation; a text alone is the user's. */
-export type Message = Input<"inbox.append_messages">["messages"][number] | string;
+export type Message = NonNullable<Input<"inbox.add_memory">["messages"]>[number] | string;
 
 /** Where a memory comes from, and seconds to wait until it is stored. */
-export type AddInput = Omit<Input<"inbox.open_conversation">, "messages"> & { wait?: number };
+export type AddInput = Omit<Input<"inbox.add_memory">, "messages" | "content" | "wait"> & { wait?: number };
 
-const MESSAGES_AT_ONCE = 500;
+/** What was added; `record_ids` are the memories made of it, if it was waited for. */
+export type Added = Result<"inbox.add_memory">;
+
 const LONGEST_WAIT = 20;
 
 /**
@@ -34,10 +29,11 @@ export class Neurigraph extends Operations {
     super(new Transport(settings));
   }
 
-  /** Remember a text, as a note, or messages, as a conversation. */
+  /** Remember a text, as a note, or messages, as a conversation that is over. Both can be found at once. */
   async add(content: string | Message[], input: AddInput = {}, options: Options = {}): Promise<Added> {
     const { wait, ...source } = input;
-    const added = typeof content === "string" ? await this.#note(content, source, options) : await this.#talk(content, source, options);
+    const what = typeof content === "string" ? { content } : { messages: content.map(spoken) };
+    const added = await this.inbox.addMemory({ ...source, ...what }, options);
     return wait === undefined ? added : this.#stored(added, wait, options);
   }
 
@@ -56,35 +52,22 @@ export class Neurigraph extends Operations {
     return this.forgetting.forgetRecord(recordId, { dry_run: true, ...input }, options);
   }
 
-  async #note(text: string, source: Omit<AddInput, "wait">, options: Options): Promise<Added> {
-    const note = await this.inbox.remember({ ...source, text } as Input<"inbox.remember">, options);
-    return { kind: "note", id: note.note_id, record_ids: [] };
-  }
-
-  async #talk(messages: Message[], source: Omit<AddInput, "wait">, options: Options): Promise<Added> {
-    const once = { ...options };
-    delete once.idempotencyKey; // one key belongs to one request, and these are several
-    const { conversation_id: id } = await this.inbox.openConversation(source, once);
-    const made = messages.map((one) => (typeof one === "string" ? { role: "user" as const, content: one } : one));
-    for (let first = 0; first < made.length; first += MESSAGES_AT_ONCE) {
-      await this.inbox.appendMessages(id, { messages: made.slice(first, first + MESSAGES_AT_ONCE) }, once);
-    }
-    await this.inbox.endConversation(id, {}, once);
-    return { kind: "conversation", id, record_ids: [] };
-  }
-
   async #stored(added: Added, seconds: number, options: Options): Promise<Added> {
     const until = Date.now() + seconds * 1000;
     for (;;) {
       const wait = Math.min(LONGEST_WAIT, Math.max(0.1, (until - Date.now()) / 1000));
       const found =
-        added.kind === "note"
-          ? await this.inbox.noteState(added.id, { wait }, options)
-          : await this.inbox.conversationState(added.id, { wait }, options);
-      if (found.state === "stored") return { ...added, record_ids: found.record_ids };
+        added.source_kind === "note"
+          ? await this.inbox.noteState(added.source_id, { wait }, options)
+          : await this.inbox.conversationState(added.source_id, { wait }, options);
+      if (found.state === "stored") return { ...added, state: found.state, record_ids: found.record_ids };
       if (found.state === "failed" || Date.now() >= until) {
-        throw new Error(`the ${added.kind} ${added.id} is ${found.state} after ${seconds} s`);
+        throw new Error(`the ${added.source_kind} ${added.source_id} is ${found.state} after ${seconds} s`);
       }
     }
   }
+}
+
+function spoken(message: Message): Exclude<Message, string> {
+  return typeof message === "string" ? { role: "user", content: message } : message;
 }

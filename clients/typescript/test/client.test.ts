@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: 90_000 });
 test("a text is added, found, answered with and forgotten", async () => {
   const added = await client.add("The boiler's code is 4711.", { title: "Boiler", wait: 60 });
   const [recordId] = added.record_ids;
-  expect(added.kind).toBe("note");
+  expect(added.source_kind).toBe("note");
   const found = await client.search("code of the boiler", { limit: 3 });
   expect(found.hits[0]?.record_id).toBe(recordId);
   expect((await client.ask("What is the code of the boiler?")).answer).toContain("4711");
@@ -28,7 +28,7 @@ test("a conversation is added, read as a stream, and linked", async () => {
   const note = await client.add("Lake Orrin lies in the north.", { wait: 60 });
   const [recordId, other] = [talk.record_ids[0]!, note.record_ids[0]!];
   const record = await client.memories.get(recordId);
-  const file = await client.retrieval.openById(record.file_id!);
+  const file = await client.files.openById(record.file_id!);
   expect(await file.text()).toContain("Lake Orrin");
 
   const stated = await client.links.state({ relation: "elaborates", from_record_id: other, to_record_id: recordId });

@@ -26,13 +26,13 @@ async function withServer(answer: Answer, use: (client: Neurigraph, keys: unknow
 }
 
 const busy: Answer = (_, response) => response.writeHead(503, { "Retry-After": "0.01" }).end("busy");
-const good: Answer = (_, response) => response.writeHead(200).end('{"note_id":"1"}');
+const good: Answer = (_, response) => response.writeHead(200).end('{"source_id":"1"}');
 
 test("a change is repeated under one key", async () => {
   await withServer(
     (request, response, attempt) => (attempt === 1 ? busy(request, response, 1) : attempt === 2 ? request.socket.destroy() : good(request, response, 3)),
     async (client, keys) => {
-      expect((await client.add("x")).id).toBe("1");
+      expect((await client.add("x")).source_id).toBe("1");
       expect(keys.length).toBe(3);
       expect(new Set(keys).size).toBe(1);
       expect(keys[0]).toBeTruthy();

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from fastapi.routing import APIRoute
 
+_GROUPS = {"add": "inbox", "search": "retrieval", "ask": "retrieval", "forget": "forgetting"}
+"""Groups by the tags that are verbs: a client has methods of these names."""
+
 
 def operation_name(route: APIRoute) -> str:
     """Return the group of an operation and what it does there, such as ``links.end`` for ``end_link``."""
     if not route.tags:
         return route.name
-    group = str(route.tags[0])
+    group = _GROUPS.get(str(route.tags[0]), str(route.tags[0]))
     words = [word for word in route.name.split("_") if _singular(word) != _singular(group)]
     return f"{group}.{'_'.join(words) or ('get' if 'GET' in (route.methods or ()) else route.name)}"
 
