@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from contextlib import ExitStack
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.model.ports import DropPlace, ObjectStore
 from neurigraph_pipelines.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from neurigraph_pipelines.settings.storage import S3Settings
     from resources.storage.encrypted import EncryptedObjectStore
     from resources.storage.graph_keys import GraphKeys
     from resources.storage.s3_bucket import S3Bucket
@@ -26,6 +29,7 @@ class WiredStorage:
 
     settings: Settings
     _open: ExitStack
+    _s3_client: Callable[[S3Settings], Any] | None
 
     @property
     @abstractmethod
@@ -114,6 +118,7 @@ class WiredStorage:
                 s3.connect_timeout_seconds,
                 s3.read_timeout_seconds,
             ),
+            partial(self._s3_client, s3) if self._s3_client is not None else None,
         )
         self._open.callback(bucket.close)
         return bucket

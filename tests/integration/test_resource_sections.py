@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import dagster as dg
@@ -10,15 +12,25 @@ import pytest
 from neurigraph_pipelines.defs.resources import resources
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.defs.shared.sections import SECTIONS
+from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
+from tests.support.s3_proxy import s3_proxy
+from tests.support.s3_servers import ACCESS_KEY_ID, SECRET_ACCESS_KEY, moto_server, new_bucket, rclone_server
 
 CHOSEN: dict[str, dict[str, Any]] = {
     "postgres": {"pool_size": 2},
     "objects": {"gzip_level": 1},
     "models": {"language_model": "offline", "timeout_seconds": 7.5},
     "clock": {"dormancy_days": 0.5},
+}
+
+IN_S3 = {
+    "NEURIGRAPH_S3_REGION": "us-east-1",
+    "NEURIGRAPH_S3_ACCESS_KEY_ID": ACCESS_KEY_ID,
+    "NEURIGRAPH_S3_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
+    "NEURIGRAPH_S3_MAX_ATTEMPTS": "3",
 }
 
 
@@ -73,3 +85,34 @@ def test_fields_are_numbers_and_choices() -> None:
             kinds = {get_origin(field.annotation)} & {Literal} or set(get_args(field.annotation)) - {type(None)}
             assert kinds <= {float, Literal}, f"{section.__name__}.{name} could quote the environment"
             assert "NEURIGRAPH_" in (field.description or "")
+
+
+@pytest.fixture(params=["moto", "rclone"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of either server; rclone refuses wrong signatures and knows no newer checksum."""
+    with moto_server() if request.param == "moto" else rclone_server(tmp_path) as address:
+        yield address
+
+
+def test_runs_reach_s3_by_dagsters_resource(
+    installation: Installation, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with s3_proxy(store) as between:
+        place = {
+            "NEURIGRAPH_OBJECTS_URL": f"s3://{new_bucket(store)}/o",
+            "NEURIGRAPH_S3_ENDPOINT_URL": between.address,
+        }
+        describe(installation.settings, monkeypatch, **place, **IN_S3)
+        with dg.build_resources({"installation": InstallationResource()}) as opened:
+            objects = opened.installation.opened.objects
+            objects.put("a/b", [b"kept"])
+            assert b"".join(objects.get("a/b")) == b"kept"
+            assert objects.get_range("a/b", 1, 2) == b"ep"
+            between.log.clear()
+            between.fail("GET", "slow_down", times=2)
+            assert list(objects.keys()) == ["a/b"]
+            assert len(between.log) == 3, "the adapter repeats requests, and boto3 does not besides"
+            between.fail("DELETE", "slow_down", times=9)
+            with pytest.raises(TransientError):
+                objects.delete("a/b")
+            assert len(between.of("DELETE")) == 3

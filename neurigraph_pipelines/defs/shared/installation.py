@@ -50,7 +50,7 @@ class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
         from neurigraph_pipelines.wiring.installation import Installation
 
         given = dict(chain.from_iterable(getattr(self, name).given() for name in SECTIONS))
-        with Installation(settings_of(None, **given)) as installation:
+        with Installation(settings_of(None, **given), self.objects.s3_client) as installation:
             _keep_server(installation)
             self._installation = installation
             yield self

@@ -7,6 +7,7 @@ Each is a ``float`` or a choice, since Dagster lets a text, an ``int`` or a ``bo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ import dagster as dg
 from pydantic import Field
 
 from neurigraph_pipelines.settings import list_settings
+from neurigraph_pipelines.settings.storage import SIMPLE_CHECKSUMS, S3Settings
 
 _SETTINGS = {f"{setting.group}.{setting.name}": setting for setting in list_settings()}
 _AS_SET = "as set"
@@ -53,6 +55,21 @@ class ObjectStoreResource(Section):
     gzip_member_bytes: float | None = _of("objects.gzip_member_bytes")
     part_bytes: float | None = _of("s3.part_bytes")
     max_attempts: float | None = _of("s3.max_attempts")
+
+    def s3_client(self, settings: S3Settings) -> Any:
+        """Return the client of a store in S3, by `dagster_aws.s3.S3Resource`; Dagster shows none of its keys."""
+        from dagster_aws.s3 import S3Resource
+
+        for name, value in SIMPLE_CHECKSUMS.items():
+            os.environ.setdefault(name, value)
+        secret = settings.secret_access_key
+        return S3Resource(
+            endpoint_url=settings.endpoint_url,
+            region_name=settings.region,
+            aws_access_key_id=settings.access_key_id,
+            aws_secret_access_key=secret.get_secret_value() if secret is not None else None,
+            max_attempts=0,  # after the first one: the adapter repeats requests, and broken answers too
+        ).get_client()
 
 
 class ModelsResource(Section):
