@@ -127,14 +127,25 @@ class WiredStorage:
     def drop_place(self) -> DropPlace | None:
         """The place where users drop files; None if the settings name none."""
         url = self.settings.uploads.drop_url
-        if url is None:
-            return None
+        return None if url is None else self.place_of(url, "NEURIGRAPH_DROP_URL")
+
+    def place_of(self, url: str, variable: str, owner: tuple[str, str] | None = None) -> DropPlace:
+        """Return the place of files that an address names.
+
+        Args:
+            variable: What names the address, for an error.
+            owner: User and source of all files; by default the first folders are named after users.
+
+        Raises:
+            ConfigurationError: It names no place.
+        """
         if url.startswith("s3://"):
             from resources.storage.drop_s3 import DropS3
 
-            return DropS3(self._bucket(url))
+            return DropS3(self._bucket(url), owner)
         if "://" in url and not url.startswith("file://"):
-            raise ConfigurationError("NEURIGRAPH_DROP_URL names neither a folder nor s3://bucket/prefix")
+            raise ConfigurationError(f"{variable} names neither a folder nor s3://bucket/prefix")
         from resources.storage.drop_folder import DropFolder
 
-        return DropFolder(Path(url.removeprefix("file://")).expanduser(), self.settings.uploads.drop_settle_seconds)
+        folder = Path(url.removeprefix("file://")).expanduser()
+        return DropFolder(folder, self.settings.uploads.drop_settle_seconds, owner)
