@@ -6,7 +6,7 @@ The ``DropPlace`` adapter reads the folder or bucket; ``uploads`` stores the byt
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from neurigraph_pipelines.inbox.uploads import Uploads
 from neurigraph_pipelines.model import Claims, DroppedFile, ReceivedThrough
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, StorageError
 from neurigraph_pipelines.model.ports import Database, DropPlace
-from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.text.external_ids import external_id_of
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.text.note_dates import day_of_file
@@ -57,7 +57,13 @@ def waiting(database: Database, place: DropPlace | None, uploads: Uploads) -> in
 
 
 def ingest_drops(
-    database: Database, place: DropPlace, uploads: Uploads, on_result: Callable[[DropResult], None] | None = None
+    database: Database,
+    place: DropPlace,
+    uploads: Uploads,
+    on_result: Callable[[DropResult], None] | None = None,
+    *,
+    details: SourceDetails = NO_DETAILS,
+    is_document: bool = False,
 ) -> list[DropResult]:
     """Upload the new files. An unacceptable file is recorded with the reason and not tried again.
 
@@ -66,6 +72,8 @@ def ingest_drops(
 
     Args:
         on_result: Called after each file.
+        details: What is known of every file.
+        is_document: Files are stored as they are, also if they are exports of conversations.
     """
     done: list[DropResult] = []
     for user_id, file in list(new_files(database, place)):
@@ -76,7 +84,8 @@ def ingest_drops(
                 place.read(file),
                 external_id=external_id_of("drop", _storable(file.name)),
                 occurred_at=day_of_file(file.name) or file.modified_at,
-                details=SourceDetails(updated_at=file.modified_at),
+                details=replace(details, updated_at=file.modified_at),
+                is_document=is_document,
             )
             result = DropResult(file, received.upload_id)
         except (InvalidInputError, ConflictError) as error:

@@ -33,7 +33,9 @@ _OF_TEXT = "text"
 """A dialogue in plain text: its author may mean a document, so only the command line reads it as a conversation."""
 
 
-def lines(path: str, max_message_bytes: str, date_order: str = "", everything: str = "") -> Iterator[Line]:
+def lines(
+    path: str, max_message_bytes: str, date_order: str = "", everything: str = "", format_name: str = ""
+) -> Iterator[Line]:
     """Yield the format of a file, its conversations message by message with what was rejected, and an end.
 
     The format of anything but an export of conversations is None, and nothing follows. A message that is too long for
@@ -43,7 +45,7 @@ def lines(path: str, max_message_bytes: str, date_order: str = "", everything: s
     """
     file = Path(path)
     try:
-        found = import_format(file)
+        found = format_name or import_format(file)
     except UnreadableFileError as error:
         yield {"error": _without_folder(error.__cause__ or error, file)}
         return
@@ -55,7 +57,7 @@ def lines(path: str, max_message_bytes: str, date_order: str = "", everything: s
         if not notes_found:
             yield {"error": f"{_without_folder(error.__cause__ or error, file)} {AS_IT_IS}"}
         return
-    if found in (DOCUMENT, _OF_TEXT):
+    if found in (DOCUMENT, _OF_TEXT) and not format_name:
         yield {"format": None}
         return
     yield {"format": found}

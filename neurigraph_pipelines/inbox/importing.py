@@ -17,6 +17,7 @@ from uuid import UUID
 import psycopg
 
 from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.inbox.export_formats import EXPORT_FORMATS
 from neurigraph_pipelines.inbox.imports import read_conversations
 from neurigraph_pipelines.inbox.imports.assemble import derived_id
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder
@@ -100,6 +101,12 @@ def import_file(
         items = _as_version(items, details.replaces)
     deque(Importer(context, format_name, privacy, details, report, on_rejected, dry_run=dry_run).add(items), maxlen=0)
     return report
+
+
+def stated_format(metadata: Mapping[str, object]) -> str | None:
+    """Return the format of conversations that the metadata of a file name; None if they name none that is read."""
+    name = str(metadata.get("format", ""))
+    return name if name in EXPORT_FORMATS else None
 
 
 def wants_everything(metadata: Mapping[str, object]) -> bool:

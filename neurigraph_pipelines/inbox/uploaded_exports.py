@@ -19,7 +19,7 @@ from neurigraph_pipelines.database.asking import row_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.export_formats import READ
 from neurigraph_pipelines.inbox.export_lines import AS_IT_IS, Line, conversations_of, format_of
-from neurigraph_pipelines.inbox.importing import Importer, wants_everything
+from neurigraph_pipelines.inbox.importing import Importer, stated_format, wants_everything
 from neurigraph_pipelines.inbox.imports.date_order import stated_order
 from neurigraph_pipelines.inbox.imports.vault import FORMAT as VAULT
 from neurigraph_pipelines.inbox.upload_leases import LeasedUpload, require_held
@@ -98,7 +98,8 @@ def import_export(context: Context, exports: ExportReader, upload: LeasedUpload)
     privacy = Privacy.PRIVATE if stated.privacy == Privacy.PRIVATE else None
     report = ImportReport()
     content = context.objects.get(upload.staging_key)
-    how = (stated_order(stated.metadata or {}), wants_everything(stated.metadata or {}))
+    said = stated.metadata or {}
+    how = (stated_order(said), wants_everything(said), stated_format(said))
     with exports.lines(content, upload.file_name, stated.started_at, *how) as lines:
         name, vault = format_of(lines)
         if name is None:

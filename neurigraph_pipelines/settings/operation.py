@@ -42,6 +42,13 @@ class RunSettings(BaseModel):
         description="First day of Dagster's partitions; it holds all that is older, too. Unset: the day on which the "
         "database was made, or stored its oldest memory.",
     )
+    logs_url: str | None = Field(
+        default=None,
+        pattern=r"^s3://[A-Za-z0-9._-]+/[A-Za-z0-9._/-]+$",
+        validation_alias="NEURIGRAPH_RUN_LOGS_URL",
+        description="Place of what runs print: `s3://bucket/prefix`, not within `NEURIGRAPH_OBJECTS_URL`, with "
+        "endpoint and keys of S3 as below. Unset: the home folder; the UI shows that of its own machine.",
+    )
     code_server: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9.-]+:[0-9]{1,5}$",

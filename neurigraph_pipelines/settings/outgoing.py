@@ -56,6 +56,8 @@ def _sent(settings: Settings) -> Iterator[tuple[str, str, str]]:
         yield "object store", settings.s3.endpoint_url or _S3, "all conversations and files"
     if settings.uploads.drop_url is not None and settings.uploads.drop_url.startswith("s3://"):
         yield "drop place", settings.s3.endpoint_url or _S3, "nothing: files are fetched from it"
+    if settings.runs.logs_url is not None:
+        yield "logs of runs", settings.s3.endpoint_url or _S3, "what runs print: names of events, ids and counts"
     yield from _operated(settings)
 
 

@@ -8,6 +8,12 @@ from pydantic import BaseModel, Field, SecretStr, field_validator, model_validat
 
 from neurigraph_pipelines.settings.group import group
 
+SIMPLE_CHECKSUMS = {
+    "AWS_REQUEST_CHECKSUM_CALCULATION": "when_required",
+    "AWS_RESPONSE_CHECKSUM_VALIDATION": "when_required",
+}
+"""Variables for clients that others make: many servers do not support the newest checksums."""
+
 
 class DatabaseSettings(BaseModel):
     """The Postgres server and the connections to it."""
@@ -88,8 +94,12 @@ class S3Settings(BaseModel):
     max_attempts: int = Field(
         default=5, ge=1, le=10, description="Attempts at a request, the first included, with backoff and jitter."
     )
-    connect_timeout_seconds: float = Field(default=5.0, gt=0, description="Seconds to wait for a connection.")
-    read_timeout_seconds: float = Field(default=30.0, gt=0, description="Seconds to wait without receiving a byte.")
+    connect_timeout_seconds: float = Field(
+        default=5.0, gt=0, description="Seconds to wait for a connection; runs wait 60."
+    )
+    read_timeout_seconds: float = Field(
+        default=30.0, gt=0, description="Seconds to wait without receiving a byte; runs wait 60."
+    )
     part_bytes: int = Field(
         default=16 << 20,
         ge=5 << 20,

@@ -11,7 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from psycopg import OperationalError
 from pydantic import ValidationError
@@ -269,14 +269,17 @@ def made_ready(installation: Installation) -> None:
         require_secret(installation.database, installation.secret)
 
 
-def settings_of(home: Path | None) -> Settings:
+def settings_of(home: Path | None, **given: Any) -> Settings:
     """Return the settings, of another home folder if one is given.
+
+    Args:
+        given: Values in place of settings, by the names that ``Settings`` takes.
 
     Raises:
         ConfigurationError: They are wrong, or cannot be read.
     """
     try:
-        return Settings() if home is None else Settings(home=home)
+        return Settings(**given) if home is None else Settings(home=home, **given)
     except ValidationError as error:
         # Fields are known by their variables; a condition between several of them names them in its message.
         wrong = "; ".join(

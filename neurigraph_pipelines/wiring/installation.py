@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from neurigraph_pipelines.database.migrations import MigrationReport, migrate
 from neurigraph_pipelines.database.paging import Cursors
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.exchange.peers.peering import Peering
     from neurigraph_pipelines.exchange.webhooks.outbox import Outbox
     from neurigraph_pipelines.inbox.uploads import Uploads
+    from neurigraph_pipelines.settings.storage import S3Settings
     from neurigraph_pipelines.wiring.databases import Databases
     from resources.webhook import Webhook
 
@@ -54,10 +55,15 @@ _MADE_ONCE = (
 
 
 class Installation(WiredModels, WiredStorage):
-    """One installation: its server, folders and models. Close it, or use it as a context manager."""
+    """One installation: its server, folders and models. Close it, or use it as a context manager.
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    Args:
+        s3_client: Makes boto3's client for settings of S3, in place of the adapter's own.
+    """
+
+    def __init__(self, settings: Settings | None = None, s3_client: Callable[[S3Settings], Any] | None = None) -> None:
         self.settings = settings or Settings()
+        self._s3_client = s3_client
         self._open = ExitStack()
         trace_this_process(self.settings.telemetry)
 

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from contextlib import ExitStack
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.model.ports import DropPlace, ObjectStore
 from neurigraph_pipelines.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from neurigraph_pipelines.settings.storage import S3Settings
     from resources.storage.encrypted import EncryptedObjectStore
     from resources.storage.graph_keys import GraphKeys
     from resources.storage.s3_bucket import S3Bucket
@@ -26,6 +29,7 @@ class WiredStorage:
 
     settings: Settings
     _open: ExitStack
+    _s3_client: Callable[[S3Settings], Any] | None
 
     @property
     @abstractmethod
@@ -114,6 +118,7 @@ class WiredStorage:
                 s3.connect_timeout_seconds,
                 s3.read_timeout_seconds,
             ),
+            partial(self._s3_client, s3) if self._s3_client is not None else None,
         )
         self._open.callback(bucket.close)
         return bucket
@@ -122,14 +127,25 @@ class WiredStorage:
     def drop_place(self) -> DropPlace | None:
         """The place where users drop files; None if the settings name none."""
         url = self.settings.uploads.drop_url
-        if url is None:
-            return None
+        return None if url is None else self.place_of(url, "NEURIGRAPH_DROP_URL")
+
+    def place_of(self, url: str, variable: str, owner: tuple[str, str] | None = None) -> DropPlace:
+        """Return the place of files that an address names.
+
+        Args:
+            variable: What names the address, for an error.
+            owner: User and source of all files; by default the first folders are named after users.
+
+        Raises:
+            ConfigurationError: It names no place.
+        """
         if url.startswith("s3://"):
             from resources.storage.drop_s3 import DropS3
 
-            return DropS3(self._bucket(url))
+            return DropS3(self._bucket(url), owner)
         if "://" in url and not url.startswith("file://"):
-            raise ConfigurationError("NEURIGRAPH_DROP_URL names neither a folder nor s3://bucket/prefix")
+            raise ConfigurationError(f"{variable} names neither a folder nor s3://bucket/prefix")
         from resources.storage.drop_folder import DropFolder
 
-        return DropFolder(Path(url.removeprefix("file://")).expanduser(), self.settings.uploads.drop_settle_seconds)
+        folder = Path(url.removeprefix("file://")).expanduser()
+        return DropFolder(folder, self.settings.uploads.drop_settle_seconds, owner)

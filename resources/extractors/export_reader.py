@@ -41,6 +41,7 @@ class SubprocessExportReader:
         modified: datetime,
         date_order: str | None = None,
         everything: bool = False,
+        format_name: str | None = None,
     ) -> Iterator[Iterator[JsonObject]]:
         """Give the lines that the process writes; its end ends the process."""
         with tempfile.TemporaryDirectory() as folder:
@@ -49,7 +50,8 @@ class SubprocessExportReader:
                 copy.writelines(content)
             os.utime(file, (modified.timestamp(), modified.timestamp()))
             longest = _BYTES_OF_A_CHARACTER * self._max_message_bytes + _REST_OF_A_LINE
-            arguments = (str(file), str(self._max_message_bytes), date_order or "", "yes" if everything else "")
+            how = (date_order or "", "yes" if everything else "", format_name or "")
+            arguments = (str(file), str(self._max_message_bytes), *how)
             with closing(lines_of("conversations", self._limits, longest, *arguments)) as found:
                 yield (_object(line) for line in found)
 

@@ -7,7 +7,7 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from neurigraph_pipelines.model import DroppedFile
 from neurigraph_pipelines.model.errors import StorageError
@@ -22,10 +22,12 @@ class DropFolder:
 
     Args:
         settle_seconds: A file counts as complete this long after its last change.
+        owner: User and source that all files belong to, whose names then begin with that of the source.
     """
 
-    def __init__(self, folder: Path, settle_seconds: float) -> None:
+    def __init__(self, folder: Path, settle_seconds: float, owner: tuple[str, str] | None = None) -> None:
         self._folder = folder
+        self._owner = owner
         self._settle_seconds = settle_seconds
 
     def files(self) -> Iterator[DroppedFile]:
@@ -36,13 +38,14 @@ class DropFolder:
         """
         oldest_change = time.time() - self._settle_seconds
         try:
-            users = sorted(path for path in self._folder.iterdir() if path.is_dir() and not path.is_symlink())
+            below = sorted(path for path in self._folder.iterdir() if path.is_dir() and not path.is_symlink())
         except OSError as error:
             raise StorageError(
                 f"the drop folder {self._folder} cannot be read ({error.strerror}): "
                 "create it, or set NEURIGRAPH_DROP_URL"
             ) from error
-        for user in users:
+        for user in [self._folder] if self._owner else below:
+            slug, source = self._owner or (user.name, "")
             for folder, subfolders, names in os.walk(user):
                 subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
                 for name in sorted(names):
@@ -54,8 +57,8 @@ class DropFolder:
                     if name.startswith(".") or not stat.S_ISREG(status.st_mode) or status.st_mtime > oldest_change:
                         continue
                     yield DroppedFile(
-                        user.name,
-                        path.relative_to(user).as_posix(),
+                        slug,
+                        PurePosixPath(source, path.relative_to(user).as_posix()).as_posix(),
                         f"{status.st_size}-{status.st_mtime_ns}",
                         datetime.fromtimestamp(status.st_mtime, UTC),
                     )
@@ -66,8 +69,10 @@ class DropFolder:
         Raises:
             StorageError: The file is missing or cannot be read.
         """
+        parts = file.name.split("/")
+        parts = parts[1:] if self._owner else [file.user_slug, *parts]
         try:
-            with os.fdopen(self._open([file.user_slug, *file.name.split("/")]), "rb") as stream:
+            with os.fdopen(self._open(parts), "rb") as stream:
                 while chunk := stream.read(_READ_BYTES):
                     yield chunk
         except OSError as error:

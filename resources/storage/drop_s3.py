@@ -10,10 +10,15 @@ from resources.storage.s3_bucket import S3Bucket
 
 
 class DropS3:
-    """A ``DropPlace`` below ``s3://bucket/prefix``; an object is complete as soon as it is listed."""
+    """A ``DropPlace`` below ``s3://bucket/prefix``; an object is complete as soon as it is listed.
 
-    def __init__(self, bucket: S3Bucket) -> None:
+    Args:
+        owner: User and source that all objects belong to, whose names then begin with that of the source.
+    """
+
+    def __init__(self, bucket: S3Bucket, owner: tuple[str, str] | None = None) -> None:
         self._bucket = bucket
+        self._owner = owner
 
     def files(self) -> Iterator[DroppedFile]:
         """Yield the objects below the prefix of each user.
@@ -23,7 +28,10 @@ class DropS3:
             StorageError: The server refuses the request.
         """
         for found in self._bucket.objects(self._bucket.prefix):
-            user, _, name = found["Key"].removeprefix(self._bucket.prefix).partition("/")
+            key = found["Key"].removeprefix(self._bucket.prefix)
+            user, _, name = key.partition("/")
+            if self._owner is not None and key:
+                user, name = self._owner[0], f"{self._owner[1]}/{key}"
             if user and name and not name.endswith("/"):
                 yield DroppedFile(user, name, found["ETag"].strip('"'), found["LastModified"])
 
@@ -34,7 +42,8 @@ class DropS3:
             TransientError: The server cannot be reached, or is busy.
             StorageError: The object is missing or was replaced, or the server refuses the request.
         """
-        version, chunks = self._bucket.stream(f"{self._bucket.prefix}{file.user_slug}/{file.name}")
+        key = file.name.partition("/")[2] if self._owner else f"{file.user_slug}/{file.name}"
+        version, chunks = self._bucket.stream(f"{self._bucket.prefix}{key}")
         if version.strip('"') != file.version:
             raise StorageError(
                 f"{file.name} of {file.user_slug} in {self._bucket} was replaced: the new version follows."

@@ -67,11 +67,14 @@ class Piece:
 class S3Bucket:
     """The objects below ``s3://bucket/prefix``. Keys include the prefix.
 
+    Args:
+        new_client: Makes boto3's client, without retries, in place of one of our own.
+
     Raises:
         ConfigurationError: The address does not name a bucket.
     """
 
-    def __init__(self, url: str, access: S3Access) -> None:
+    def __init__(self, url: str, access: S3Access, new_client: Callable[[], Any] | None = None) -> None:
         scheme, _, place = url.partition("://")
         self.name, _, folder = place.partition("/")
         folder = folder.rstrip("/")
@@ -83,37 +86,15 @@ class S3Bucket:
             raise ConfigurationError(f"{url[:200]!r} does not name a bucket: write s3://bucket or s3://bucket/prefix")
         self.prefix = f"{folder}/" if folder else ""
         self._access = access
+        self._new_client = new_client or partial(_client, access)
 
     def __str__(self) -> str:
         return f"s3://{self.name}/{self.prefix}"
 
     @cached_property
     def _client(self) -> Any:
-        from boto3.session import Session
-        from botocore.config import Config
-
-        access = self._access
-        config = Config(
-            retries={"total_max_attempts": 1, "mode": "standard"},
-            connect_timeout=access.connect_timeout,
-            read_timeout=access.read_timeout,
-            max_pool_connections=_CONNECTIONS,
-            # Servers other than Amazon's have one host name for all buckets.
-            s3={"addressing_style": "path" if access.endpoint_url else "auto"},
-            # Many of them do not support the newest checksums; every put sends Content-MD5, which all support.
-            request_checksum_calculation="when_required",
-            response_checksum_validation="when_required",
-        )
         try:
-            # A separate session: creating a client from the shared one is not thread-safe.
-            return Session().client(
-                "s3",
-                endpoint_url=access.endpoint_url,
-                region_name=access.region,
-                aws_access_key_id=access.access_key_id,
-                aws_secret_access_key=access.secret_access_key,
-                config=config,
-            )
+            return self._new_client()
         except ValueError as error:
             raise ConfigurationError(f"S3 cannot be reached: {error}. Check NEURIGRAPH_S3_ENDPOINT_URL.") from error
 
@@ -244,6 +225,33 @@ class S3Bucket:
         )
         answer: T = attempts(attempt)
         return answer
+
+
+def _client(access: S3Access) -> Any:
+    """Return a client with the timeouts of the access, and without retries."""
+    from boto3.session import Session
+    from botocore.config import Config
+
+    config = Config(
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        connect_timeout=access.connect_timeout,
+        read_timeout=access.read_timeout,
+        max_pool_connections=_CONNECTIONS,
+        # Servers other than Amazon's have one host name for all buckets.
+        s3={"addressing_style": "path" if access.endpoint_url else "auto"},
+        # Every put sends Content-MD5, which all servers support.
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+    )
+    # A separate session: creating a client from the shared one is not thread-safe.
+    return Session().client(
+        "s3",
+        endpoint_url=access.endpoint_url,
+        region_name=access.region,
+        aws_access_key_id=access.access_key_id,
+        aws_secret_access_key=access.secret_access_key,
+        config=config,
+    )
 
 
 def _is_temporary(error: BaseException) -> bool:

@@ -161,3 +161,5 @@ def test_services_store_and_find_a_conversation(tmp_path: Path) -> None:
             await_true(lambda: client.get("/readyz").status_code == 200, "everything is ready")
         stored = [path for path in (tmp_path / "data/neurigraph/objects").rglob("*.gz") if path.is_file()]
         assert stored, "its file is in the store"
+        logs = tmp_path / "data/neurigraph/logs"
+        await_true(lambda: any(logs.rglob("*.err")), "what its run printed is in the store")

@@ -40,6 +40,9 @@ from tests.support.word_traces import found_in_database
 class PlainInstallation(InstallationResource):
     """The installation with the plain models, which file, and fail, where a message says."""
 
+    def __init__(self, **sections: Any) -> None:
+        super().__init__(**sections)
+
     @property
     def context(self) -> Context:
         return plain_context(self.opened)

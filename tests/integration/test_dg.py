@@ -13,6 +13,7 @@ from tests.conftest import ROOT
 from tests.support.command_line import environment
 
 DG = Path(sys.executable).parent / "dg"
+OTHER_NUMBER = json.dumps({"resources": {"models": {"config": {"concurrency": 2}}}})
 SPECIFICATIONS = ROOT / "tests" / "data" / "definitions.json"
 
 
@@ -57,7 +58,7 @@ def test_dg_checks_and_lists_the_definitions(tmp_path: Path) -> None:
 
 def test_dg_makes_an_asset(installation: Installation, tmp_path: Path) -> None:
     made = subprocess.run(
-        [DG, "launch", "--assets", "embedding_models"],
+        [DG, "launch", "--assets", "embedding_models", "--config-json", OTHER_NUMBER],
         cwd=ROOT,
         env=environment(installation.settings, **at_home(tmp_path)),
         capture_output=True,

@@ -27,7 +27,7 @@ def imported(file: Path) -> Iterator[str]:
 
 def test_only_the_guarded_ui_imports_private_names() -> None:
     private: dict[str, set[str]] = {}
-    for room in ("neurigraph_pipelines", "resources", "benchmarks"):
+    for room in ("neurigraph_pipelines", "resources", "benchmarks", "tests"):
         for file in (ROOT / room).rglob("*.py"):
             for module in imported(file):
                 if module.startswith("dagster") and "._" in module:

@@ -11,8 +11,7 @@ import kubernetes_validate
 import pytest
 import yaml
 from compose_spec import PyCompose
-from dagster._config import process_config
-from dagster._config.field_utils import convert_potential_field
+from dagster_aws.s3 import S3ComputeLogManager
 from dagster_k8s import K8sRunLauncher
 from typer.main import get_command
 
@@ -68,7 +67,9 @@ def test_services_wait_for_what_ends_or_has_a_health_check() -> None:
 
 def test_image_holds_what_the_services_need() -> None:
     lock = (ROOT / "requirements/lock.txt").read_text("utf-8")
-    assert {"dagster-celery", "dagster-k8s", "redis"} <= set(re.findall(r"^([a-z0-9-]+)[^=\n]*==", lock, re.MULTILINE))
+    assert {"dagster-aws", "dagster-celery", "dagster-k8s", "redis"} <= set(
+        re.findall(r"^([a-z0-9-]+)[^=\n]*==", lock, re.MULTILINE)
+    )
     assert "requirements/lock.txt" in (ROOT / "deploy/Dockerfile").read_text("utf-8")
 
 
@@ -87,6 +88,25 @@ def in_snake_case(name: str) -> str:
     return re.sub(r"([A-Z])", lambda letter: f"_{letter[1].lower()}", name)
 
 
+def require_fits(kind: Any, config: dict[str, Any]) -> None:
+    """Let Dagster check the configuration of a part of its instance.
+
+    Raises:
+        dagster.DagsterInvalidConfigError: It does not fit the schema.
+    """
+
+    part = dg.ResourceDefinition(lambda _: None, config_schema=kind.config_type())
+
+    @dg.op(required_resource_keys={"part"})
+    def use() -> None: ...
+
+    @dg.job(resource_defs={"part": part})
+    def using() -> None:
+        use()
+
+    dg.validate_run_config(using, {"resources": {"part": {"config": config}}})
+
+
 def test_run_launcher_takes_its_values() -> None:
     """The chart writes them into Dagster's settings in snake case, but for the Kubernetes objects within."""
     given = dict(VALUES["runLauncher"]["config"]["k8sRunLauncher"])
@@ -99,19 +119,27 @@ def test_run_launcher_takes_its_values() -> None:
         "service_account_name": "dagster",
         "job_namespace": "default",
     }
-    schema = convert_potential_field(K8sRunLauncher.config_type()).config_type  # type: ignore[no-untyped-call]
-    cases: tuple[tuple[dict[str, Any], bool], ...] = (({}, True), ({"volums": []}, False))
-    for wrong, fits in cases:
-        processed = process_config(schema, {**config, **chart, "run_k8s_config": run, **wrong})
-        assert processed.success is fits, processed.errors
+    whole = {**config, **chart, "run_k8s_config": run}
+    require_fits(K8sRunLauncher, whole)
+    with pytest.raises(dg.DagsterInvalidConfigError, match="volums"):
+        require_fits(K8sRunLauncher, {**whole, "volums": []})
     for kind in ("volumes", "volumeMounts"):
         assert given[kind] == VALUES["dagsterDaemon"][kind] == VALUES["dagsterWebserver"][kind]
 
 
+def test_logs_take_their_values() -> None:
+    manager = VALUES["computeLogManager"]
+    config = manager["config"]["s3ComputeLogManager"]
+    assert manager["type"] == S3ComputeLogManager.__name__
+    require_fits(S3ComputeLogManager, {in_snake_case(name): value for name, value in config.items()})
+    given = {one["name"]: one["value"] for one in VALUES["dagsterDaemon"]["env"]}
+    mounted = VALUES["dagsterDaemon"]["volumeMounts"][0]["mountPath"]
+    assert given["AWS_SHARED_CREDENTIALS_FILE"].startswith(mounted)
+
+
 def test_queue_takes_its_values() -> None:
     coordinator = VALUES["dagsterDaemon"]["runCoordinator"]["config"]["queuedRunCoordinator"]
-    schema = convert_potential_field(dg.QueuedRunCoordinator.config_type()).config_type
-    assert process_config(schema, {in_snake_case(name): value for name, value in coordinator.items()}).success
+    require_fits(dg.QueuedRunCoordinator, {in_snake_case(name): value for name, value in coordinator.items()})
     here = yaml.safe_load((ROOT / "dagster_home/dagster.yaml").read_text("utf-8"))["concurrency"]["runs"]
     there = VALUES["concurrency"]["runs"]
     assert [(limit["key"], limit.get("value")) for limit in there["tagConcurrencyLimits"]] == [

@@ -44,8 +44,10 @@ def presented(found: dg.Definitions) -> dg.Definitions:
 def _presented(spec: dg.AssetSpec, code: Mapping[dg.AssetKey, Mapping[str, Any]]) -> dg.AssetSpec:
     metadata = code.get(spec.key, {})
     found = metadata.get("dagster/code_references")
-    if isinstance(found, dg.CodeReferencesMetadataValue) and isinstance(
-        place := found.code_references[0], dg.LocalFileCodeReference
+    if (
+        spec.group_name in (None, "default")
+        and isinstance(found, dg.CodeReferencesMetadataValue)
+        and isinstance(place := found.code_references[0], dg.LocalFileCodeReference)
     ):
         spec = spec.replace_attributes(group_name=Path(place.file_path).parent.name)
     return spec.replace_attributes(

@@ -110,6 +110,7 @@ class ExportReader(Protocol):
         modified: datetime,
         date_order: str | None = None,
         everything: bool = False,
+        format_name: str | None = None,
     ) -> AbstractContextManager[Iterator[JsonObject]]:
         """Read a file in isolation, and give the lines of ``inbox.export_lines``.
 
@@ -118,6 +119,7 @@ class ExportReader(Protocol):
             modified: The time of what has none of its own.
             date_order: The stated order of day, month and year in dates in numbers.
             everything: Also spam, deleted mails and notices of programs.
+            format_name: Its format, if that is stated; else as the file shows.
 
         Raises:
             UnreadableFileError: By the iterator: the file exceeds the limits of time, memory or space.

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import yaml
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -25,6 +26,7 @@ from neurigraph_pipelines.settings import given_settings
 from neurigraph_pipelines.settings.operation import RunSettings
 from neurigraph_pipelines.settings.shipped import shipped
 from neurigraph_pipelines.settings.sources import ENV_FILE
+from neurigraph_pipelines.settings.storage import SIMPLE_CHECKSUMS, S3Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.files import write_whole
 from resources.postgres.addresses import as_sqlalchemy_url
@@ -141,13 +143,17 @@ def dagster_home(installation: Installation, *, has_tables: bool = False) -> Dag
         raise ConfigurationError(f"{WORKSPACE} is missing: install the project completely")
     folder = installation.home / "dagster"
     folder.mkdir(exist_ok=True, mode=0o700)
-    runs = installation.settings.runs
+    settings = installation.settings
+    runs, s3 = settings.runs, settings.s3
     storage = {"postgres_url": storage_url(installation, folder / "pgpass"), "should_autocreate_tables": not has_tables}
-    write_whole(folder / "dagster.yaml", _instance(runs, {"postgres": storage}).encode())
+    instance = _instance(runs, {"postgres": storage})
+    if runs.logs_url is not None:
+        instance["compute_logs"] = _logs_in_s3(runs.logs_url, s3, folder / "storage")
+    write_whole(folder / "dagster.yaml", yaml.safe_dump(instance, sort_keys=False).encode())
     write_whole(folder / "settings.json", json.dumps(given_settings()).encode())
     environment = {name: value for name, value in os.environ.items() if _may_pass(name, value)}
-    if "AWS_SECRET_ACCESS_KEY" in os.environ:
-        write_whole(folder / "aws_credentials", _aws_credentials().encode())
+    if credentials := _aws_credentials(s3 if runs.logs_url is not None else None):
+        write_whole(folder / "aws_credentials", credentials.encode())
         environment["AWS_SHARED_CREDENTIALS_FILE"] = str(folder / "aws_credentials")
         environment.pop("AWS_PROFILE", None)
     environment |= {
@@ -158,12 +164,15 @@ def dagster_home(installation: Installation, *, has_tables: bool = False) -> Dag
         "DAGSTER_GRPC_TIMEOUT_SECONDS": "240",
         "NEURIGRAPH_HOME": str(installation.home),
         ENV_FILE: str(folder / "settings.json"),
+        **SIMPLE_CHECKSUMS,
     }
+    if s3.region is not None:
+        environment.setdefault("AWS_DEFAULT_REGION", s3.region)
     if runs.broker_url is not None:
         # Celery's own variables, before any setting: the address stands neither in a file nor in a command line.
         broker = runs.broker_url.get_secret_value()
         environment |= {"CELERY_BROKER_URL": broker, "CELERY_RESULT_BACKEND": broker}
-    token, hosts = installation.secrets.ui_token_file(), installation.settings.ui.allowed_hosts
+    token, hosts = installation.secrets.ui_token_file(), settings.ui.allowed_hosts
     return DagsterHome(folder, environment, token, hosts, _workspace(folder, runs))
 
 
@@ -175,9 +184,9 @@ def storage_url(installation: Installation, passwords: Path) -> str:
     return as_sqlalchemy_url(make_conninfo("", **{**parts, "passfile": str(passwords)}))
 
 
-def _instance(runs: RunSettings, storage: dict[str, object]) -> str:
+def _instance(runs: RunSettings, storage: dict[str, object]) -> dict[str, Any]:
     """Return Dagster's settings: those of the project, with its storage, the number of runs and what launches them."""
-    instance = yaml.safe_load(INSTANCE.read_bytes())
+    instance: dict[str, Any] = yaml.safe_load(INSTANCE.read_bytes())
     instance["storage"] = storage
     if runs.broker_url is not None:
         if find_spec("dagster_celery") is None:
@@ -189,7 +198,19 @@ def _instance(runs: RunSettings, storage: dict[str, object]) -> str:
     upkeep = {"key": "neurigraph/yields", "limit": runs.at_once - 1 - backfills}
     limits = concurrency["runs"]["tag_concurrency_limits"]
     limits[:2] = [upkeep, {"key": "dagster/backfill", "limit": backfills}]
-    return yaml.safe_dump(instance, sort_keys=False)
+    return instance
+
+
+def _logs_in_s3(url: str, s3: S3Settings, local: Path) -> dict[str, Any]:
+    """Return Dagster's setting that what runs print goes to S3, half a minute later at most."""
+    bucket, _, prefix = url.removeprefix("s3://").partition("/")
+    config: dict[str, Any] = {"bucket": bucket, "prefix": prefix, "local_dir": str(local)}
+    if s3.endpoint_url is not None:
+        config["endpoint_url"] = s3.endpoint_url
+    if s3.region is not None:
+        config["region"] = s3.region
+    config |= {"skip_empty_files": True, "upload_interval": 30}
+    return {"module": "dagster_aws.s3.compute_log_manager", "class": "S3ComputeLogManager", "config": config}
 
 
 def _workspace(folder: Path, runs: RunSettings) -> Path:
@@ -208,7 +229,11 @@ def _may_pass(name: str, value: str) -> bool:
     return _PASSED_ON.fullmatch(name) is not None and not is_proxy_with_password
 
 
-def _aws_credentials() -> str:
-    """Return the credentials in the environment as a file that boto3 reads."""
+def _aws_credentials(s3: S3Settings | None) -> str:
+    """Return the credentials of S3's settings, else of the environment, as a file that boto3 reads; empty for none."""
     given = {name: os.environ[name] for name in _AWS_CREDENTIALS if name in os.environ}
+    if s3 is not None and s3.access_key_id is not None and s3.secret_access_key is not None:
+        given = dict(zip(_AWS_CREDENTIALS, (s3.access_key_id, s3.secret_access_key.get_secret_value()), strict=False))
+    if _AWS_CREDENTIALS[1] not in given:
+        return ""
     return "[default]\n" + "".join(f"{name.lower()} = {value}\n" for name, value in given.items())

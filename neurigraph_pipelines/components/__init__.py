@@ -1,0 +1,5 @@
+"""Components of Dagster: what one YAML file makes of a few attributes (docs/own-sources.md)."""
+
+from neurigraph_pipelines.components.export_source import ExportSource
+
+__all__ = ["ExportSource"]
