@@ -16,6 +16,7 @@ from neurigraph_pipelines.database.asking import rows_of, views_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.candidates import candidates_of
+from neurigraph_pipelines.graph.describing import clauses_of, definition_in, sentence_of
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.profiles import find_profile
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims, ConceptKind, Outline, OutlineNode
@@ -182,13 +183,24 @@ def shell(tx: Transaction, node_id: UUID) -> Shell:
             "parent_node_id": parent_id,
             "state": row["compression_state"],
             "keywords": row["node_keywords"] or [],
-            "summary": row["node_summary"],
+            "summary": _summary(tx, row),
             "language": language_view(row["language"], row["record_count"]),
             "profile": find_profile(tx, node_id),
             "children": views_of(tx, _QUERIES["children_of_node"], Child, {"node_id": node_id}),
             "edges": views_of(tx, _QUERIES["edges_of_node"], Edge, {"node_id": node_id}),
         }
     )
+
+
+def _summary(tx: Transaction, row: DictRow) -> str | None:
+    """Return the summary of a node; of a person, with what the caller sees of who that is."""
+    stored: str | None = row["node_summary"]
+    name = row["node_name"]
+    if row["concept_kind"] != ConceptKind.PERSON:
+        return stored
+    sentence = sentence_of(name, clauses_of(tx, row["user_id"], row["node_id"], [name, *row["aliases"]]))
+    rest = (stored or "").removeprefix(definition_in(stored)).strip()
+    return f"{sentence} {rest}".strip() if sentence else stored
 
 
 def language_view(language: str, record_count: int) -> str | None:

@@ -21,6 +21,7 @@ from psycopg import sql
 from neurigraph_pipelines.database.asking import row_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.aliases import LearnedName, learn_aliases
+from neurigraph_pipelines.graph.describing import UNINFORMATIVE_LABELS, definition_in
 from neurigraph_pipelines.graph.edges import Places, show_nodes
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import NodeRef
@@ -45,14 +46,10 @@ LABELS_SHOWN = 3
 MAX_DEFINITION = 300
 """Characters of the definition: the sentence that says what a node is."""
 
-UNINFORMATIVE_LABELS = frozenset(["mentions", "talks with", "related to"])
-"""Edge labels that do not say what a person is."""
-
 _RECORDS_WITH_WEIGHT = 4 * KEYWORD_HALF_LIFE  # keywords of older ones weigh less than a sixteenth
 _KEYWORD_FIELDS = tuple(each.name for each in fields(Keywords))
 _QUERIES = statements("graph")
 _EVIDENCE = statements("evidence")
-_GROWTH = re.compile(r"\s*\b(?:1 memory|[\d,]+ memories) from .*", re.DOTALL)
 _RELATIONSHIP = re.compile(r"(?P<label>[^:]{1,60}): (?P<name>.+)")
 
 
@@ -295,11 +292,6 @@ def _labels(relationships: Iterable[str], names: frozenset[str]) -> list[tuple[s
     """Return label and name of relationships such as ``coworker: Dave`` to one of ``names``."""
     matches = (_RELATIONSHIP.fullmatch(relationship) for relationship in relationships)
     return [(match["label"], match["name"]) for match in matches if match and name_key(match["name"]) in names]
-
-
-def definition_in(summary: str | None) -> str:
-    """Return the definition in a node's summary, without the part that is derived from its records."""
-    return _GROWTH.sub("", summary or "").strip()
 
 
 def _described(tx: Transaction, user_slug: str, shell: _Shell) -> _Shell:

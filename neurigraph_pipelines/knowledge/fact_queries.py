@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
-from typing import NamedTuple
 from uuid import UUID
 
-from neurigraph_pipelines.database.asking import ask_rows, ask_views
+from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.knowledge.walks import Route, Step, Walk, described, link_of, place_of, walk
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.measuring import measured, report
+from neurigraph_pipelines.retrieval.about import facts_about, named_nodes
 from neurigraph_pipelines.retrieval.query.facts import facts_by_id
 from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.parse import parse
@@ -96,14 +96,6 @@ class FactQuery:
     valid_at: datetime | None = None
     include_graph: bool = False
     max_nodes: int = 50
-
-
-class _NamedNode(NamedTuple):
-    """A node with a name that was looked for; ``met`` is the length of the longest such name."""
-
-    node_id: UUID
-    met: int
-    names: list[str]
 
 
 @measured("search.facts_query")
@@ -215,27 +207,9 @@ def _walked(context: Context, asked: FactQuery, seeds: Sequence[tuple[UUID, floa
 def _about(context: Context, asked: FactQuery) -> list[tuple[UUID, float]]:
     """Return the facts about the node that the query names, or under the name itself, the last said first."""
     name = clean_text(asked.query or "", "repair")[0].strip()
-    nodes = _named(context, [name_key(name)]) or _named(context, _phrases(name))
-    names = list(dict.fromkeys([name, *(one for node in nodes for one in node.names)]))
-    lowered = [one.lower() for one in names]
-    values = {
-        "user_id": context.claims.user_id,
-        "node_ids": [node.node_id for node in nodes],
-        "names": names,
-        "lower": lowered,
-        "firsts": [one.split(" ")[0] for one in lowered],
-        "patterns": [rf"\m{re.escape(one)}\M" for one in names],
-        "archived": FactStatus.ARCHIVED in asked.status,
-        "limit": asked.max_nodes,
-    }
-    return [(row["fact_id"], 1.0) for row in context.database.ask(context.claims, _QUERIES["facts_about"], values)]
-
-
-def _named(context: Context, keys: Sequence[str]) -> list[_NamedNode]:
-    """Return the nodes with the longest of some names, each with all its names."""
-    values = {"user_id": context.claims.user_id, "keys": [key for key in keys if key]}
-    nodes = ask_rows(context.database, context.claims, _QUERIES["named_nodes"], _NamedNode, values)
-    return [node for node in nodes if node.met == nodes[0].met]
+    nodes = named_nodes(context, [name_key(name)]) or named_nodes(context, _phrases(name))
+    archived = FactStatus.ARCHIVED in asked.status
+    return [(one, 1.0) for one in facts_about(context, name, nodes, asked.max_nodes, archived=archived)]
 
 
 def _phrases(text: str) -> list[str]:

@@ -21,6 +21,7 @@ from neurigraph_pipelines.model.enriching import leave_out
 from neurigraph_pipelines.model.errors import NeurigraphError, StorageError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import LanguageModel, TokenCounter
+from neurigraph_pipelines.retrieval.about import Told, told_about
 from neurigraph_pipelines.retrieval.changed import conflicts_of, latest_first, note_of
 from neurigraph_pipelines.retrieval.corrected import corrected_first, with_corrections
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
@@ -84,8 +85,9 @@ def ask(context: Context, question: Question, *, asked_at: datetime | None = Non
     """
     moment = asked_at or question.at or datetime.now(UTC)
     notes: list[str] = []
-    passages = find_passages(context, question, moment, notes)
-    return reply_from(context, question.query, moment, passages, notes)
+    told = told_about(context, question)
+    passages = [] if told.is_all and told else find_passages(context, question, moment, notes)
+    return reply_from(context, question.query, moment, passages, notes, told=told)
 
 
 def find_passages(
@@ -139,24 +141,31 @@ def reply_from(
     *,
     worded: str | None = None,
     without: Collection[UUID] = (),
+    told: Told | None = None,
 ) -> Reply:
     """Return the answer to a question from some passages, best first.
 
     Args:
         worded: The question as the language model reads it, if it says more than ``query``.
         without: Records that no note on conflicts may rest on.
+        told: What is known of the node that the question is about; it comes first.
     """
+    told = told or Told()
     settings, reranker = context.settings, context.reranker
     lexer = lexer_of(settings.language)
     asked = asked_words(query, lexer)
     order, rerank_notes = rerank(reranker, query, [passage.text for passage in passages])
     notes += rerank_notes
-    passages = with_corrections(context, [passages[place] for place in order][: settings.ask.passages])
+    best = [passages[place] for place in order][: settings.ask.passages]
+    passages = with_corrections(context, told.before(best))
     quotable = _within(in_context(passages), settings.ask.tokens, context.tokens)
     retrieved = (passage.hit.record_id for passage in passages[: len(quotable)])
     note(context, "ask", [record_id for record_id in retrieved if record_id is not None], query)
-    said = restated([(_source_of(one), one.text) for one in passages[: len(quotable)]])
-    statements = said.once_a_source(_statements(context.language_model, worded or query, moment, quotable, notes))
+    said = restated([(_source_of(one), told.words_beside(one)) for one in passages[: len(quotable)]])
+    statements = told.stated(passages[: len(quotable)])
+    if not told.is_all or not statements:
+        found = _statements(context.language_model, worded or query, moment, quotable, notes)
+        statements += told.unsaid(said.once_a_source(found), passages)
     statements = corrected_first(context, asked, statements, passages)
     conflicts = conflicts_of(context, places_of(passages[n - 1] for one in statements for n in one.quoted), without)
     statements = latest_first(statements, passages[: len(quotable)], conflicts, lexer)

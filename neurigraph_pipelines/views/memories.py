@@ -41,8 +41,8 @@ class Delta(View):
     delta_id: UUID
     previous_delta_id: UUID | None
     operation: str = Field(
-        description="`create`, `revise`, `embed`, `supersede`, `restore`, `move`, `keep`, `promote`, `archive` or "
-        "`unarchive`."
+        description="`create`, `revise`, `embed`, `supersede`, `restore`, `move`, `refile`, `keep`, `promote`, "
+        "`archive` or `unarchive`."
     )
     before: dict[str, Any] = Field(description="The changed fields with their old values.")
     after: dict[str, Any] = Field(description="The changed fields with their new values.")

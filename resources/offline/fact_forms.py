@@ -55,6 +55,21 @@ _SLOTS = {
     "is": r"(?:is|was|became|has\sbecome)\s(?=(?:an?|the)\s[a-z])",
 }
 _FORMS = [(name, re.compile(rf"^{_SUBJECT}\s?{_ADVERB}(?:{verb}){_ADVERB}{_OBJECT}")) for name, verb in _SLOTS.items()]
+_ROLE = (
+    r"(?P<object>(?:[a-z]+[ -]){0,3}(?:lead(?:er)?|manager|director|head(?:\sof\s[a-z]+)?|chief|partner|supervisor|"
+    r"foreman|captain|editor|treasurer|secretary|chair(?:man|woman|person)?|president|principal|coach|apprentice))\b"
+)
+_APPOINTED = [
+    re.compile(
+        rf"\b(?:made|appointed|named|promoted)\s(?P<subject>{NAME})\s(?:to\s|as\s)?(?:an?\s|the\s|our\s)?{_ROLE}"
+    ),
+    re.compile(
+        rf"^(?P<subject>{NAME})\s(?:(?:was|has\sbeen|got)\s(?:made|appointed|named|promoted)|became|has\sbecome)\s"
+        rf"(?:to\s|as\s)?(?:an?\s|the\s|our\s)?{_ROLE}"
+    ),
+]
+"""Somebody gets a post: ``Bob made Dave production lead``."""
+
 LASTING = frozenset(
     ["lives in", "moved to", "works at", "works as", "married to", "allergic to", "was born", "quit", "has", "age"]
 )
@@ -153,6 +168,9 @@ def names_a_person(slot: Slot) -> bool:
 
 
 def _slot(statement: str) -> Slot | None:
+    appointed = next((match for form in _APPOINTED if (match := form.search(statement))), None)
+    if appointed is not None:
+        return Slot(appointed["subject"], "works as", appointed["object"])
     for name, form in _FORMS:
         if match := form.match(statement):
             subject = match["subject"]

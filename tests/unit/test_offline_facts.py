@@ -74,6 +74,9 @@ def test_nothing_is_stated(texts: list[str]) -> None:
 @pytest.mark.parametrize(
     ("statement", "kind", "slot"),
     [
+        ("Bob made Dave production lead on 3 March.", FactKind.STATE, Slot("Dave", "works as", "production lead")),
+        ("Ana was promoted to head of sales.", FactKind.STATE, Slot("Ana", "works as", "head of sales")),
+        ("Bob made Dave a sandwich.", FactKind.EVENT, None),
         ("Ana works at Lumen Press.", FactKind.STATE, Slot("Ana", "works at", "Lumen Press")),
         ("Ana's sister lives in Porto.", FactKind.STATE, Slot("Ana's sister", "lives in", "Porto")),
         ("Bob is allergic to walnuts.", FactKind.PREFERENCE, Slot("Bob", "allergic to", "walnuts")),

@@ -1,4 +1,4 @@
-"""Commands that recompute parts of stored memories: ``reembed`` and ``resummarize``."""
+"""Commands that make parts of stored memories again: ``reembed``, ``resummarize`` and ``refile``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opene
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from neurigraph_pipelines.ingestion.filing_again import FiledAgain
     from neurigraph_pipelines.ingestion.reembed import Reembedded
     from neurigraph_pipelines.ingestion.resummarize import Resummarized
 
@@ -103,6 +104,45 @@ def resummarize(
         raise typer.Exit(NOT_ALL)
 
 
+@commands.command()
+def refile(
+    user: AnyUserSlug = None,
+    since: Since = None,
+    until: Until = None,
+    again: Annotated[bool, typer.Option("--again", help="Include memories that this model has filed again.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would move.")] = False,
+    as_json: Json = False,
+) -> None:
+    """File memories again by today's rules, or by another model, and move those that belong elsewhere.
+
+    Memories that somebody moved, revised, pinned or put into quarantine stay. If the command is interrupted, run it
+    again to continue.
+    """
+    from neurigraph_pipelines.ingestion.filing_again import file_again
+
+    if user is None and since is None and until is None:
+        raise InvalidInputError("give --user, --since or --until to choose memories")
+    output = Output(as_json)
+    first, end = moments(since, until)
+    with opened() as installation:
+        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        with output.progress() as progress:
+            task = progress.add_task("filing", total=None)
+            done = file_again(
+                installation.context,
+                first,
+                end,
+                user_id,
+                again=again,
+                dry_run=dry_run,
+                on_done=lambda count: progress.advance(task, count),
+            )
+    moves = {name: [one._asdict() for one in getattr(done, name)] for name in ("moved", "several")}
+    output.result({**asdict(done), **moves}, lambda: _refiled(done, dry_run))
+    if done.failed:
+        raise typer.Exit(NOT_ALL)
+
+
 def moments(since: datetime | None, until: datetime | None) -> tuple[datetime | None, datetime]:
     """Return the first moment of a range of days (None for the beginning), and the first moment after it."""
     first = since.replace(tzinfo=UTC) if since is not None else None
@@ -127,6 +167,19 @@ def _resummarized(done: Resummarized, dry_run: bool) -> Any:
     summary += f"{done.complete:,} were summarised by it before, {done.revised:,} were revised by somebody and kept."
     return views.lines(
         summary, *(f"{record_id} failed and keeps its text: {error}" for record_id, error in done.failed)
+    )
+
+
+def _refiled(done: FiledAgain, dry_run: bool) -> Any:
+    from neurigraph_pipelines.faces.cli import views
+
+    return views.lines(
+        f"{counted(len(done.moved), 'record')} {'to be moved' if dry_run else 'moved'} by {done.model}; "
+        f"{done.stayed:,} stayed, {done.complete:,} were filed again before, {done.by_hand:,} were decided by somebody "
+        "and kept.",
+        *(f"{one.record_id}  {one.from_path} → {one.to_paths[0]}" for one in done.moved),
+        *(f"{one.record_id}  stays at {one.from_path}: of {', '.join(one.to_paths)}" for one in done.several),
+        *(f"{record_id} failed and stays: {error}" for record_id, error in done.failed),
     )
 
 

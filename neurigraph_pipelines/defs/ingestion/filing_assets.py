@@ -1,0 +1,53 @@
+"""The asset of places in the graph, by day. It calls one function of ``ingestion.filing_again``."""
+
+from collections.abc import Iterable
+
+import dagster as dg
+from pydantic import Field
+
+from neurigraph_pipelines.defs.shared.backfills import LANGUAGE_MODEL_POOL, asset_by_day, days_of, failures, would_do
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
+from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, user_id_of
+from neurigraph_pipelines.defs.shared.run_metadata import RunMetadata, table
+
+
+class FilingConfig(JobConfig):
+    """The records that a backfill files again."""
+
+    user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
+    again: bool = Field(
+        default=True, description="Switch it off to leave out records that the configured model has filed again."
+    )
+    dry_run: bool = Field(default=False, description="Only say what would move, as an observation, and move nothing.")
+
+
+@asset_by_day(FilingConfig, deps=["memories"], pool=LANGUAGE_MODEL_POOL)
+def record_places(
+    context: dg.AssetExecutionContext, installation: InstallationResource
+) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
+    """Nodes at which the records stored on each day are filed, by today's rules and the configured language model.
+
+    A backfill files its days again and moves what belongs elsewhere; what a person moved, revised, pinned or put into
+    quarantine stays.
+    """
+    from neurigraph_pipelines.ingestion.filing_again import file_again  # loads numpy
+
+    config = config_of(context, FilingConfig)
+    since, until = days_of(context)
+    user_id = user_id_of(installation.opened.database, config.user)
+    done = file_again(installation.context, since, until, user_id, again=config.again, dry_run=config.dry_run)
+    counts: RunMetadata = {
+        "language model": done.model,
+        "stayed": done.stayed,
+        "stayed, of several subjects": table({"record": str(one.record_id)} for one in done.several),
+        "left alone, decided by a person": done.by_hand,
+        "were filed again already": done.complete,
+        "forgotten meanwhile": done.gone,
+    }
+    if config.dry_run:
+        yield would_do(context, {"records to move": len(done.moved), **counts})
+        return
+    yield dg.MaterializeResult(metadata={"records moved": len(done.moved), **counts, "failed": failures(done.failed)})
+    if done.failed:
+        # A retry would fail on the same files.
+        raise dg.Failure(f"{len(done.failed)} records stay where they were: a table lists them")

@@ -1,0 +1,130 @@
+"""What somebody is, in one sentence for the caller: from relations that hold and from facts that stand.
+
+Made when it is read, from what the caller sees, so it follows every change and shows nobody a fact that is closed to
+them. ``shell`` keeps the summary that routes new memories.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from neurigraph_pipelines.database.asking import rows_of
+from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.model import ConceptKind
+from neurigraph_pipelines.model.ports import Transaction
+
+MOST_RELATIONS, MOST_TOLD = 3, 4
+"""Relations and facts that one sentence names."""
+
+UNINFORMATIVE_LABELS = frozenset(["mentions", "talks with", "related to"])
+"""Edge labels that do not say what a person is."""
+
+_TOLD = {
+    "works as": ("occupation", "{}"),
+    "is": ("what", "{}"),
+    "works at": ("employer", "works at {}"),
+    "joined": ("employer", "works at {}"),
+    "lives in": ("home", "lives in {}"),
+    "moved to": ("home", "lives in {}"),
+    "studies": ("studies", "studies {}"),
+    "married to": ("spouse", "married to {}"),
+    "allergic to": ("allergy", "allergic to {}"),
+}
+"""By predicate the slot that it fills, whose last value counts, and its words; in the order of the sentence."""
+
+_SLOTS = list(dict.fromkeys(slot for slot, _ in _TOLD.values()))
+_BEGINS = re.compile(r"\b(?:made|appointed|promoted|named|became|joined|started|moved)\b")
+"""Words after which the day of a fact is the day since which it holds."""
+
+_NO_LONGER = re.compile(
+    r"\b(?:was|were|worked|lived|studied|not|n['’]t|no longer)\b(?! (?:made|promoted|appointed|named))"
+)
+_ARTICLE = re.compile(r"^(?:an?|the)\s")
+_GROWTH = re.compile(r"\s*\b(?:1 memory|[\d,]+ memories) from .*", re.DOTALL)
+_QUERIES = statements("about")
+
+
+class Clause(NamedTuple):
+    """One thing that somebody is, and where it was said; ``record_id`` is None for what the owner stated by hand."""
+
+    text: str
+    record_id: UUID | None
+    message: int | None
+
+
+class _Relation(NamedTuple):
+    relation: str
+    of_name: str
+    of_kind: ConceptKind
+    record_id: UUID | None
+    message: int | None
+
+
+class _Told(NamedTuple):
+    statement: str
+    subject: str
+    predicate: str
+    object: str
+    since: datetime | None
+    record_id: UUID
+    message: int
+
+
+def clauses_of(tx: Transaction, user_id: UUID, node_id: UUID | None, names: Sequence[str]) -> list[Clause]:
+    """Return what somebody is, as far as the caller sees it: relations first, then what facts say.
+
+    Args:
+        tx: A transaction with claims.
+        user_id: The owner of the graph.
+        node_id: The node of the person; None for somebody without one.
+        names: All names of the person.
+    """
+    clauses = _related(tx, node_id) if node_id is not None else []
+    lowered = [name.lower() for name in names]
+    values = {"firsts": [name.split(" ")[0] for name in lowered], "lower": lowered, "predicates": list(_TOLD)}
+    told = rows_of(tx, _QUERIES["told_of"], _Told, {**values, "user_id": user_id})
+    return clauses + list(_worded(told))[:MOST_TOLD]
+
+
+def sentence_of(name: str, clauses: Sequence[Clause]) -> str:
+    """Return what somebody is as a sentence, such as ``Dave: brother-in-law, production lead since March 2025``."""
+    return f"{name}: {', '.join(one.text for one in clauses)}." if clauses else ""
+
+
+def definition_in(summary: str | None) -> str:
+    """Return the definition in a node's summary, without the part that is derived from its records."""
+    return _GROWTH.sub("", summary or "").strip()
+
+
+def _related(tx: Transaction, node_id: UUID) -> list[Clause]:
+    values = {"node_id": node_id, "uninformative": list(UNINFORMATIVE_LABELS)}
+    found: dict[str, Clause] = {}
+    for one in rows_of(tx, _QUERIES["relations_of_node"], _Relation, values):
+        text = f"{one.of_name}'s {one.relation}" if one.of_kind == ConceptKind.PERSON else one.relation
+        found.setdefault(text.casefold(), Clause(text, one.record_id, one.message))
+    return list(found.values())[:MOST_RELATIONS]
+
+
+def _worded(told: Sequence[_Told]) -> Iterator[Clause]:
+    """Yield the last value of each slot."""
+    last: dict[str, _Told] = {}
+    for one in told:
+        last.setdefault(_TOLD[one.predicate][0], one)
+    for slot in _SLOTS:
+        if slot not in last:
+            continue
+        one = last[slot]
+        if _NO_LONGER.search(_verb_of(one)):
+            continue
+        text = _TOLD[one.predicate][1].format(_ARTICLE.sub("", one.object))
+        since = f" since {one.since:%B %Y}" if one.since and _BEGINS.search(one.statement) else ""
+        yield Clause(text + since, one.record_id, one.message)
+
+
+def _verb_of(one: _Told) -> str:
+    """Return the words of a fact between its subject and its object."""
+    return one.statement.partition(one.subject)[2].partition(one.object)[0]

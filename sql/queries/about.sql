@@ -1,0 +1,119 @@
+-- What the graph says about the nodes that have a name.
+
+-- name: named_nodes
+-- The nodes that the caller sees and that have one of some names, with all their names and the longest matching name.
+SELECT
+    g.node_id,
+    max(char_length(m.name_key)) AS met,
+    array(
+        SELECT a.value FROM neurigraph.node_aliases AS a
+        WHERE a.node_id = g.node_id
+        ORDER BY a.value
+    ) || g.node_name AS names,
+    g.concept_kind
+FROM unnest(%(keys)s::text []) AS m (name_key)
+INNER JOIN neurigraph.graph_index AS g
+    ON g.user_id = %(user_id)s AND g.layer_depth > 0 AND (
+        m.name_key = g.name_key
+        OR g.node_id IN (
+            SELECT o.node_id FROM neurigraph.node_aliases AS o
+            WHERE o.user_id = %(user_id)s AND m.name_key = o.value_key
+        )
+    )
+GROUP BY g.node_id
+ORDER BY met DESC, g.node_id;
+
+-- name: facts_about
+-- The facts about some nodes or names, latest first: facts with a name as a person or subject, facts of memories that
+-- mention a node, if the words of the fact have one of the names, and all facts of the memories at a subject.
+WITH found AS (
+    SELECT f.fact_id FROM neurigraph.facts AS f
+    WHERE f.user_id = %(user_id)s AND f.who && %(names)s::text []
+    UNION
+    SELECT f.fact_id FROM neurigraph.facts AS f
+    WHERE f.user_id = %(user_id)s AND f.subject IS NOT NULL
+        AND split_part(lower(f.subject), ' ', 1) = ANY(%(firsts)s::text [])
+        AND lower(f.subject) = ANY(%(lower)s::text [])
+    UNION
+    SELECT f.fact_id
+    FROM neurigraph.mentions AS m
+    INNER JOIN neurigraph.facts AS f ON m.record_id = f.record_id
+    WHERE m.node_id = ANY(%(node_ids)s) AND (m.fact_id = f.fact_id OR f.statement ~* ANY(%(patterns)s::text []))
+    UNION
+    SELECT f.fact_id
+    FROM neurigraph.record_index AS i
+    INNER JOIN neurigraph.facts AS f ON i.record_id = f.record_id
+    WHERE i.node_id = ANY(%(subject_ids)s)
+)
+
+SELECT f.fact_id
+FROM found AS o
+INNER JOIN neurigraph.facts AS f ON o.fact_id = f.fact_id
+INNER JOIN neurigraph.record_index AS r ON f.record_id = r.record_id
+WHERE (%(archived)s OR f.status <> 'archived')
+    AND f.forgotten_at IS NULL AND (f.forget_after IS NULL OR f.forget_after > now())
+ORDER BY coalesce(lower(f.occurred), r.occurred_at, r.created_at) DESC, f.fact_id
+LIMIT %(limit)s;
+
+-- name: relations_of_node
+-- What a node is to others: the relations to it that hold now and that the caller sees, the best stated first, each
+-- with the newest memory that says so.
+SELECT
+    e.relation,
+    o.node_name AS of_name,
+    o.concept_kind AS of_kind,
+    v.record_id,
+    v.message
+FROM neurigraph.edge_sums(
+    ARRAY(SELECT n.edge_id FROM neurigraph.node_edges AS n WHERE n.to_node_id = %(node_id)s)
+) AS s
+INNER JOIN neurigraph.node_edges AS e ON s.edge_id = e.edge_id
+INNER JOIN neurigraph.graph_index AS o ON e.from_node_id = o.node_id
+LEFT JOIN LATERAL (
+    SELECT
+        x.record_id,
+        x.messages[1] AS message
+    FROM neurigraph.edge_evidence AS x
+    INNER JOIN neurigraph.record_index AS i ON x.record_id = i.record_id
+    WHERE x.edge_id = e.edge_id AND x.stance = 'asserts' AND i.superseded IS NOT TRUE
+    ORDER BY coalesce(i.occurred_at, i.created_at) DESC, x.evidence_id
+    LIMIT 1
+) AS v ON true
+WHERE s.evidence_count > 0 AND s.valid @> now() AND e.relation <> ALL(%(uninformative)s)
+ORDER BY s.evidence_count DESC, e.relation, o.node_name
+LIMIT 32;
+
+-- name: told_of
+-- What facts with a form say of somebody, as far as the caller sees them and as they stand: the last said first.
+SELECT
+    f.statement,
+    f.subject,
+    f.predicate,
+    f.object,
+    lower(f.occurred) AS since,
+    f.record_id,
+    f.first_message AS message
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+CROSS JOIN LATERAL neurigraph.replacing(f.fact_id) AS u
+WHERE f.user_id = %(user_id)s AND f.subject IS NOT NULL
+    AND split_part(lower(f.subject), ' ', 1) = ANY(%(firsts)s::text [])
+    AND lower(f.subject) = ANY(%(lower)s::text [])
+    AND f.predicate = ANY(%(predicates)s::text [])
+    AND f.status <> 'archived' AND f.stated_as <> 'inference'
+    AND u.superseded_by IS NULL AND i.superseded IS NOT TRUE
+    AND f.forgotten_at IS NULL AND (f.forget_after IS NULL OR f.forget_after > now())
+    AND (f.valid_until IS NULL OR f.valid_until > now())
+ORDER BY coalesce(i.occurred_at, i.created_at) DESC, lower(f.occurred) DESC NULLS LAST, f.recorded_at DESC, f.fact_id
+LIMIT 100;
+
+-- name: memories_of_nodes
+-- The memories at some nodes and those that mention them, the last first, as far as the caller sees them.
+SELECT i.record_id
+FROM neurigraph.record_index AS i
+WHERE i.superseded IS NOT TRUE AND (
+    i.node_id = ANY(%(node_ids)s)
+    OR i.record_id IN (SELECT m.record_id FROM neurigraph.mentions AS m WHERE m.node_id = ANY(%(node_ids)s))
+)
+ORDER BY coalesce(i.occurred_at, i.created_at) DESC, i.record_id
+LIMIT %(limit)s;
