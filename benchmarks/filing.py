@@ -68,12 +68,14 @@ class Outcome:
     """How one subject was filed.
 
     Attributes:
-        is_right: It is at a node of the labels, at its parent, or at a new topic below it.
+        is_exact: It is at a node of the labels.
+        is_right: It is there, at its parent, or at a new topic below it.
         is_foreign: Somebody who may read the node reads a memory of another person or another area of life.
     """
 
     subject: Subject
     path: Path
+    is_exact: bool
     is_right: bool
     is_foreign: bool
 
@@ -157,14 +159,16 @@ def filed(subject: Subject, model: LanguageModel) -> Outcome:
     of_another = is_at_person and keys not in wanted
     is_right = bool(keys) and not of_another and any(keys in (one, one[:-1]) or keys[:-1] == one for one in wanted)
     areas = {_area(one[0]) for one in wanted} | subject.near
-    return Outcome(subject, path, is_right, of_another or bool(keys) and _area(keys[0]) not in areas)
+    is_foreign = of_another or (bool(keys) and _area(keys[0]) not in areas)
+    return Outcome(subject, path, keys in wanted, is_right, is_foreign)
 
 
 def figures(found: Sequence[Outcome]) -> list[str]:
-    """Return the number of subjects, and the shares of right, never foreign and root."""
+    """Return the number of subjects, and the shares that are exact, right, not foreign and at the root."""
     count = len(found)
     return [
         str(count),
+        number(sum(one.is_exact for one in found) / count),
         number(sum(one.is_right for one in found) / count),
         number(sum(not one.is_foreign for one in found) / count),
         number(sum(not one.path for one in found) / count),
@@ -183,14 +187,14 @@ def run(bench: Bench) -> Section:
             for language in ("all", "en", "de", "es", "fr", "it"):
                 among = [one for one in chosen if language in ("all", one.subject.language)]
                 rows += [[half, name, language, *figures(among)]] if among else []
-    header = ("half", "with", "language", "subjects", "right", "not foreign", "root")
+    header = ("half", "with", "language", "subjects", "exact", "right", "not foreign", "root")
     return Section("Filing into a tree that exists", _METHOD, table(header, rows))
 
 
 _METHOD = """Subjects of `samples/filing.toml`: notes, mails, lists, recipes, meetings and sessions at a computer, each
-filed by itself into the tree of an invented owner. *right*: at a node that a careful person may choose, at its parent,
-or at a new topic below it. *not foreign*: neither at another person's node nor in an area of life that has nothing to
-do with it, since a grant opens an area. *root*: at the top, where no grant but the owner's key reads."""
+filed by itself into the tree of an invented owner. *exact*: at a node that a careful person may choose. *right*: there,
+at its parent, or at a new topic below it. *not foreign*: neither at another person's node nor in an area of life that
+has nothing to do with it, since a grant opens an area. *root*: at the top, where only the owner's key reads."""
 
 
 def main() -> None:

@@ -44,6 +44,9 @@ MEANING_CHARACTERS = 300
 MEANING_WORDS = 40
 """Characters of a message whose meaning is read, and words beyond which it weighs no more."""
 
+FEW_SENTENCES = 4
+"""Sentences up to which one mention of a project says that the text is about it."""
+
 STRENGTH_OF_STATED = 0.8
 STRENGTH_OF_MENTION = 0.3
 MAX_MENTIONED = 8
@@ -119,7 +122,7 @@ class Placer:
             steps = _steps_to(known, outline)
             return Placement(tuple(steps), first, last, _relations(names, None), aliases, names.endings)
         tops = {name_key(node.path[0]): node for node in outline.nodes if len(node.path) == 1}
-        cues, phrases = self._areas.cues(prose, tops), key_phrases(prose, names)
+        cues, phrases = self._areas.cues(prose, outline), key_phrases(prose, names)
         fits = self._areas.rank(prose, phrases, cues, tops)
         if not fits:
             unknown = new_area(prose, phrases)
@@ -128,7 +131,7 @@ class Placer:
         steps = [self._area_step(area, cues, tops)]
         person = None
         if len(fits) == 1 or area.share >= CLEAR * fits[1].share:
-            person = main_person(prose, names, cues, area.name)
+            person = main_person(prose, names, cues, area.name, outline)
             if person is None or person.confidence < 0.75 or exists_outside(person, outline, area.name):
                 topic = topic_step(prose, names, area, cues, outline)
                 steps += [topic] if topic else []
@@ -197,7 +200,8 @@ def _known_project(prose: Prose, names: Names, outline: Outline) -> OutlineNode 
         if node is not None:
             counts[node.path] += one.mentions + (least if headline.intersection(forms) else 0)
     path, weight = max(counts.items(), key=lambda item: item[1], default=((), 0))
-    return next(node for node in projects.values() if node.path == path) if weight >= max(2, least) else None
+    enough = 1 if len(prose.sentences) <= FEW_SENTENCES else 2
+    return next(node for node in projects.values() if node.path == path) if weight >= max(enough, least) else None
 
 
 def _steps_to(node: OutlineNode, outline: Outline) -> list[NodeProposal]:
