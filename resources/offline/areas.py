@@ -285,10 +285,12 @@ def _extended(prose: Prose, table: CueTable, known: Sequence[tuple[str, OutlineN
     """Return a table with the names, aliases and keywords of the nodes that the user has."""
     own: dict[Phrase, dict[str, float]] = {}
     subtopics = {key: list(names) for key, names in table.subtopics.items()}
+    persons = {name_key(node.path[-1]) for _, node in known if node.kind is ConceptKind.PERSON}
     for area, node in known:
         weight_of_name = WEIGHT_OF_PERSON if node.kind is ConceptKind.PERSON else WEIGHT_OF_NAME
         named = ((name, weight_of_name) for name in (node.path[-1], *node.aliases))
-        for text, weight in (*named, *((keyword, WEIGHT_OF_KEYWORD) for keyword in node.keywords)):
+        kept = ((word, WEIGHT_OF_KEYWORD) for word in node.keywords if name_key(word) not in persons)
+        for text, weight in (*named, *kept):
             if phrase := prose.stems(text):
                 weights = own.setdefault(phrase, {})
                 weights[area] = max(weight, weights.get(area, 0.0))
