@@ -44,9 +44,6 @@ MEANING_CHARACTERS = 300
 MEANING_WORDS = 40
 """Characters of a message whose meaning is read, and words beyond which it weighs no more."""
 
-FEW_SENTENCES = 4
-"""Sentences up to which one mention of a project says that the text is about it."""
-
 STRENGTH_OF_STATED = 0.8
 STRENGTH_OF_MENTION = 0.3
 MAX_MENTIONED = 8
@@ -200,8 +197,7 @@ def _known_project(prose: Prose, names: Names, outline: Outline) -> OutlineNode 
         if node is not None:
             counts[node.path] += one.mentions + (least if headline.intersection(forms) else 0)
     path, weight = max(counts.items(), key=lambda item: item[1], default=((), 0))
-    enough = 1 if len(prose.sentences) <= FEW_SENTENCES else 2
-    return next(node for node in projects.values() if node.path == path) if weight >= max(enough, least) else None
+    return next(node for node in projects.values() if node.path == path) if weight >= max(2, least) else None
 
 
 def _steps_to(node: OutlineNode, outline: Outline) -> list[NodeProposal]:
