@@ -31,6 +31,7 @@ BENCHMARKS = (
     "quality",
     "derived",
     "subjects",
+    "filing",
     "offline_reading",
     "poison",
     "search_speed",

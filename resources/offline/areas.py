@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.model import ConceptKind, OutlineNode, Role
+from neurigraph_pipelines.model import ConceptKind, Outline, OutlineNode, Role
 from neurigraph_pipelines.model.errors import NeurigraphError
 from neurigraph_pipelines.model.ports import Embedder
 from resources.offline.cues import HINT_WEIGHT, CueScores, CueTable, Phrase
@@ -48,11 +48,19 @@ of the development half and on LoCoMo."""
 CLOSE = 0.35
 """Cosine of the nearest subject below which the meaning of a text says nothing."""
 
-FEW_CUES = 2.0
+FEW_CUES = 1.0
 """Evidence of cue words that counts half of its weight beside the meaning: a single word decides nothing."""
 
 LEAST_SAID = 6
 """Words that carry meaning of which a segment needs so many for its meaning to count."""
+
+MAX_KNOWN_NODES = 400
+"""Nodes of the user whose names and keywords are cues, the fullest first."""
+
+WEIGHT_OF_NAME = 1.0
+WEIGHT_OF_KEYWORD = 0.7
+WEIGHT_OF_PERSON = 0.5
+"""Weight of the name of a topic or project, of a keyword, and of a person's name, who may be named in passing."""
 
 MAX_OWN_TOPICS = 64
 OWN_TOPIC_BONUS = 1.5
@@ -91,9 +99,9 @@ class Areas:
         self._seen: dict[str, NDArray[np.float32]] = {}
         self.topics = {topic.name: topic for topic in topics()}
 
-    def cues(self, prose: Prose, tops: Mapping[str, OutlineNode] | None = None) -> CueScores:
-        """Count the cue words of a segment; top nodes of the outline are topics, too."""
-        own = self._own(tops or {})
+    def cues(self, prose: Prose, outline: Outline | None = None) -> CueScores:
+        """Count the cue words of a segment; names and keywords of the nodes that the user has are cues, too."""
+        own = self._known(outline) if outline is not None else []
         if not own:
             return CueScores(prose, _table)
         extended = _extended(prose, _table(prose.language), own)
@@ -126,12 +134,17 @@ class Areas:
 
     def _own(self, tops: Mapping[str, OutlineNode]) -> list[OutlineNode]:
         """Return the user's own topics among the top nodes, the fullest first: those that are no area's other name."""
-        own = [node for key, node in tops.items() if key not in self._known_keys and node.kind is ConceptKind.TOPIC]
+        own = [node for key, node in tops.items() if key not in self._areas_by_key and node.kind is ConceptKind.TOPIC]
         return sorted(own, key=lambda node: -node.record_count)[:MAX_OWN_TOPICS]
 
+    def _known(self, outline: Outline) -> list[tuple[str, OutlineNode]]:
+        """Return the nodes of the user, each with its area or the user's own topic, the fullest first."""
+        nodes = sorted(outline.nodes, key=lambda node: -node.record_count)[:MAX_KNOWN_NODES]
+        return [(self._areas_by_key.get(name_key(node.path[0]), node.path[0]), node) for node in nodes]
+
     @cached_property
-    def _known_keys(self) -> frozenset[str]:
-        return frozenset(name_key(name) for topic in self.topics.values() for name in (topic.name, *topic.aliases))
+    def _areas_by_key(self) -> dict[str, str]:
+        return {name_key(name): topic.name for topic in self.topics.values() for name in (topic.name, *topic.aliases)}
 
     def _meaning(self, prose: Prose, phrases: Sequence[str], own: Sequence[OutlineNode]) -> _Meaning | None:
         """Compare the segment with the subjects of all areas; None if its meaning is unknown."""
@@ -268,12 +281,24 @@ def _stemmer(language: str) -> Callable[[str], Phrase]:
     return lambda text: tuple(word.stem for word in reader.words(text))
 
 
-def _extended(prose: Prose, table: CueTable, own: Sequence[OutlineNode]) -> CueTable:
-    """Return a table with the names, aliases and keywords of the user's own topics."""
-    found = {phrase: list(entries) for phrase, entries in table.topics.items()}
-    for node in own:
-        named = ((name, 1.0) for name in (node.path[0], *node.aliases))
-        for text, weight in (*named, *((keyword, 0.5) for keyword in node.keywords)):
+def _extended(prose: Prose, table: CueTable, known: Sequence[tuple[str, OutlineNode]]) -> CueTable:
+    """Return a table with the names, aliases and keywords of the nodes that the user has."""
+    own: dict[Phrase, dict[str, float]] = {}
+    subtopics = {key: list(names) for key, names in table.subtopics.items()}
+    persons = {name_key(node.path[-1]) for _, node in known if node.kind is ConceptKind.PERSON}
+    for area, node in known:
+        weight_of_name = WEIGHT_OF_PERSON if node.kind is ConceptKind.PERSON else WEIGHT_OF_NAME
+        named = ((name, weight_of_name) for name in (node.path[-1], *node.aliases))
+        kept = ((word, WEIGHT_OF_KEYWORD) for word in node.keywords if name_key(word) not in persons)
+        for text, weight in (*named, *kept):
             if phrase := prose.stems(text):
-                found.setdefault(phrase, []).append((node.path[0], weight))
-    return CueTable(found, table.subtopics, table.has_compounds)
+                weights = own.setdefault(phrase, {})
+                weights[area] = max(weight, weights.get(area, 0.0))
+                if len(node.path) > 1:
+                    subtopics.setdefault((area, phrase), []).append(node.path[1])
+    found = {phrase: dict(entries) for phrase, entries in table.topics.items()}
+    for phrase, weights in own.items():
+        entries = found.setdefault(phrase, {})
+        for area, weight in weights.items():
+            entries[area] = max(entries.get(area, 0.0), weight / len(weights) ** 0.5)
+    return CueTable({phrase: list(some.items()) for phrase, some in found.items()}, subtopics, table.has_compounds)

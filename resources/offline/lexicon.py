@@ -14,7 +14,7 @@ from typing import Any
 _FILES = {"de": "german", "en": "english", "es": "spanish", "fr": "french"}
 """The data files of word lists, by language."""
 
-_FOREIGN = {"de": "german", "es": "spanish", "fr": "french"}
+_FOREIGN = {"de": "german", "es": "spanish", "fr": "french", "it": "italian"}
 """The fields of ``topics.toml`` with phrases of other languages than English."""
 
 

@@ -119,7 +119,7 @@ class Placer:
             steps = _steps_to(known, outline)
             return Placement(tuple(steps), first, last, _relations(names, None), aliases, names.endings)
         tops = {name_key(node.path[0]): node for node in outline.nodes if len(node.path) == 1}
-        cues, phrases = self._areas.cues(prose, tops), key_phrases(prose, names)
+        cues, phrases = self._areas.cues(prose, outline), key_phrases(prose, names)
         fits = self._areas.rank(prose, phrases, cues, tops)
         if not fits:
             unknown = new_area(prose, phrases)
@@ -128,7 +128,7 @@ class Placer:
         steps = [self._area_step(area, cues, tops)]
         person = None
         if len(fits) == 1 or area.share >= CLEAR * fits[1].share:
-            person = main_person(prose, names, cues, area.name)
+            person = main_person(prose, names, cues, area.name, outline)
             if person is None or person.confidence < 0.75 or exists_outside(person, outline, area.name):
                 topic = topic_step(prose, names, area, cues, outline)
                 steps += [topic] if topic else []

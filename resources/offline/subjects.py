@@ -8,7 +8,7 @@ clear, there is none: a memory lies better in its area than in a wrong node belo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from neurigraph_pipelines.graph.naming import is_presentable, name_key
@@ -44,6 +44,9 @@ USED_SHARE = 0.4
 USED_MESSAGES = 4
 """Messages, and their share, that use the name of a node that the user has from which the segment belongs there."""
 
+MET_SHARE = 0.5
+"""Cues of a node below the area, for each message, from which the segment belongs there."""
+
 NEW_AREA_SHARE = 0.3
 LEAST_NAMING = 2
 """Sentences, and their share, that use the phrase that names a new topic of layer 1."""
@@ -71,9 +74,9 @@ class Subject:
     confidence: float
 
 
-def main_person(prose: Prose, names: Names, cues: CueScores, topic: str) -> Subject | None:
+def main_person(prose: Prose, names: Names, cues: CueScores, topic: str, outline: Outline) -> Subject | None:
     """Return the person or project that the segment is mainly about within ``topic``."""
-    candidates = _candidates(prose, names, topic)
+    candidates = _candidates(prose, names, topic, outline)
     mentioned = candidates[0] if candidates and candidates[0].confidence >= 0.6 else None
     speaker = _main_speaker(prose, names, cues, topic)
     if speaker is None:
@@ -114,6 +117,8 @@ def topic_step(prose: Prose, names: Names, area: Fit, cues: CueScores, outline: 
     named = next((node for node in own if _uses(prose, node.path[-1]) >= USED_SHARE), None)
     if named is not None:
         return NodeProposal(named.path[-1], named.kind, 1.0)
+    if met := _met_child(prose, area, cues, children):
+        return NodeProposal(met.path[-1], met.kind, 1.0)
     individual = _individual_step(prose, names, area)
     if individual is not None:
         return individual
@@ -124,6 +129,17 @@ def topic_step(prose: Prose, names: Names, area: Fit, cues: CueScores, outline: 
     if first[1] >= max(LEAST_SHARE, LEAST_LEAD * second[1]) and cues.subtopics[area.name][first[0]] >= LEAST_CUES:
         return _usual_step(first[0], area, cues, 0.6 + first[1])
     return None
+
+
+def _met_child(prose: Prose, area: Fit, cues: CueScores, children: Mapping[str, OutlineNode]) -> OutlineNode | None:
+    """Return the node below the area whose name and keywords the segment has most often, if it clearly leads."""
+    counts = cues.subtopics[area.name]
+    ranked = sorted(children.values(), key=lambda node: -counts[node.path[1]])
+    if not ranked:
+        return None
+    most, next_most = counts[ranked[0].path[1]], counts[ranked[1].path[1]] if len(ranked) > 1 else 0
+    least = max(1.0, MET_SHARE * len(prose.by_message))
+    return ranked[0] if most >= least and most > next_most else None
 
 
 def _individual_step(prose: Prose, names: Names, area: Fit) -> NodeProposal | None:
@@ -167,12 +183,12 @@ def new_area(prose: Prose, phrases: Sequence[str]) -> NodeProposal | None:
 
 
 def _children(area: Fit, outline: Outline) -> dict[str, OutlineNode]:
-    """Return the topics directly below an area, by the keys of their names."""
+    """Return the topics and projects directly below an area, by the keys of their names."""
     keys = {name_key(name) for name in (area.name, *area.aliases)}
     return {
         name_key(node.path[1]): node
         for node in outline.nodes
-        if len(node.path) == 2 and node.kind is ConceptKind.TOPIC and name_key(node.path[0]) in keys
+        if len(node.path) == 2 and node.kind is not ConceptKind.PERSON and name_key(node.path[0]) in keys
     }
 
 
@@ -193,13 +209,14 @@ def _uses(prose: Prose, phrase: str) -> float:
     return (TITLE_SHARE * titled + len(messages) / len(prose.by_message)) if enough else 0.0
 
 
-def _candidates(prose: Prose, names: Names, topic: str) -> list[Subject]:
+def _candidates(prose: Prose, names: Names, topic: str, outline: Outline) -> list[Subject]:
     """Return named persons and projects, except speakers, that could become a node below ``topic``."""
     sentences = max(1, len(prose.sentences))
     homes = english().relations
     # Relatives belong under Family; a mention elsewhere does not make them the subject of that topic.
     stated = {r.person for r in names.relations if topic == "Family" or homes.get(r.label.split()[-1]) != "Family"}
     speaking = set(names.speakers.values())
+    known_keys = {name_key(name) for node in outline.nodes for name in (node.path[-1], *node.aliases)}
     headline = {name_key(word.text) for word in prose.headline.words} if prose.headline else set()
     found = []
     for kind, group in ((ConceptKind.PROJECT, names.projects), (ConceptKind.PERSON, names.persons)):
@@ -208,9 +225,12 @@ def _candidates(prose: Prose, names: Names, topic: str) -> list[Subject]:
                 continue
             if name_key(one.name) == name_key(prose.segment.ref.user_slug):
                 continue
-            share = len(one.sentences) / sentences
-            share += TITLE_SHARE * bool(headline & {name_key(form) for form in (one.name, *one.aliases)})
+            titled = bool(headline & {name_key(form) for form in (one.name, *one.aliases)})
+            share = len(one.sentences) / sentences + TITLE_SHARE * titled
             if kind is ConceptKind.PERSON and share < LEAST_OF_PERSON:
+                continue
+            in_passing = len(one.sentences) < LEAST_NAMING and not titled and one.name not in stated
+            if in_passing and name_key(one.name) not in known_keys:
                 continue
             known = 0.2 if kind is ConceptKind.PERSON and one.name in stated else 0.0
             base = 0.45 if kind is ConceptKind.PROJECT else 0.35

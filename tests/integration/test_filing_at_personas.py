@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 
 from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
@@ -21,7 +22,7 @@ from neurigraph_pipelines.ingestion.batch import assign_nodes, commit, embed, ex
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.lifecycle.erasure.forget import forget, preview
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.model import Claims, GrantType, NodeType, Role, SourceKind, SubjectType
+from neurigraph_pipelines.model import AliasType, Claims, GrantType, NodeType, Role, SourceKind, SubjectType
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.messages import NewMessage
@@ -32,6 +33,7 @@ from neurigraph_pipelines.retrieval.unstored import open_unstored
 from neurigraph_pipelines.runtime.doctor import memory
 from neurigraph_pipelines.runtime.doctor.findings import Finding, Level
 from neurigraph_pipelines.wiring.installation import Installation
+from resources.offline.language_model import OfflineLanguageModel
 from resources.providers.retries import ProviderClient
 from tests.support.memories import converse, ingest, make_persona, rows, stored
 from tests.support.model_clients import make_client, make_model
@@ -140,6 +142,33 @@ def test_answer_of_a_model_decides_no_access(
         here, "SELECT node_name FROM neurigraph.graph_index WHERE layer_depth = 2 AND user_id = %s", user.user_id
     )
     assert {row["node_name"] for row in below} == {"Secretary", "Banker"}
+
+
+@pytest.mark.parametrize(
+    ("name", "alias", "words"),
+    [
+        ("Health", None, "My doctor gave me ramipril for my blood pressure."),
+        ("Health", None, "Mein Arzt hat mir Tabletten gegen den Blutdruck verschrieben."),
+        ("Coach", "Health", "My doctor gave me ramipril, and the coach of my health knows nothing of it."),
+        ("Dave", None, "My employee Dave runs the product launch. Dave met the deadline, and Dave deserves a raise."),
+        ("Anwältin", None, "Die Anwältin weiß nichts vom Konto. Die Anwältin fragt beim Gericht. Anwältin Kern klagt."),
+        ("Abogado", "Tomás Gil", "Tomás Gil no sabe de la cuenta. Tomás Gil llamó al banco. Escribí a Tomás Gil."),
+    ],
+)
+def test_offline_model_files_nothing_below_a_persona_by_name(
+    here: Installation, context: Context, bob: tuple[User, Claims], name: str, alias: str | None, words: str
+) -> None:
+    user, claims = bob
+    persona = sharing.add_node(here.database, claims, user.root_node_id, name, node_type=NodeType.PERSONA)
+    if alias is not None:
+        give_alias(here.database, claims, persona, AliasType.NAME, alias)
+    for _ in range(3):
+        converse(here, claims, words)
+    assert len(stored(ingest(context.using(language_model=OfflineLanguageModel(None)), user))) == 3
+    assert not any(path.split("/")[0] == name for path in paths(here, user))
+    below = "SELECT FROM neurigraph.graph_index WHERE user_id = %s AND %s = ANY(path) AND node_id <> %s"
+    assert rows(here, below, user.user_id, persona, persona) == []
+    assert findings(here, user) == []
 
 
 def test_folder_of_a_vault_decides_no_access(
