@@ -17,7 +17,9 @@ DESCRIPTION = "file"
 _MAX_FACTS_LENGTH = 2_000
 
 
-def document_messages(file_name: str, media: MediaType, size_bytes: int, found: Extraction) -> Iterator[NewMessage]:
+def document_messages(
+    file_name: str, media: MediaType, size_bytes: int, found: Extraction, *, is_posted: bool = False
+) -> Iterator[NewMessage]:
     """Yield a description of the file, then the parts of its text.
 
     Args:
@@ -25,8 +27,10 @@ def document_messages(file_name: str, media: MediaType, size_bytes: int, found: 
         media: Its media type.
         size_bytes: Size of the uploaded file.
         found: The extracted text and facts.
+        is_posted: Whether it is a text that was posted, which needs no description.
     """
-    yield NewMessage(Role.USER, _description(file_name, media, size_bytes, found), external_id=DESCRIPTION)
+    if not (is_posted and found.parts):
+        yield NewMessage(Role.USER, _description(file_name, media, size_bytes, found), external_id=DESCRIPTION)
     for part in found.parts:
         yield NewMessage(Role.USER, part.text, external_id=part.place, section=part.section)
 

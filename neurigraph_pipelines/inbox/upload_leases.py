@@ -28,6 +28,7 @@ class LeasedUpload(NamedTuple):
     staging_key: str
     attempts: int
     is_document: bool
+    is_posted: bool
     received_through: str
 
 

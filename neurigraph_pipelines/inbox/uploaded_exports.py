@@ -42,7 +42,7 @@ from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.text.media_types import MediaType
 from neurigraph_pipelines.views.kinds import Channel
-from neurigraph_pipelines.views.scalars import Scalar
+from neurigraph_pipelines.views.scalars import MetadataValue
 
 SHOWN_REJECTIONS = 20
 """Rejected items of a file that are kept with their reasons; the others are counted."""
@@ -70,7 +70,7 @@ class _Stated(NamedTuple):
     url: str | None
     channel: str | None
     author: str | None
-    metadata: dict[str, Scalar] | None
+    metadata: dict[str, MetadataValue] | None
     tier: str | None
     container_tags: list[str]
 

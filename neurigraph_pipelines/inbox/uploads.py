@@ -34,6 +34,7 @@ from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
 from neurigraph_pipelines.model import (
     Claims,
     Extraction,
+    NewMessage,
     Privacy,
     ReceivedThrough,
     RepositoryFile,
@@ -81,7 +82,7 @@ class _Arrival:
     external_id: str | None
     occurred_at: datetime | None
     privacy: Privacy | None
-    is_labelled: bool
+    is_posted: bool
     is_document: bool
     may_repeat: bool
 
@@ -124,13 +125,14 @@ class Uploads:
         occurred_at: datetime | None = None,
         privacy: Privacy | None = None,
         details: SourceDetails = NO_DETAILS,
-        is_labelled: bool = False,
+        is_posted: bool = False,
         is_document: bool = False,
         may_repeat: bool = False,
     ) -> Received:
         """Receive a file, piece by piece.
 
-        With ``is_document``, it is stored as the file that it is, also if it is an export of conversations.
+        With ``is_document``, it is stored as the file that it is, also if it is an export of conversations. With
+        ``is_posted``, it is a text that somebody posted: its stated type holds, and no message describes a file.
 
         The same bytes of the same user are one upload, whatever the file name, and keep their first privacy and
         details. If that upload failed, it is retried. Other bytes under the external id of an upload are its next
@@ -152,7 +154,7 @@ class Uploads:
         stored = self._objects.put(key, self._checked(content, head))
         name = file_name_of(file_name)
         media = media_type_of(bytes(head), name)
-        how = (is_labelled, is_document, may_repeat)
+        how = (is_posted, is_document, may_repeat)
         day = occurred_at or day_of_file(name)
         arrival = _Arrival(name, stored, media, title, external_id, day, privacy, *how)
         return self._keep(claims, key, arrival, details)
@@ -186,7 +188,7 @@ class Uploads:
             _require_newer(details.updated_at, before.updated_at)
         if before is None and external_id is None and known is None:
             external_id = f"sha256:{arrival.stored.sha256}"  # which one that was replaced has already
-        label = details.document_type if arrival.is_labelled else None
+        label = details.document_type if arrival.is_posted else None
         source_id, created = self._inbox.open_source(
             tx,
             user_id,
@@ -211,6 +213,7 @@ class Uploads:
             "size_bytes": arrival.stored.size_bytes,
             "staging_key": arrival.stored.key,
             "is_document": arrival.is_document,
+            "is_posted": arrival.is_posted,
         }
         tx.execute(_QUERIES["insert"], row)
         return Received(source_id, new=True)
@@ -260,7 +263,8 @@ class Uploads:
         if received.new and file.parts:
             name = file_name_of(file_name)
             media = media_type_of(file.content, name)
-            self._add_text(received.upload_id, name, media, len(file.content), Extraction(tuple(file.parts)))
+            messages = document_messages(name, media, len(file.content), Extraction(tuple(file.parts)))
+            self._add_text(received.upload_id, name, list(messages))
 
     def read_due(
         self, extractor: TextExtractor, user_id: UUID | None = None, on_read: Callable[[Read], None] | None = None
@@ -310,18 +314,10 @@ class Uploads:
             found = take_files(self, self._database, extractor, source_id, self._objects.get(key), most)
         else:
             found = extractor.extract(self._objects.get(key) if reader != "media" else [head], reader)
-        return self._add_text(source_id, name, media, upload.size_bytes, found, notes_of(reader, media, found))
+        messages = document_messages(name, media, upload.size_bytes, found, is_posted=upload.is_posted)
+        return self._add_text(source_id, name, list(messages), notes_of(reader, media, found))
 
-    def _add_text(
-        self,
-        source_id: UUID,
-        name: str,
-        media: MediaType,
-        size_bytes: int,
-        found: Extraction,
-        notes: Sequence[str] = (),
-    ) -> Read:
-        messages = list(document_messages(name, media, size_bytes, found))
+    def _add_text(self, source_id: UUID, name: str, messages: Sequence[NewMessage], notes: Sequence[str] = ()) -> Read:
         with self._database.pipeline() as tx:
             result = self._inbox.append(tx, SourceKind.UPLOAD, source_id, messages)
             self._inbox.end(tx, SourceKind.UPLOAD, source_id)

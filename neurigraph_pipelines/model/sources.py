@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.views.kinds import Channel, DocumentType, Privacy, Tier
-from neurigraph_pipelines.views.scalars import Scalar
+from neurigraph_pipelines.views.scalars import MetadataValue
 
 MAX_ORIGIN_LENGTH = 100
 MAX_URL_LENGTH = 2_000
@@ -43,7 +43,7 @@ class SourceDetails:
         origin: The program or site that it comes from, such as ``slack``.
         url: A page to read it at.
         author: Who wrote it.
-        metadata: Texts, numbers and booleans by name.
+        metadata: Texts, numbers, booleans and lists of them by name.
         updated_at: When it last changed where it comes from.
         replaces: The source that it is the next version of.
         tier: How long its records are meant to be kept. Their own page shows that, so it is not shown of the source.
@@ -55,7 +55,7 @@ class SourceDetails:
     url: str | None = None
     channel: Channel | None = None
     author: str | None = None
-    metadata: Mapping[str, Scalar] = field(default_factory=dict)
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
     updated_at: datetime | None = None
     replaces: UUID | None = None
     tier: Tier | None = None

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -17,35 +17,30 @@ from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import LostObjectError, StorageError
 from neurigraph_pipelines.model.measuring import measured
-from neurigraph_pipelines.model.ports import TokenCounter
 from neurigraph_pipelines.model.sources import details_view
-from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
+from neurigraph_pipelines.retrieval.chunks import Chunk, joined, with_gaps
+from neurigraph_pipelines.retrieval.excerpts import asked_words
 from neurigraph_pipelines.retrieval.open import OpenedMessage, file_of_record, open_in_files, open_messages
 from neurigraph_pipelines.retrieval.query.find import WORDS_ALONE
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.retrieval.relevance import relevance
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.views.search import Found, Hit, MessageHit
 from neurigraph_pipelines.views.sources import Provenance
 
 THRESHOLD = 0.1
-"""Least score of a document and of a chunk. Scores lie between 0 and 1 and compare within one answer only."""
+"""Least score of a document and of a chunk, before its age counts. Scores lie between 0 and 1."""
 
 HALF_LIFE_DAYS = 30.0
 """Age at which the score of age is 1/e, as in the API whose shape this is."""
-
-CHUNK_TOKENS = 800
-"""Most tokens of a chunk."""
 
 MOST_CHUNKS = 5
 """Most chunks of one document."""
 
 FULL_CHARACTERS = 200_000
 """Most characters of the whole text of a document."""
-
-_GAP = 2
-"""Messages whose numbers differ by so much are joined, with the one between them."""
 
 _PER_DOCUMENT = 10
 _RERANKED_CHARACTERS = 2_000
@@ -67,21 +62,12 @@ class SearchPath(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
-    """Passages of a document that follow each other, with the score of the best of them."""
-
-    content: str
-    score: float
-    first_message: int
-    last_message: int
-
-
-@dataclass(frozen=True, slots=True)
 class FoundDocument:
     """A document that a search found.
 
     Attributes:
         summary: Of its best memory; None for a document that was not found by its content.
+        hit: That memory.
         details: What its writer stated of it, as every face shows it.
         content: Its text, if that was asked for.
     """
@@ -94,6 +80,7 @@ class FoundDocument:
     details: Provenance
     chunks: Sequence[Chunk] = ()
     content: str | None = None
+    hit: Hit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +115,15 @@ class Wanted:
 
 @dataclass(slots=True)
 class _Group:
-    """What was found of one source: its hits, and its messages with their scores by record."""
+    """What was found of one source: its hits, and its messages with their scores by record.
+
+    Attributes:
+        best: The best score of the answer, which those of its parts are relative to.
+    """
 
     hits: list[Hit] = field(default_factory=list)
     messages: dict[UUID, list[MessageHit]] = field(default_factory=dict)
+    best: float = 1.0
 
     @property
     def score(self) -> float:
@@ -140,8 +132,10 @@ class _Group:
         return min(1.0, max(0.0, *(one.score for one in found)))
 
     def scores_of(self, hit: Hit) -> dict[int, float]:
-        """Return the scores of the messages of a hit that chunks are made of, by their numbers."""
-        return {one.seq: one.score for one in self.messages.get(hit.key, ())[:_PER_DOCUMENT]}
+        """Return the relative scores of the messages of a hit that chunks are made of, by their numbers."""
+        return {
+            one.seq: min(1.0, max(0.0, one.score / self.best)) for one in self.messages.get(hit.key, ())[:_PER_DOCUMENT]
+        }
 
 
 @measured("search.documents")
@@ -164,18 +158,24 @@ def search_documents(context: Context, wanted: Wanted) -> FoundDocuments:
             limit=min(4 * wanted.limit, MAX_LIMIT),
             message_limit=min(_PER_DOCUMENT * wanted.limit, MAX_MESSAGE_LIMIT),
             record_ids=scope or (),
+            explain=True,
         )
         found = search(context.using(reranker=None), asked)
         notes += found.notes
         groups = _groups(found, wanted.document_ids)
-    now = datetime.now(UTC)
-    best = sorted(
-        ((_with_age(wanted, group, now), group) for group in groups),
-        key=lambda one: -one[0],
-    )
-    chosen = [one for one in best if one[0] >= wanted.threshold][: wanted.limit]
-    read = open_in_files(context, _places_of(group for _, group in chosen))
-    documents = [_document(context, wanted, group, score, read, notes) for score, group in chosen]
+    best = max((group.score for group in groups), default=0.0) or 1.0
+    for group in groups:
+        group.best = best
+    groups.sort(key=lambda one: -_with_age(wanted, one.score / best, one.hits[0].occurred_at))
+    chosen = groups[: wanted.limit]
+    read = open_in_files(context, _places_of(chosen))
+    documents = [_document(context, wanted, group, read, notes) for group in chosen]
+    documents = [
+        replace(one, score=_with_age(wanted, one.score, one.occurred_at))
+        for one in documents
+        if one.score >= wanted.threshold
+    ]
+    documents.sort(key=lambda one: -one.score)
     if not documents:
         return FoundDocuments(_recent(context, wanted), SearchPath.RECENT, notes)
     if wanted.is_reranked:
@@ -227,36 +227,36 @@ def _groups(found: Found, document_ids: Collection[UUID] | None) -> list[_Group]
     return list(groups.values())
 
 
-def _with_age(wanted: Wanted, group: _Group, now: datetime) -> float:
+def _with_age(wanted: Wanted, score: float, occurred_at: datetime) -> float:
     """Return the score of a document with that of its age, ``exp(-age / half life)``."""
-    days = max(0.0, (now - group.hits[0].occurred_at).total_seconds() / 86_400)
+    days = max(0.0, (datetime.now(UTC) - occurred_at).total_seconds() / 86_400)
     fresh = math.exp(-days / wanted.half_life_days)
-    return (1 - wanted.recency) * group.score + wanted.recency * fresh
+    return round((1 - wanted.recency) * score + wanted.recency * fresh, 6)
 
 
 def _places_of(groups: Iterable[_Group]) -> dict[UUID, list[int]]:
     """Return the numbers of the messages that the chunks of some documents need, by the file that they are in."""
     return {
-        hit.file_id: _with_gaps(sorted(found))
+        hit.file_id: with_gaps(sorted(found))
         for group in groups
         for hit in group.hits
         if hit.file_id is not None and (found := group.scores_of(hit))
     }
 
 
-def _document(
-    context: Context, wanted: Wanted, group: _Group, score: float, read: _Read, notes: list[str]
-) -> FoundDocument:
-    hit = group.hits[0]
+def _document(context: Context, wanted: Wanted, group: _Group, read: _Read, notes: list[str]) -> FoundDocument:
+    hit, relevance_to = group.hits[0], _relevance(context, wanted.query)
     chunks = sorted(_chunks(context, wanted, group, read, notes), key=lambda one: -one.score)
+    whole = max(relevance_to(one, one.summary) * max(0.0, one.score) for one in group.hits) / group.best
     found = FoundDocument(
         hit.source_id,
         hit.title,
         hit.summary,
-        round(score, 6),
+        min(1.0, max(whole, *(one.score for one in chunks), 0.0)),
         hit.occurred_at,
         hit.origin.source,
         [one for one in chunks if one.score >= wanted.threshold][:MOST_CHUNKS],
+        hit=hit,
     )
     if not wanted.with_content:
         return found
@@ -268,9 +268,18 @@ def _document(
         return found
 
 
+def _relevance(context: Context, query: str) -> Callable[[Hit, str], float]:
+    """Return a function that says how far a text of a memory answers a question, from 0 to 1."""
+    lexer = lexer_of(context.settings.language)
+    asked = asked_words(query, lexer)
+    return lambda hit, text: relevance(
+        asked, f"{hit.title}\n{text}", lexer, hit.explain.get("summary_dense") if hit.explain else None
+    )
+
+
 def _chunks(context: Context, wanted: Wanted, group: _Group, read: _Read, notes: list[str]) -> Iterator[Chunk]:
     """Yield the chunks of a document: found messages that lie beside each other, with those between them."""
-    kind = group.hits[0].source_kind
+    kind, relevance_to = group.hits[0].source_kind, _relevance(context, wanted.query)
     for hit in group.hits:
         scores = group.scores_of(hit)
         if not scores:
@@ -281,53 +290,14 @@ def _chunks(context: Context, wanted: Wanted, group: _Group, read: _Read, notes:
                 notes.append(f"The file of {hit.title!r} could not be read.")
                 continue
             texts = {one.seq: _spoken(kind, one) for one in opened}
+            voices: dict[int, str | None] = {one.seq: one.voice for one in opened}
         else:
             texts = {one.seq: one.content or "" for one in group.messages[hit.key][:_PER_DOCUMENT]}
-        yield from _joined(context, wanted.query, texts, scores, _separator(kind))
-
-
-def _with_gaps(numbers: Sequence[int]) -> list[int]:
-    """Return sorted numbers of messages, with those between two that lie near each other."""
-    filled = list(numbers[:1])
-    for number in numbers[1:]:
-        filled += range(filled[-1] + 1, number) if number - filled[-1] <= _GAP else ()
-        filled.append(number)
-    return filled
-
-
-def _joined(
-    context: Context, query: str, texts: Mapping[int, str], scores: Mapping[int, float], separator: str
-) -> Iterator[Chunk]:
-    """Yield texts that follow each other as chunks of at most ``CHUNK_TOKENS``; each holds one that was found."""
-    lexer = lexer_of(context.settings.language)
-    asked = asked_words(query, lexer)
-    numbers = sorted(texts)
-    sizes = dict(zip(numbers, context.tokens.count_each([f"{texts[one]}{separator}" for one in numbers]), strict=True))
-    run: list[int] = []
-    content, size = "", 0
-    for number in [*numbers, None]:
-        if run and (number is None or number != run[-1] + 1 or size + sizes[number] > CHUNK_TOKENS):
-            found = [scores[one] for one in run if one in scores]
-            if found:
-                yield Chunk(content, round(min(1.0, max(found)), 6), run[0], run[-1])
-            run = []
-        if number is None:
-            return
-        if run:
-            content, size = f"{content}{separator}{texts[number]}", size + sizes[number]
-        elif sizes[number] <= CHUNK_TOKENS:
-            content, size = texts[number], sizes[number]
-        else:
-            content = _cut(excerpt(texts[number], asked, lexer, 4 * CHUNK_TOKENS), context.tokens)
-            size = context.tokens.count(content)
-        run.append(number)
-
-
-def _cut(text: str, tokens: TokenCounter) -> str:
-    """Return a text, or as much of its beginning as has ``CHUNK_TOKENS``."""
-    while (size := tokens.count(text)) > CHUNK_TOKENS:
-        text = text[: len(text) * CHUNK_TOKENS // size - 1]
-    return text
+            voices = {one.seq: one.voice for one in group.messages[hit.key]}
+        for chunk in joined(context, wanted.query, texts, scores, _separator(kind)):
+            said = [voices.get(seq) for seq in range(chunk.first_message, chunk.last_message + 1)]
+            score = round(chunk.score * relevance_to(hit, chunk.content), 6)
+            yield replace(chunk, score=score, voices=list(dict.fromkeys(filter(None, said))))
 
 
 def _spoken(kind: str, message: OpenedMessage) -> str:

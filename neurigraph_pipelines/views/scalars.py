@@ -3,7 +3,10 @@
 from typing import Any, TypeAlias
 
 Scalar = str | int | float | bool
-"""A value of metadata."""
+"""A single value of metadata."""
+
+MetadataValue = Scalar | list[Scalar]
+"""A value of the metadata of a source."""
 
 Json: TypeAlias = str | int | float | bool | list["Json"] | dict[str, "Json"] | None
 """A value as a parser of JSON returns it."""

@@ -34,7 +34,7 @@ class Provenance(View):
     url: str | None = Field(description="A page to read it at.")
     channel: Channel | None = Field(description=CHANNEL)
     author: str | None = Field(description=AUTHOR)
-    metadata: dict[str, Any] = Field(description="Texts, numbers and booleans by name.")
+    metadata: dict[str, Any] = Field(description="Texts, numbers, booleans and lists of them by name.")
     version: int = Field(description="Counts from 1.")
     replaces: UUID | None = Field(description="The version before, if the caller may see it.")
     updated_at: datetime | None = Field(description=UPDATED_AT)

@@ -45,11 +45,11 @@ LIMIT 1;
 
 -- name: insert
 INSERT INTO neurigraph.uploads (
-    source_id, user_id, file_name, media_type, size_bytes, sha256, staging_key, is_document
+    source_id, user_id, file_name, media_type, size_bytes, sha256, staging_key, is_document, is_posted
 )
 VALUES (
     %(source_id)s, %(user_id)s, %(file_name)s, %(media_type)s, %(size_bytes)s, %(sha256)s, %(staging_key)s,
-    %(is_document)s
+    %(is_document)s, %(is_posted)s
 );
 
 -- name: try_again
@@ -81,6 +81,7 @@ RETURNING
     u.staging_key,
     u.attempts,
     u.is_document,
+    u.is_posted,
     (SELECT s.received_through FROM neurigraph.sources AS s WHERE s.source_id = u.source_id) AS received_through;
 
 -- name: fail_silent_uploads

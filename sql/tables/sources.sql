@@ -44,7 +44,7 @@ CREATE TABLE neurigraph.sources (
     ),
     channel neurigraph.channel,
     author text CHECK (char_length(author) BETWEEN 1 AND 300),
-    -- Texts, numbers and booleans by name.
+    -- Texts, numbers, booleans and lists of them by name.
     metadata jsonb CHECK (
         jsonb_typeof(metadata) = 'object' AND octet_length(metadata::text) <= 32768
     ),

@@ -19,6 +19,8 @@ CREATE TABLE neurigraph.uploads (
     received_at timestamptz NOT NULL DEFAULT now(),
     -- Whether the file is stored as it is, even if it is an export of conversations.
     is_document boolean NOT NULL DEFAULT false,
+    -- Whether it is a text that was posted, which needs no description of a file.
+    is_posted boolean NOT NULL DEFAULT false,
     -- For an export whose conversations were added: its format, counts, and the rejected parts with reasons. Null for a
     -- document.
     imported jsonb CHECK (jsonb_typeof(imported) = 'object'),

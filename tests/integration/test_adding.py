@@ -152,7 +152,7 @@ def test_key_of_a_space_adds_to_it_only(client: httpx.Client, owner: dict[str, s
         ({"content": " "}, "needs a text"),
         ({"content": "x", "external_id": "1"}, "external_id is for messages"),
         ({"messages": SAID, "node_id": str(uuid4())}, "node_id is for a content"),
-        ({"content": "x", "text": "x"}, "Extra inputs"),
+        ({"content": "x", "text": "x"}, "there is no field 'text'"),
         ({"messages": [{"role": "user"}]}, "needs a content"),
     ],
     ids=lambda part: part if isinstance(part, str) else "",

@@ -153,23 +153,28 @@ def test_search_database_has_the_known_shape(address: str, key: str, graph: Shar
         assert [one["summary"] for one in short["results"]] == [None] * short["count"]
         assert short["results"][0]["content"] is None
         record_id, _ = graph.record_of("Family/Dave")
+        assert str(record_id) in best["metadata"]["recordIds"]
+        source_id = best["documentId"]
+        assert str(record_id) in text_of(await client.call_tool("open_memory", {"record_id": source_id}))
         for narrowed in (
-            {"containerTags": ["Family/Dave"]},
-            {"containerTags": ["nowhere", "family/dave"]},
-            {"scopedDocumentIds": [str(record_id), str(uuid4())]},
-            {"containerTags": '["Family"]', "scopedDocumentIds": [str(record_id)]},
+            {"scopedDocumentIds": [source_id, str(uuid4())]},
+            {"scopedDocumentIds": f'["{source_id}"]'},
+            {"containerTags": [], "scopedDocumentIds": [source_id]},
         ):
             only = found(await client.call_tool("searchDatabase", {"query": "trout contract", **narrowed}))
-            assert [one["documentId"] for one in only["results"]] == [str(record_id)], narrowed
+            assert [one["documentId"] for one in only["results"]] == [source_id], narrowed
         nothings: list[dict[str, Any]] = [
             {"containerTags": ["nowhere"]},
             {"scopedDocumentIds": [str(uuid4())]},
             {"scopedDocumentIds": ["not an id"]},
-            {"containerTags": ["Work"], "scopedDocumentIds": [str(record_id)]},
-            {"containerTags": []},
+            {"containerTags": ["nowhere"], "scopedDocumentIds": [source_id]},
+            {"query": "zzzzqqq xxyyy"},
         ]
         for nothing in nothings:
             assert found(await client.call_tool("searchDatabase", {"query": "trout", **nothing}))["count"] == 0, nothing
+        assert "is no container tag" in failure(
+            await client.call_tool("searchDatabase", {"query": "trout", "containerTags": ["Family/Dave"]})
+        )
         for limit in (0, 51):
             assert "limit" in failure(await client.call_tool("searchDatabase", {"query": "trout", "limit": limit}))
         assert "query" in failure(await client.call_tool("searchDatabase", {"query": ""}))
@@ -208,6 +213,8 @@ def test_wrong_arguments_are_refused(address: str, key: str) -> None:
 def test_persona_sees_its_part_and_nothing_else(address: str, key: str, graph: SharedGraph) -> None:
     persona, hidden = graph.personas_key(), str(graph.node("Family/Dave"))
     hidden_record = str(graph.record_of("Family/Dave")[0])
+    asked = call_over_http(address, key, "searchDatabase", query="trout")
+    hidden_source = found(asked)["results"][0]["documentId"]
     own = graph.node("Work/Legal/Contracts")
 
     async def session(client: Client) -> None:
@@ -230,9 +237,10 @@ def test_persona_sees_its_part_and_nothing_else(address: str, key: str, graph: S
         for tool in ("search_memory", "searchDatabase"):
             for answer in (
                 await client.call_tool(tool, {"query": "trout"}),
-                await client.call_tool("searchDatabase", {"query": "trout", "scopedDocumentIds": [hidden_record]}),
+                await client.call_tool("searchDatabase", {"query": "trout", "scopedDocumentIds": [hidden_source]}),
             ):
                 assert hidden_record not in text_of(answer)
+                assert hidden_source not in text_of(answer)
                 assert "trout" not in text_of(answer).lower()
         with pytest.raises(MCPError) as refused:
             await client.read_resource(f"neurigraph://node/{hidden}")

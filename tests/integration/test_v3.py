@@ -55,8 +55,11 @@ def test_a_document_passes_its_statuses(
         "title": "Boats",
         "type": "google_doc",
         "containerTags": ["sm_project_boats"],
-        "metadata": {"url": "https://example.com/boats", "source": "drive", "customId": "b1", "pages": 3},
-    }
+        "metadata": {
+            "url": "https://example.com/boats", "source": "drive", "customId": "b1", "pages": 3,
+            "crew": ["Ana", 2, True],
+        },
+    }  # fmt: skip
     document_id = add(client, bob, BOATS, **stated)
 
     def shown() -> dict[str, Any]:
@@ -78,14 +81,22 @@ def test_a_document_passes_its_statuses(
     done = shown()
     assert (done["status"], done["type"], done["title"], done["customId"]) == ("completed", "google_doc", "Boats", "b1")
     assert done["content"].split() == BOATS.split()
-    assert done["summary"]
-    assert done["metadata"] == {"pages": 3, "url": "https://example.com/boats", "source": "drive"}
+    assert "file" not in done["summary"].lower()
+    assert "keel" in done["summary"]
+    assert done["metadata"] == {
+        "pages": 3,
+        "crew": ["Ana", 2, True],
+        "url": "https://example.com/boats",
+        "source": "drive",
+    }
     assert (done["url"], done["containerTags"]) == ("https://example.com/boats", ["sm_project_boats"])
     again = client.post("/v3/documents", json={"content": BOATS, **stated}, headers=bob)
     assert (again.status_code, again.json()) == (200, {"id": document_id, "status": "completed"})
     newer = add(client, bob, BOATS.replace("May", "June"), customId="b1", type="pdf")
     store(here)
     found = client.post("/v3/search", json={"q": "When was the mast varnished?"}, headers=bob).json()["results"]
+    assert "The file" not in str(found)
+    assert found[0]["chunks"][0]["firstMessage"] == 1
     assert [(one["documentId"], one["type"]) for one in found] == [(newer, "pdf")]
 
 
@@ -106,6 +117,9 @@ def test_search_joins_passages_and_keeps_its_bounds(
     for number in range(3):
         parts = [f"The harbour master noted storm {number} on day {day}. " + "Waves rose. " * 60 for day in range(12)]
         add(client, bob, "\n\n".join(parts), title=f"Log {number}")
+    tarred = ["We tarred the hull on Monday.", "Was it dry?", "The hull was tarred again on Tuesday."]
+    talk = {"messages": [{"role": "user", "content": one} for one in tarred]}
+    assert client.post("/v1/memories", json=talk, headers=bob).status_code == 201
     old = add(client, bob, BOATS, title="Boats", metadata={"publishedAt": "2001-05-01T10:00:00Z"})
     store(here)
 
@@ -119,7 +133,8 @@ def test_search_joins_passages_and_keeps_its_bounds(
     assert (found["searchPath"], found["count"]) == ("rpc_vector", len(found["results"]))
     assert {one["title"] for one in found["results"][:3]} == {"Log 0", "Log 1", "Log 2"}
     chunks = [chunk for one in found["results"] for chunk in one["chunks"]]
-    assert any(chunk["lastMessage"] > chunk["firstMessage"] for chunk in chunks)
+    (hull,) = search("When was the hull tarred?")["results"][0]["chunks"]
+    assert (hull["firstMessage"], hull["lastMessage"]) == (1, 3)
     assert all(here.tokens.count(chunk["content"]) <= 800 for chunk in chunks)
     assert all(0.1 <= one["score"] <= 1 for one in [*chunks, *found["results"]])
     assert [one["score"] for one in found["results"]] == sorted(
@@ -132,9 +147,12 @@ def test_search_joins_passages_and_keeps_its_bounds(
     aged = {one["documentId"]: one["score"] for one in search("bolts", recencyWeight=0.5, threshold=0)["results"]}
     fresh = {one["documentId"]: one["score"] for one in search("bolts", threshold=0)["results"]}
     assert aged[old] == pytest.approx(fresh[old] / 2, abs=1e-5)
-    assert min(score for one, score in aged.items() if one != old) >= 0.5
-    nothing = search("bolts", threshold=1, recencyWeight=0.5)
-    assert (nothing["searchPath"], nothing["count"]) == ("broad_recent", 4)
+    assert fresh[old] == 1.0, "it has all words of the question"
+    assert search("bolts quokkas", threshold=0)["results"][0]["score"] <= 0.7, "and half of the words of this one"
+    assert [one["documentId"] for one in search("bolts")["results"]] == [old]
+    assert min(score for one, score in aged.items() if one != old) > 0.499
+    nothing = search("zzzzqqq xxyyy", recencyWeight=0.5)
+    assert (nothing["searchPath"], nothing["count"]) == ("broad_recent", 5)
     assert {one["score"] for one in nothing["results"]} == {0}
     assert search("bolts", rerank=True)["notes"] == ["There is no reranker: the order is that of the search."]
     assert search("bolts", containerTags=["elsewhere"])["count"] == 0
@@ -221,6 +239,7 @@ def test_others_find_nothing_of_what_is_private_or_theirs(
         ("/v3/documents", {"content": "x", "container_tags": ["a"]}, "Extra inputs"),
         ("/v3/documents", {"content": "x", "metadata": {"containerTags": "a"}}, "metadata.containerTags"),
         ("/v3/documents", {"content": "x", "metadata": {"deep": {"er": 1}}}, "deep"),
+        ("/v3/documents", {"content": "x", "metadata": {"deep": [["er"]]}}, "deep"),
         ("/v3/documents", {"content": "x", "url": "javascript:alert(1)"}, "http"),
         ("/v3/search", {"q": " "}, "empty"),
         ("/v3/search", {"q": "x", "threshold": 2}, "less than or equal to 1"),

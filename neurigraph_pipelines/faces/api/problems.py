@@ -251,7 +251,10 @@ async def _unexpected(_: Request, __: Exception) -> Response:
 
 def _invalid_part(found: ErrorDetails) -> InvalidPart:
     location, *steps = [str(step)[:100] for step in found["loc"]] or ["body"]
+    detail = found["msg"][:500]
+    if found["type"] == "extra_forbidden" and steps:
+        detail += f": there is no field {steps[-1]!r}"
     if location == "body":
         pointer = "#" + "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
-        return InvalidPart(detail=found["msg"][:500], pointer=pointer)
-    return InvalidPart(detail=found["msg"][:500], parameter=steps[-1] if steps else location)
+        return InvalidPart(detail=detail, pointer=pointer)
+    return InvalidPart(detail=detail, parameter=steps[-1] if steps else location)

@@ -32,7 +32,7 @@ from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.text.exact_json import keep_exactly
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.views import inbox as views
-from neurigraph_pipelines.views.scalars import Scalar
+from neurigraph_pipelines.views.scalars import MetadataValue
 from neurigraph_pipelines.views.sources import Upload, Uploads
 
 router = APIRouter(tags=["add"], responses=documented(401, 404, 422, 503))
@@ -67,8 +67,9 @@ class _Fields(VersionFields):
         default="auto",
         description="`auto` adds the conversations of an export; `document` stores any file as it is.",
     )
-    metadata: Json[dict[str, Scalar]] = Field(
-        default_factory=dict, description="A JSON object: texts, numbers and booleans by name, at most 16 KiB."
+    metadata: Json[dict[str, MetadataValue]] = Field(
+        default_factory=dict,
+        description="A JSON object, as `metadata` of a note.",
     )
     container_tags: list[str] = Field(
         default_factory=list, max_length=MAX_TAGS, description=f"Separated by commas. {CONTAINER_TAGS}"

@@ -13,12 +13,12 @@ from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS
 from neurigraph_pipelines.views.kinds import Channel, DocumentType
-from neurigraph_pipelines.views.scalars import Scalar
+from neurigraph_pipelines.views.scalars import MetadataValue
 from neurigraph_pipelines.views.sources import AUTHOR, CHANNEL, ORIGIN, UPDATED_AT
 
 _TYPE = "Type of the document. The bytes of a file decide over a stated format."
 _URL = "A page to read it at: `http` or `https`, without a user name or password."
-_METADATA = "Texts, numbers and booleans by name, at most 16 KiB as JSON."
+_METADATA = "Texts, numbers, booleans and lists of them by name, at most 16 KiB as JSON."
 PRIVACY = (
     "`private`: only the owner of the graph sees it. Default: `private` if the owner hands it in and its `channel` is "
     "`dm` or `private`, otherwise `shared`."
@@ -49,7 +49,9 @@ class SourceFields(BaseModel):
     url: str | None = Field(default=None, description=_URL, json_schema_extra={"maxLength": MAX_URL_LENGTH})
     channel: Channel | None = Field(default=None, description=CHANNEL)
     author: str | None = Field(default=None, description=AUTHOR, json_schema_extra={"maxLength": MAX_NAME_CHARACTERS})
-    metadata: dict[str, Scalar] = Field(default_factory=dict, max_length=MAX_METADATA_KEYS, description=_METADATA)
+    metadata: dict[str, MetadataValue] = Field(
+        default_factory=dict, max_length=MAX_METADATA_KEYS, description=_METADATA
+    )
     updated_at: datetime | None = Field(default=None, description=UPDATED_AT)
     tier: Tier | None = Field(
         default=None, description="How long its memories are meant to be kept; default: `long`, for good."

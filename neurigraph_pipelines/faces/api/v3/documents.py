@@ -18,7 +18,7 @@ from neurigraph_pipelines.inbox.document_lists import Status, get_document
 from neurigraph_pipelines.inbox.uploads import Received
 from neurigraph_pipelines.inbox.web_pages import receive_address
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.documents import FoundDocument, Wanted, full_text, search_documents
+from neurigraph_pipelines.retrieval.documents import FoundDocument, full_text, search_documents
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.scalars import UserJson
@@ -46,18 +46,13 @@ def add_document(
     supersede those before. A content that is the address of a `repository` is fetched.
     """
     receive = (
-        partial(
-            receive_address,
-            installation.uploads,
-            installation.web,
-            caller,
-            body.content.strip(),
-            title=body.title,
-        )
+        partial(receive_address, installation.uploads, installation.web, caller, body.content.strip(), title=body.title)
         if body.is_repository_address
         else _receive_text(body, caller, installation)
     )
-    received = receive(external_id=body.external_id, occurred_at=body.published_at, details=body.details)
+    received = receive(
+        external_id=body.custom_id or body.stated.custom_id, occurred_at=body.stated.published_at, details=body.details
+    )
     if not received.new:
         response.status_code = 200
     response.headers["Location"] = f"/v3/documents/{received.upload_id}"
@@ -69,7 +64,7 @@ def _receive_text(body: forms.NewDocument, caller: Claims, installation: Install
     title = clean_text(body.shown_title, "repair")[0]
     content, _ = clean_text(body.content, installation.settings.ingestion.unstorable_text)
     name, parts = f"{title.replace('/', ' ')}.txt", [content.encode()]
-    return partial(installation.uploads.receive, caller, name, parts, title=title, is_labelled=True, is_document=True)
+    return partial(installation.uploads.receive, caller, name, parts, title=title, is_posted=True, is_document=True)
 
 
 @router.get("/documents/{document_id}")
@@ -106,17 +101,7 @@ def search(body: forms.SearchDocuments, caller: Caller, installation: Installati
     caller = caller.within(checked_tags(body.container_tags))
     for document_id in body.scoped_document_ids:
         look(installation.database, caller, document_id=document_id)
-    wanted = Wanted(
-        body.q,
-        body.limit,
-        body.threshold,
-        body.scoped_document_ids or None,
-        body.recency_weight,
-        body.half_life_days,
-        body.rerank,
-        body.include_full_docs,
-    )
-    found = search_documents(installation.acting_for(caller), wanted)
+    found = search_documents(installation.acting_for(caller), body.wanted)
     return responses.FoundDocuments(
         count=len(found.documents),
         results=[_found(one, with_summary=body.include_summary) for one in found.documents],

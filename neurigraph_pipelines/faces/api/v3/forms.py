@@ -6,12 +6,12 @@ Only the form is checked here, as in ``faces.operations.requests``; the domain c
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from functools import cached_property
+from typing import Literal
 from uuid import UUID
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
 from neurigraph_pipelines.faces.operations.forms import Form
@@ -22,7 +22,7 @@ from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.sources import MAX_URL_LENGTH, SourceDetails
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.retrieval.chat.loop import Asked, Mode
-from neurigraph_pipelines.retrieval.documents import HALF_LIFE_DAYS, THRESHOLD
+from neurigraph_pipelines.retrieval.documents import HALF_LIFE_DAYS, THRESHOLD, Wanted
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
@@ -45,33 +45,13 @@ _TITLE_LENGTH = 80
 _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 _CUSTOM_ID = "An id of your own. Another content under the same id is the next version of the document."
 _METADATA = (
-    "Texts, numbers and booleans by name. `url`, `source`, `containerTags`, `customId`, `author` and `publishedAt` are "
-    "read as what they name, unless the body states that itself."
+    "Texts, numbers, booleans and lists of them by name. `url`, `source`, `containerTags`, `customId`, `author` and "
+    "`publishedAt` are read as what they name, unless the body states that itself."
 )
-_STATED: Mapping[str, TypeAdapter[Any]] = {
-    "url": TypeAdapter(str),
-    "source": TypeAdapter(str),
-    "containerTags": TypeAdapter(list[str]),
-    "customId": TypeAdapter(str),
-    "author": TypeAdapter(str),
-    "publishedAt": TypeAdapter(datetime),
-}
-"""Names in metadata that have a meaning here."""
-
 Label = Literal[
-    "text",
-    "pdf",
-    "tweet",
-    "google_doc",
-    "google_slide",
-    "google_sheet",
-    "image",
-    "video",
-    "notion_doc",
-    "webpage",
-    "onedrive",
-    "repository",
-]
+    "text", "pdf", "tweet", "google_doc", "google_slide", "google_sheet", "image", "video", "notion_doc", "webpage",
+    "onedrive", "repository",
+]  # fmt: skip
 """The document types of that API."""
 
 
@@ -79,6 +59,20 @@ class CamelForm(Form):
     """A JSON object with only the documented fields, which are in camel case."""
 
     model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
+
+
+class Stated(CamelForm):
+    """What names in metadata have a meaning here."""
+
+    url: str | None = None
+    source: str | None = None
+    container_tags: list[str] = Field(default_factory=list)
+    custom_id: str | None = None
+    author: str | None = None
+    published_at: datetime | None = None
+
+
+_NAMES = frozenset(map(to_camel, Stated.model_fields))
 
 
 class NewDocument(CamelForm):
@@ -116,37 +110,27 @@ class NewDocument(CamelForm):
         """Whether the content is the address of a repository and nothing else."""
         return self.type == "repository" and _ADDRESS.fullmatch(self.content.strip()) is not None
 
-    @property
-    def external_id(self) -> str | None:
-        """The caller's own id."""
-        return self.custom_id or self._stated("customId")
-
-    @property
-    def published_at(self) -> datetime | None:
-        """When it was published, which is when it happened."""
-        published: datetime | None = self._stated("publishedAt")
-        return published
+    @cached_property
+    def stated(self) -> Stated:
+        """What its metadata state of it."""
+        given = {name: self.metadata[name] for name in _NAMES if self.metadata.get(name) is not None}
+        try:
+            return Stated.model_validate(given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise InvalidInputError(f"metadata.{first['loc'][0]}: {first['msg']}") from error
 
     @property
     def details(self) -> SourceDetails:
         """What is stated of it as a source."""
         return SourceDetails(
-            origin=self._stated("source"),
+            origin=self.stated.source,
             document_type=DocumentType(self.type) if self.type else None,
-            url=self.url or self._stated("url"),
-            author=self._stated("author"),
-            metadata={name: value for name, value in self.metadata.items() if name not in _STATED},
-            container_tags=tuple(self.container_tags or self._stated("containerTags") or ()),
+            url=self.url or self.stated.url,
+            author=self.stated.author,
+            metadata={name: value for name, value in self.metadata.items() if name not in _NAMES},
+            container_tags=tuple(self.container_tags or self.stated.container_tags),
         )
-
-    def _stated(self, name: str) -> Any:
-        value = self.metadata.get(name)
-        if value is None:
-            return None
-        try:
-            return _STATED[name].validate_python(value)
-        except ValidationError as error:
-            raise InvalidInputError(f"metadata.{name}: {error.errors()[0]['msg']}") from error
 
 
 class SearchDocuments(CamelForm):
@@ -155,7 +139,7 @@ class SearchDocuments(CamelForm):
     q: str = Field(description="The question.", json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
     limit: int = Field(default=20, ge=1, le=MAX_DOCUMENTS, description="Maximum number of documents.")
     threshold: float = Field(
-        default=THRESHOLD, ge=0, le=1, description="Documents and chunks with a lower score are left out."
+        default=THRESHOLD, ge=0, le=1, description="Documents and chunks with a lower score, before age, are left out."
     )
     include_summary: bool = Field(default=True, description="Return the summary of each document.")
     include_full_docs: bool = Field(
@@ -172,6 +156,14 @@ class SearchDocuments(CamelForm):
         default=HALF_LIFE_DAYS, gt=0, le=36_500, description="Age in days at which the score of age is 1/e."
     )
     rerank: bool = Field(default=False, description="Let the reranker, if there is one, put the documents in order.")
+
+    @property
+    def wanted(self) -> Wanted:
+        """The search as a domain value."""
+        return Wanted(
+            *(self.q, self.limit, self.threshold, self.scoped_document_ids or None, self.recency_weight),
+            *(self.half_life_days, self.rerank, self.include_full_docs),
+        )
 
 
 class TextPart(CamelForm):

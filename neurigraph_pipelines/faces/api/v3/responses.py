@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from neurigraph_pipelines.inbox.document_lists import Status
-from neurigraph_pipelines.retrieval.documents import CHUNK_TOKENS, FULL_CHARACTERS, SearchPath
+from neurigraph_pipelines.retrieval.chunks import CHUNK_TOKENS
+from neurigraph_pipelines.retrieval.documents import FULL_CHARACTERS, SearchPath
 from neurigraph_pipelines.views.answers import Citation
 from neurigraph_pipelines.views.kinds import DocumentType
 from neurigraph_pipelines.views.scalars import UserJson
@@ -18,7 +19,6 @@ _STATUS = Field(
     description="`pending`: it waits to be read. `processing`: its text is being read. `chunking`: it waits for a run "
     "that cuts it into segments. `embedding`: the run embeds and stores it. `completed`: all of it can be found."
 )
-_METADATA = "Stated metadata, with `url`, `source` and `author`."
 _CONTENT = f"Its text, the first {FULL_CHARACTERS:,} characters of it"
 
 
@@ -35,22 +35,27 @@ class AddedDocument(Camel):
     status: Status = _STATUS
 
 
-class Document(Camel):
+class Shown(Camel):
+    """What a document and one that was found share."""
+
+    title: str | None
+    type: DocumentType
+    url: str | None
+    metadata: UserJson = Field(description="Stated metadata, with `url`, `source` and `author`.")
+    created_at: datetime
+    updated_at: datetime
+
+
+class Document(Shown):
     """A document and how far its processing is."""
 
     id: UUID
     custom_id: str
-    title: str | None
-    type: DocumentType
     content: str | None = Field(description=f"{_CONTENT}, once it is completed.")
     summary: str | None = Field(description="Of its first memory, once it is completed.")
-    url: str | None
-    metadata: UserJson = Field(description=_METADATA)
     container_tags: list[str]
     status: Status = _STATUS
     error: str | None = Field(description="The reason of a failure.")
-    created_at: datetime
-    updated_at: datetime
 
 
 class Chunk(Camel):
@@ -62,20 +67,14 @@ class Chunk(Camel):
     last_message: int
 
 
-class FoundDocument(Camel):
+class FoundDocument(Shown):
     """A document that matches the question."""
 
     document_id: UUID
-    title: str | None
-    type: DocumentType
-    score: float = Field(description="From 0 to 1; compares within one answer only.")
+    score: float = Field(description="From 0 to 1, comparable between questions.")
     summary: str | None = None
     content: str | None = Field(default=None, description=f"{_CONTENT}, with `includeFullDocs`.")
     chunks: list[Chunk] = Field(description="Best first.")
-    url: str | None
-    metadata: UserJson = Field(description=_METADATA)
-    created_at: datetime
-    updated_at: datetime
 
 
 class FoundDocuments(Camel):
@@ -85,7 +84,7 @@ class FoundDocuments(Camel):
     results: list[FoundDocument] = Field(description="Best first.")
     search_path: SearchPath = Field(
         description="`rpc_vector`: by words and vectors. `fallback_local`: by words alone, as vectors were missing. "
-        "`broad_recent`: nothing was found, and these are the newest documents, with a score of 0."
+        "`broad_recent`: nothing was near enough, and these are the newest documents, with a score of 0."
     )
     notes: list[str] = Field(description="Parts that were missing for this answer.")
 

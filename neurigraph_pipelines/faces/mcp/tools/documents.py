@@ -1,8 +1,8 @@
-"""``searchDatabase``: search in the shape that agents of other memory systems know. A document is a memory here."""
+"""``searchDatabase``: search in the shape that agents of other memory systems know, as ``POST /v3/search`` has it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -10,28 +10,30 @@ from pydantic import BaseModel, Field, WithJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import Budget
 from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.failures import said
 from neurigraph_pipelines.faces.mcp.framing import NOTICE_OF_JSON
 from neurigraph_pipelines.faces.mcp.results import Result, as_json, plain
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
-from neurigraph_pipelines.graph import history
-from neurigraph_pipelines.ingestion.record_locations import nodes_of
-from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError, StorageError
-from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
-from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
-from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import LostObjectError
+from neurigraph_pipelines.retrieval.chunks import Chunk as FoundChunk
+from neurigraph_pipelines.retrieval.documents import FoundDocument, SearchPath, Wanted, records_of, search_documents
+from neurigraph_pipelines.retrieval.open import file_of_record, open_messages
+from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
+from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.visible import visible
 from neurigraph_pipelines.views.scalars import UserJson
-from neurigraph_pipelines.views.search import Hit, MessageHit
+from neurigraph_pipelines.views.search import Hit
 
 MOST_TOKENS = 12_000
 """Bound of an answer: the shape has no argument for it."""
 
 CHUNKS = 3
-"""Matching messages of each document."""
+"""Passages of each document."""
 
 CHUNK_CHARACTERS = 1_000
 
-_MESSAGES_AT_ONCE = 50
+_MOST_RECORDS = 10
 _MORE = "…"
 
 Name = Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -44,26 +46,22 @@ class SearchDatabaseArguments(Arguments):
     limit: int = Field(default=20, ge=1, le=50)
     includeSummary: bool = True  # noqa: N815 - the name that agents know
     includeFullDocs: bool = False  # noqa: N815
-    containerTags: ListOf[Name] | None = Field(  # noqa: N815
-        default=None, max_length=20, description="Paths or ids of nodes; the nodes below count, too."
-    )
-    scopedDocumentIds: ListOf[Name] | None = Field(default=None, max_length=50)  # noqa: N815
+    containerTags: ListOf[Name] = Field(default=[], max_length=20, description="Only in one of these spaces.")  # noqa: N815
+    scopedDocumentIds: ListOf[Name] = Field(default=[], max_length=50)  # noqa: N815
 
 
 class Chunk(BaseModel):
-    """A message of a document that matches."""
+    """A passage of a document that matches."""
 
     content: str
     score: float
-    messageId: int  # noqa: N815
-    author: str | None
-    voice: str | None
-    occurredAt: str | None  # noqa: N815
-    section: str | None
+    firstMessage: int  # noqa: N815
+    lastMessage: int  # noqa: N815
+    saidBy: list[str]  # noqa: N815
 
 
 class Document(BaseModel):
-    """A memory as a document."""
+    """A source as a document."""
 
     documentId: str  # noqa: N815
     title: str
@@ -91,49 +89,30 @@ class Documents(Result):
 
     def texts(self) -> list[str]:
         """Return the note about remembered text, and the answer as JSON alone, as callers parse it."""
-        cut = f"A text that ends with {_MORE} is cut: open_memory with its documentId as record_id reads all of it."
+        cut = f"A text that ends with {_MORE} is cut: open_memory with one of its recordIds reads all of it."
         return [f"{NOTICE_OF_JSON} {cut}", *self.lines()]
 
 
 def search_database(call: Call, given: SearchDatabaseArguments) -> Documents:
-    """Search, and return as many documents as fit."""
-    hits, said = _found(call, given)
+    """Search, and return as many documents as fit; none if nothing is near enough to the question."""
+    claims = call.claims.within(checked_tags(given.containerTags))
+    context = call.installation.acting_for(claims)
+    scoped = [UUID(one) for one in given.scopedDocumentIds if _is_id(one)]
+    if given.scopedDocumentIds and not scoped:
+        return Documents(count=0, results=[])
+    found = search_documents(context, Wanted(given.query, given.limit, document_ids=scoped or None))
     budget, shown = call.budget(MOST_TOKENS), list[Document]()
-    for hit in hits[: given.limit]:
+    for one in found.documents if found.search_path is not SearchPath.RECENT else ():
         stop_if_cancelled()
-        document = _document(call, given, hit, said.get(hit.key, [])[:CHUNKS])
+        assert one.hit is not None
+        records = records_of(context, [one.document_id])
+        document = _document(given, one, one.hit, records)
         if not budget.fits(as_json(document)):
             break
         if given.includeFullDocs:
-            document.content = _content(call, hit, budget)
+            document.content = _content(context, records, budget)
         shown.append(document)
     return Documents(count=len(shown), results=shown)
-
-
-def _found(call: Call, given: SearchDatabaseArguments) -> tuple[list[Hit], dict[UUID, list[MessageHit]]]:
-    """Return the hits of each place that may be searched, best first, and the messages found by record."""
-    scoped = [UUID(one) for one in given.scopedDocumentIds or () if _is_id(one)]
-    places: list[UUID | None] = [None]
-    if given.containerTags is not None:
-        places = [node for node in (_node(call, tag) for tag in given.containerTags) if node is not None]
-    elif scoped:
-        with call.installation.database.agent(call.claims) as tx:
-            places = list(nodes_of(tx, scoped))
-    if given.scopedDocumentIds is not None and not scoped:
-        places = []
-    hits: dict[UUID, Hit] = {}
-    said: dict[UUID, dict[int, MessageHit]] = {}
-    for node_id in dict.fromkeys(places):
-        stop_if_cancelled()
-        question = Question(given.query, limit=given.limit, node_id=node_id, record_ids=tuple(scoped))
-        found = search(call.context, question, run_after=call.run_after)
-        for hit in found.hits:
-            if hit.key not in hits or hits[hit.key].score < hit.score:
-                hits[hit.key] = hit
-        for message in found.messages:
-            said.setdefault(message.key, {}).setdefault(message.seq, message)
-    best = sorted(hits.values(), key=lambda hit: -hit.score)
-    return best, {record_id: list(messages.values()) for record_id, messages in said.items()}
 
 
 def _is_id(text: str) -> bool:
@@ -144,22 +123,15 @@ def _is_id(text: str) -> bool:
     return True
 
 
-def _node(call: Call, tag: str) -> UUID | None:
-    try:
-        return call.node(tag)
-    except NotFoundError:  # no document has a tag that is not there
-        return None
-
-
-def _document(call: Call, given: SearchDatabaseArguments, hit: Hit, messages: list[MessageHit]) -> Document:
-    source = hit.origin.source
+def _document(given: SearchDatabaseArguments, found: FoundDocument, hit: Hit, records: Sequence[UUID]) -> Document:
+    source = found.details
     return Document(
-        documentId=str(hit.key),
-        title=plain(hit.title),
+        documentId=str(found.document_id),
+        title=plain(found.title),
         type=source.document_type,
-        summary=plain(hit.summary) if given.includeSummary else None,
-        score=min(max(hit.score, 0.0), 1.0),
-        chunks=_chunks(call, hit, messages),
+        summary=plain(found.summary) if given.includeSummary else None,
+        score=found.score,
+        chunks=[_chunk(one) for one in found.chunks[:CHUNKS]],
         url=plain(source.url),
         metadata=plain(
             {
@@ -167,7 +139,7 @@ def _document(call: Call, given: SearchDatabaseArguments, hit: Hit, messages: li
                 "stored": hit.stored,
                 "nodeId": hit.node_id,
                 "nodePath": hit.node_path,
-                "sourceId": hit.source_id,
+                "recordIds": records[:_MOST_RECORDS],
                 "externalId": hit.source_external_id,
                 "saidBy": list(hit.origin.voices),
                 "receivedThrough": hit.origin.received_through,
@@ -177,60 +149,39 @@ def _document(call: Call, given: SearchDatabaseArguments, hit: Hit, messages: li
                 "version": source.version,
             }
         ),
-        createdAt=plain(hit.occurred_at),
+        createdAt=plain(found.occurred_at),
         updatedAt=plain(source.updated_at or hit.origin.received_at),
     )
 
 
-def _chunks(call: Call, hit: Hit, messages: list[MessageHit]) -> list[Chunk]:
-    """Return the best messages of a document with their words; none if its file cannot be read."""
-    if not hit.stored:
-        return [_chunk(one, one.content or "", one) for one in messages]
-    found = {message.seq: message for message in messages}
-    if not hit.file_id or not found:
-        return []
-    try:
-        opened = open_messages(call.context, hit.file_id, list(found))
-    except StorageError:
-        return []
-    return [_chunk(found[one.seq], one.text, one) for one in sorted(opened, key=lambda one: -found[one.seq].score)]
-
-
-def _chunk(found: MessageHit, text: str, said: MessageHit | OpenedMessage) -> Chunk:
+def _chunk(found: FoundChunk) -> Chunk:
     return Chunk(
-        content=visible(_cut(text, CHUNK_CHARACTERS)),
-        score=min(max(found.score, 0.0), 1.0),
-        messageId=found.seq,
-        author=plain(said.author),
-        voice=said.voice,
-        occurredAt=plain(said.occurred_at),
-        section=plain(found.section),
+        content=visible(_cut(found.content, CHUNK_CHARACTERS)),
+        score=found.score,
+        firstMessage=found.first_message,
+        lastMessage=found.last_message,
+        saidBy=list(found.voices),
     )
 
 
-def _content(call: Call, hit: Hit, budget: Budget) -> str | None:
-    """Return the messages of a document, one a line, as far as they fit."""
-    if not hit.file_id or not hit.record_id:
-        return None
-    record = history.record_at(call.installation.database, call.claims, hit.record_id)
-    first, last = record.first_message, record.last_message
+def _content(context: Context, records: Sequence[UUID], budget: Budget) -> str | None:
+    """Return the messages of a document, one a line, as far as they fit; None if it is not stored yet."""
     parts: list[str] = []
-    for start in range(first, last + 1, _MESSAGES_AT_ONCE):
+    for record_id in records:
         stop_if_cancelled()
         if budget.is_spent:
             return "\n".join([*parts, _MORE])
-        numbers = range(start, min(start + _MESSAGES_AT_ONCE, last + 1))
         try:
-            opened = open_messages(call.context, hit.file_id, numbers)
+            opened = open_messages(context, file_of_record(context.database, context.claims, record_id), None)
         except LostObjectError as error:
-            return "\n".join([*parts, str(error)])
+            return "\n".join([*parts, said(error)])
         for one in opened:
             line = plain(f"{one.author or one.voice}: {one.text}")
             part = budget.cut(line)
             parts.append(part)
             if len(part) < len(line):
                 return "\n".join(parts) + _MORE
-    return "\n".join(parts)
+    return "\n".join(parts) if parts else None
 
 
 def _cut(text: str, most: int) -> str:

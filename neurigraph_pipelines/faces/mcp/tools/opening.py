@@ -12,6 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.failures import said
 from neurigraph_pipelines.faces.mcp.framing import inline, quoted
 from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until, path_of, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, ListOf, MaxTokens, Tool
@@ -112,7 +113,7 @@ def open_memory(call: Call, given: OpenArguments) -> Opened:
     try:
         cursor = _read(call, found.file_id, [seq for seq in wanted if seq >= first], (first, offset), budget, messages)
     except LostObjectError as error:
-        lost = str(error)
+        lost = said(error)
     return Opened(
         **shown(found, Opened.model_fields.keys() & Memory.model_fields.keys()),
         messages=messages,
