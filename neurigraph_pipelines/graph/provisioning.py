@@ -368,8 +368,10 @@ def make_tables(tx: Transaction, schema: str, node_id: UUID, user_id: UUID) -> N
     Args:
         tx: A transaction of the pipeline or the owner.
     """
+    script = node_statement(SHIPPED.node, schema, node_id, user_id)
     with _as_owner(tx):
-        tx.execute(node_statement(SHIPPED.node, schema, node_id, user_id))
+        # After an ALTER of its own, psycopg forgets all prepared statements of the connection.
+        tx.execute(_QUERIES["run_script"].format(script=script))
 
 
 @contextmanager

@@ -6,7 +6,8 @@ it. The times of its steps are added at its end, and one that dies adds none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from neurigraph_pipelines.database.totals import add_totals, count
 from neurigraph_pipelines.ingestion.records import (
@@ -21,20 +22,18 @@ from neurigraph_pipelines.model import SegmentRef
 from neurigraph_pipelines.model.ports import Database, Transaction
 
 
-def count_stored(tx: Transaction, ref: SegmentRef, committed: Sequence[Committed]) -> None:
-    """Count a segment and its new records, at the end of the transaction that stores them."""
-    new = [record for record in committed if not record.already_stored]
-    kind = ref.source_kind.value
-    if new:
-        count(
-            tx,
-            {
-                ("stored_segments", kind): 1,
-                ("stored_tokens", kind): ref.token_count,
-                ("stored_records", kind): len(new),
-                ("stored_passages", kind): sum(record.passages for record in new),
-            },
-        )
+def count_stored(tx: Transaction, stored: Iterable[tuple[SegmentRef, Sequence[Committed]]]) -> None:
+    """Count segments with their new records, at the end of the transaction that stores them."""
+    totals: Counter[tuple[str, str]] = Counter()
+    for ref, committed in stored:
+        new = [record for record in committed if not record.already_stored]
+        if new:
+            kind = ref.source_kind.value
+            totals["stored_segments", kind] += 1
+            totals["stored_tokens", kind] += ref.token_count
+            totals["stored_records", kind] += len(new)
+            totals["stored_passages", kind] += sum(record.passages for record in new)
+    count(tx, totals)
 
 
 def count_times(

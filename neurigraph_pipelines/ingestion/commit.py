@@ -1,37 +1,21 @@
 """The fifth step: store the records of a batch, each segment completely or not at all.
 
-Objects are written first, then all rows of a segment in one transaction. So every crash is harmless: an object without
-a row is invisible and removed by a later sweep, and a row without its object cannot exist.
+Several segments of one user share a transaction, because most of a commit costs the same for one record as for ten.
+If it fails, each is stored alone.
 """
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from functools import partial
-from itertools import groupby
-from uuid import UUID, uuid4
+from itertools import groupby, islice
+from uuid import UUID
 
-from neurigraph_pipelines.database.pipelined import pipelined
-from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.graph.edges import Places
-from neurigraph_pipelines.graph.locks import lock_graph_shared
-from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.graph.voices import voices_of
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.queue_hold import end_hold, hold_queue
-from neurigraph_pipelines.inbox.source_versions import lock_versions, settle_source
-from neurigraph_pipelines.inbox.stored_files import Original, remove, write_original, write_transcript
-from neurigraph_pipelines.ingestion.batch_totals import count_stored, count_times
-from neurigraph_pipelines.ingestion.conditions import conditions_of
-from neurigraph_pipelines.ingestion.embedding_models import UserModels, lock_models
-from neurigraph_pipelines.ingestion.graph_updates import update_graph
-from neurigraph_pipelines.ingestion.note_records import settle_versions
+from neurigraph_pipelines.ingestion.batch_totals import count_times
 from neurigraph_pipelines.ingestion.persona_filing import may_enter_personas
-from neurigraph_pipelines.ingestion.record_rows import Inserted, RecordRows, WrittenRecord
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
     BatchResult,
@@ -44,36 +28,20 @@ from neurigraph_pipelines.ingestion.records import (
     failed_triggers,
     failure_of,
 )
-from neurigraph_pipelines.ingestion.time_limits import time_limit
-from neurigraph_pipelines.ingestion.unfinished import mark_unfinished
-from neurigraph_pipelines.lifecycle.object_keys import durable_key
-from neurigraph_pipelines.lifecycle.orphans import guard_objects
-from neurigraph_pipelines.lifecycle.retention import set_tier_of_source, set_tiers_of_standards
-from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
-from neurigraph_pipelines.model import ItemFailure, Segment, SegmentRef, SourceKind, Tier, Voice
+from neurigraph_pipelines.ingestion.segment_storage import STEP, LostLeaseError, SegmentStorage
+from neurigraph_pipelines.model import ItemFailure, Segment, SegmentRef
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.measuring import carried, measured
-from neurigraph_pipelines.model.ports import Transaction
-from neurigraph_pipelines.text.transcript import transcript_writer
-
-STEP = "commit"
 
 _MOST_AT_ONCE = 3
 """Users whose segments are stored at the same time: more would wait for each other in Python."""
 
-_NODES_A_CONNECTION = 32
-"""New nodes after which connections are renewed: one caches some 0.7 MB for each, and looks through it at each change
-of the catalog, so that making the hundredth node took four times as long as making the first."""
+_SEGMENTS, _TOKENS = 16, 20_000
+"""Most segments and tokens of one transaction, which others wait for."""
 
-_FACTS = statements("facts")
-_QUERIES = statements("commit")
-_TRIGGERS = statements("triggers")
-_UPLOADS = statements("uploads")
-
-
-class _LostLeaseError(Exception):
-    """Another batch leases the segment now, or has stored it."""
+_Loaded = tuple[UUID, Callable[[], Segment]]
+"""A segment, by its trigger, and the function that returns it with its messages."""
 
 
 @measured("ingestion.commit")
@@ -89,7 +57,7 @@ def commit(
 
     A segment that no step accounts for is given back too, so no segment of a batch can be lost silently.
     """
-    storage = _SegmentStorage(context, assigned.batch_id, summarized, described, embedded)
+    storage = SegmentStorage(context, assigned.batch_id, summarized, described, embedded)
     failed = failed_triggers(assigned.failures, summarized.failures, described.failures, embedded.failures)
     with triggers.keep_lease(context, assigned.batch_id):
         stored, seconds = _store(context, storage, assigned.plans, failed, on_done)
@@ -111,7 +79,7 @@ def commit(
 
 def _store(
     context: Context,
-    storage: _SegmentStorage,
+    storage: SegmentStorage,
     plans: Sequence[RecordPlan],
     failed: dict[UUID, ItemFailure],
     on_done: Progress | None,
@@ -129,19 +97,31 @@ def _store(
     seconds: dict[UUID, float] = {}
 
     def store(trigger_ids: Sequence[UUID]) -> None:
-        loaded = triggers.load_each(context.database, (segments[one][0].ref for one in trigger_ids))
-        for trigger_id, load in zip(trigger_ids, loaded, strict=True):
-            started = time.monotonic()
-            if trigger_id not in failed:
-                try:
-                    done[trigger_id] = storage.store(segments[trigger_id], load())
-                except _LostLeaseError:
-                    pass
-                except Exception as error:  # one bad item must not fail the others
-                    failed[trigger_id] = failure_of(trigger_id, STEP, error)
-            seconds[trigger_id] = time.monotonic() - started
-            if on_done is not None:
-                on_done(len(segments[trigger_id]))
+        loaded = zip(trigger_ids, triggers.load_each(context.database, refs_of(trigger_ids)), strict=True)
+        for size in _sizes(refs_of(trigger_ids)):
+            group = list(islice(loaded, size))
+            attempt([one for one in group if one[0] not in failed])
+            for trigger_id, _ in group:
+                seconds.setdefault(trigger_id, 0.0)
+                if on_done is not None:
+                    on_done(len(segments[trigger_id]))
+
+    def refs_of(trigger_ids: Iterable[UUID]) -> list[SegmentRef]:
+        return [segments[one][0].ref for one in trigger_ids]
+
+    def attempt(group: Sequence[_Loaded]) -> None:
+        started = time.monotonic()
+        try:
+            records = storage.store([(segments[trigger_id], load()) for trigger_id, load in group]) if group else []
+            done.update(zip((trigger_id for trigger_id, _ in group), records, strict=True))
+        except Exception as error:  # one bad item must not fail the others
+            if len(group) > 1:
+                for one in group:
+                    attempt([one])
+                return
+            if not isinstance(error, LostLeaseError):
+                failed[group[0][0]] = failure_of(group[0][0], STEP, error)
+        seconds.update((trigger_id, (time.monotonic() - started) / len(group)) for trigger_id, _ in group)
 
     # One connection of the pool renews the lease.
     most = min(_MOST_AT_ONCE, context.settings.database.pool_size - 1)
@@ -194,183 +174,15 @@ def _account_failures(failed: Mapping[UUID, ItemFailure], *, any_stored: bool) -
     }
 
 
-class _SegmentStorage:
-    """Stores segments of one batch, each completely or not at all."""
-
-    def __init__(
-        self,
-        context: Context,
-        batch_id: UUID,
-        summarized: Summarized,
-        described: Described,
-        embedded: Embedded,
-    ) -> None:
-        self._context = context
-        self._batch_id = batch_id
-        self._embedding_model = embedded.model if embedded.vectors else None
-        self._writer = transcript_writer(context)
-        self._rows = RecordRows(context, self._writer, summarized, described, embedded)
-        self._new_nodes = 0
-        self._counting = threading.Lock()
-
-    def store(self, plans: Sequence[RecordPlan], segment: Segment) -> list[Committed]:
-        """Store all records of one segment.
-
-        Raises:
-            _LostLeaseError: The batch no longer leases the segment.
-        """
-        # Every commit creates and locks nodes in the same order, so that two commits cannot deadlock.
-        plans = sorted(plans, key=lambda plan: (tuple(map(name_key, plan.filing.path)), plan.part))
-        attempt = uuid4()
-        keys = [durable_key(p.ref.user_slug, p.filing.path, p.record_id, attempt) for p in plans]
-        limited = partial(time_limit, self._context.settings, STEP, plans[0].ref.token_count)
-        with removed_unless_committing(lambda: self._remove(keys)) as rows:
-            with limited():
-                voices = voices_of(segment.messages, segment.ref.source_kind, segment.ref.user_slug)
-                written = [self._write(plan, segment, voices, key) for plan, key in zip(plans, keys, strict=True)]
-            with rows(self._context.database.pipeline()) as tx, limited():  # the limit ends before COMMIT is sent
-                committed = self._commit(tx, written)
-        self._remove(key for key, record in zip(keys, committed, strict=True) if record.already_stored)
-        self._renew_connections(sum(len(plan.filing.new_nodes) + len(plan.filing.beside) for plan in plans))
-        return committed
-
-    def _renew_connections(self, new_nodes: int) -> None:
-        """Count new nodes, and renew the connections when there were many."""
-        with self._counting:
-            self._new_nodes += new_nodes
-            if self._new_nodes < _NODES_A_CONNECTION:
-                return
-            self._new_nodes = 0
-        self._context.database.renew_connections()
-
-    def _write(self, plan: RecordPlan, segment: Segment, voices: Mapping[int, Voice], key: str) -> WrittenRecord:
-        """Write the objects of one record."""
-        objects = self._context.objects
-        part = segment.within(*plan.messages)
-        transcript = write_transcript(objects, self._writer, part, key)
-        original = self._original(plan)
-        if original is None:
-            return WrittenRecord(plan, part, (transcript,), voices)
-        file = write_original(objects, original, key, self._context.settings.objects.gzip_level)
-        return WrittenRecord(plan, part, (file, transcript), voices)
-
-    def _original(self, plan: RecordPlan) -> Original | None:
-        """Return the uploaded file, for the record that begins with the file's first message."""
-        if plan.ref.source_kind is not SourceKind.UPLOAD or plan.filing.first_message != 1:
-            return None
-        with self._context.database.pipeline() as tx:
-            row = tx.execute(_UPLOADS["original"], {"source_id": plan.ref.source_id}).fetchone()
-        return Original.of_row(row) if row is not None else None
-
-    def _remove(self, keys: Iterable[str]) -> None:
-        for key in keys:
-            remove(self._context.objects, key)
-
-    def _commit(self, tx: Transaction, written: Sequence[WrittenRecord]) -> list[Committed]:
-        ref = written[0].plan.ref
-        with pipelined(tx):  # what needs no answer shares a way to the server; each statement still sees the one before
-            written, models, tier = self._lock(tx, written)
-        places = Places(tx, ref.user_id, ref.user_slug, personas=may_enter_personas(ref))
-        self._provision(places, written)  # several statements in one text, which a pipeline does not send
-        with pipelined(tx):
-            return self._insert(tx, written, models, places, tier)
-
-    def _lock(
-        self, tx: Transaction, written: Sequence[WrittenRecord]
-    ) -> tuple[list[WrittenRecord], UserModels | None, Tier | None]:
-        """Lock what the commit needs; return the records as they may be stored, the user's models, and a stated tier.
-
-        Raises:
-            _LostLeaseError: The batch no longer leases the segment.
-        """
-        ref = written[0].plan.ref
-        tx.execute(_QUERIES["reuse_plans"])
-        leased = tx.execute(_TRIGGERS["lock_lease"], {"trigger_id": ref.trigger_id, "batch_id": self._batch_id})
-        lock_graph_shared(tx, ref.user_id)
-        found = conditions_of(tx, ref, [(*item.plan.messages, item.content_hash) for item in written])
-        models = lock_models(tx, ref.user_id, self._embedding_model) if self._embedding_model is not None else None
-        if leased.fetchone() is None:
-            raise _LostLeaseError
-        conditions = found()
-        for item in written:
-            guard_objects(tx, self._context.objects, item.plan.record_id, (file.durable.key for file in item.files))
-        tier = conditions[0].tier
-        allowed = [item.under(one) for item, one in zip(written, conditions, strict=True)]
-        return allowed, models, Tier(tier) if tier is not None else None
-
-    def _insert(
-        self,
-        tx: Transaction,
-        written: Sequence[WrittenRecord],
-        models: UserModels | None,
-        places: Places,
-        tier: Tier | None,
-    ) -> list[Committed]:
-        """Insert all rows of a segment, and take it from the queue."""
-        ref = written[0].plan.ref
-        inserted: list[Inserted] = []
-        for item in written:
-            same = (one.committed for one in inserted if one.written.content_hash == item.content_hash)
-            known = next(((one.record_id, one.created_at) for one in same), item.known)
-            inserted.append(self._rows.insert(tx, replace(item, known=known), models, places))
-        new_records = [one.committed.record_id for one in inserted if one.witness is not None]
-        if tier is not None:
-            for record_id in new_records:
-                set_tier_of_source(tx, self._context.settings, record_id, tier)
-        else:
-            set_tiers_of_standards(tx, self._context.settings, ref.user_id, new_records)
-        for one in inserted:
-            if ref.note is not None and one.witness is not None and not one.written.quarantines:
-                settle_versions(tx, ref, one.committed.record_id, facts=self._context.settings.ingestion.facts)
-        committed = self._update_graph(tx, places, inserted)
-        if self._context.settings.ingestion.facts:
-            tx.execute(_FACTS["insert_pending"], {"record_ids": new_records})
-        versions = lock_versions(tx, ref.source_id)
-        self._finish_trigger(tx, ref)
-        if versions() > 1:
-            settle_source(tx, ref)
-        enriched("totals", lambda: count_stored(tx, ref, committed), lambda: None)
-        return committed
-
-    def _update_graph(self, tx: Transaction, places: Places, inserted: Sequence[Inserted]) -> list[Committed]:
-        """Write the graph changes that new records cause, and return all records as stored."""
-        new = [one for one in inserted if one.witness is not None]
-        left_out = update_graph(
-            tx,
-            places,
-            [(one.witness, one.written.plan.filing) for one in new if one.witness is not None],
-            lambda: [said for one in inserted for said in self._rows.said(one)],
-            [one.addition for one in inserted if one.addition is not None],
-        )
-        if not left_out:
-            return [one.committed for one in inserted]
-        for one in new:
-            row = self._rows.words(one)
-            mark_unfinished(tx, one.committed.record_id, row, [*one.committed.left_out, *left_out])
-        marked = {one.committed.record_id for one in new}
-        return [
-            replace(one, left_out=(*one.left_out, *left_out)) if one.record_id in marked else one
-            for one in (each.committed for each in inserted)
-        ]
-
-    def _finish_trigger(self, tx: Transaction, ref: SegmentRef) -> None:
-        """Mark the segment as stored, and remove its messages from the inbox unless they are retained."""
-        bodies_kept = self._context.settings.ingestion.inbox_retention_days > 0
-        tx.execute(
-            _TRIGGERS["finish"],
-            {
-                "trigger_id": ref.trigger_id,
-                "source_id": ref.source_id,
-                "first_message": ref.first_message,
-                "last_message": ref.last_message,
-                "bodies_kept": bodies_kept,
-            },
-        )
-
-    def _provision(self, places: Places, written: Sequence[WrittenRecord]) -> None:
-        """Create all nodes that the segment needs, in the common order, before any of them is locked."""
-        filings = [item.plan.filing for item in written]
-        planned = [node for filing in filings for node in (*filing.new_nodes, *filing.beside)]
-        paths = {filing.path for filing in filings} | {node.path for filing in filings for node in filing.beside}
-        for path in sorted(paths, key=lambda path: tuple(map(name_key, path))):
-            places.reach(path, planned)
+def _sizes(refs: Iterable[SegmentRef]) -> Iterator[int]:
+    """Yield how many segments of one user, in their order, share each transaction."""
+    segments, tokens, personas = 0, 0, False
+    for ref in refs:
+        enters = may_enter_personas(ref)
+        full = segments == _SEGMENTS or tokens + ref.token_count > _TOKENS or enters != personas
+        if segments and full:
+            yield segments
+            segments, tokens = 0, 0
+        segments, tokens, personas = segments + 1, tokens + ref.token_count, enters
+    if segments:
+        yield segments

@@ -92,15 +92,15 @@ def audit_objects(
     return report
 
 
-def guard_objects(tx: Transaction, objects: ObjectStore, record_id: UUID, keys: Iterable[str]) -> None:
-    """Protect a record's objects from removal as orphans until this transaction, which writes their row, ends.
+def guard_objects(tx: Transaction, objects: ObjectStore, keys_of: Mapping[UUID, Iterable[str]]) -> None:
+    """Protect the objects of records from removal as orphans until this transaction, which writes their rows, ends.
 
     Raises:
         AbsentObjectError: An object was removed before.
     """
-    tx.execute(_QUERIES["guard_objects"], {"record_id": record_id}).fetchone()  # waits for the lock in a pipeline, too
-    for key in keys:
-        if not objects.exists(key):
+    tx.execute(_QUERIES["guard_objects"], {"record_ids": sorted(keys_of)}).fetchall()  # waits in a pipeline, too
+    for record_id, keys in keys_of.items():
+        if not all(map(objects.exists, keys)):
             raise AbsentObjectError(f"an object of record {record_id} was removed too early; the step writes it again")
 
 

@@ -451,6 +451,10 @@ SELECT
 FROM neurigraph.graph_index AS g
 WHERE g.node_id = %(node_id)s;
 
+-- name: run_script
+-- Run the script of a new node as one statement. Its only names are those of the node, which have no dollar.
+DO $script$ BEGIN {script} END $script$;
+
 -- name: become_owner
 -- Become the owner, and return the role before, which is read first.
 WITH before AS MATERIALIZED (

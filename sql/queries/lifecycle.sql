@@ -250,7 +250,8 @@ FOR NO KEY UPDATE;
 -- name: guard_objects
 -- Transactions that name a record's objects hold this shared lock, and a transaction that removes an object waits for
 -- it.
-SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
+SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.objects:' || r.record_id::text, 0))
+FROM unnest(%(record_ids)s::uuid []) AS r (record_id);
 
 -- name: lock_objects
 -- Lock a record's objects. No record moves at the same time, because neither node would name the objects of a moving

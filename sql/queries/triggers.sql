@@ -373,11 +373,12 @@ given_up AS (
 SELECT g.state
 FROM given_back AS g;
 
--- name: lock_lease
--- Lock the lease, as the first statement of every commit: without the lease, nothing is stored.
+-- name: lock_leases
+-- Lock the leases, as the first statement of every commit: without its lease, no segment is stored.
 SELECT t.trigger_id
 FROM neurigraph.storage_triggers AS t
-WHERE t.trigger_id = %(trigger_id)s AND t.batch_id = %(batch_id)s AND t.state = 'claimed'
+WHERE t.trigger_id = ANY(%(trigger_ids)s) AND t.batch_id = %(batch_id)s AND t.state = 'claimed'
+ORDER BY t.trigger_id
 FOR UPDATE;
 
 -- name: finish

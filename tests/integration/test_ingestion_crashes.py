@@ -77,7 +77,7 @@ def test_killed_run_is_repeated_once(shared_installation: Installation, moment: 
         assert open_file(here.acting_for(claims), file_id)
 
 
-@pytest.mark.parametrize(("moment", "occurrence"), [("transaction open", 3), ("working copy written", 4)])
+@pytest.mark.parametrize(("moment", "occurrence"), [("transaction open", 1), ("working copy written", 4)])
 def test_killed_run_with_several_threads(shared_installation: Installation, moment: str, occurrence: int) -> None:
     here = shared_installation
     user, claims = new_user(here)

@@ -15,7 +15,8 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.batch import run_batch
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
-from neurigraph_pipelines.model import Claims, Segment, StoredObject, Summary
+from neurigraph_pipelines.ingestion.segment_storage import SegmentStorage
+from neurigraph_pipelines.model import Claims, Segment, SegmentRef, StoredObject, Summary
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
@@ -215,6 +216,49 @@ def test_segments_of_one_user_are_stored_in_order(
     assert objects.met == 0
     (source,) = rows(here, "SELECT stored_through AS n FROM neurigraph.sources WHERE source_id = %s", source_id)
     assert source["n"] == 3
+
+
+def transactions(here: Installation, user: User) -> int:
+    """The number of transactions that stored the records of a user."""
+    (found,) = rows(
+        here, "SELECT count(DISTINCT xmin::text) AS n FROM neurigraph.record_index WHERE user_id = %s", user.user_id
+    )
+    number: int = found["n"]
+    return number
+
+
+def test_segments_of_one_user_share_a_transaction(
+    here: Installation, context: Context, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    for number in range(20):
+        converse(here, claims, f"#Work/Desks {number}")
+    (result,) = ingest(context, user)
+    assert len(result.stored) == 20
+    assert transactions(here, user) == 2
+    query = "SELECT record_count AS n FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Desks'"
+    assert rows(here, query, user.user_id) == [{"n": 20}]
+
+
+def test_segments_that_fail_together_are_stored_alone(
+    here: Installation, context: Context, bob: tuple[User, Claims], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user, claims = bob
+    for number in range(3):
+        converse(here, claims, f"#Work/Desks {number}", external_id=str(number))
+    finish = SegmentStorage._finish_trigger
+
+    def refuse(self: SegmentStorage, tx: Transaction, ref: SegmentRef) -> None:
+        finish(self, tx, ref)
+        if ref.title == "1":
+            raise OSError("no room")
+
+    monkeypatch.setattr(SegmentStorage, "_finish_trigger", refuse)
+    (result,) = ingest(context, user)
+    assert [record.title for record in result.stored] == ["#Work/Desks 0", "#Work/Desks 2"]
+    assert transactions(here, user) == 2
+    found = traces(here, user)
+    assert (found["record_index"], found["segments"], found["durable"], found["active"]) == (2, 2, 2, 2)
 
 
 def test_damaged_object_is_not_stored(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:

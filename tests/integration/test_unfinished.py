@@ -25,6 +25,7 @@ from neurigraph_pipelines.ingestion import (
     note_records,
     passage_words,
     record_rows,
+    segment_storage,
 )
 from neurigraph_pipelines.ingestion import keywords as describing
 from neurigraph_pipelines.ingestion import summarize as summarizing
@@ -98,7 +99,7 @@ PARTS: dict[str, tuple[ModuleType, str, str]] = {
     "tags": (describing, "_with_tags", "extract_keywords"),
     "outline": (batch, "outline", "filing"),
     "names of the owner": (voices, "_owners_names", ""),
-    "totals": (commit, "count_stored", ""),
+    "totals": (segment_storage, "count_stored", ""),
     "times": (commit, "count_times", ""),
 }
 

@@ -250,14 +250,14 @@ def test_new_object_is_not_removed(file: StoredFile) -> None:
     key = durable_key(file.user.slug, ("Notes",), record_id, uuid4())
     here.objects.put(key, [b"x"])
     with here.database.pipeline() as tx:
-        guard_objects(tx, here.objects, record_id, [key])
+        guard_objects(tx, here.objects, {record_id: [key]})
         with here.database.owner() as other:
             other.execute("SET LOCAL lock_timeout = '200ms'")
             with pytest.raises(psycopg.errors.LockNotAvailable):
                 other.execute(statements("lifecycle")["lock_objects"], {"record_id": record_id})
     assert key in audit(here).orphans
     with pytest.raises(AbsentObjectError, match="writes it again"), here.database.pipeline() as tx:
-        guard_objects(tx, here.objects, record_id, [key])
+        guard_objects(tx, here.objects, {record_id: [key]})
 
 
 # What files occupy

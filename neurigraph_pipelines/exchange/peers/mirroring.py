@@ -167,7 +167,7 @@ class Mirror:
 
     def _insert(self, tx: Transaction, node: NodeRef, draft: _Draft, vectors: Vectors | None) -> None:
         record, schema = draft.record, sql.Identifier(node.schema_name)
-        guard_objects(tx, self.context.objects, draft.record_id, draft.files)
+        guard_objects(tx, self.context.objects, {draft.record_id: draft.files})
         model = self.context.embedder.model if vectors is not None else None
         models = lock_models(tx, self.user_id, model) if model is not None else None
         if models is not None and model is not None and not models.adopt(model):
