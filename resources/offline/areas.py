@@ -57,6 +57,9 @@ LEAST_SAID = 6
 MAX_KNOWN_NODES = 400
 """Nodes of the user whose names and keywords are cues, the fullest first."""
 
+MAX_KNOWN_WORDS = 20_000
+"""Names and keywords whose stems are kept in memory."""
+
 WEIGHT_OF_NAME = 1.0
 WEIGHT_OF_KEYWORD = 0.7
 WEIGHT_OF_PERSON = 0.5
@@ -97,6 +100,7 @@ class Areas:
     def __init__(self, embedder: Embedder | None) -> None:
         self._embedder = embedder
         self._seen: dict[str, NDArray[np.float32]] = {}
+        self._stems: dict[tuple[str, str], Phrase] = {}
         self.topics = {topic.name: topic for topic in topics()}
 
     def cues(self, prose: Prose, outline: Outline | None = None) -> CueScores:
@@ -104,7 +108,7 @@ class Areas:
         own = self._known(outline) if outline is not None else []
         if not own:
             return CueScores(prose, _table)
-        extended = _extended(prose, _table(prose.language), own)
+        extended = _extended(_table(prose.language), own, lambda text: self._stems_of(prose, text))
         return CueScores(prose, lambda language: extended if language == prose.language else _table(language))
 
     def rank(self, prose: Prose, phrases: Sequence[str], cues: CueScores, tops: Mapping[str, OutlineNode]) -> list[Fit]:
@@ -141,6 +145,16 @@ class Areas:
         """Return the nodes of the user, each with its area or the user's own topic, the fullest first."""
         nodes = sorted(outline.nodes, key=lambda node: -node.record_count)[:MAX_KNOWN_NODES]
         return [(self._areas_by_key.get(name_key(node.path[0]), node.path[0]), node) for node in nodes]
+
+    def _stems_of(self, prose: Prose, text: str) -> Phrase:
+        """Return the stems of a name or keyword, which segment after segment needs."""
+        key = (prose.language, text)
+        found = self._stems.get(key)
+        if found is None:
+            if len(self._stems) >= MAX_KNOWN_WORDS:
+                self._stems.clear()
+            found = self._stems[key] = prose.stems(text)
+        return found
 
     @cached_property
     def _areas_by_key(self) -> dict[str, str]:
@@ -281,7 +295,7 @@ def _stemmer(language: str) -> Callable[[str], Phrase]:
     return lambda text: tuple(word.stem for word in reader.words(text))
 
 
-def _extended(prose: Prose, table: CueTable, known: Sequence[tuple[str, OutlineNode]]) -> CueTable:
+def _extended(table: CueTable, known: Sequence[tuple[str, OutlineNode]], stems: Callable[[str], Phrase]) -> CueTable:
     """Return a table with the names, aliases and keywords of the nodes that the user has."""
     own: dict[Phrase, dict[str, float]] = {}
     subtopics = {key: list(names) for key, names in table.subtopics.items()}
@@ -291,14 +305,15 @@ def _extended(prose: Prose, table: CueTable, known: Sequence[tuple[str, OutlineN
         named = ((name, weight_of_name) for name in (node.path[-1], *node.aliases))
         kept = ((word, WEIGHT_OF_KEYWORD) for word in node.keywords if name_key(word) not in persons)
         for text, weight in (*named, *kept):
-            if phrase := prose.stems(text):
+            if phrase := stems(text):
                 weights = own.setdefault(phrase, {})
                 weights[area] = max(weight, weights.get(area, 0.0))
                 if len(node.path) > 1:
                     subtopics.setdefault((area, phrase), []).append(node.path[1])
-    found = {phrase: dict(entries) for phrase, entries in table.topics.items()}
+    found = dict(table.topics)
     for phrase, weights in own.items():
-        entries = found.setdefault(phrase, {})
+        entries = dict(found.get(phrase, ()))
         for area, weight in weights.items():
             entries[area] = max(entries.get(area, 0.0), weight / len(weights) ** 0.5)
-    return CueTable({phrase: list(some.items()) for phrase, some in found.items()}, subtopics, table.has_compounds)
+        found[phrase] = list(entries.items())
+    return CueTable(found, subtopics, table.has_compounds)
