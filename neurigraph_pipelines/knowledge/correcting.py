@@ -43,7 +43,7 @@ def supersede_corrected(tx: Transaction, user_id: UUID, record_id: UUID, lexer: 
             if correction is None or statement_key(statement := correction.text[:MAX_STATEMENT]) in forgotten:
                 continue
             later_id, earlier_id = uuid5(record_id, statement), fact["fact_id"]
-            judged = tx.execute(_VERDICTS["judged_pairs"], {"fact_ids": [earlier_id]}).fetchall()
+            judged = tx.execute(_VERDICTS["judged_pairs"], {"fact_ids": [earlier_id], "again": False}).fetchall()
             if later_id != earlier_id and not any(later_id in row.values() for row in judged):
                 _state(tx, user_id, record_id, later_id, {**fact["kept"], "statement": statement})
                 write_superseding(tx, user_id, earlier_id, later_id, revised["authored_by"], "a person corrected it")

@@ -20,6 +20,7 @@ from psycopg import OperationalError
 from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.leases import renewed, retry_delay, work_lease
 from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.history import pipeline_author
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import OFFLINE
 from neurigraph_pipelines.knowledge.candidates import alike_pairs, distinct, own_pairs, pairs_of, shared_first_names
@@ -27,6 +28,7 @@ from neurigraph_pipelines.knowledge.correcting import supersede_corrected
 from neurigraph_pipelines.knowledge.effects import write_effects
 from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.superseding import Decision, decide, within_limit
+from neurigraph_pipelines.knowledge.undoing import reject
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.facts import Slot
@@ -132,24 +134,34 @@ def waiting(context: Context) -> int:
 
 
 def reconcile_days(
-    context: Context, since: datetime | None, until: datetime, user_id: UUID | None = None
+    context: Context, since: datetime | None, until: datetime, user_id: UUID | None = None, *, again: bool = False
 ) -> Reconciled:
-    """Compare the facts of all records of a period again. Verdicts that are there stand."""
+    """Compare the facts of all records of a period.
+
+    Args:
+        context: With the language model that judges.
+        since: Start of the period; None for the beginning.
+        until: End of the period, exclusive.
+        user_id: Only this user's records.
+        again: Also pairs with a verdict of a model. What a person decided stands.
+    """
     done = Reconciled(context.language_model.name)
     for page in pages_of_days(context.database, since, until, user_id):
         record_ids = [row.record_id for row in page]
         with context.database.pipeline() as tx:
             tx.execute(_QUERIES["insert_pending"], {"record_ids": record_ids})
-        _reconcile(context, done, len(record_ids), None, record_ids, None)
+        _reconcile(context, done, len(record_ids), None, record_ids, None, again=again)
     return done
 
 
-def count_days(context: Context, since: datetime | None, until: datetime, user_id: UUID | None = None) -> ToCompare:
+def count_days(
+    context: Context, since: datetime | None, until: datetime, user_id: UUID | None = None, *, again: bool = False
+) -> ToCompare:
     """Count what ``reconcile_days`` would compare; changes nothing and asks no model."""
     counted = []
     for page in pages_of_days(context.database, since, until, user_id):
         for row in page:
-            counted.append(len(_pairs(context, row.user_id, row.record_id)))
+            counted.append(len(_pairs(context, row.user_id, row.record_id, again=again)))
     return ToCompare(sum(pairs > 0 for pairs in counted), sum(counted))
 
 
@@ -180,6 +192,8 @@ def _reconcile(
     user_id: UUID | None,
     record_ids: Sequence[UUID] | None,
     before_effects: Callable[[], None] | None,
+    *,
+    again: bool = False,
 ) -> None:
     while limit > 0:
         leased = _lease(context, min(_LEASED_AT_ONCE, limit), user_id, record_ids)
@@ -190,7 +204,7 @@ def _reconcile(
         with renewed(work_lease(context.settings), partial(_renew, context, held)):
             for one in leased:
                 try:
-                    decisions = _reconcile_record(context, one, before_effects)
+                    decisions = _reconcile_record(context, one, before_effects, again=again)
                 except OperationalError:
                     raise
                 except Exception as error:  # one bad item must not fail the others
@@ -206,11 +220,11 @@ def _reconcile(
 
 
 def _reconcile_record(
-    context: Context, leased: _Leased, before_effects: Callable[[], None] | None
+    context: Context, leased: _Leased, before_effects: Callable[[], None] | None, *, again: bool
 ) -> list[Decision] | None:
     """Compare the facts of one record; None if another run has taken it over."""
     user_id: UUID = leased.user_id
-    pairs = _pairs(context, user_id, leased.record_id)
+    pairs = _pairs(context, user_id, leased.record_id, again=again)
     is_automatic = context.settings.ingestion.reconciliation == "auto"
     judged = storable(context.language_model.judge(pairs)) if pairs else []
     decisions = within_limit(
@@ -222,14 +236,26 @@ def _reconcile_record(
         ended = tx.execute(_QUERIES["end_wait"], {"record_id": leased.record_id, "attempts": leased.attempts})
         if ended.fetchone() is None:
             return None
+        if again:
+            _drop_changed(tx, user_id, decisions, context.language_model.name)
         supersede_corrected(tx, user_id, leased.record_id, lexer_of(context.settings.language))
         return write_effects(tx, user_id, decisions, context.language_model.name, before_effects)
 
 
-def _pairs(context: Context, user_id: UUID, record_id: UUID) -> list[Pair]:
+def _drop_changed(tx: Transaction, user_id: UUID, decisions: Sequence[Decision], judge: str) -> None:
+    """Take back the verdicts of models that differ from new decisions, and remove them."""
+    for one in decisions:
+        pair = {"later_id": one.pair.later.fact_id, "earlier_id": one.pair.earlier.fact_id}
+        found = tx.execute(_QUERIES["verdict_of_model"], pair).fetchone()
+        if found is not None and (found["verdict"], found["effect"]) != (one.judgement.verdict, one.effect):
+            reject(tx, user_id, pair["later_id"], pair["earlier_id"], pipeline_author(judge))
+            tx.execute(_QUERIES["drop_verdict"], pair)
+
+
+def _pairs(context: Context, user_id: UUID, record_id: UUID, *, again: bool) -> list[Pair]:
     """Return the facts of a record with those that they are to be compared with, without pairs that have a verdict."""
     with context.database.pipeline() as tx:
-        new, known, judged = _read(tx, user_id, record_id)
+        new, known, judged = _read(tx, user_id, record_id, again=again)
     if not new:
         return []
     language = context.settings.language
@@ -242,7 +268,7 @@ def _pairs(context: Context, user_id: UUID, record_id: UUID) -> list[Pair]:
 
 
 def _read(
-    tx: Transaction, user_id: UUID, record_id: UUID
+    tx: Transaction, user_id: UUID, record_id: UUID, *, again: bool
 ) -> tuple[list[KnownFact], list[KnownFact], set[frozenset[UUID]]]:
     """Return the facts of a record, all facts that may have to do with them, and pairs with a verdict."""
     everything = {"record_id": None, "subjects": None, "firsts": None, "who": None, "owns": False, "limit": MAX_KNOWN}
@@ -264,7 +290,7 @@ def _read(
     facts = {fact_id: _known(row, shared) for fact_id, row in rows.items()}
     judged = {
         frozenset((row["later_id"], row["earlier_id"]))
-        for row in tx.execute(_QUERIES["judged_pairs"], {"fact_ids": [row.fact_id for row in new]})
+        for row in tx.execute(_QUERIES["judged_pairs"], {"fact_ids": [row.fact_id for row in new], "again": again})
     }
     return [facts[row.fact_id] for row in new], list(facts.values()), judged
 

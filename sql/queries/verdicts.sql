@@ -136,12 +136,30 @@ WHERE g.user_id = %(user_id)s AND g.concept_kind = 'person'
     AND split_part(lower(g.node_name), ' ', 1) = ANY(%(firsts)s::text []);
 
 -- name: judged_pairs
--- Pairs of facts with a verdict, for some facts.
+-- Pairs of facts with a verdict, for some facts; if they are judged again, only those that a person decided about.
 SELECT
     v.later_id,
     v.earlier_id
 FROM neurigraph.fact_verdicts AS v
-WHERE v.later_id = ANY(%(fact_ids)s) OR v.earlier_id = ANY(%(fact_ids)s);
+WHERE (v.later_id = ANY(%(fact_ids)s) OR v.earlier_id = ANY(%(fact_ids)s))
+    AND (
+        NOT %(again)s OR v.undone_at IS NOT NULL OR v.confirmed_at IS NOT NULL
+        OR v.judged_by ~ '^[a-z]+:[0-9a-f]{8}-'
+    );
+
+-- name: verdict_of_model
+-- Lock and return the verdict of a model on a pair, unless a person decided about it.
+SELECT
+    v.verdict,
+    v.effect
+FROM neurigraph.fact_verdicts AS v
+WHERE v.later_id = %(later_id)s AND v.earlier_id = %(earlier_id)s
+    AND v.undone_at IS NULL AND v.confirmed_at IS NULL AND v.judged_by !~ '^[a-z]+:[0-9a-f]{8}-'
+FOR UPDATE;
+
+-- name: drop_verdict
+DELETE FROM neurigraph.fact_verdicts
+WHERE later_id = %(later_id)s AND earlier_id = %(earlier_id)s;
 
 -- name: standing
 -- Lock some facts, and return whether they were taken back.

@@ -20,8 +20,9 @@ from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import belief_lists as beliefs
 from neurigraph_pipelines.knowledge import fact_lists as listing
 from neurigraph_pipelines.knowledge.candidates import pairs_of
-from neurigraph_pipelines.knowledge.reconciling import ToCompare, count_days, reconcile_waiting
+from neurigraph_pipelines.knowledge.reconciling import ToCompare, count_days, reconcile_days, reconcile_waiting
 from neurigraph_pipelines.knowledge.stating import confirm, retract
+from neurigraph_pipelines.knowledge.undoing import undo
 from neurigraph_pipelines.model import Claims, ConceptKind, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.verdicts import Authority, KnownFact
@@ -65,6 +66,44 @@ def test_a_killed_run_leaves_no_verdict_without_its_effects(people: People) -> N
     assert people.reconcile().superseded == 1
     assert people.statuses() == {porto: "superseded", lisbon: "active"}
     assert count_days(people.context, *days) == ToCompare(records=0, pairs=0)
+
+
+def test_verdicts_of_models_are_made_again_and_those_of_people_stand(people: People) -> None:
+    _, record = people.record()
+    porto = people.tell(record, "Ana lives in Porto.", 0)
+    lisbon = people.tell(record, "Ana now lives in Lisbon.", 9)
+    first = people.tell(record, "Bela lives in Braga.", 0)
+    second = people.tell(record, "Bela now lives in Tomar.", 9)
+    assert people.reconcile().superseded == 2
+    days = (None, datetime.now(UTC) + timedelta(days=1), people.user.user_id)
+    before = people.chains()
+    assert count_days(people.context, *days, again=True) == ToCompare(records=1, pairs=2)
+    same = reconcile_days(people.context, *days, again=True)
+    assert (same.records, same.verdicts, same.failed, people.chains()) == (1, 0, [], before), "nothing changed"
+
+    undo(people.context.acting_for(people.claims), second, first)
+    with people.here.database.pipeline() as tx:
+        tx.execute(
+            "UPDATE neurigraph.fact_verdicts SET verdict = 'elaborates', judged_by = 'another', effect = 'none', "
+            "entered = NULL WHERE later_id = %s",
+            [lisbon],
+        )
+        tx.execute(
+            "UPDATE neurigraph.facts SET root_id = fact_id, version = 1 WHERE user_id = %s", [people.user.user_id]
+        )
+    assert people.statuses()[porto] == "active"
+    assert reconcile_days(people.context, *days).verdicts == 0, "without `again`, verdicts stand"
+    done = reconcile_days(people.context, *days, again=True)
+    assert (done.verdicts, done.superseded) == (1, 1)
+    assert people.statuses() == {porto: "superseded", lisbon: "active", first: "active", second: "active"}
+    settings = people.context.settings
+    flagging = settings.model_copy(
+        update={"ingestion": settings.ingestion.model_copy(update={"reconciliation": "flag"})}
+    )
+    changed = reconcile_days(people.context.using(settings=flagging), *days, again=True)
+    assert (changed.flagged, changed.failed) == (1, [])
+    assert people.statuses()[porto] == "active", "what followed from the former verdict was taken back"
+    assert len(people.chains()) == len({root for _, root, _ in people.chains()})
 
 
 def test_two_reconcilers_agree(people: People) -> None:

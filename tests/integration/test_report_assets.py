@@ -19,6 +19,13 @@ from tests.support.failed_segments import fail
 from tests.support.vectors import NamedEmbedder, end_conversation, store, with_embedder
 
 
+def test_report_is_of_the_day_before() -> None:
+    at = datetime(2026, 6, 2, 5, 3, tzinfo=UTC)
+    with dg.build_schedule_context(scheduled_execution_time=at, repository_def=defs.get_repository_def()) as context:
+        (request,) = defs.resolve_schedule_def("daily_report_schedule").evaluate_tick(context).run_requests or ()
+    assert request.partition_key == "2026-06-01"
+
+
 def test_report_counts_the_day_and_checks_the_queue(
     installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,7 +81,7 @@ def test_hostile_addresses_are_refused(url: str) -> None:
     "metadata",
     [
         {"a": {"b": 1}},
-        {"a": [1]},
+        {"a": [[1]]},
         {"a": None},
         {"": 1},
         {"a" * 101: 1},

@@ -29,6 +29,7 @@ class ReconcileAgainConfig(JobConfig):
     """The records that a backfill compares."""
 
     user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
+    again: bool = Field(default=True, description="Switch it off to leave out pairs that have a verdict.")
     dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
 
@@ -37,8 +38,8 @@ def _specs() -> list[dg.AssetSpec]:
         VERDICTS: (
             ["record_facts", NAME],
             "Verdicts on the facts of the records stored on each day.\n\n"
-            "New facts are compared by themselves. A backfill compares facts again that have no verdict yet, for "
-            "example with another model; verdicts that are there stand.",
+            "New facts are compared by themselves. A backfill compares all facts of its days again, for example with "
+            "another model; what a person decided stands.",
         ),
         EFFECTS: (
             [VERDICTS],
@@ -80,7 +81,7 @@ def reconciled_facts(
     since, until = days_of(context)
     user_id = user_id_of(installation.opened.database, config.user)
     if config.dry_run:
-        counted = reconciling.count_days(installation.context, since, until, user_id)
+        counted = reconciling.count_days(installation.context, since, until, user_id, again=config.again)
         model = installation.context.language_model.name
         found: RunMetadata = {
             "language model": model,
@@ -89,7 +90,7 @@ def reconciled_facts(
         }
         yield dg.AssetObservation(VERDICTS, metadata=found, description="what would be done")
         return
-    done = reconciling.reconcile_days(installation.context, since, until, user_id)
+    done = reconciling.reconcile_days(installation.context, since, until, user_id, again=config.again)
     yield from _made(done, {})
     if done.failed:
         raise dg.Failure(f"{len(done.failed)} records wait for verdicts")

@@ -3,11 +3,13 @@
 Each calls one function of ``daily_report`` and reports the result.
 """
 
+from datetime import timedelta
+
 import dagster as dg
 
 from neurigraph_pipelines.defs.ingestion.summary_assets import no_memory_is_unfinished
 from neurigraph_pipelines.defs.reports import daily_report as reports
-from neurigraph_pipelines.defs.shared.backfills import asset_by_day
+from neurigraph_pipelines.defs.shared.backfills import asset_by_day, partition_of
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.defs.shared.job_config import JobConfig
 from neurigraph_pipelines.defs.shared.run_tags import YIELDS
@@ -79,11 +81,13 @@ report_job = dg.define_asset_job(
     description="Reports the day before, and checks the inbox, the queue and what defects left out.",
 )
 
-report_schedule = dg.build_schedule_from_partitioned_job(
-    report_job,
-    name="daily_report_schedule",
-    hour_of_day=5,
-    minute_of_hour=3,
+
+@dg.schedule(
+    job=report_job,
+    cron_schedule="3 5 * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
     description="Once a day, for the day before.",
 )
+def daily_report_schedule(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    """Launches the report of the day that is over; on the first day, that day's."""
+    return dg.RunRequest(partition_key=partition_of(context.scheduled_execution_time - timedelta(days=1)))

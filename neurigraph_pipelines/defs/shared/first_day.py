@@ -12,6 +12,8 @@ from neurigraph_pipelines.settings import Settings
 EARLIEST = date(2026, 1, 1)
 """No installation is older."""
 
+_QUERIES = statements("reports")
+
 
 def first_day(settings: Settings) -> date:
     """Return the first day (UTC): that of the settings or of the database, and today before there is one."""
@@ -28,7 +30,7 @@ def _of_home(home: Path) -> date:
 def _of_database(url: SecretStr) -> date:
     try:
         with psycopg.connect(url.get_secret_value(), connect_timeout=5) as connection:
-            row = connection.execute(statements("reports")["first_day"]).fetchone()
+            row = connection.execute(_QUERIES["first_day"]).fetchone()
     except psycopg.errors.UndefinedTable:
         return datetime.now(UTC).date()
     except psycopg.OperationalError:  # days must not vanish while the database is away
