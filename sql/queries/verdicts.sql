@@ -144,7 +144,7 @@ FROM neurigraph.fact_verdicts AS v
 WHERE (v.later_id = ANY(%(fact_ids)s) OR v.earlier_id = ANY(%(fact_ids)s))
     AND (
         NOT %(again)s OR v.undone_at IS NOT NULL OR v.confirmed_at IS NOT NULL
-        OR v.judged_by ~ '^[a-z]+:[0-9a-f]{8}-'
+        OR v.judged_by ~ '^[a-z]+:[0-9a-f]+-'
     );
 
 -- name: verdict_of_model
@@ -154,7 +154,7 @@ SELECT
     v.effect
 FROM neurigraph.fact_verdicts AS v
 WHERE v.later_id = %(later_id)s AND v.earlier_id = %(earlier_id)s
-    AND v.undone_at IS NULL AND v.confirmed_at IS NULL AND v.judged_by !~ '^[a-z]+:[0-9a-f]{8}-'
+    AND v.undone_at IS NULL AND v.confirmed_at IS NULL AND v.judged_by !~ '^[a-z]+:[0-9a-f]+-'
 FOR UPDATE;
 
 -- name: drop_verdict
