@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pandas
 import pytest
 
@@ -18,6 +19,7 @@ from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.lifecycle.storage_report import storage_report
 from neurigraph_pipelines.runtime.figures import as_markdown, figures
 from neurigraph_pipelines.wiring.installation import Installation
+from tests.conftest import ROOT
 from tests.support.command_line import describe
 from tests.support.failed_segments import fail
 from tests.support.memories import plain_context
@@ -141,3 +143,17 @@ def test_names_do_not_break_the_table() -> None:
     frame = pandas.DataFrame({"memories": [1200]}, index=pandas.Index(["bob/a|b"], name="node"))
     *_, row = as_markdown(frame).splitlines()
     assert row.replace(" ", "") == "|bob/a\\|b|1,200|"
+
+
+def test_notebook_of_an_analyst_runs(installation: Installation, bob: User) -> None:
+    """The cells of `docs/analysis.ipynb`, one after the other, on an installation with memories and a failure."""
+    notebook = nbformat.read(ROOT / "docs" / "analysis.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    cells: dict[str, Any] = {}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            exec(compile(cell.source, "analysis.ipynb", "exec"), cells)
+    assert cells["growth"]["memories"].iloc[-1] == 4
+    assert len(cells["failed"]) == 1
+    assert cells["fullest"]["memories"].sum() == 4
+    assert cells["facts"]["facts"].sum() == 4
