@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from pydantic import BaseModel
 from rich.console import RenderableType
@@ -24,6 +26,9 @@ _BY_VIEW: dict[type[BaseModel], Callable[[Any], RenderableType]] = {
     IssuedKey: lambda found: views.unbroken(found.api_key),  # so that a shell can keep it in a file
 }
 """Views with a layout of their own."""
+
+SHOWN_ID = 8
+"""Characters of an id in a table on a terminal: of a million ids, one in four thousand needs more."""
 
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 
@@ -61,8 +66,13 @@ def _table(items: Sequence[BaseModel], next_cursor: str | None) -> RenderableTyp
         if not isinstance(first[name], BaseModel | list | dict)
         and any(getattr(one, name) not in _EMPTY for one in items)
     ]
-    rows = [{name.replace("_", " "): _text(getattr(one, name)) for name in names} for one in items]
+    rows = [{name.replace("_", " "): _cell(getattr(one, name)) for name in names} for one in items]
     return views.page(rows, next_cursor)
+
+
+def _cell(value: object) -> str:
+    """Return a value for a table; on a terminal, an id is as short as commands take it."""
+    return str(value)[:SHOWN_ID] if isinstance(value, UUID) and sys.stdout.isatty() else _text(value)
 
 
 def _text(value: object) -> str:
