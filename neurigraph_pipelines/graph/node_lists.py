@@ -11,10 +11,13 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.navigation import find_node, language_view
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.graph import ListedNode
+
+NODES_NAMED = 5
+"""Most nodes that an error names."""
 
 _QUERIES = statements("listing")
 _FIRST: Position = (-1, str(UUID(int=0)))
@@ -33,6 +36,25 @@ class NodeFilter:
     path: str | None = None
     name: str | None = None
     parent_node_id: UUID | None = None
+
+
+def node_called(database: Database, cursors: Cursors, claims: Claims, place: str) -> UUID:
+    """Return the node at a path, or the only node with that name or alias that the caller sees.
+
+    Raises:
+        NotFoundError: No such node, or not visible to the caller.
+        InvalidInputError: Several nodes have the name.
+    """
+    try:
+        with database.agent(claims) as tx:
+            return find_node(tx, claims.user_id, place)
+    except NotFoundError:
+        named = list_nodes(database, cursors, claims, NodeFilter(name=place), limit=NODES_NAMED).items
+        if not named:
+            raise
+    if len(named) > 1:
+        raise InvalidInputError(f"several nodes are called {place!r}: {', '.join(one.path for one in named)}")
+    return named[0].node_id
 
 
 def list_nodes(

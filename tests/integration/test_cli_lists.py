@@ -44,6 +44,9 @@ def test_lists_filter_and_page(graph: SharedGraph, capsys: pytest.CaptureFixture
     ] == sorted(("Work/Legal", "Work/Marketing"), key=lambda path: str(graph.node(path)))
     (dave,) = listed("node", "list", "--path", "Family/Dave")
     assert listed("node", "list", "--name", "DAVE") == [dave]
+    assert listed("memory", "list", "--node", "dave") == listed("memory", "list", "--node", "Family/Dave") != []
+    assert entry.run(["node", "show", "Dave", "--user", slug]) == 0
+    assert "Family/Dave" in capsys.readouterr().out
     everything = listed("memory", "list", limit=2)
     assert len(everything) == 5
     work = listed("memory", "list", "--node", "Work")

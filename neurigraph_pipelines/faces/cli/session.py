@@ -197,18 +197,20 @@ def file_id_of(installation: Installation, claims: Claims, identifier: str) -> U
 
 
 def node_id_of(installation: Installation, claims: Claims, place: str) -> UUID:
-    """Return the id of a node, given its id or its path.
+    """Return the id of a node, given its id, its path, or its name if no other node has it.
 
     Raises:
         NotFoundError: There is no such node, or the caller may not see it.
+        InvalidInputError: Several nodes have the name.
     """
-    from neurigraph_pipelines.graph.navigation import find_node, shell
+    from neurigraph_pipelines.graph.navigation import shell
+    from neurigraph_pipelines.graph.node_lists import node_called
 
+    try:
+        wanted = UUID(place)
+    except ValueError:
+        return node_called(installation.database, installation.cursors, claims, argument(place))
     with installation.database.agent(claims) as tx:
-        try:
-            wanted = UUID(place)
-        except ValueError:
-            return find_node(tx, claims.user_id, argument(place))
         try:
             shell(tx, wanted)
         except NotFoundError:

@@ -24,7 +24,7 @@ import anyio.to_thread
 from neurigraph_pipelines.access.authentication import require_visible
 from neurigraph_pipelines.database.waits import bounded_waits
 from neurigraph_pipelines.faces.mcp.budget import Budget, RememberedCounts
-from neurigraph_pipelines.graph.navigation import find_node
+from neurigraph_pipelines.graph.node_lists import node_called
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
@@ -70,7 +70,7 @@ class Call:
             require_visible(self.installation.database, self.claims, kind, wanted)
 
     def node(self, place: str) -> UUID:
-        """Return the id of a node, given its id or its path.
+        """Return the id of a node, given its id, its path, or its name if no other node has it.
 
         Raises:
             NotFoundError: There is no such node, or the caller may not see it.
@@ -78,11 +78,11 @@ class Call:
         try:
             wanted = UUID(place)
         except ValueError:
-            with self.installation.database.agent(self.claims) as tx:
-                try:
-                    return find_node(tx, self.claims.user_id, visible_path(place))
-                except NotFoundError:
-                    raise NotFoundError from None
+            here = self.installation
+            try:
+                return node_called(here.database, here.cursors, self.claims, visible_path(place))
+            except NotFoundError:
+                raise NotFoundError from None
         self.require_visible("node", wanted)
         return wanted
 
