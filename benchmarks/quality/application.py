@@ -84,7 +84,7 @@ def server(environment: Mapping[str, str], log: Path) -> Iterator[httpx.Client]:
     with (
         log.open("wb") as errors,
         subprocess.Popen(
-            [program, "serve", "--host", "127.0.0.1", "--port", "0", "--json"],
+            [program, "admin", "serve", "--host", "127.0.0.1", "--port", "0", "--json"],
             env={**environment, "NEURIGRAPH_ADMIN_KEY": _ADMIN_KEY},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
