@@ -37,7 +37,7 @@ def test_copy_of_running_home_is_refused(home: Path) -> None:
         copy = EmbeddedPostgres(copied(home, "copy"))
         for use in (copy.lease, copy.stop, copy.delete):
             with pytest.raises(
-                ConfigurationError, match=f"copy is a copy of {home}.*neurigraph admin backup restore"
+                ConfigurationError, match=f"copy is a copy of {home}.*neurigraph admin backup create"
             ) as caught:
                 use()
             assert "\n" not in str(caught.value)
