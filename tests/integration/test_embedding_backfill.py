@@ -178,8 +178,8 @@ def test_search_uses_old_model_until_complete(installation: Installation, user: 
     newest = one(installation, "SELECT max(created_at) FROM neurigraph.record_index")
     with installation.database.owner() as tx:
         tx.execute(
-            "UPDATE neurigraph.record_index SET created_at = created_at - interval '2 days' WHERE created_at < %s",
-            [newest],
+            "UPDATE neurigraph.record_index SET created_at = created_at - interval '2 days'"
+            " WHERE record_id <> (SELECT record_id FROM neurigraph.record_index ORDER BY created_at DESC LIMIT 1)"
         )
     recent = run(installation, since=newest - timedelta(days=1))
     assert recent.records == 1
