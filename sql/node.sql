@@ -36,7 +36,8 @@ CREATE TABLE {schema}.metadata_records (
     -- The object key of the file by which the record is opened.
     file_pointer text,
     occurred_at timestamptz,
-    created_at timestamptz DEFAULT now(),
+    -- The records of one transaction differ, in the order in which they were stored.
+    created_at timestamptz DEFAULT clock_timestamp(),
     last_accessed_at timestamptz DEFAULT now(),
     -- The vector of another model beside the one in use, while the user moves from one model to the other.
     embedding_next vector(1536),

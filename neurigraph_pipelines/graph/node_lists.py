@@ -39,7 +39,9 @@ class NodeFilter:
 
 
 def node_called(database: Database, cursors: Cursors, claims: Claims, place: str) -> UUID:
-    """Return the node at a path, or the only node with that name or alias that the caller sees.
+    """Return the node at a path, or the only node with that name that the caller sees.
+
+    An alias is not enough: a node that was merged away would stand for the node that took it in.
 
     Raises:
         NotFoundError: No such node, or not visible to the caller.
@@ -49,7 +51,8 @@ def node_called(database: Database, cursors: Cursors, claims: Claims, place: str
         with database.agent(claims) as tx:
             return find_node(tx, claims.user_id, place)
     except NotFoundError:
-        named = list_nodes(database, cursors, claims, NodeFilter(name=place), limit=NODES_NAMED).items
+        found = list_nodes(database, cursors, claims, NodeFilter(name=place), limit=NODES_NAMED).items
+        named = [one for one in found if name_key(one.name) == name_key(place)]
         if not named:
             raise
     if len(named) > 1:

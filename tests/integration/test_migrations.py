@@ -206,7 +206,7 @@ def test_functions_that_are_not_those_of_this_version_are_replaced(database_url:
             [["functions/access", "tables/facts"]],
         )
     database = PostgresDatabase(database_url, Secret(SECRET))
-    with pytest.raises(ConfigurationError, match="not those of this version: run `neurigraph admin migrate`"):
+    with pytest.raises(ConfigurationError, match="not those of this version: `neurigraph admin migrate`"):
         require_current(database)
     assert migrate(database_url, Secret(SECRET)).routines == ("functions/access", "tables/facts")
     require_current(database)
