@@ -117,12 +117,12 @@ def test_tree_follows_the_keyboard(page: Page, world: World) -> None:
     page.wait_for("document.activeElement.tagName === 'MAIN'")
     page.run("document.querySelector('[role=treeitem][tabindex=\"0\"]').focus()")
     page.press("ArrowDown")
-    assert page.run("document.activeElement.getAttribute('aria-label')") == "Harbour, awake, 2 memories"
+    assert page.run("document.activeElement.getAttribute('aria-label')") == "Harbour, sleeping, 1 memory"
     assert page.run("document.activeElement.getAttribute('aria-expanded')") == "false"
     page.press("ArrowRight")
     assert page.run("document.activeElement.getAttribute('aria-expanded')") == "true"
     page.press("ArrowRight")
-    assert page.run("document.activeElement.getAttribute('aria-label')") == "Dora, awake, 0 memories"
+    assert page.run("document.activeElement.getAttribute('aria-label')") == "Dora, awake, 1 memory"
     page.press("ArrowLeft")
     page.press("Enter")
     page.wait_for(f"location.hash === '#/nodes/{world.node_id}'")

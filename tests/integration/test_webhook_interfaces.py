@@ -96,7 +96,7 @@ def test_commands(installation: Installation) -> None:
         assert run("edit", webhook, "--state", "active", "--event", "*")["events"] == ["*"]
         assert run("rotate", webhook)["secret"] != made["secret"]
         assert [one["event"] for one in run("deliveries", webhook)["deliveries"]] == ["webhook.test"]  # type: ignore[attr-defined]
-        assert run("source", "replay", webhook) == {"replayed": 0}
+        assert run("replay", webhook) == {"replayed": 0}
         assert len(run("list")["webhooks"]) == 1  # type: ignore[arg-type]
         run("remove", webhook)
         assert run("list") == {"webhooks": []}
