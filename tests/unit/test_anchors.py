@@ -219,6 +219,12 @@ def test_flooded_node_leaves_room_for_others(honest: int, least: int) -> None:
     assert len(found) - 1 >= least
 
 
+def test_empty_nodes_do_not_count_as_many() -> None:
+    nodes = [*(Node(f"empty {number}", records=0) for number in range(6)), Node("Work"), Node("Family")]
+    bounds = Bounds(within=None, nodes=2, passages=100, records=1)
+    assert sorted(places(shells_of(nodes), Said("work"), bounds)) == [6, 7]
+
+
 def test_no_node_gives_no_anchor() -> None:
     assert anchors(shells_of(()), Said("work", route=[0, 1])) == []
 

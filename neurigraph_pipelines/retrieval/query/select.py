@@ -64,14 +64,15 @@ def select_nodes(gathered: Gathered, words: WordCounts) -> list[Anchor]:
     word = words.content_scores(len(shells)) + 0.5 * gathered.in_shells
     score = np.maximum(np.maximum(scores.name, scores.linked), 0.5 * (np.minimum(word, 1) + scores.centroid))
     searched = scores.inside & (shells.records > 0)
-    if not scores.are_few:
+    is_all = nodes_if_all(gathered) is not None
+    if not (is_all or scores.are_few):
         searched &= _with_signs(shells, scores.inside, score > 0, bounds.records)
     found = np.flatnonzero(searched)
     found = found[np.lexsort((-shells.records[found], -score[found]))]
     costs = _costs(shells, bounds.passages)
     records, cost, budget = shells.records[found], costs[found], _budget(int(costs.sum()), bounds.passages)
     fits = (np.arange(len(found)) < bounds.nodes) & (np.cumsum(cost) - cost < budget)
-    found = found[fits | (np.cumsum(records) - records < bounds.records)]
+    found = found[fits | (np.cumsum(records) - records < bounds.records) | is_all]
     parts = np.array((score, scores.name, scores.linked, word - scores.centroid))[:, found].T.tolist()
     return [
         Anchor(
