@@ -1,4 +1,4 @@
-"""Generates ``settings.md``, ``operations.md`` and the synchronous client from the code.
+"""Generates ``settings.md``, ``operations.md`` and the methods of the Python client from the code.
 
 The site has further pages from the code (``site_hooks.py``). Other pages are prose.
 
@@ -10,15 +10,14 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache
 from pathlib import Path
 
+import python_client
 import typer
-import unasync
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from typer.core import TyperCommand, TyperGroup
@@ -30,7 +29,6 @@ from neurigraph_pipelines.settings import Settings, list_settings
 from neurigraph_pipelines.wiring.installation import Installation
 
 DOCS = Path(__file__).resolve().parent
-CLIENT = DOCS.parent / "clients" / "python" / "neurigraph_client"
 WRITTEN = "<!-- Written by docs/generate.py: change the code instead, then run `make docs`. -->"
 
 
@@ -129,6 +127,7 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
+@cache
 def openapi_document() -> str:
     """Return the OpenAPI description of the HTTP API; no server is started."""
     with tempfile.TemporaryDirectory() as home:
@@ -158,60 +157,9 @@ def _first_sentence(text: str) -> str:
     return re.split(r"(?<=[.:]) ", text, maxsplit=1)[0]
 
 
-def synchronous_client(name: str) -> str:
-    """Return a module of the client without asyncio, made from the one with it.
-
-    Args:
-        name: What precedes ``synchronous`` in its name.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        source, made = Path(folder, "with", "client.py"), Path(folder, "without", "client.py")
-        source.parent.mkdir()
-        source.write_text((CLIENT / f"{name}asynchronous.py").read_text(encoding="utf-8"), encoding="utf-8")
-        unasync.unasync_files([str(source)], [unasync.Rule("/with/", "/without/", _WITHOUT_ASYNC)])
-        text = made.read_text(encoding="utf-8")
-    text = text.replace(text[: text.index('"""', 3) + 3], _SYNCHRONOUS[name], 1)
-    command = [Path(sys.executable).with_name("ruff"), "format", "--stdin-filename", CLIENT / "synchronous.py", "-"]
-    formatted = subprocess.run(command, input=text, capture_output=True, text=True, check=True)  # noqa: S603 - our own
-    return formatted.stdout
-
-
-_SYNCHRONOUS = {
-    "calls_": '"""The calls that ``Memory`` is made of. Written by docs/generate.py from ``calls_asynchronous``."""',
-    "": '"""The client that waits for its answers. Written by docs/generate.py from ``asynchronous``: change that."""',
-    "webhooks_": '"""Waiting calls about webhooks. Written by docs/generate.py from ``webhooks_asynchronous``."""',
-    "organizations_": (
-        '"""Waiting calls about organizations. Written by docs/generate.py from ``organizations_asynchronous``."""'
-    ),
-    "retention_": (
-        '"""Waiting calls on retention. Written by docs/generate.py from ``retention_asynchronous``: change that."""'
-    ),
-    "digests_": '"""Waiting calls about digests. Written by docs/generate.py from ``digests_asynchronous``."""',
-    "evidence_": '"""Waiting calls about evidence. Written by docs/generate.py from ``evidence_asynchronous``."""',
-    "facts_": '"""Waiting calls about facts. Written by docs/generate.py from ``facts_asynchronous``: change that."""',
-}
-_WITHOUT_ASYNC = {
-    "AsyncMemory": "Memory",
-    "AsyncCalls": "Calls",
-    "calls_asynchronous": "calls_synchronous",
-    "AsyncDigests": "Digests",
-    "digests_asynchronous": "digests_synchronous",
-    "AsyncEvidence": "Evidence",
-    "evidence_asynchronous": "evidence_synchronous",
-    "AsyncFacts": "Facts",
-    "AsyncWebhooks": "Webhooks",
-    "facts_asynchronous": "facts_synchronous",
-    "webhooks_asynchronous": "webhooks_synchronous",
-    "AsyncOrganizations": "Organizations",
-    "organizations_asynchronous": "organizations_synchronous",
-    "AsyncRetention": "Retention",
-    "retention_asynchronous": "retention_synchronous",
-    "AsyncClient": "Client",
-    "asyncio": "time",
-    "aclose": "close",
-    "aread": "read",
-    "aiter_bytes": "iter_bytes",
-}
+def client_operations() -> str:
+    """Return the module of the Python client with a method for each operation."""
+    return python_client.written(json.loads(openapi_document()))
 
 
 _BUILT: dict[str, Callable[[], str]] = {"../build/openapi.json": openapi_document}
@@ -223,10 +171,7 @@ def main() -> int:
     makers: dict[str, Callable[[], str]] = {
         "settings.md": settings_page,
         "operations.md": operations_page,
-        **{
-            f"../clients/python/neurigraph_client/{name}synchronous.py": partial(synchronous_client, name)
-            for name in _SYNCHRONOUS
-        },
+        "../clients/python/neurigraph_client/operations.py": client_operations,
     }
     wanted = [argument for argument in sys.argv[1:] if argument != "--check"] or list(makers)
     pages = {name: (makers | _BUILT)[name]() for name in wanted}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -19,3 +20,8 @@ class View(BaseModel):
     """What a table shows of it, in order: fields or properties; if empty, all plain fields."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+    @cached_property
+    def etag(self) -> str | None:
+        """The version of the object for a change under a condition, where a client read it with one."""
+        return None

@@ -27,7 +27,7 @@ from neurigraph_client import (
     Unavailable,
 )
 from neurigraph_client.frames import to_dataframe
-from neurigraph_client.transport import Given
+from neurigraph_client.models import Given
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.views.erasures import ErasurePreview
@@ -94,7 +94,7 @@ def test_conversation_from_first_message_to_answer(
     assert "Dave" in reply.answer
     assert reply.citations[0].record_id == record_id
 
-    record = memory.record(record_id)
+    record = memory.memories.get(record_id)
     assert record.file_id is not None
     assert record.source is not None
     assert record.source.origin == "slack"
@@ -105,33 +105,33 @@ def test_conversation_from_first_message_to_answer(
     with pytest.raises(FileExistsError):
         memory.save_file(record.file_id, target)
 
-    revised = memory.revise(record_id, etag=record.etag, title="A day at the lake")
+    revised = memory.memories.revise(record_id, etag=record.etag, title="A day at the lake")
     assert revised.title == "A day at the lake"
     with pytest.raises(Changed):
-        memory.revise(record_id, etag=record.etag, title="Again")
-    (node,) = memory.nodes(path=str(record.node_path))
+        memory.memories.revise(record_id, etag=record.etag, title="Again")
+    (node,) = memory.graph.list_nodes(path=str(record.node_path))
     rebuild_profiles(shared_installation.database)
-    found_node = memory.node(node.node_id)
+    found_node = memory.graph.shell(node.node_id)
     assert found_node.record_count == 1
     assert found_node.profile is not None
     assert found_node.profile.centroids[0].record_id == record_id
-    memory.forget_record(record_id)
-    assert memory.record(record_id).title == "A day at the lake"
-    memory.forget_record(record_id, dry_run=False)
+    memory.forget(record_id)
+    assert memory.memories.get(record_id).title == "A day at the lake"
+    memory.forget(record_id, dry_run=False)
     with pytest.raises(NotFound):
-        memory.record(record_id)
+        memory.memories.get(record_id)
 
 
 def test_lists_become_data_frames(memory: Memory, shared_installation: Installation) -> None:
     (record_id,) = stored_talk(memory, shared_installation).record_ids
     read_waiting(shared_installation.context)
-    records = to_dataframe(memory.records())
+    records = to_dataframe(memory.memories.list_records())
     assert list(records["record_id"]) == [record_id]
-    facts = to_dataframe(memory.facts())
+    facts = to_dataframe(memory.facts.list())
     assert set(facts["record_id"]) == {record_id}
     assert facts["confidence"].between(0, 1).all()
     assert record_id in set(to_dataframe(memory.search("trout").hits)["record_id"])
-    assert to_dataframe(memory.facts(kind="decision", who="nobody")).empty
+    assert to_dataframe(memory.facts.list(kind="decision", who="nobody")).empty
 
 
 def test_same_for_asyncio(base: str, key: str, shared_installation: Installation) -> None:
@@ -142,39 +142,41 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
             for note in notes:
                 assert (await memory.stored("note", note.note_id, 60)).state == "stored"
             assert len([one async for one in memory.sources("note", limit=2)]) == 3
-            records = [one async for one in memory.records(limit=1)]
+            records = [one async for one in memory.memories.list_records(limit=1)]
             assert len(records) == 3
             file_id = records[0].file_id
             assert file_id is not None
             async with memory.file(file_id) as content:
                 assert b"The code of door" in b"".join([part async for part in content])
-            stated = await memory.state_fact("Dave owns a boat.", path="Family/Dave", tags=["boat"])
+            stated = await memory.facts.state("Dave owns a boat.", path="Family/Dave", tags=["boat"])
             await asyncio.to_thread(store, shared_installation)
             await asyncio.to_thread(read_waiting, shared_installation.context)
-            assert [one.fact_id async for one in memory.facts(tag="boat")] == [stated.fact_id]
-            assert (await memory.fact(stated.fact_id)).said_in[0].source_id == stated.note_id
-            changed = await memory.change_fact(stated.fact_id, tags=["boat", "red"])
-            assert isinstance(changed, Fact)
+            assert [one.fact_id async for one in memory.facts.list(tag="boat")] == [stated.fact_id]
+            assert (await memory.facts.get(stated.fact_id)).said_in[0].source_id == stated.note_id
+            changed = await memory.facts.change(stated.fact_id, tags=["boat", "red"])
+            assert isinstance(changed, Fact), "it is the fact, for no words changed"
             assert changed.tags == ["boat", "red"]
-            await memory.retract_fact(stated.fact_id)
-            await memory.confirm_fact(stated.fact_id)
-            assert await memory.undo_decisions(stated.fact_id) == []
-            operations = [one.operation for one in (await memory.fact_history(stated.fact_id)).changes]
+            await memory.facts.retract(stated.fact_id)
+            await memory.facts.confirm(stated.fact_id)
+            assert (await memory.facts.undo_decisions(stated.fact_id)).undone == []
+            operations = [one.operation for one in (await memory.facts.history(stated.fact_id)).changes]
             assert operations == ["confirm", "retract", "change"]
             await _links(memory, stated.fact_id, records[0].record_id)
             await _digests(memory, [record.record_id for record in records[:2]])
-            assert (await memory.keep(records[0].record_id, "short", reason="for today")).tier == "short"
-            assert (await memory.promote(records[0].record_id)).tier == "mid"
-            assert (await memory.retention(records[0].record_id)).expiry_reason is not None
-            assert await memory.archive([records[0].record_id], "moved away") == [records[0].record_id]
-            (away,) = [one async for one in memory.archived()]
+            assert (await memory.retention.keep(records[0].record_id, "short", reason="for today")).tier == "short"
+            assert (await memory.retention.promote(records[0].record_id)).tier == "mid"
+            assert (await memory.retention.shown(records[0].record_id)).expiry_reason is not None
+            assert (await memory.retention.add([records[0].record_id], "moved away")).record_ids == [
+                records[0].record_id
+            ]
+            (away,) = [one async for one in memory.retention.list_archive()]
             assert (away.record_id, away.archived_reason) == (records[0].record_id, "moved away")
-            assert (await memory.purge_archive(0.0)).records == 1
+            assert (await memory.retention.purge(0.0)).records == 1
             with pytest.raises(NotFound):
-                await memory.record(records[0].record_id)
-            assert await memory.restore([records[0].record_id]) == [records[0].record_id]
-            assert (await memory.retention(records[0].record_id)).tier == "mid"
-            foreseen = await memory.forget_fact(stated.fact_id)
+                await memory.memories.get(records[0].record_id)
+            assert (await memory.retention.restore([records[0].record_id])).record_ids == [records[0].record_id]
+            assert (await memory.retention.shown(records[0].record_id)).tier == "mid"
+            foreseen = await memory.forgetting.forget_fact(stated.fact_id)
             assert isinstance(foreseen, ErasurePreview)
             assert foreseen.records == 1
             assert "472" in (await memory.ask("What is the code of door 2?")).answer
@@ -183,30 +185,32 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
 
 
 async def _digests(memory: AsyncMemory, record_ids: list[UUID]) -> None:
-    made = await memory.make_digest(record_ids)
+    made = await memory.digests.make(record_ids)
     assert (set(made.derived_from), made.days) == (set(record_ids), None)
-    assert await memory.make_digest(record_ids) == made
-    assert await memory.digest(made.digest_id) == made
-    assert [one async for one in memory.digests(record_id=record_ids[1])] == [made]
-    assert [one async for one in memory.digests(days=30)] == []
-    (link,) = [one async for one in memory.links(record_id=record_ids[1])]
+    assert await memory.digests.make(record_ids) == made
+    assert await memory.digests.get(made.digest_id) == made
+    assert [one async for one in memory.digests.list(record_id=record_ids[1])] == [made]
+    assert [one async for one in memory.digests.list(days=30)] == []
+    (link,) = [one async for one in memory.links.of_record(record_ids[1])]
     assert (link.relation, link.from_kind, link.from_id) == ("derived_from", "digest", made.digest_id)
-    assert (await memory.remove_digest(made.digest_id, dry_run=True)) == made
-    assert (await memory.remove_digest(made.digest_id)) == made
+    assert (await memory.digests.remove(made.digest_id)).digest == made
+    assert (await memory.digests.remove(made.digest_id, dry_run=False)).digest == made
     with pytest.raises(NotFound):
-        await memory.digest(made.digest_id)
+        await memory.digests.get(made.digest_id)
 
 
 async def _links(memory: AsyncMemory, fact_id: UUID, record_id: UUID) -> None:
-    made = await memory.state_link("elaborates", from_fact_id=fact_id, to_record_id=record_id, reason="It names it.")
-    assert await memory.state_link("elaborates", from_fact_id=fact_id, to_record_id=record_id) == made
-    for of, direction in (({"fact_id": fact_id}, "out"), ({"record_id": record_id}, "in")):
-        assert [(one.link_id, one.direction) async for one in memory.links(**of)] == [(made, direction)]
-    assert (await memory.reject_link(made)).verdict == "rejected"
-    assert [one.link_id async for one in memory.links(fact_id=fact_id)] == []
-    assert (await memory.confirm_link(made)).verdict == "confirmed"
-    assert (await memory.end_link(made, datetime(2150, 1, 1, tzinfo=UTC))).ended_at is not None
-    assert [one.link_id async for one in memory.links(fact_id=fact_id, all=True)] == [made]
+    made = (
+        await memory.links.state("elaborates", from_fact_id=fact_id, to_record_id=record_id, reason="It names it.")
+    ).link_id
+    assert (await memory.links.state("elaborates", from_fact_id=fact_id, to_record_id=record_id)).link_id == made
+    for links, direction in ((memory.links.of_fact(fact_id), "out"), (memory.links.of_record(record_id), "in")):
+        assert [(one.link_id, one.direction) async for one in links] == [(made, direction)]
+    assert (await memory.links.reject(made)).verdict == "rejected"
+    assert [one.link_id async for one in memory.links.of_fact(fact_id)] == []
+    assert (await memory.links.confirm(made)).verdict == "confirmed"
+    assert (await memory.links.end(made, valid_until=datetime(2150, 1, 1, tzinfo=UTC))).ended_at is not None
+    assert [one.link_id async for one in memory.links.of_fact(fact_id, all=True)] == [made]
 
 
 def test_file_is_streamed(memory: Memory, shared_installation: Installation, tmp_path: Path) -> None:

@@ -173,12 +173,12 @@ def test_over_http_and_on_the_command_line(
         assert (client.delete(gone).status_code, client.delete(gone).status_code) == (204, 404)
     with Memory(base, headers["Authorization"].split()[1]) as memory:
         until = datetime(2026, 5, 1, tzinfo=UTC)
-        ended = memory.state_evidence(edge, "ends", valid_until=until)
+        ended = memory.graph.state_evidence(edge, "ends", valid_until=until)
         assert (ended.created, ended.valid_until) == (True, until)
-        assert ended.evidence_id in [one.evidence_id for one in memory.evidence(edge)]
-        memory.take_back_evidence(edge, ended.evidence_id)
+        assert ended.evidence_id in [one.evidence_id for one in memory.graph.evidence(edge)]
+        memory.graph.take_back_evidence(edge, ended.evidence_id)
         with pytest.raises(NotFound):
-            memory.take_back_evidence(edge, ended.evidence_id)
+            memory.graph.take_back_evidence(edge, ended.evidence_id)
 
     describe(graph.here.settings, monkeypatch)
 

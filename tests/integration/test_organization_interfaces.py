@@ -25,11 +25,11 @@ def test_client_founds_joins_and_leaves(installation: Installation) -> None:
         slug: sharing.issue_key(installation.database, new_user(installation, slug)[1])[1] for slug in ("ana", "bo")
     }
     with serving(installation) as address, Memory(address, keys["ana"]) as ana, Memory(address, keys["bo"]) as bo:
-        made = ana.create_organization("acme", "Acme", town="Oslo")
+        made = ana.organizations.create("acme", name="Acme", metadata={"town": "Oslo"})
         graph = made.organization_id
         assert (made.role, made.metadata, made.members) == ("owner", {"town": "Oslo"}, 1)
-        joined = bo.accept_invitation(ana.invite(graph, label="bo@example.com").code)
-        assert [one.slug for one in bo.members(graph)] == ["ana", "bo"]
+        joined = bo.organizations.accept_invitation(ana.organizations.invite(graph, label="bo@example.com").code)
+        assert [one.slug for one in bo.organizations.list_members(graph).members] == ["ana", "bo"]
         with Memory(address, made.api_key) as anas, Memory(address, joined.api_key) as bos:
             anas.remember("The lighthouse opens on Friday.")
             bos.remember("The lighthouse frightens me.", privacy="private")
@@ -42,15 +42,16 @@ def test_client_founds_joins_and_leaves(installation: Installation) -> None:
                 bos.call("POST", "/v1/keys", {})
             told = found(call_over_http(address, joined.api_key, "who_am_i"))
             assert (told["role"], told["may_write"], told["may_forget"]) == ("member", True, False)
-            assert ana.change_member(graph, bo.members(graph)[1].member_id, "admin").role == "admin"
-            assert bo.change_organization(graph, name="Acme Fishing").name == "Acme Fishing"
-            assert len(bo.remove_member(graph, bo.members(graph)[1].member_id)) == 1
+            members = bo.organizations.list_members(graph).members
+            assert ana.organizations.change_member(graph, members[1].member_id, "admin").role == "admin"
+            assert bo.organizations.change(graph, name="Acme Fishing").name == "Acme Fishing"
+            assert len(bo.organizations.remove_member(graph, members[1].member_id).forgotten) == 1
             with pytest.raises(Exception, match="not valid"):
                 bos.search("lighthouse")
         with pytest.raises(NotFound):
-            bo.members(graph)
-        assert bo.organizations() == []
-        assert [one.name for one in ana.organizations()] == ["Acme Fishing"]
+            bo.organizations.list_members(graph)
+        assert bo.organizations.list().organizations == []
+        assert [one.name for one in ana.organizations.list().organizations] == ["Acme Fishing"]
 
 
 def test_members_store_documents_and_files(installation: Installation) -> None:
@@ -105,8 +106,8 @@ def test_answers_of_strangers_are_alike_byte_for_byte(installation: Installation
     database = installation.database
     keys = [sharing.issue_key(database, new_user(installation, slug)[1])[1] for slug in ("ana", "mallory")]
     with serving(installation) as address, Memory(address, keys[0]) as ana:
-        made = ana.create_organization("acme", "Acme")
-        member = ana.members(made.organization_id)[0].member_id
+        made = ana.organizations.create("acme", name="Acme")
+        member = ana.organizations.list_members(made.organization_id).members[0].member_id
         headers = {"Authorization": f"Bearer {keys[1]}", "X-Request-Id": "same"}
         with httpx.Client(base_url=address, headers=headers, timeout=60) as client:
             for method, path, body in (

@@ -40,26 +40,26 @@ def test_client_hears_what_is_stored(allowed: Installation) -> None:
     user, claims = new_user(allowed, "bob")
     key = sharing.issue_key(allowed.database, claims)[1]
     with WebhookReceiver() as receiver, serving(allowed) as address, Memory(address, key) as memory:
-        made = memory.add_webhook(receiver.url, ["record.stored"])
+        made = memory.webhooks.add(receiver.url, events=["record.stored"])
         webhook = made.webhook_id
         converse(allowed, claims, "We met in Oslo.", "Nice.")
         ingest(plain_context(allowed), user)
         wait_until(lambda: len(receiver.bodies) == 1, "the process of the API delivers it")
         headers = dict(line.split(": ", 1) for line in receiver.heads[0].split("\r\n")[1:])
         Verifier(made.secret).verify(receiver.contents[0], headers)
-        wait_until(lambda: memory.webhooks()[0].delivered == 1, "it is written down")
-        assert memory.rotate_webhook(webhook).secret != made.secret
-        assert memory.test_webhook(webhook).state == "delivered"
-        assert [one.event for one in memory.deliveries(webhook)] == ["webhook.test", "record.stored"]
-        assert memory.change_webhook(webhook, state="paused", author="pipeline").author == "pipeline"
-        assert memory.change_webhook(webhook, author=None).author is None
-        first = next(one.delivery_id for one in memory.deliveries(webhook, state="delivered"))
-        assert memory.replay_webhook(webhook, first) == 1
-        assert memory.replay_webhook(webhook) == 0
-        memory.remove_webhook(webhook)
-        assert memory.webhooks() == []
+        wait_until(lambda: memory.webhooks.list().webhooks[0].delivered == 1, "it is written down")
+        assert memory.webhooks.rotate(webhook).secret != made.secret
+        assert memory.webhooks.test(webhook).state == "delivered"
+        assert [one.event for one in memory.webhooks.list_deliveries(webhook)] == ["webhook.test", "record.stored"]
+        assert memory.webhooks.change(webhook, state="paused", author="pipeline").author == "pipeline"
+        assert memory.webhooks.change(webhook, author=None).author is None
+        first = next(one.delivery_id for one in memory.webhooks.list_deliveries(webhook, state="delivered"))
+        assert memory.webhooks.replay_deliveries(webhook, delivery_id=first).replayed == 1
+        assert memory.webhooks.replay_deliveries(webhook).replayed == 0
+        memory.webhooks.remove(webhook)
+        assert memory.webhooks.list().webhooks == []
         with pytest.raises(NotFound):
-            memory.remove_webhook(webhook)
+            memory.webhooks.remove(webhook)
 
 
 def test_refusals_over_http(installation: Installation) -> None:
@@ -68,9 +68,9 @@ def test_refusals_over_http(installation: Installation) -> None:
     keys = [sharing.issue_key(installation.database, claims, subject=one)[1] for one in (None, subject)]
     with serving(installation) as address:
         with Memory(address, keys[0]) as memory, pytest.raises(Conflict, match="webhooks are off"):
-            memory.add_webhook("https://hooks.example.com/")
+            memory.webhooks.add("https://hooks.example.com/")
         with Memory(address, keys[1]) as stranger, pytest.raises(Denied):
-            stranger.add_webhook("https://hooks.example.com/")
+            stranger.webhooks.add("https://hooks.example.com/")
         with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {keys[0]}"}, timeout=60) as client:
             answer = client.post("/v1/webhooks", json={"url": "https://x/"}, headers={"Idempotency-Key": "k"})
             assert answer.status_code == 422, "its answer holds a secret"

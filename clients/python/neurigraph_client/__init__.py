@@ -1,15 +1,13 @@
 """A client of Neurigraph's HTTP API: typed, with retries, waits, paging and streams of files.
 
 ``Memory`` calls and waits, ``AsyncMemory`` is the same for asyncio. Both need nothing of an installation but its
-address and a key. The modules ``…asynchronous`` are the source of both: those named ``…synchronous`` are generated from
-them (``make docs``). What is named here is loaded when it is used first, since httpx and the views take a while.
+address and a key. What is named here is loaded when it is used first, since httpx and the views take a while.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from neurigraph_client.asynchronous import AsyncMemory
     from neurigraph_client.failures import (
         ApiError,
         Changed,
@@ -20,8 +18,8 @@ if TYPE_CHECKING:
         NotFound,
         Unavailable,
     )
-    from neurigraph_client.models import Message, Node, Record, Source
-    from neurigraph_client.synchronous import Memory
+    from neurigraph_client.memory import AsyncMemory, Memory
+    from neurigraph_client.models import Message, Source
     from neurigraph_pipelines.views.answers import Citation, Reply
     from neurigraph_pipelines.views.fact_queries import QueriedFacts
     from neurigraph_pipelines.views.facts import Fact, StatedFact
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.views.search import Found, Hit, MessageHit
 else:
     _PLACES = {
-        "neurigraph_client.asynchronous": ["AsyncMemory"],
         "neurigraph_client.failures": [
             "ApiError",
             "Changed",
@@ -42,8 +39,8 @@ else:
             "NotFound",
             "Unavailable",
         ],
-        "neurigraph_client.models": ["Message", "Node", "Record", "Source"],
-        "neurigraph_client.synchronous": ["Memory"],
+        "neurigraph_client.memory": ["AsyncMemory", "Memory"],
+        "neurigraph_client.models": ["Message", "Source"],
         "neurigraph_pipelines.views.answers": ["Citation", "Reply"],
         "neurigraph_pipelines.views.fact_queries": ["QueriedFacts"],
         "neurigraph_pipelines.views.facts": ["Fact", "StatedFact"],
@@ -79,12 +76,10 @@ __all__ = [
     "Memory",
     "Message",
     "MessageHit",
-    "Node",
     "NotFound",
     "Note",
     "Purge",
     "QueriedFacts",
-    "Record",
     "Reply",
     "Retention",
     "Source",

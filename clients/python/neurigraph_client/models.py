@@ -1,7 +1,8 @@
-"""Messages to store, and things that carry an ``etag``; all other answers are views."""
+"""Messages to store, and sources of all kinds; all other answers are views."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -9,13 +10,10 @@ from uuid import UUID
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from neurigraph_pipelines.views import sources
-from neurigraph_pipelines.views.graph import Shell
-from neurigraph_pipelines.views.memories import Memory
 
 State = Literal["open", "waiting", "storing", "stored", "failed"]
 Kind = Literal["conversation", "event", "upload", "note"]
 Privacy = Literal["shared", "private"]
-Tier = Literal["short", "mid", "long"]
 
 
 class Message(BaseModel):
@@ -37,31 +35,22 @@ class Message(BaseModel):
     duration_ms: int | None = None
 
 
+Given = Message | Mapping[str, object] | str
+"""A message to store: a text alone is the user's."""
+
+
 class Source(sources.Source):
     """A source: a conversation, event, upload or note, with its state and the memories made from it.
 
     Attributes:
         id: Its id, whatever it is; so is ``source_id``.
-        record_ids: The memories that it became; empty in lists, as is ``etag``.
+        record_ids: The memories that it became; empty in lists.
     """
 
     id: UUID = Field(validation_alias=AliasChoices("conversation_id", "event_id", "upload_id", "note_id"))
     record_ids: list[UUID] = Field(default_factory=list)
-    etag: str | None = None
 
     @property
     def source_id(self) -> UUID:
         """The id of the conversation, event, upload or note."""
         return self.id
-
-
-class Record(Memory):
-    """A memory."""
-
-    etag: str | None = None
-
-
-class Node(Shell):
-    """A node of the graph."""
-
-    etag: str | None = None

@@ -1,59 +1,71 @@
-"""The parts of a call that both clients share: settings, requests, reading answers. Nothing here sends anything."""
+"""Requests and answers of calls. Nothing here sends anything."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import httpx
 from pydantic import BaseModel
 
-from neurigraph_client.failures import RETRIED, error_of
-from neurigraph_client.models import Message
-
-M = TypeVar("M", bound=BaseModel)
+from neurigraph_client.failures import RETRIED, Unavailable, error_of
+from neurigraph_client.models import Given, Message
 
 DEFAULT_URL = "http://127.0.0.1:8400"
-MESSAGES_AT_ONCE = 500
-"""Messages in one request; longer conversations are sent in several."""
-
-WAIT_SECONDS = 20.0
-"""Seconds that one request waits on the server for something to be stored."""
-
 LONGEST_PAUSE_SECONDS = 30.0
 _FIRST_PAUSE_SECONDS = 0.2
-_PLURALS = {"conversation": "conversations", "event": "events", "upload": "uploads", "note": "notes"}
-
-Given = Message | Mapping[str, object] | str
-"""A message to store: a text alone is the user's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request before it is sent."""
+    """A request before it is sent.
+
+    Attributes:
+        form: Fields beside a file.
+        file: A file to send.
+        is_change: Whether it is sent with a key, so that it may be repeated.
+        is_once: Whether it would happen twice if it was repeated without an answer.
+        is_streamed: Whether its answer is read as it comes.
+    """
 
     method: str
     path: str
     body: Any = None
     query: Mapping[str, object] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    form: Mapping[str, object] = field(default_factory=dict)
+    file: Path | None = None
     is_change: bool = False
+    is_once: bool = False
+    is_streamed: bool = False
+    key: str = field(default_factory=lambda: uuid4().hex)
 
-    def build(self) -> dict[str, Any]:
-        """Return the arguments of ``httpx``'s ``request``; a change gets a key, so that it may be repeated."""
-        headers = dict(self.headers)
-        if self.is_change:
-            headers.setdefault("Idempotency-Key", uuid4().hex)
-        body = {} if self.body is None else {"json": _plain(self.body)}
-        query = _plain(given(**self.query))
-        return {"method": self.method, "url": self.path, "params": query, "headers": headers, **body}
+    def asking(self, **query: object) -> Call:
+        """Return the call with further parameters."""
+        return replace(self, query={**self.query, **query})
+
+    @contextmanager
+    def request(self) -> Iterator[dict[str, Any]]:
+        """Give the arguments of ``httpx``'s ``build_request``, while the file to send is open."""
+        headers = {**self.headers, **({"Idempotency-Key": self.key} if self.is_change else {})}
+        request = {"method": self.method, "url": self.path, "params": _plain(given(**self.query)), "headers": headers}
+        if self.body is not None:
+            request["json"] = _plain(self.body)
+        if self.file is None:
+            yield request
+            return
+        form = {name: json.dumps(one) if isinstance(one, dict) else one for name, one in _plain(self.form).items()}
+        with self.file.open("rb") as content:
+            yield {**request, "data": form, "files": {"file": (self.file.name, content)}}
 
 
 def connection(url: str | None, api_key: str | None, timeout: float) -> dict[str, Any]:
@@ -72,29 +84,33 @@ def connection(url: str | None, api_key: str | None, timeout: float) -> dict[str
     }
 
 
-def pause(attempt: int, asked: float | None) -> float:
-    """Return the seconds before the next attempt: what the server asked for, or a random pause that doubles."""
-    drawn = random.uniform(0, _FIRST_PAUSE_SECONDS * 2**attempt)  # noqa: S311 - nothing depends on its secrecy
-    return min(max(asked or 0.0, drawn), LONGEST_PAUSE_SECONDS)
-
-
-def refuse(response: httpx.Response) -> None:
-    """Raise the error that a response stands for, if it is one; its body must have been read.
+def refuse(call: Call, response: httpx.Response) -> httpx.Response:
+    """Return the answer to a call if it is no refusal.
 
     Raises:
-        ApiError: It is an error.
+        ApiError: It is one; its body must have been read.
     """
+    if call.is_streamed and response.status_code == 202:
+        response.status_code = 503  # not ready yet: to be repeated as if the server was busy
     if response.status_code < 400:
-        return
+        return response
     error = error_of(response)
     if response.status_code in RETRIED:
         error.retry_after = _seconds(response.headers.get("Retry-After"))
     raise error
 
 
-def listed(kind: str) -> str:
-    """Return the name of the list of a kind of source."""
-    return _PLURALS[kind]
+def pause(call: Call, error: Exception, attempt: int, retries: int) -> float:
+    """Return the seconds before the next attempt: what the server asked for, or a random pause that doubles.
+
+    Raises:
+        Exception: The error, if another attempt would not help or would do harm.
+    """
+    is_lost = isinstance(error, httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)
+    if attempt == retries or not (isinstance(error, Unavailable) or (is_lost and not call.is_once)):
+        raise error
+    drawn = random.uniform(0, _FIRST_PAUSE_SECONDS * 2**attempt)  # noqa: S311 - nothing depends on its secrecy
+    return min(max(getattr(error, "retry_after", None) or 0.0, drawn), LONGEST_PAUSE_SECONDS)
 
 
 def messages_of(given: Sequence[Given]) -> list[Message]:
@@ -105,22 +121,6 @@ def messages_of(given: Sequence[Given]) -> list[Message]:
 def given(**values: object) -> dict[str, object]:
     """Return the values that are not None."""
     return {name: value for name, value in values.items() if value is not None}
-
-
-def form_of(fields: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields of a form beside its file; those that are objects are sent as JSON."""
-    plain = _plain(given(**fields))
-    return {name: json.dumps(value) if isinstance(value, dict) else value for name, value in plain.items()}
-
-
-def tagged(answer: httpx.Response, view: type[M]) -> M:
-    """Return an object with its ETag."""
-    return view.model_validate({**answer.json(), "etag": answer.headers.get("ETag")})
-
-
-def condition(etag: str | None) -> dict[str, str]:
-    """Return the header that lets a change happen only if the object is as it was read."""
-    return {} if etag is None else {"If-Match": etag}
 
 
 def _seconds(header: str | None) -> float | None:
