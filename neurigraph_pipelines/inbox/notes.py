@@ -32,13 +32,12 @@ from neurigraph_pipelines.inbox.source_details import checked_details
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, NewMessage, Privacy, ReceivedThrough, Role, SourceKind
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.limits import MAX_KEYWORD_LENGTH, MAX_RECORD_TITLE_LENGTH
+from neurigraph_pipelines.model.limits import MAX_CONTENT_BYTES, MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails, starting_privacy
 from neurigraph_pipelines.text.hygiene import clean_text, validate_message
 from neurigraph_pipelines.text.json_fields import JsonObject
 
-MAX_TAGS = 20
 MAX_PRIORITY = 10
 
 _NO_NODE = "there is no such node"
@@ -235,6 +234,10 @@ class NoteWords:
         """Check and redact the texts of a note; raises the errors of ``write_note`` about them."""
         if not note.text.strip():
             raise InvalidInputError("a note needs a text")
+        if (size := len(note.text.encode("utf-8", "surrogatepass"))) > MAX_CONTENT_BYTES:
+            raise InvalidInputError(
+                f"the text has {size:,} bytes and the limit is {MAX_CONTENT_BYTES:,}: upload a file"
+            )
         settings, redactor = context.settings.ingestion, context.redactor
         # A note that a model writes through its tools is the model's, not the owner's.
         role = Role.ASSISTANT if context.claims.received_through is ReceivedThrough.MCP else Role.USER
@@ -251,11 +254,11 @@ class NoteWords:
                 raise InvalidInputError(f"{what} has {len(cleaned):,} characters and the limit is {limit}: shorten it")
             return cleaned if redactor is None else redactor.redact(cleaned)[0][:limit]
 
-        title = short(note.title, "the title", MAX_RECORD_TITLE_LENGTH) if note.title is not None else None
+        title = short(note.title, "the title", MAX_TITLE_LENGTH) if note.title is not None else None
         if len(note.tags) > MAX_TAGS:
             raise InvalidInputError(f"the note has {len(note.tags):,} tags and the limit is {MAX_TAGS}")
         tags: dict[str, str] = {}
-        for tag in filter(None, (short(tag, "a tag", MAX_KEYWORD_LENGTH) for tag in note.tags)):
+        for tag in filter(None, (short(tag, "a tag", MAX_TAG_LENGTH) for tag in note.tags)):
             tags.setdefault(tag.casefold(), tag)
         return cls(message, title or None, tuple(tags.values()), redacted)
 

@@ -18,11 +18,11 @@ from neurigraph_pipelines.graph.navigation import PATH_SEPARATOR
 from neurigraph_pipelines.inbox.imports.vault import NoteFile, Vault, open_vault, read_note
 from neurigraph_pipelines.inbox.moved_notes import FormerNote, follow_file, moved_notes, rename_source
 from neurigraph_pipelines.inbox.note_links import NoteIndex, links_in
-from neurigraph_pipelines.inbox.notes import MAX_TAGS, NewNote, OnConflict, known_notes, node_at, write_note
+from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, known_notes, node_at, write_note
 from neurigraph_pipelines.model import Privacy, RejectedItem
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.limits import MAX_KEYWORD_LENGTH, MAX_RECORD_TITLE_LENGTH
+from neurigraph_pipelines.model.limits import MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.text.external_ids import external_id_of
@@ -219,9 +219,9 @@ class _Writer:
         stated = SourceDetails(metadata={"vault_path": note.path[-500:]}, updated_at=said.updated_at)
         return NewNote(
             text,
-            title=(said.title or note.names[-1])[:MAX_RECORD_TITLE_LENGTH],
+            title=(said.title or note.names[-1])[:MAX_TITLE_LENGTH],
             node_id=self._nodes.get(key),
-            tags=tuple(tag for tag in said.tags if len(tag) <= MAX_KEYWORD_LENGTH)[:MAX_TAGS],
+            tags=tuple(tag for tag in said.tags if len(tag) <= MAX_TAG_LENGTH)[:MAX_TAGS],
             on_conflict=OnConflict.VERSION,
             privacy=self._privacy,
             external_id=key,

@@ -20,6 +20,7 @@ from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.knowledge.walks import Route, Step, Walk, described, link_of, place_of, walk
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.links import require_relation
 from neurigraph_pipelines.model.measuring import measured, report
 from neurigraph_pipelines.retrieval.about import facts_about, named_nodes
 from neurigraph_pipelines.retrieval.query.facts import facts_by_id
@@ -44,7 +45,7 @@ explained."""
 _LONGEST_NAME = 5
 _MOST_WORDS = 64
 _ALL_VERSIONS = 100
-_QUERIES, _LINKS = statements("walks"), statements("links")
+_QUERIES = statements("walks")
 
 
 class QueryKind(StrEnum):
@@ -106,7 +107,7 @@ def query_facts(context: Context, asked: FactQuery) -> QueriedFacts:
         InvalidInputError: A value is missing or out of bounds, or a relation is not known.
         NotFoundError: There is no such fact, or the caller does not see it, or it was not known at ``at``.
     """
-    route = _route(context, asked)
+    route = _route(asked)
     seeds = _seeds(context, asked)
     found = _walked(context, asked, seeds, route)
     if asked.fact_id is not None and not found.steps:
@@ -128,7 +129,7 @@ def query_facts(context: Context, asked: FactQuery) -> QueriedFacts:
     )
 
 
-def _route(context: Context, asked: FactQuery) -> Route:
+def _route(asked: FactQuery) -> Route:
     """Return how the walk of a query goes; its values are checked here."""
     if asked.query is None and asked.fact_id is None:
         raise InvalidInputError("give a query, or the fact to begin at")
@@ -144,7 +145,7 @@ def _route(context: Context, asked: FactQuery) -> Route:
         raise InvalidInputError("min_strength lies between 0 and 1")
     if len(asked.who) > MAX_NAMES:
         raise InvalidInputError(f"at most {MAX_NAMES} names can be asked for")
-    forwards, backwards = _relations(context, asked)
+    forwards, backwards = _relations(asked)
     after, before = asked.occurred_after, asked.occurred_before
     wanted = {
         "impact": Impact.HIGH.value if asked.kind is QueryKind.CONNECTED else None,
@@ -165,17 +166,14 @@ def _route(context: Context, asked: FactQuery) -> Route:
     )
 
 
-def _relations(context: Context, asked: FactQuery) -> tuple[list[str] | None, list[str] | None]:
+def _relations(asked: FactQuery) -> tuple[list[str] | None, list[str] | None]:
     """Return the relations that are followed from their start and from their end; None for all."""
     if asked.kind is QueryKind.CHANGED:
         return ["supersedes"], ["supersedes"]
     if not asked.traverse_types:
         return (list(_CAUSES), []) if asked.kind is QueryKind.WHY else (None, None)
-    with context.database.pipeline() as tx:
-        known = {row["name"] for row in tx.execute(_LINKS["relations"])}
-    unknown = sorted(set(asked.traverse_types) - known)
-    if unknown:
-        raise InvalidInputError(f"{unknown[0][:60]!r} is no relation between memories: {', '.join(sorted(known))}")
+    for relation in asked.traverse_types:
+        require_relation(relation)
     one_way = {*_INVERSES, *_INVERSES.values()}
     backwards = [_INVERSES[name] for name in asked.traverse_types if name in _INVERSES]
     both = [name for name in asked.traverse_types if name not in one_way]

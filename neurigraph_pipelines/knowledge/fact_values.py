@@ -16,6 +16,7 @@ from neurigraph_pipelines.knowledge.writing import MAX_WHO
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.facts import MAX_STATEMENT
+from neurigraph_pipelines.model.limits import MAX_TAG_LENGTH, MAX_TAGS
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 from neurigraph_pipelines.text.json_fields import JsonObject, text_of
@@ -23,9 +24,7 @@ from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
 from neurigraph_pipelines.views.scalars import Scalar
 
 MAX_PART = 200
-"""Most characters of a name, a place, a reason, a manner, a tag or a part of a slot."""
-
-MAX_FACT_TAGS = 20
+"""Most characters of a name, a place, a reason, a manner or a part of a slot."""
 
 _COLUMNS = {"where": "where_context"}  # "where" is a word of SQL
 
@@ -123,7 +122,7 @@ def state_values(context: Context, state: FactState) -> JsonObject:
     if state.pinned is not None:
         values["pinned"] = state.pinned
     if state.tags is not None:
-        values["tags"] = [*_texts(context, "tags", state.tags, MAX_FACT_TAGS)]
+        values["tags"] = [*_texts(context, "tags", state.tags, MAX_TAGS, MAX_TAG_LENGTH)]
     if state.metadata is not None:
         values["metadata"] = {**flat_metadata(state.metadata, partial(_clean, context), with_nulls=True)}
     for name, moment in (("valid_until", state.valid_until), ("forget_after", state.forget_after)):
@@ -132,8 +131,8 @@ def state_values(context: Context, state: FactState) -> JsonObject:
     return values
 
 
-def _texts(context: Context, what: str, texts: Sequence[str], most: int) -> list[str]:
-    found = list(dict.fromkeys(_text(context, f"an entry of `{what}`", text, MAX_PART) for text in texts))
+def _texts(context: Context, what: str, texts: Sequence[str], most: int, longest: int = MAX_PART) -> list[str]:
+    found = list(dict.fromkeys(_text(context, f"an entry of `{what}`", text, longest) for text in texts))
     if len(found) > most:
         raise InvalidInputError(f"`{what}` has {len(found):,} entries and the limit is {most}: leave some out")
     return found

@@ -35,7 +35,14 @@ from neurigraph_pipelines.knowledge.signing import (
 from neurigraph_pipelines.model import Detector
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, SUPERSEDES, End, NewLink
+from neurigraph_pipelines.model.links import (
+    MAX_LINK_MESSAGES,
+    MAX_REASON,
+    SUPERSEDES,
+    End,
+    NewLink,
+    require_relation,
+)
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 from neurigraph_pipelines.views.kinds import EndKind, LinkVerdict
 from neurigraph_pipelines.views.links import WrittenLink
@@ -65,7 +72,7 @@ class StatedLink:
 
     Attributes:
         start: A fact or a record.
-        relation: A name of ``relation_types``.
+        relation: A name of ``relation_types``, or one of the user's own.
         signature: Over ``signing.statement_bytes`` of the link as it is stored; None for an unsigned one.
     """
 
@@ -269,10 +276,7 @@ def _checked(context: Context, said: StatedLink) -> str | None:
     """Check the values of a link, and return its reason as it is stored."""
     if said.relation == SUPERSEDES:
         raise InvalidInputError("versions say what supersedes what: state a next version of the fact instead")
-    with context.database.pipeline() as tx:
-        known = {row["name"] for row in tx.execute(_QUERIES["relations"])}
-    if said.relation not in known:
-        raise InvalidInputError(f"{said.relation[:60]!r} is no relation between memories: {', '.join(sorted(known))}")
+    require_relation(said.relation)
     if said.start.kind not in (EndKind.FACT, EndKind.RECORD) or said.start == said.end:
         raise InvalidInputError("a link leads from a fact or a memory to something else")
     if said.relation == "led_to" and said.end.kind not in (EndKind.FACT, EndKind.RECORD):

@@ -15,6 +15,7 @@ from uuid import UUID
 from neurigraph_pipelines.database.asking import ask_rows
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.links import own_words
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.views.fact_queries import WalkedLink, WalkedMemory
 from neurigraph_pipelines.views.kinds import EndKind
@@ -70,7 +71,7 @@ class Step(NamedTuple):
     link_id: UUID | None
     relation: str
     is_forward: bool
-    words: str
+    words: str | None
     strength: float
     score: float
     label: str | None
@@ -143,7 +144,9 @@ def described(path: Sequence[Step]) -> str:
     """Return a path in words: “A” was caused by “B”, which supports “C”."""
     parts = [named(path[0])]
     for place, step in enumerate(path[1:]):
-        parts.append(f"{', which' if place else ''} {step.words} {named(step)}")
+        parts.append(
+            f"{', which' if place else ''} {step.words or own_words(step.relation, step.is_forward)} {named(step)}"
+        )
     return "".join(parts) + "."
 
 

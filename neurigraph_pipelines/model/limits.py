@@ -1,10 +1,19 @@
 """The limits of texts that users state."""
 
-MAX_TITLE_LENGTH = 500
-"""Characters in the title of a conversation or document."""
+MAX_TITLE_LENGTH = 256
+"""Characters in the title of a conversation, document or note."""
 
 MAX_RECORD_TITLE_LENGTH = 200
-"""Characters in the title of a record or note."""
+"""Characters in the title that is made for a record."""
+
+MAX_CONTENT_BYTES = 1_048_576
+"""Bytes of UTF-8 in the text of a note or document."""
+
+MAX_TAGS = 32
+"""Tags of a note or fact."""
+
+MAX_TAG_LENGTH = 64
+"""Characters in a tag."""
 
 MAX_KEYWORDS = 64
 """Keywords in one field of a record: with more, every record would match everything."""

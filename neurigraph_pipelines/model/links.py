@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 from uuid import UUID
 
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.views.kinds import Detector, EndKind
 
 MAX_REASON = 500
@@ -17,6 +19,25 @@ MAX_LINK_MESSAGES = 32
 
 SUPERSEDES = "supersedes"
 """The relation between versions; it is shown and never stored."""
+
+_RELATION = re.compile(r"[a-z][a-z0-9_]{0,59}")
+
+
+def require_relation(name: str) -> None:
+    """Require the name of a relation: one of ``relation_types``, or one of the user's own.
+
+    Raises:
+        InvalidInputError: It is no name.
+    """
+    if _RELATION.fullmatch(name) is None:
+        raise InvalidInputError(
+            f"{name[:60]!r} names no relation: use 1 to 60 of the characters a-z, 0-9 and _, beginning with a letter"
+        )
+
+
+def own_words(relation: str, is_forward: bool) -> str:
+    """Return a relation of the user's own in words, as read from one of its ends."""
+    return f"{'' if is_forward else '← '}{relation.replace('_', ' ')}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ BEGIN
         FROM (
             SELECT b.* FROM (
                 SELECT DISTINCT ON (s.id)
-                    s.*, from_place.parent, from_place.score * s.strength * t.weight * 0.7 AS score
+                    s.*, from_place.parent, from_place.score * s.strength * coalesce(t.weight, 0.5) * 0.7 AS score
                 FROM (
                     SELECT
                         q.id, q.kind, q.score, (first + q.place - 1)::integer AS parent, q.record_id, x.root_id, x.version,
@@ -269,7 +269,7 @@ BEGIN
                     ORDER BY e.strength DESC, e.id
                     LIMIT 50
                 ) AS s
-                INNER JOIN neurigraph.relation_types AS t ON s.relation = t.name
+                LEFT JOIN neurigraph.relation_types AS t ON s.relation = t.name
                 WHERE s.id NOT IN (SELECT u.id FROM unnest(ids) AS u (id))
                 ORDER BY s.id, score DESC, from_place.parent
             ) AS b

@@ -58,18 +58,6 @@ SELECT
     w.fault
 FROM neurigraph.wrong_links(%(node_id)s) AS w;
 
--- name: relations
--- The relations between memories, with their words and weights.
-SELECT
-    t.name,
-    t.forward,
-    t.backward,
-    t.is_symmetric,
-    t.weight
-FROM neurigraph.relation_types AS t
-WHERE t.scope <> 'edge'
-ORDER BY t.name;
-
 -- name: end_fact
 SELECT neurigraph.may_write_node(i.node_id) AS writable
 FROM neurigraph.facts AS f INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
@@ -495,8 +483,8 @@ found AS (
 
 SELECT
     f.*,
-    t.forward,
-    t.backward,
+    coalesce(t.forward, replace(f.relation, '_', ' ')) AS forward,
+    coalesce(t.backward, '← ' || replace(f.relation, '_', ' ')) AS backward,
     coalesce(f.from_fact_id, f.from_record_id) IN (SELECT a.id FROM asked AS a) OR f.link_id = %(link_id)s AS is_out,
     coalesce(b.statement, d.title) AS from_text,
     coalesce(
@@ -509,7 +497,7 @@ SELECT
         )
     ) AS to_text
 FROM found AS f
-INNER JOIN neurigraph.relation_words() AS t ON f.relation = t.relation
+LEFT JOIN neurigraph.relation_words() AS t ON f.relation = t.relation
 LEFT JOIN neurigraph.facts AS b ON f.from_fact_id = b.fact_id
 LEFT JOIN neurigraph.digests AS d ON f.from_digest_id = d.digest_id
 LEFT JOIN neurigraph.facts AS u ON f.to_fact_id = u.fact_id

@@ -41,7 +41,7 @@ CREATE TABLE neurigraph.facts (
     -- When the fact stopped being true, if somebody said so.
     valid_until timestamptz,
     pinned boolean NOT NULL DEFAULT false,
-    tags text [] NOT NULL DEFAULT '{}' CHECK (cardinality(tags) <= 20),
+    tags text [] NOT NULL DEFAULT '{}' CHECK (cardinality(tags) <= 32),
     metadata jsonb NOT NULL DEFAULT '{}',
     updated_at timestamptz NOT NULL DEFAULT now(),
     -- The fact is hidden from this time on, and erased 30 days later. The sweep stores when and why it hid the fact.

@@ -12,7 +12,8 @@ CREATE TABLE neurigraph.links (
     to_source_id uuid REFERENCES neurigraph.sources ON DELETE CASCADE,
     from_id uuid NOT NULL GENERATED ALWAYS AS (coalesce(from_fact_id, from_record_id)) STORED,
     to_id uuid NOT NULL GENERATED ALWAYS AS (coalesce(to_fact_id, to_record_id, to_node_id, to_source_id)) STORED,
-    relation text NOT NULL REFERENCES neurigraph.relation_types (name),
+    -- A name of `relation_types`, or a relation of the user's own, which has no properties.
+    relation text NOT NULL CHECK (relation ~ '^[a-z][a-z0-9_]{0,59}$'),
     strength real NOT NULL CHECK (strength BETWEEN 0 AND 1),
     confidence real NOT NULL CHECK (confidence BETWEEN 0 AND 1),
     -- Whether the link reads the same from both ends; a trigger sets the column for symmetric relations.
@@ -85,10 +86,7 @@ DECLARE
     kind neurigraph.relation_types;
 BEGIN
     SELECT t.* INTO kind FROM neurigraph.relation_types AS t WHERE t.name = NEW.relation AND t.scope <> 'edge';
-    IF NOT FOUND THEN
-        RAISE check_violation USING MESSAGE = format('%s is no relation between memories', NEW.relation);
-    END IF;
-    NEW.bidirectional := NEW.bidirectional OR kind.is_symmetric;
+    NEW.bidirectional := NEW.bidirectional OR coalesce(kind.is_symmetric, false);
     IF NEW.from_fact_id IS NOT NULL THEN
         SELECT f.record_id INTO NEW.from_record_id FROM neurigraph.facts AS f WHERE f.fact_id = NEW.from_fact_id;
     END IF;

@@ -7,7 +7,7 @@ CREATE TABLE neurigraph.sources (
     -- The sender's id of the source. The owner and each persona have ids of their own, so that no caller can test which
     -- ids another caller uses.
     external_id text NOT NULL CHECK (char_length(external_id) BETWEEN 1 AND 300),
-    title text CHECK (char_length(title) <= 500),
+    title text CHECK (char_length(title) <= 256),
     started_at timestamptz NOT NULL DEFAULT now(),
     ended_at timestamptz,
     -- The number of the newest message.

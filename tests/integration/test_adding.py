@@ -12,6 +12,7 @@ import pytest
 
 from neurigraph_client import Invalid, Memory
 from neurigraph_pipelines.faces.operations.requests import MAX_MESSAGES
+from neurigraph_pipelines.model.limits import MAX_CONTENT_BYTES
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import TALK, assert_problem, new_user, store
 from tests.support.api_server import serving
@@ -163,12 +164,9 @@ def test_wrong_body_adds_nothing(client: httpx.Client, owner: dict[str, str], bo
     assert client.get("/v1/notes", headers=owner).json()["notes"] == []
 
 
-def test_too_long_a_content_adds_nothing(
-    client: httpx.Client, owner: dict[str, str], shared_installation: Installation
-) -> None:
-    limit = shared_installation.settings.ingestion.max_message_bytes
-    refused = client.post("/v1/memories", json={"content": "x" * (limit + 1)}, headers=owner)
-    assert f"{limit:,}" in assert_problem(refused, 422)["detail"]
+def test_too_long_a_content_adds_nothing(client: httpx.Client, owner: dict[str, str]) -> None:
+    refused = client.post("/v1/memories", json={"content": "x" * (MAX_CONTENT_BYTES + 1)}, headers=owner)
+    assert f"{MAX_CONTENT_BYTES:,}" in assert_problem(refused, 422)["detail"]
     assert client.get("/v1/notes", headers=owner).json()["notes"] == []
 
 

@@ -251,20 +251,20 @@ def test_over_http_and_by_the_client(graph: Graph) -> None:
     link(here, graph.user.user_id, inferred(effect, cause, "caused_by"))
     key = issue_api_key(here.database, graph.user.user_id)
     with serving(here) as address, Memory(address, key) as memory:
-        asked = memory.query_facts(kind="why", fact_id=effect, include_graph=True)
+        asked = memory.retrieval.walk_facts(kind="why", fact_id=effect, include_graph=True)
         assert [one.fact.statement for one in asked.related] == ["It rains."]
         assert " was caused by " in asked.related[0].path_description
         assert asked.graph is not None
         assert [one.relation for one in asked.graph.links] == ["caused_by"]
-        assert memory.query_facts(fact_id=effect).graph is None
-        assert memory.query_facts(fact_id=effect, time_range={"start": "2001-01-01"}).related != []
-        assert memory.query_facts(fact_id=effect, time_range={"end": "2001-01-01"}).related == []
+        assert memory.retrieval.walk_facts(fact_id=effect).graph is None
+        assert memory.retrieval.walk_facts(fact_id=effect, time_range={"start": "2001-01-01"}).related != []
+        assert memory.retrieval.walk_facts(fact_id=effect, time_range={"end": "2001-01-01"}).related == []
         wrong: dict[str, Any]
         for wrong in ({"max_hops": 7}, {"kind": "how"}, {"min_strength": 2}, {"status": ["gone"]}, {"hops": 1}):
             with pytest.raises(Invalid):
                 memory.call("POST", "/v1/facts/query", {"query": "x", **wrong})
         with pytest.raises(NotFound):
-            memory.query_facts(fact_id=uuid4())
+            memory.retrieval.walk_facts(fact_id=uuid4())
 
 
 def test_by_an_agent(graph: Graph) -> None:
@@ -298,7 +298,7 @@ def test_by_an_agent(graph: Graph) -> None:
         {"query": "x", "max_nodes": 201},
         {"query": "x", "min_strength": 1.5},
         {"query": "x", "who": ("a",) * 21},
-        {"query": "x", "traverse_types": ("talks_with",)},
+        {"query": "x", "traverse_types": ("talks with",)},
     ],
 )
 def test_wrong_queries_are_refused(graph: Graph, values: dict[str, Any]) -> None:

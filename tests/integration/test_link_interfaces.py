@@ -86,6 +86,23 @@ def test_links_read_from_both_ends(story: Story) -> None:
     assert again == out
 
 
+def test_relations_of_the_users_own(story: Story) -> None:
+    """A relation that is none of the known ones reads as its name, and is followed from fact to fact."""
+    start, end = str(story.moved), str(story.small)
+    story.ask("POST", "links", {"from_fact_id": start, "relation": "annoys_more_than", "to_fact_id": end}, 201)
+    story.ask("POST", "links", {"from_fact_id": end, "relation": "annoys_more_than", "to_fact_id": start}, 201)
+    found = story.links(f"facts/{start}", relation="annoys_more_than")
+    assert [(one["direction"], one["forward"], one["backward"]) for one in found] == [
+        ("in", "annoys more than", "← annoys more than"),
+        ("out", "annoys more than", "← annoys more than"),
+    ]
+    asked = {"fact_id": start, "traverse_types": ["annoys_more_than"]}
+    (related,) = story.ask("POST", "facts/query", asked)["related"]
+    assert (related["fact"]["fact_id"], related["links"][0]["relation"]) == (end, "annoys_more_than")
+    assert "annoys more than" in related["path_description"]
+    assert story.ask("POST", "facts/query", asked | {"traverse_types": ["resolves"]})["related"] == []
+
+
 def test_pages_of_links(story: Story) -> None:
     here, user = story.graph.here, story.graph.user.user_id
     relations = ("supports", "contradicts", "elaborates", "depends_on", "part_of")
@@ -118,7 +135,7 @@ def test_people_decide_and_end(story: Story) -> None:
 @pytest.mark.parametrize(
     ("change", "status"),
     [
-        ({"relation": "talks_with"}, 422),
+        ({"relation": "talks with"}, 422),
         ({"relation": "supersedes"}, 422),
         ({"to_record_id": "record"}, 422),
         ({"to_fact_id": None}, 422),

@@ -47,7 +47,7 @@ def test_links_of_a_graph(graph: Graph) -> None:
         inferred(small, later, "contradicts"),
         inferred(later, small, "contradicts"),
         inferred(later, uuid4(), "supports"),
-        inferred(later, small, "talks_with"),
+        inferred(later, small, "no name"),
         inferred(later, End(EndKind.NODE, graph.node("Work/Office")), "mentioned_in"),
     )
     found = {row["link_id"]: row for row in links_of(here, user)}
@@ -82,7 +82,7 @@ def test_links_of_a_graph(graph: Graph) -> None:
     [
         ({"relation": "supersedes"}, "the chain says it"),
         ({"relation": "led_to"}, "it is stored from its other end"),
-        ({"relation": "talks_with"}, "no relation between memories"),
+        ({"relation": "talks with"}, "no name of a relation"),
         ({"to_record_id": True}, "two targets"),
         ({"to_fact_id": None}, "no target"),
         ({"to_fact_id": "same"}, "a link to itself"),

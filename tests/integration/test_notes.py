@@ -15,13 +15,14 @@ from neurigraph_pipelines.graph.history import history
 from neurigraph_pipelines.graph.reshaping import merge_nodes, rename_node
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.conversations import Inbox
-from neurigraph_pipelines.inbox.notes import MAX_TAGS, NewNote, OnConflict, WrittenNote, write_note
+from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, WrittenNote, write_note
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims, NewMessage, Privacy, ReceivedThrough, Role, SourceKind, TriggerType
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.limits import MAX_TAGS
 from neurigraph_pipelines.retrieval.open import file_of_record, open_message
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
@@ -339,9 +340,10 @@ def test_redaction_covers_all_texts_of_a_note(graph: SharedGraph) -> None:
     ("options", "says"),
     [
         ({"text": " \n"}, "needs a text"),
-        ({"text": "x" * 4_000_001}, "limit"),
-        ({"title": "x" * 201}, "the title"),
-        ({"tags": ("x",) * (MAX_TAGS + 1)}, "tags"),
+        ({"text": "x" * 1_048_577}, "the limit is 1,048,576"),
+        ({"title": "x" * 257}, "the limit is 256"),
+        ({"tags": ("x",) * (MAX_TAGS + 1)}, "the limit is 32"),
+        ({"tags": ("x" * 65,)}, "the limit is 64"),
         ({"tags": ("x" * 121,)}, "a tag"),
         ({"importance": 1.5}, "between 0 and 1"),
         ({"importance": float("nan")}, "between 0 and 1"),

@@ -40,7 +40,7 @@ GROUPS = {
     "node": Group(
         "The graph: its tree, nodes, names, edges, standards.", ("nodes", "graph_changes", "evidence", "actions")
     ),
-    "fact": Group("Single statements: list, state, judge, follow.", ("facts", "links", "search"), ("walking",)),
+    "fact": Group("Single statements: list, state, judge, follow.", ("facts", "links", "search")),
     "fact link": Group("Relations of facts and memories, and the keys that sign them.", ("links",), ("links",)),
     "action": Group("What waits for a decision.", ("actions",)),
     "source": Group("What was handed in: lists, progress, privacy, failures.", (), ("listing", "privacy", "failures")),

@@ -134,7 +134,10 @@ class _Taken:
         taken = list[kind] if self.is_list else kind  # type: ignore[valid-type]
         about = self.about.description or ""
         if self.option is None:
-            return _parameter(self.name, Annotated[taken, typer.Argument(metavar=self.metavar, help=about)])
+            argument = typer.Argument(metavar=self.metavar, help=about, show_default=False)
+            if self.default is not _EMPTY:
+                return _parameter(self.name, Annotated[taken | None, argument], None)
+            return _parameter(self.name, Annotated[taken, argument])
         if self.default is _EMPTY:
             return _parameter(self.name, Annotated[taken, typer.Option(self.option, metavar=self.metavar, help=about)])
         if self.kind is bool:
@@ -181,10 +184,10 @@ def add_commands(group: typer.Typer, subject: Subject, words: str) -> None:
         for command, preset in commands.items():
             before, _, last = command.rpartition(" ")
             if before == words:
-                group.command(last)(_function(one, preset))
+                group.command(last)(_function(one, preset, one.sentences.get(command, one.about)))
 
 
-def _function(operation: Operation, preset: Mapping[str, Any]) -> Callable[..., None]:
+def _function(operation: Operation, preset: Mapping[str, Any], about: str) -> Callable[..., None]:
     """Return the function of an operation's command, with the parameters that Typer reads."""
     takes = [one for one in _taken(operation) if one.name not in preset]
 
@@ -209,7 +212,7 @@ def _function(operation: Operation, preset: Mapping[str, Any]) -> Callable[..., 
     parameters += [_parameter("user", UserSlug), _parameter("as_json", Json, False)]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
-    run.__doc__ = operation.about
+    run.__doc__ = about
     return run
 
 

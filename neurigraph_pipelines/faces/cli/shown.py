@@ -14,6 +14,7 @@ from rich.console import RenderableType
 from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.views.access import IssuedKey
 from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.graph import Shell, TreeNode
 from neurigraph_pipelines.views.memories import Difference, History, Memory
 
@@ -23,6 +24,7 @@ _BY_VIEW: dict[type[BaseModel], Callable[[Any], RenderableType]] = {
     Memory: views.memory,
     History: lambda found: views.deltas(found.deltas),
     Difference: views.changes,
+    QueriedFacts: views.walked,
     IssuedKey: lambda found: views.unbroken(found.api_key),  # so that a shell can keep it in a file
 }
 """Views with a layout of their own."""

@@ -21,7 +21,8 @@ from neurigraph_pipelines.faces.cli.profiles import profile_lines
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
 from neurigraph_pipelines.retrieval.open import OpenedMessage
 from neurigraph_pipelines.views.answers import Reply
-from neurigraph_pipelines.views.facts import FoundFact
+from neurigraph_pipelines.views.fact_queries import QueriedFacts
+from neurigraph_pipelines.views.facts import Fact, FoundFact
 from neurigraph_pipelines.views.failures import FailureOfUser
 from neurigraph_pipelines.views.files import File, NodeFiles
 from neurigraph_pipelines.views.graph import Shell, TreeNode
@@ -364,3 +365,15 @@ def page(rows: Sequence[Mapping[str, object]], next_cursor: str | None) -> Rende
         return Text("Nothing found.")
     shown = [{name: str(value) for name, value in row.items()} for row in rows]
     return Group(table(shown), *(plain(line, "dim") for line in more(next_cursor)))
+
+
+def walked(found: QueriedFacts) -> Group:
+    """Return the facts that a walk found, and the paths to those that are related to them, a line each."""
+    matches = [_stated(one) for one in found.matches]
+    related = [one.path_description for one in found.related]
+    return lines(*(matches or ["There are no such facts."]), *related, *found.notes)
+
+
+def _stated(fact: Fact) -> str:
+    status = "" if fact.status == "active" else f", {fact.status}"
+    return f"{fact.occurred_from or fact.said_at:%Y-%m-%d}  {fact.statement} ({fact.fact_id}{status})"

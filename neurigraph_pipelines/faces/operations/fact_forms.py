@@ -14,10 +14,10 @@ from neurigraph_pipelines.faces.operations.requests import MAX_PATH_LENGTH
 from neurigraph_pipelines.faces.operations.source_fields import ONLY_SPACES
 from neurigraph_pipelines.knowledge.duplicates import MAX_DUPLICATES
 from neurigraph_pipelines.knowledge.fact_queries import MAX_HOPS, MAX_NAMES, MAX_NODES, FactQuery, QueryKind
-from neurigraph_pipelines.knowledge.fact_values import MAX_FACT_TAGS, MAX_PART, FactState, FactWords
+from neurigraph_pipelines.knowledge.fact_values import MAX_PART, FactState, FactWords
 from neurigraph_pipelines.knowledge.stating import NewFact
 from neurigraph_pipelines.knowledge.writing import MAX_WHO
-from neurigraph_pipelines.model import Privacy
+from neurigraph_pipelines.model import Privacy, limits
 from neurigraph_pipelines.model.facts import MAX_STATEMENT
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
@@ -48,7 +48,7 @@ class FactFields(Form):
     importance: float | None = Field(default=None, ge=0, le=1)
     impact: Impact | None = None
     pinned: bool | None = None
-    tags: list[str] | None = Field(default=None, max_length=MAX_FACT_TAGS)
+    tags: list[str] | None = Field(default=None, max_length=limits.MAX_TAGS)
     metadata: UserJson | None = Field(
         default=None, description="Flat: texts, numbers, truth values and nulls; at most 16 KiB."
     )

@@ -45,7 +45,8 @@ class NewLink(Form):
     from_fact_id: UUID | None = None
     from_record_id: UUID | None = None
     relation: str = Field(
-        description="Such as `caused_by`, `supports` or `part_of`.", json_schema_extra={"minLength": 1, "maxLength": 60}
+        description="Such as `caused_by`, `supports` or `part_of`, or one of your own.",
+        json_schema_extra={"minLength": 1, "maxLength": 60},
     )
     to_fact_id: UUID | None = None
     to_record_id: UUID | None = None

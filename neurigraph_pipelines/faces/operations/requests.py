@@ -33,7 +33,7 @@ from neurigraph_pipelines.model import (
     Role,
     SourceKind,
 )
-from neurigraph_pipelines.model.limits import MAX_KEYWORDS, MAX_RECORD_TITLE_LENGTH, MAX_TITLE_LENGTH
+from neurigraph_pipelines.model.limits import MAX_KEYWORDS, MAX_TAGS, MAX_TITLE_LENGTH
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, utc
@@ -164,7 +164,7 @@ class NewNote(Form, SourceFields):
     title: str | None = Field(
         default=None,
         description="Title of the memory. Default: the language model finds one.",
-        json_schema_extra={"maxLength": MAX_RECORD_TITLE_LENGTH},
+        json_schema_extra={"maxLength": MAX_TITLE_LENGTH},
     )
     path: str | None = Field(
         default=None,
@@ -181,7 +181,7 @@ class NewNote(Form, SourceFields):
     )
     tags: list[str] = Field(
         default_factory=list,
-        max_length=notes.MAX_TAGS,
+        max_length=MAX_TAGS,
         description="Topics of the memory, listed before the topics found in it.",
     )
     on_conflict: notes.OnConflict = Field(

@@ -38,7 +38,18 @@ def duplicates(call: Call, body: SayTheSame) -> Duplicates:
     return find_duplicates(call.context, body.text, body.limit)
 
 
-@operation("POST /facts/query", is_sparse=True)
+@operation(
+    "POST /facts/query",
+    is_sparse=True,
+    options={"query": None, "fact_id": "--fact", "traverse_types": "--relation"},
+    presets={f"fact {kind}": {"kind": kind} for kind in ("why", "changed", "about", "connected")},
+    sentences={
+        "fact why": "Show the causes and influences of a fact, the shortest paths first.",
+        "fact changed": "Show the earlier and later versions of facts, by when they occurred.",
+        "fact about": "Show the facts about a person or a thing, the last said first, and what is related to them.",
+        "fact connected": "Show important facts that are connected to a fact by up to six steps, the nearest first.",
+    },
+)
 def walk_facts(call: Call, body: QueryFacts) -> QueriedFacts:
     """Follow the links of facts to causes, versions or connected facts, and return them with their paths."""
     call = call.within(body.container_tags)

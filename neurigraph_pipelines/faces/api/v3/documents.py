@@ -18,6 +18,8 @@ from neurigraph_pipelines.inbox.document_lists import Status, get_document
 from neurigraph_pipelines.inbox.uploads import Received
 from neurigraph_pipelines.inbox.web_pages import receive_address
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.model.limits import MAX_CONTENT_BYTES
 from neurigraph_pipelines.retrieval.documents import FoundDocument, full_text, search_documents
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.hygiene import clean_text
@@ -64,6 +66,8 @@ def _receive_text(body: forms.NewDocument, caller: Claims, installation: Install
     title = clean_text(body.shown_title, "repair")[0]
     content, _ = clean_text(body.content, installation.settings.ingestion.unstorable_text)
     name, parts = f"{title.replace('/', ' ')}.txt", [content.encode()]
+    if (size := len(parts[0])) > MAX_CONTENT_BYTES:
+        raise InvalidInputError(f"the content has {size:,} bytes and the limit is {MAX_CONTENT_BYTES:,}: upload a file")
     return partial(installation.uploads.receive, caller, name, parts, title=title, is_posted=True, is_document=True)
 
 

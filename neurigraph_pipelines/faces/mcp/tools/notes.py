@@ -10,8 +10,9 @@ from pydantic import Field
 from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.results import Result
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
-from neurigraph_pipelines.inbox.notes import MAX_PRIORITY, MAX_TAGS, NewNote, OnConflict, write_note
+from neurigraph_pipelines.inbox.notes import MAX_PRIORITY, NewNote, OnConflict, write_note
 from neurigraph_pipelines.model import Tier
+from neurigraph_pipelines.model.limits import MAX_TAGS
 from neurigraph_pipelines.model.sources import MAX_URL_LENGTH, SourceDetails
 
 MAX_TEXT_CHARACTERS = 1_000_000
