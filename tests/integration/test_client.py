@@ -190,7 +190,7 @@ async def _digests(memory: AsyncMemory, record_ids: list[UUID]) -> None:
     assert await memory.digests.make(record_ids) == made
     assert await memory.digests.get(made.digest_id) == made
     assert [one async for one in memory.digests.list(record_id=record_ids[1])] == [made]
-    assert [one async for one in memory.digests.list(days=30)] == []
+    assert [one async for one in memory.digests.list(days="30")] == []
     (link,) = [one async for one in memory.links.of_record(record_ids[1])]
     assert (link.relation, link.from_kind, link.from_id) == ("derived_from", "digest", made.digest_id)
     assert (await memory.digests.remove(made.digest_id)).digest == made
