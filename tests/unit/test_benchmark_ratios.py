@@ -19,11 +19,6 @@ PAGE = """<!-- begin pipeline -->
 | BEAM | 54 | BM25 alone | 0.1 | 0.2 |
 | BEAM | 54 | Neurigraph | 0.3 | 0.5 |
 <!-- end quality -->
-<!-- begin search_nodes -->
-| passages | in memory ms | packed ms |
-| --- | --- | --- |
-| 50,000 | 6.00 (4–9) | 1,500 (1–2) |
-<!-- end search_nodes -->
 """
 JOB, RECALL = "pipeline: 10, plain table ÷ job", "quality: BEAM, *, Neurigraph, @10"
 
@@ -34,7 +29,6 @@ def test_ratios_are_read_from_the_page() -> None:
         JOB: 539,
         RECALL: 0.5,
         "quality: BEAM, *, Neurigraph, @1": 0.3,
-        "search_nodes: 50,000, packed ms ÷ 50,000 in memory ms": 250,
     }
 
 
