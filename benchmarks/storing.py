@@ -21,8 +21,8 @@ QUICK_MESSAGES = 12
 
 _METHOD = """Conversations of LoCoMo, chats of BEAM and meetings of QMSum go from the inbox through `run_batch`
 with the offline model and MiniLM on all cores. In the baseline of the same run, MiniLM reads each message once
-(`Speaker: text`, all in one call) and nothing else is done. Processor time is that of this process with all its threads, so other work on the machine
-changes it less than seconds; Postgres' is not in it."""
+(`Speaker: text`, all in one call) and nothing else is done. Processor time is that of this process with all its
+threads, so other work on the machine changes it less than seconds; Postgres' is not in it."""
 
 
 @dataclass(frozen=True, slots=True)
