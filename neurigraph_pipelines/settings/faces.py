@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
@@ -85,6 +86,11 @@ class ApiSettings(BaseModel):
         "`memory.example.com`. Always allowed: `localhost` and loopback addresses. Unset: also every name, except on "
         "loopback.",
     )
+    allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Origins, with commas between them, of pages whose scripts may call the API with a key, such as "
+        "`https://app.example.com`. Unset: only pages of the API itself.",
+    )
     requests_per_minute: float = Field(
         default=6_000.0,
         gt=0,
@@ -106,10 +112,18 @@ class ApiSettings(BaseModel):
         description="Hours for which a request with an `Idempotency-Key` may be repeated (docs/api.md).",
     )
 
-    @field_validator("allowed_hosts", mode="before")
+    @field_validator("allowed_hosts", "allowed_origins", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return split_names(value)
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for one in value:
+            if re.fullmatch(r"https?://[^/\s*]+", one) is None:
+                raise ValueError(f"{one!r} is no origin: write it as https://app.example.com")
+        return value
 
 
 class ReadinessSettings(BaseModel):

@@ -89,6 +89,29 @@ def test_wrong_keys_are_rate_limited(here: Installation) -> None:
         assert [client.get("/v1/tree", headers=wrong).status_code for _ in range(3)] == [401, 401, 429]
 
 
+# Pages of other origins
+
+
+def test_pages_of_allowed_origins_may_call(here: Installation) -> None:
+    with limited(here, api_allowed_origins=("https://app.example.com",)) as client:
+        bob, page = new_user(client, "bob-of-a-page"), {"Origin": "https://app.example.com"}
+        asks = {
+            "Access-Control-Request-Method": "PATCH",
+            "Access-Control-Request-Headers": "authorization,content-type,if-match",
+        }
+        asked = client.options("/v1/account", headers=page | asks)
+        assert (asked.status_code, asked.headers["access-control-allow-origin"]) == (200, page["Origin"])
+        assert "if-match" in asked.headers["access-control-allow-headers"].lower()
+        tree, missing = client.get("/v1/tree", headers=bob | page), client.get("/v1/tree", headers=page)
+        assert (tree.status_code, missing.status_code) == (200, 401)
+        for answer in (tree, missing):
+            assert answer.headers["access-control-allow-origin"] == page["Origin"]
+            assert "access-control-allow-credentials" not in answer.headers
+        strange = {"Origin": "https://mallory.example"}
+        assert client.options("/v1/account", headers=strange | asks).status_code == 400
+        assert "access-control-allow-origin" not in client.get("/v1/tree", headers=bob | strange).headers
+
+
 def test_bucket_refills_evenly() -> None:
     rate = RequestRate(60)
     assert [rate.wait_seconds(b"bob", 100.0) for _ in range(60)] == [0.0] * 60

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute
 
 import neurigraph_pipelines
@@ -197,6 +198,14 @@ def _add_middleware(app: FastAPI, installation: Installation) -> None:
         concurrent_requests=installation.settings.api.concurrent_requests,
     )
     app.add_middleware(RequestMeasures, measures=app.state.measures)
+    if origins := installation.settings.api.allowed_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=["Authorization", "Idempotency-Key", "If-Match", "If-None-Match", "X-Request-Id"],
+            expose_headers=["ETag", "Location", "Retry-After", "X-Request-Id"],
+        )
 
 
 def _connect(installation: Installation) -> None:
