@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from neurigraph_pipelines.views.base import View
-from neurigraph_pipelines.views.kinds import GrantType, SubjectType
+from neurigraph_pipelines.views.kinds import GrantType
 from neurigraph_pipelines.views.pages import NEXT_CURSOR
 from neurigraph_pipelines.views.scalars import Scalar
 
@@ -42,14 +42,25 @@ class SignedIn(View):
     expires_at: datetime
 
 
-class Key(View):
+class Held(View):
+    """What a persona or a third party may hold. Queries name its holder in the column ``subject_id``."""
+
+    persona_id: UUID | None = Field(default=None, description="The persona that holds it, by its node.")
+    third_party: str | None = Field(default=None, description="The third party that holds it.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_the_holder(cls, row: dict[str, Any]) -> dict[str, Any]:
+        kind = row.get("subject_type") or row.get("role") or ""
+        holder = {"persona": "persona_id", "third_party": "third_party"}.get(kind)
+        return {**row, holder: row["subject_id"]} if holder is not None and "subject_id" in row else row
+
+
+class Key(Held):
     """An API key, without its secret."""
 
     key_id: UUID
     role: Literal["user", "persona", "third_party", "member"]
-    subject_id: str | None = Field(
-        description="The persona (id of its node) or third party that holds the key; null for the user's own keys."
-    )
     label: str
     created_at: datetime
     expires_at: datetime | None
@@ -71,12 +82,10 @@ class Keys(View):
     next_cursor: str | None = NEXT_CURSOR
 
 
-class Grant(View):
+class Grant(Held):
     """Access of one persona or third party to one node."""
 
     grant_id: UUID
-    subject_type: SubjectType
-    subject_id: str = Field(description="Node id of the persona, or name of the third party.")
     node_id: UUID
     node_path: str
     grant_type: GrantType

@@ -72,7 +72,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "post /v1/events": {"kind": "meeting", "title": "Plans", "messages": MESSAGES},
     "post /v1/events/{event_id}/messages": {"messages": MESSAGES},
     "patch /v1/events/{event_id}": {"privacy": "shared"},
-    "post /v1/notes": {"text": "The keel needs bolts.", "node_id": "{node_id}", "tags": ["boats"]},
+    "post /v1/notes": {"content": "The keel needs bolts.", "node_id": "{node_id}", "tags": ["boats"]},
     "patch /v1/notes/{note_id}": {"privacy": "shared"},
     "post /v1/files": {"file": b"Some notes."},
     "patch /v1/uploads/{upload_id}": {"privacy": "shared"},

@@ -93,7 +93,7 @@ def test_lines_are_cut_everywhere(pair: Pair, line: LyingPublisher) -> None:
 
 
 WRITES: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "note": ("POST", "/v1/notes", {"text": "Planted."}),
+    "note": ("POST", "/v1/notes", {"content": "Planted."}),
     "grant": ("POST", "/v1/grants", {"third_party": "eve", "node_id": "NODE"}),
     "key": ("POST", "/v1/keys", {"label": "eve"}),
     "rename": ("PATCH", "/v1/nodes/NODE", {"name": "Planted"}),

@@ -107,8 +107,11 @@ FIELDS: dict[str, Send] = {
     **{
         f"{name} of an event": field("/v1/events", name, kind="meeting", title="t") for name in ("title", "external_id")
     },
-    **{f"{name} of a note": field("/v1/notes", name, text="t") for name in ("title", "path", "node_id", "on_conflict")},
-    "text of a note": field("/v1/notes", "text"),
+    **{
+        f"{name} of a note": field("/v1/notes", name, content="t")
+        for name in ("title", "path", "node_id", "on_conflict")
+    },
+    "content of a note": field("/v1/notes", "content"),
     **{
         f"{name} of what is handed in": field("/v1/conversations", name)
         for name in ("origin", "document_type", "url", "channel", "author", "updated_at", "replaces")
@@ -118,9 +121,9 @@ FIELDS: dict[str, Send] = {
     ),
     "metadata of an upload": upload("metadata"),
     "title of a note that is looked up": lambda client, text: client.post(
-        "/v1/notes", json={"text": "t", "title": text, "path": "Harbour"}
+        "/v1/notes", json={"content": "t", "title": text, "path": "Harbour"}
     ),
-    "tag of a note": lambda client, text: client.post("/v1/notes", json={"text": "t", "tags": [text]}),
+    "tag of a note": lambda client, text: client.post("/v1/notes", json={"content": "t", "tags": [text]}),
     **{f"{name} of a fact": field("/v1/facts", name, statement="t") for name in ("where", "kind", "occurred_from")},
     "words of a fact": lambda client, text: client.post(
         "/v1/facts", json={"statement": text, "tags": [text], "who": [text], "metadata": {text: text}}

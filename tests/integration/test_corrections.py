@@ -53,7 +53,7 @@ class Notes:
         return answer.json()
 
     def note(self, text: str) -> UUID:
-        note = self.call("POST", "notes", text=text)
+        note = self.call("POST", "notes", content=text)
         store(self.here)
         (record_id,) = self.call("GET", f"notes/{note['note_id']}")["record_ids"]
         return UUID(record_id)

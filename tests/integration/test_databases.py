@@ -370,7 +370,7 @@ def test_an_answer_of_a_user_who_left_is_not_sent(front: Installation, monkeypat
         wait_until(lambda: found(base, key).status_code == 200)
         assert "Leyla" in found(base, key).text
         front.databases.move("leyla", MAIN, on_bytes=lambda _: None)
-        note = httpx.post(f"{base}/v1/notes", json={"text": "Leyla keeps bees."}, headers=head, timeout=60)
+        note = httpx.post(f"{base}/v1/notes", json={"content": "Leyla keeps bees."}, headers=head, timeout=60)
         assert note.status_code in (200, 201, 202), note.text
         notes = rows(front.databases.open("east"), "SELECT FROM neurigraph.sources WHERE kind = 'note'")
         assert len(notes) == 1

@@ -52,7 +52,7 @@ def no_faults(facts: Facts) -> bool:
 
 def test_note_that_supersedes_another_supersedes_its_facts(owner: Facts) -> None:
     def write(text: str, **fields: Any) -> Any:
-        answer = owner.client.post("/notes", headers=owner.headers, json={"text": text, **fields})
+        answer = owner.client.post("/notes", headers=owner.headers, json={"content": text, **fields})
         assert answer.status_code == 202, answer.text
         owner.read()
         return answer.json()
@@ -69,7 +69,7 @@ def test_note_that_supersedes_another_supersedes_its_facts(owner: Facts) -> None
     assert (old["status"], old["received_through"]) == ("superseded", "api")
     stranger = new_graph(owner.graph.here)
     key = issue_api_key(stranger.here.database, stranger.user.user_id)
-    body = {"text": "A stranger replaces it.", "replaces": first["note_id"]}
+    body = {"content": "A stranger replaces it.", "replaces": first["note_id"]}
     assert_problem(owner.client.post("/notes", headers={"Authorization": f"Bearer {key}"}, json=body), 404)
     assert no_faults(owner)
 

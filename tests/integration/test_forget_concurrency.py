@@ -195,7 +195,7 @@ def test_refused_erasure_has_no_effect_later(installation: Installation, monkeyp
 FORGETTING = "this user is being forgotten: nothing more is stored"
 NOWHERE = UUID(int=1)
 WRITES: list[tuple[str, str, dict[str, Any]]] = [
-    ("POST", "/v1/notes", {"json": {"text": "The mill turns."}}),
+    ("POST", "/v1/notes", {"json": {"content": "The mill turns."}}),
     ("POST", "/v1/conversations", {"json": {"title": "Mill"}}),
     ("POST", f"/v1/conversations/{NOWHERE}/messages", {"json": {"messages": [{"role": "user", "content": "hi"}]}}),
     ("POST", "/v1/files", {"files": {"file": ("mill.txt", b"The mill turns.")}}),

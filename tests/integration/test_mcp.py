@@ -80,7 +80,12 @@ def test_null_and_empty_arguments_are_left_out(
     """As clients in strict mode call every tool: with all of its arguments."""
     graph = new_shared_graph(shared_installation)
     record_id, _ = graph.record_of("Family/Dave")
-    needed = {"record_id": str(record_id), "query": "trout", "question": "Who caught a trout?", "text": "Trout swim."}
+    needed = {
+        "record_id": str(record_id),
+        "query": "trout",
+        "question": "Who caught a trout?",
+        "content": "Trout swim.",
+    }
 
     async def session(client: Client) -> None:
         for tool in (await client.list_tools()).tools:

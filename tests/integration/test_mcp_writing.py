@@ -38,19 +38,19 @@ def graph(shared_installation: Installation) -> SharedGraph:
 
 def test_notes_are_remembered_as_what_an_assistant_wrote(address: str, here: Installation) -> None:
     user, key = owner_of(here, "#Seats Something about seats.")
-    note = {"text": "Bob prefers aisle seats.", "title": "Seats", "path": "Travel/Planes", "tags": '["travel"]'}
+    note = {"content": "Bob prefers aisle seats.", "title": "Seats", "path": "Travel/Planes", "tags": '["travel"]'}
 
     async def write(client: Client) -> dict[str, Any]:
         written = found(await client.call_tool("remember", note))
         again = found(await client.call_tool("remember", note))
         assert (written["created"], again["created"]) == (True, False)
         assert (written["note_id"], []) == (again["note_id"], again["record_ids"])
-        other = note | {"text": "Bob prefers window seats."}
+        other = note | {"content": "Bob prefers window seats."}
         assert "on_conflict" in failure(await client.call_tool("remember", other))
         assert "on_conflict: " in failure(await client.call_tool("remember", note | {"on_conflict": "maybe"}))
-        assert "not found" in failure(await client.call_tool("remember", {"text": "x", "node_id": str(uuid4())}))
+        assert "not found" in failure(await client.call_tool("remember", {"content": "x", "node_id": str(uuid4())}))
         assert "not both" in failure(
-            await client.call_tool("remember", {"text": "x", "path": "Travel", "node_id": written["node_id"]})
+            await client.call_tool("remember", {"content": "x", "path": "Travel", "node_id": written["node_id"]})
         )
         return written
 
@@ -63,7 +63,7 @@ def test_notes_are_remembered_as_what_an_assistant_wrote(address: str, here: Ins
         again = found(await client.call_tool("remember", note))
         assert (again["created"], again["record_ids"]) == (False, [hit["record_id"]])
         (message,) = found(await client.call_tool("open_memory", {"record_id": hit["record_id"]}))["messages"]
-        assert message["content"] == note["text"]
+        assert message["content"] == note["content"]
         shown = found(await client.call_tool("memory_history", {"record_id": hit["record_id"], "at": "2190-01-01"}))
         assert shown["version"]["received_through"] == "mcp"
 
@@ -72,9 +72,9 @@ def test_notes_are_remembered_as_what_an_assistant_wrote(address: str, here: Ins
 
 def test_reader_may_not_write(address: str, graph: SharedGraph) -> None:
     persona = graph.personas_key()
-    assert "may only read" in failure(call_over_http(address, persona, "remember", text="The law has changed."))
+    assert "may only read" in failure(call_over_http(address, persona, "remember", content="The law has changed."))
     graph.grant("Work/Legal", writes=True)
-    assert found(call_over_http(address, persona, "remember", text="The law has changed."))["created"]
+    assert found(call_over_http(address, persona, "remember", content="The law has changed."))["created"]
 
 
 def test_superseding_and_undoing(address: str, here: Installation) -> None:

@@ -227,12 +227,12 @@ def test_seen_as_a_persona(page: Page, world: World, api: httpx.Client) -> None:
     shown = page.run("[...document.querySelectorAll('[role=treeitem]')].map((one) => one.dataset.node)")
     assert set(shown) == {str(world.node_id), str(world.persona_id)}
     assert "Decide" not in page.run("document.querySelector('nav').textContent")
-    keys = [key for key in api.get("/keys").json()["keys"] if key["subject_id"] == str(world.persona_id)]
+    keys = [key for key in api.get("/keys").json()["keys"] if key["persona_id"] == str(world.persona_id)]
     assert len(keys) == 1
     assert keys[0]["expires_at"] is not None
     page.click(".seen-as button", "Back to my view")
     page.wait_for("document.querySelectorAll('[role=treeitem]').length === 3")
-    assert not [key for key in api.get("/keys").json()["keys"] if key["subject_id"] == str(world.persona_id)]
+    assert not [key for key in api.get("/keys").json()["keys"] if key["persona_id"] == str(world.persona_id)]
 
 
 def test_grants_are_given_and_revoked(page: Page, api: httpx.Client) -> None:

@@ -51,7 +51,7 @@ def test_channel_decides_over_http(installation: Installation) -> None:
         for number, (stated, _) in enumerate(STATES):
             at = {"started_at": f"2024-01-{number + 1:02}T00:00:00Z", **stated}
             call = {"kind": "call", "title": f"{number}", **at}
-            note = {"text": f"The boat has {number} oars.", "title": f"{number}", **stated}
+            note = {"content": f"The boat has {number} oars.", "title": f"{number}", **stated}
             for path, body in (("conversations", at), ("events", call), ("notes", note)):
                 answer = client.post(f"{base}/v1/{path}", json=body)
                 assert answer.status_code in (201, 202), answer.text

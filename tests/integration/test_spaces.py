@@ -336,10 +336,10 @@ def test_keys_are_bound_over_http(world: World) -> None:
             said = {"messages": [{"role": "user", "content": "Tulips are up."}]}
             assert bound.post(f"/v1/conversations/{conversation}/messages", json=said).status_code == 200
             assert len(bound.get(f"/v1/unstored/{conversation}").json()["messages"]) == 1
-            note = bound.post("/v1/notes", json={"text": "Prune in March."})
+            note = bound.post("/v1/notes", json={"content": "Prune in March."})
             assert note.status_code == 202
-            outside = bound.post("/v1/notes", json={"text": "No.", "container_tags": [KITCHEN]})
-            unknown = bound.post("/v1/notes", json={"text": "No.", "container_tags": ["unheard_of"]})
+            outside = bound.post("/v1/notes", json={"content": "No.", "container_tags": [KITCHEN]})
+            unknown = bound.post("/v1/notes", json={"content": "No.", "container_tags": ["unheard_of"]})
             assert (outside.status_code, outside.json()["detail"]) == (unknown.status_code, unknown.json()["detail"])
             assert outside.status_code == 404
         rotated = owner.post(f"/v1/keys/{issued['key_id']}/rotate").json()

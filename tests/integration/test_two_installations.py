@@ -189,7 +189,7 @@ def test_local_agent_serves_a_user_of_another_database(front: Installation) -> N
     async def served(client: Client) -> None:
         assert found(await client.call_tool("who_am_i", {}))["user_id"] == str(user_id)
         assert "Ulla repairs" in str(found(await client.call_tool("search_memory", QUESTION))["hits"])
-        noted = await client.call_tool("remember", {"text": "Ulla keeps bees."})
+        noted = await client.call_tool("remember", {"content": "Ulla keeps bees."})
         assert not noted.is_error, noted
 
     async def sessions() -> None:

@@ -79,7 +79,7 @@ OPERATIONS: dict[str, Any] = {
     "PATCH /v1/conversations/{conversation}": {"privacy": "shared"},
     "PATCH /v1/events/{event}": {"privacy": "shared"},
     "POST /v1/memories": {"content": "Planted.", "node_id": "{node}"},
-    "POST /v1/notes": {"text": "Planted.", "node_id": "{node}"},
+    "POST /v1/notes": {"content": "Planted.", "node_id": "{node}"},
     "PATCH /v1/notes/{note}": {"privacy": "shared"},
     "GET /v1/conversations/{conversation}": None,
     "GET /v1/conversations/{conversation}?wait=1": None,

@@ -47,14 +47,14 @@ class _Daily(Operations[W]):
         return added.model_copy(update={"state": found.state, "record_ids": found.record_ids})
 
     @asked
-    def remember(self, /, text: str, *, wait: float | None = None, **fields: Any) -> Steps[Note]:
+    def remember(self, /, content: str, *, wait: float | None = None, **fields: Any) -> Steps[Note]:
         """Store a note.
 
         Args:
             wait: Seconds to wait until it is stored; None does not wait.
             fields: As ``inbox.remember`` takes them, such as ``title``, ``path``, ``tags`` and ``metadata``.
         """
-        note: Note = yield from _post("/v1/notes", "inbox.Note", {"text": text, **fields})
+        note: Note = yield from _post("/v1/notes", "inbox.Note", {"content": content, **fields})
         if wait is not None:
             yield from _stored("note", note.note_id, wait)
         return note

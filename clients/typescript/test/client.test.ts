@@ -60,7 +60,7 @@ test("a file is uploaded once", async () => {
 
 test("a repeated change happens once", async () => {
   const options = { idempotencyKey: crypto.randomUUID() };
-  const [first, second] = [await client.inbox.remember({ text: "x y z" }, options), await client.inbox.remember({ text: "x y z" }, options)];
+  const [first, second] = [await client.inbox.remember({ content: "x y z" }, options), await client.inbox.remember({ content: "x y z" }, options)];
   expect(second).toEqual(first);
 });
 

@@ -33,7 +33,7 @@ from neurigraph_pipelines.model import (
     Role,
     SourceKind,
 )
-from neurigraph_pipelines.model.limits import MAX_KEYWORDS, MAX_TAGS, MAX_TITLE_LENGTH
+from neurigraph_pipelines.model.limits import MAX_CONTENT_BYTES, MAX_KEYWORDS, MAX_TAGS, MAX_TITLE_LENGTH
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, utc
@@ -158,8 +158,8 @@ class NewEventMessage(NewMessage):
 class NewNote(Form, SourceFields):
     """A note to remember as it is."""
 
-    text: str = Field(
-        description="At most 4,000,000 bytes of UTF-8, unless configured otherwise.", json_schema_extra={"minLength": 1}
+    content: str = Field(
+        description=f"At most {MAX_CONTENT_BYTES:,} bytes of UTF-8.", json_schema_extra={"minLength": 1}
     )
     title: str | None = Field(
         default=None,
@@ -196,8 +196,8 @@ class NewNote(Form, SourceFields):
     @property
     def note(self) -> notes.NewNote:
         """The note as a domain value."""
-        stated = self.model_dump(exclude=set(SourceFields.model_fields))
-        return notes.NewNote(**{**stated, "tags": tuple(self.tags), "details": self.details})
+        stated = self.model_dump(exclude={"content", *SourceFields.model_fields})
+        return notes.NewNote(self.content, **{**stated, "tags": tuple(self.tags), "details": self.details})
 
 
 class NewEventMessages(Form):

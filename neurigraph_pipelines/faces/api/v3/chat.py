@@ -25,14 +25,12 @@ router = APIRouter(prefix="/chat", tags=["v3"], responses=documented(401, 403, 4
 
 EVENT_STREAM = "text/event-stream"
 
-_EVENT = {
-    "type": "object",
-    "properties": {
-        "event": {"type": "string", "enum": ["conversation", "tool_use", "tool_result", "assistant", "done", "error"]},
-        "data": {"type": "string", "contentMediaType": "application/json"},
-    },
-    "required": ["event", "data"],
+_KINDS = ["conversation", "tool_use", "tool_result", "assistant", "done", "error"]
+_PARTS = {
+    "event": {"type": "string", "enum": _KINDS},
+    "data": {"type": "string", "contentMediaType": "application/json"},
 }
+_EVENT = {"type": "object", "properties": _PARTS, "required": [*_PARTS]}
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _log = logging.getLogger("neurigraph.api")
 
@@ -45,9 +43,7 @@ _log = logging.getLogger("neurigraph.api")
         200: {
             "description": "Events `conversation`, `tool_use`, `tool_result`, `assistant` and `done`, or `error`, each "
             "with a JSON object; the JSON object with `stream` false.",
-            "content": {
-                EVENT_STREAM: {"schema": _EVENT},
-            },
+            "content": {EVENT_STREAM: {"schema": _EVENT}},
             "model": responses.ChatReply,
         }
     },

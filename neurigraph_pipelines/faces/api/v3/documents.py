@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Response
@@ -15,17 +16,10 @@ from neurigraph_pipelines.faces.api.v3 import forms, responses
 from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.faces.operations.versions import read_record
 from neurigraph_pipelines.inbox.document_lists import Status, get_document
-from neurigraph_pipelines.inbox.uploads import Received
-from neurigraph_pipelines.inbox.web_pages import receive_address
-from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.limits import MAX_CONTENT_BYTES
+from neurigraph_pipelines.inbox.posted_documents import receive_document
 from neurigraph_pipelines.retrieval.documents import FoundDocument, full_text, search_documents
 from neurigraph_pipelines.text.container_tags import checked_tags
-from neurigraph_pipelines.text.hygiene import clean_text
-from neurigraph_pipelines.views.scalars import UserJson
 from neurigraph_pipelines.views.sources import Provenance
-from neurigraph_pipelines.wiring.installation import Installation
 
 router = APIRouter(prefix="/v3", tags=["v3"], responses=documented(401, 404, 422, 503))
 
@@ -47,28 +41,19 @@ def add_document(
     The same content is one document. Another content under the same `customId` is its next version, whose memories
     supersede those before. A content that is the address of a `repository` is fetched.
     """
-    receive = (
-        partial(receive_address, installation.uploads, installation.web, caller, body.content.strip(), title=body.title)
-        if body.is_repository_address
-        else _receive_text(body, caller, installation)
-    )
-    received = receive(
-        external_id=body.custom_id or body.stated.custom_id, occurred_at=body.stated.published_at, details=body.details
+    received = receive_document(
+        *(installation.uploads, installation.web, caller, body.content),
+        installation.settings.ingestion.unstorable_text,
+        title=body.title,
+        external_id=body.custom_id or body.stated.custom_id,
+        occurred_at=body.stated.published_at,
+        details=body.details,
     )
     if not received.new:
         response.status_code = 200
     response.headers["Location"] = f"/v3/documents/{received.upload_id}"
     found = get_document(installation.database, caller, received.upload_id)
     return responses.AddedDocument(id=received.upload_id, status=found.status)
-
-
-def _receive_text(body: forms.NewDocument, caller: Claims, installation: Installation) -> partial[Received]:
-    title = clean_text(body.shown_title, "repair")[0]
-    content, _ = clean_text(body.content, installation.settings.ingestion.unstorable_text)
-    name, parts = f"{title.replace('/', ' ')}.txt", [content.encode()]
-    if (size := len(parts[0])) > MAX_CONTENT_BYTES:
-        raise InvalidInputError(f"the content has {size:,} bytes and the limit is {MAX_CONTENT_BYTES:,}: upload a file")
-    return partial(installation.uploads.receive, caller, name, parts, title=title, is_posted=True, is_document=True)
 
 
 @router.get("/documents/{document_id}")
@@ -82,17 +67,12 @@ def document(document_id: UUID, caller: Caller, installation: InstallationDep) -
     return responses.Document(
         id=document_id,
         custom_id=source.external_id,
-        title=source.title,
         content=content,
         summary=read_record(installation, caller, records[0])[1].summary if records else None,
         container_tags=list(found.container_tags),
         status=found.status,
         error=source.error or "; ".join(lost) or None,
-        type=source.document_type,
-        url=source.url,
-        metadata=_metadata(source),
-        created_at=source.received_at,
-        updated_at=source.updated_at or source.received_at,
+        **_shown(source.title, source, source.received_at),
     )
 
 
@@ -119,19 +99,16 @@ def _found(document: FoundDocument, *, with_summary: bool) -> responses.FoundDoc
     asked |= {"content": document.content} if document.content is not None else {}
     return responses.FoundDocument(
         document_id=document.document_id,
-        title=document.title,
         score=document.score,
         chunks=[responses.Chunk.model_validate(asdict(chunk)) for chunk in document.chunks],
-        type=document.details.document_type,
-        url=document.details.url,
-        metadata=_metadata(document.details),
-        created_at=document.occurred_at,
-        updated_at=document.details.updated_at or document.occurred_at,
+        **_shown(document.title, document.details, document.occurred_at),
         **asked,
     )
 
 
-def _metadata(details: Provenance) -> UserJson:
-    """Return what the writer of a document stated, in the names of that API."""
+def _shown(title: str | None, details: Provenance, at: datetime) -> dict[str, Any]:
+    """Return the fields of every document, with what its writer stated in the names of that API."""
     named = {"url": details.url, "source": details.origin, "author": details.author}
-    return {**details.metadata, **{name: value for name, value in named.items() if value is not None}}
+    stated = {**details.metadata, **{name: value for name, value in named.items() if value is not None}}
+    shown = {"title": title, "type": details.document_type, "url": details.url, "metadata": stated}
+    return {**shown, "created_at": at, "updated_at": details.updated_at or at}

@@ -5,10 +5,9 @@ Only the form is checked here, as in ``faces.operations.requests``; the domain c
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import ConfigDict, Field, ValidationError, field_validator
@@ -30,19 +29,8 @@ from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.views.kinds import DocumentType
 from neurigraph_pipelines.views.scalars import UserJson
 
-MAX_DOCUMENTS = 50
-"""Most documents of one search."""
-
-MAX_SCOPE = 100
-"""Most documents that a search or a chat is limited to."""
-
-MAX_TURNS = 100
-"""Most messages of a chat in one request."""
-
-_MAX_TONE = 100
-_MAX_ID = 200
-_TITLE_LENGTH = 80
-_ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
+_MAX_DOCUMENTS, _MAX_SCOPE, _MAX_TURNS = 50, 100, 100
+_MAX_TONE, _MAX_ID = 100, 200
 _CUSTOM_ID = "An id of your own. Another content under the same id is the next version of the document."
 _METADATA = (
     "Texts, numbers, booleans and lists of them by name. `url`, `source`, `containerTags`, `customId`, `author` and "
@@ -53,6 +41,15 @@ Label = Literal[
     "onedrive", "repository",
 ]  # fmt: skip
 """The document types of that API."""
+
+_Scope = Annotated[
+    list[UUID], Field(default_factory=list, max_length=_MAX_SCOPE, description="Only these documents. Default: all.")
+]
+
+
+def _short(most: int, about: str) -> Any:
+    """Return a text that may be left out; the domain says its limit."""
+    return Field(default=None, description=about, json_schema_extra={"maxLength": most})
 
 
 class CamelForm(Form):
@@ -79,36 +76,17 @@ class NewDocument(CamelForm):
     """A document to remember."""
 
     content: str = Field(
-        description="Its text; of the type `repository` also its address, which is fetched.",
+        description="Its text; of a `repository` also its address, which is fetched.",
         json_schema_extra={"minLength": 1},
     )
-    title: str | None = Field(
-        default=None, description="Default: its first line.", json_schema_extra={"maxLength": MAX_TITLE_LENGTH}
-    )
-    url: str | None = Field(
-        default=None,
-        description="The page to read it at. The page is not fetched.",
-        json_schema_extra={"maxLength": MAX_URL_LENGTH},
-    )
+    title: str | None = _short(MAX_TITLE_LENGTH, "Default: its first line.")
+    url: str | None = _short(MAX_URL_LENGTH, "The page to read it at. The page is not fetched.")
     type: Label | None = Field(
         default=None, description="A label: what the document is where it comes from. Default: what the content is."
     )
     container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=CONTAINER_TAGS)
-    custom_id: str | None = Field(
-        default=None, description=_CUSTOM_ID, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH}
-    )
+    custom_id: str | None = _short(MAX_EXTERNAL_ID_LENGTH, _CUSTOM_ID)
     metadata: UserJson = Field(default_factory=dict, max_length=MAX_METADATA_KEYS, description=_METADATA)
-
-    @property
-    def shown_title(self) -> str:
-        """The title, or the first line of the content."""
-        lines = (line.strip() for line in self.content.splitlines())
-        return self.title or next((line for line in lines if line), "")[:_TITLE_LENGTH] or "document"
-
-    @property
-    def is_repository_address(self) -> bool:
-        """Whether the content is the address of a repository and nothing else."""
-        return self.type == "repository" and _ADDRESS.fullmatch(self.content.strip()) is not None
 
     @cached_property
     def stated(self) -> Stated:
@@ -137,7 +115,7 @@ class SearchDocuments(CamelForm):
     """A search for documents."""
 
     q: str = Field(description="The question.", json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
-    limit: int = Field(default=20, ge=1, le=MAX_DOCUMENTS, description="Maximum number of documents.")
+    limit: int = Field(default=20, ge=1, le=_MAX_DOCUMENTS, description="Maximum number of documents.")
     threshold: float = Field(
         default=THRESHOLD, ge=0, le=1, description="Documents and chunks with a lower score, before age, are left out."
     )
@@ -146,9 +124,7 @@ class SearchDocuments(CamelForm):
         default=False, description="Return the text of each document, its beginning if long."
     )
     container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=ONLY_SPACES)
-    scoped_document_ids: list[UUID] = Field(
-        default_factory=list, max_length=MAX_SCOPE, description="Only these documents. Default: all."
-    )
+    scoped_document_ids: _Scope
     recency_weight: float = Field(
         default=0, ge=0, le=1, description="Share of the score that the age of a document decides."
     )
@@ -160,10 +136,8 @@ class SearchDocuments(CamelForm):
     @property
     def wanted(self) -> Wanted:
         """The search as a domain value."""
-        return Wanted(
-            *(self.q, self.limit, self.threshold, self.scoped_document_ids or None, self.recency_weight),
-            *(self.half_life_days, self.rerank, self.include_full_docs),
-        )
+        asked = (self.q, self.limit, self.threshold, self.scoped_document_ids or None, self.recency_weight)
+        return Wanted(*asked, self.half_life_days, self.rerank, self.include_full_docs)
 
 
 class TextPart(CamelForm):
@@ -178,11 +152,7 @@ class ChatMessage(CamelForm):
 
     role: Literal["user", "assistant"]
     content: str | list[TextPart] = Field(description="A text, or its parts.", json_schema_extra={"minLength": 1})
-    id: str | None = Field(
-        default=None,
-        max_length=_MAX_ID,
-        description="Your own id: a message that is sent again with it is not added twice.",
-    )
+    id: str | None = Field(default=None, max_length=_MAX_ID, description="Yours: it is not added twice under it.")
 
     @property
     def turn(self) -> Turn:
@@ -194,37 +164,21 @@ class ChatMessage(CamelForm):
 class ChatMetadata(CamelForm):
     """How a chat looks for answers."""
 
-    project_id: str | None = Field(
-        default=None, description="The container tag of a space: only it is searched, and the chat is in it."
-    )
-    expand_context: bool = Field(
-        default=False, description="Also read what was said before and after the best messages."
-    )
-    preferred_tone: str | None = Field(
-        default=None, max_length=_MAX_TONE, description="How the answer should sound. The offline model has one tone."
-    )
+    project_id: str | None = Field(default=None, description="A container tag: it is searched, and the chat is in it.")
+    expand_context: bool = Field(default=False, description="Also read what is around the best messages.")
+    preferred_tone: str | None = Field(default=None, max_length=_MAX_TONE, description="Not of the offline model.")
 
 
 class Chat(CamelForm):
     """A message to a chat."""
 
     messages: list[ChatMessage] = Field(
-        min_length=1,
-        max_length=MAX_TURNS,
-        description="The chat so far; the last is the user's question. Of a conversation that exists, only the last is "
-        "added.",
+        min_length=1, max_length=_MAX_TURNS, description="The chat so far; the last, which is added, is the question."
     )
     conversation_id: UUID | None = Field(default=None, description="The chat to go on with. Default: a new one.")
-    mode: Mode = Field(
-        default=Mode.SIMPLE,
-        description="`simple`: one search. `agentic`: at most 4 calls of tools. `deep`: at most 12.",
-    )
+    mode: Mode = Field(default=Mode.SIMPLE, description="`agentic`: up to 4 calls of tools. `deep`: up to 12.")
     metadata: ChatMetadata = Field(default_factory=ChatMetadata)
-    scoped_document_ids: list[UUID] = Field(
-        default_factory=list,
-        max_length=MAX_SCOPE,
-        description="The answer rests on these documents alone. Default: all.",
-    )
+    scoped_document_ids: _Scope
     stream: bool = Field(default=True, description="False: the answer in one JSON object, without events.")
 
     @field_validator("messages")

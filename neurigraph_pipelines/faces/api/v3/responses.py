@@ -16,8 +16,8 @@ from neurigraph_pipelines.views.kinds import DocumentType
 from neurigraph_pipelines.views.scalars import UserJson
 
 _STATUS = Field(
-    description="`pending`: it waits to be read. `processing`: its text is being read. `chunking`: it waits for a run "
-    "that cuts it into segments. `embedding`: the run embeds and stores it. `completed`: all of it can be found."
+    description="`pending`: it waits to be read. `processing`: it is being read. `chunking`: it waits for a run. "
+    "`embedding`: the run embeds and stores it. `completed`: all of it can be found."
 )
 _CONTENT = f"Its text, the first {FULL_CHARACTERS:,} characters of it"
 

@@ -22,7 +22,7 @@ MAX_TEXT_CHARACTERS = 1_000_000
 class RememberArguments(Arguments):
     """Arguments of ``remember``."""
 
-    text: str = Field(min_length=1, max_length=MAX_TEXT_CHARACTERS)
+    content: str = Field(min_length=1, max_length=MAX_TEXT_CHARACTERS)
     title: str = ""
     path: str = Field(default="", max_length=2_000, description="Node to file it at, such as Family/Dave.")
     node_id: UUID | None = None
@@ -71,7 +71,7 @@ def remember(call: Call, given: RememberArguments) -> Remembered:
     written = write_note(
         call.context,
         NewNote(
-            given.text,
+            given.content,
             title=given.title or None,
             path=given.path or None,
             node_id=given.node_id,

@@ -28,14 +28,14 @@ function accessView(graph, signal) {
 
 function grantRow(graph, grant) {
   const notice = el("div", { class: "notice", "aria-live": "polite" });
-  const who = grant.subject_type === "persona" ? (graph.nodes.get(grant.subject_id)?.path ?? "a persona") : grant.subject_id;
+  const who = grant.third_party ?? graph.nodes.get(grant.persona_id)?.path ?? "a persona";
   const revoke = sureButton("Revoke", `Revoke it from ${who}`, async (control) => {
     if ((await change(control, () => call("DELETE", at("grants", grant.grant_id)), notice)) === undefined) return;
     fill(row, el("p", { class: "quiet" }, `${who} no longer sees ${grant.node_path}.`));
   });
   const row = el("div", {},
     el("div", { class: "line" },
-      el("strong", {}, who), el("span", { class: "tag" }, grant.subject_type.replace("_", " ")),
+      el("strong", {}, who), el("span", { class: "tag" }, grant.third_party === null ? "persona" : "third party"),
       el("span", {}, grant.grant_type === "read" ? "reads" : "reads and writes"), nodeLink(grant.node_id, grant.node_path), revoke),
     meta(el("span", {}, "since ", moment(grant.granted_at)), grant.expires_at && el("span", {}, "until ", moment(grant.expires_at))), notice);
   return row;
