@@ -36,7 +36,7 @@ def test_command_is_where_the_declaration_says(operation: Operation) -> None:
             found = group.get_command(typer.Context(group), word)
             assert found is not None, command
             group = found
-        assert group.help == operation.about
+        assert group.help == operation.sentences.get(command, operation.about)
 
 
 @of_all

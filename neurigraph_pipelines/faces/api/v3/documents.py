@@ -95,7 +95,7 @@ def search(body: forms.SearchDocuments, caller: Caller, installation: Installati
 
 
 def _found(document: FoundDocument, *, with_summary: bool) -> responses.FoundDocument:
-    asked = {"summary": document.summary} if with_summary else {}
+    asked: dict[str, Any] = {"summary": document.summary} if with_summary else {}
     asked |= {"content": document.content} if document.content is not None else {}
     return responses.FoundDocument(
         document_id=document.document_id,
