@@ -66,6 +66,9 @@ def test_sound_installation_has_no_error(installation: Installation) -> None:
     assert {one.subject for one in findings} == SUBJECTS
     assert [one for one in findings if one.level is Level.ERROR] == []
     assert all((one.remedy is None) == (one.level is Level.OK) for one in findings)
+    (models,) = [one for one in findings if one.subject == "models"]
+    counted = f"counted by {installation.tokens.name}" if installation.tokens.exact else "estimated"
+    assert f"; tokens are {counted}" in models.found
     ((level, found, remedy),) = bad(findings, "backlog")
     assert level is Level.WARNING  # no stack runs, and nothing waits for it
     assert "no sensor has run" in found

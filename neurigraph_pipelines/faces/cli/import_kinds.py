@@ -124,10 +124,9 @@ class Import:
                         on_rejected=self._note_rejected,
                         date_order=order,
                     )
-            estimated = not installation.tokens.exact
         data = {"user": self.user if owner is None else owner.slug, "user_created": created, "dry_run": self.dry_run}
         data |= {"file": str(file), "format": chosen, **asdict(report)}
-        self.output.result(data, lambda: import_view(report, estimated, self.dry_run))
+        self.output.result(data, lambda: import_view(report, self.dry_run))
         if report.rejected and not report.conversations_seen:
             raise typer.Exit(_NOTHING_ACCEPTED)
 

@@ -138,10 +138,9 @@ def _ingest_view(done: _Ingested, installation: Installation) -> Any:
     from neurigraph_pipelines.faces.cli import views
 
     queue, embedder, waiting = done.queue, installation.embedder.model, done.healed.waiting
-    tokens = f"tokens by {installation.tokens.name}" if installation.tokens.exact else "token counts estimated"
     lines = [
         f"{counted(len(done.stored), 'record')} stored in {counted(done.nodes, 'node')} "
-        f"({installation.language_model.name}, {embedder}, {tokens}).",
+        f"({installation.language_model.name}, {embedder}).",
     ]
     if done.healed.records:
         lines.append(f"{counted(done.healed.records, 'waiting record')} embedded.")

@@ -117,10 +117,9 @@ def _view(report: VaultReport, dry_run: bool) -> Any:
     return views.lines(text + ".", *([next_step()] if waits else []))
 
 
-def import_view(report: ImportReport, estimated: bool, dry_run: bool) -> Any:
+def import_view(report: ImportReport, dry_run: bool) -> Any:
     """Return the result of an import of conversations."""
-    about = "about " if estimated else ""
-    tokens = f" ({about}{report.tokens_added:,} tokens)" if report.tokens_added else ""
+    tokens = f" ({report.tokens_added:,} tokens)" if report.tokens_added else ""
     text = (
         f"{counted(report.messages_added, 'message')} {'would be ' if dry_run else ''}added{tokens} in "
         f"{counted(report.conversations_seen, 'conversation')}, {report.conversations_added:,} of them new; "

@@ -113,7 +113,9 @@ def models(installation: Installation) -> Iterator[Finding]:
     chosen = installation.settings.models.chosen_language_model
     _ = installation.language_model, installation.reranker
     asked = "" if not embedder.is_remote else "; remote ones have keys and were not asked"
-    yield well("models", f"{chosen} and {embedder.model} are ready{asked}")
+    tokens = installation.tokens
+    counted = f"counted by {tokens.name}" if tokens.exact else "estimated (TIKTOKEN_CACHE_DIR names the files to count)"
+    yield well("models", f"{chosen} and {embedder.model} are ready{asked}; tokens are {counted}")
 
 
 def _missing_keys(settings: ModelSettings) -> list[str]:
