@@ -19,7 +19,8 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from neurigraph_client.memory import AsyncMemory, Memory
-    from neurigraph_client.models import Message, Source
+    from neurigraph_client.models import Message
+    from neurigraph_client.sources import Source
     from neurigraph_pipelines.views.answers import Citation, Reply
     from neurigraph_pipelines.views.fact_queries import QueriedFacts
     from neurigraph_pipelines.views.facts import Fact, StatedFact
@@ -40,7 +41,8 @@ else:
             "Unavailable",
         ],
         "neurigraph_client.memory": ["AsyncMemory", "Memory"],
-        "neurigraph_client.models": ["Message", "Source"],
+        "neurigraph_client.models": ["Message"],
+        "neurigraph_client.sources": ["Source"],
         "neurigraph_pipelines.views.answers": ["Citation", "Reply"],
         "neurigraph_pipelines.views.fact_queries": ["QueriedFacts"],
         "neurigraph_pipelines.views.facts": ["Fact", "StatedFact"],

@@ -250,10 +250,12 @@ def read(response: httpx.Response, view: str) -> Any:
     return found
 
 
+def named(name: str) -> Any:
+    """Return a view by its name, such as ``links.Link``."""
+    module, _, kind = name.rpartition(".")
+    return getattr(import_module(module if "." in module else f"{_VIEWS}.{module}"), kind)
+
+
 @cache
 def _adapter(view: str) -> TypeAdapter[Any]:
-    kinds = []
-    for name in view.split(" | "):
-        module, _, kind = name.rpartition(".")
-        kinds.append(getattr(import_module(f"{_VIEWS}.{module}" if "." not in module else module), kind))
-    return TypeAdapter(reduce(or_, kinds))
+    return TypeAdapter(reduce(or_, map(named, view.split(" | "))))

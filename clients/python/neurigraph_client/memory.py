@@ -8,17 +8,20 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
-from neurigraph_client.calls import Asyncio, Pages, Steps, W, Waiting, answer, asked, call_of, listed, read
-from neurigraph_client.models import Given, Kind, Privacy, Source
+from neurigraph_client.calls import Asyncio, Pages, Steps, W, Waiting, answer, asked, call_of, listed, named, read
+from neurigraph_client.models import Given, Kind, Privacy
 from neurigraph_client.operations import Operations
 from neurigraph_client.transport import Call, connection, given, messages_of
-from neurigraph_pipelines.views.answers import Reply
-from neurigraph_pipelines.views.erasures import Forgotten
-from neurigraph_pipelines.views.inbox import NOTHING, Added, Appended, Note
-from neurigraph_pipelines.views.search import Found
+
+if TYPE_CHECKING:  # a view takes a while: it is loaded when an answer is read
+    from neurigraph_client.sources import Source
+    from neurigraph_pipelines.views.answers import Reply
+    from neurigraph_pipelines.views.erasures import Forgotten
+    from neurigraph_pipelines.views.inbox import Added, Appended, Note
+    from neurigraph_pipelines.views.search import Found
 
 MESSAGES_AT_ONCE = 500
 """Messages in one request; longer conversations are sent in several."""
@@ -26,7 +29,7 @@ MESSAGES_AT_ONCE = 500
 WAIT_SECONDS = 20.0
 """Seconds that one request waits on the server for something to be stored."""
 
-_SOURCE = "neurigraph_client.models.Source"
+_SOURCE = "neurigraph_client.sources.Source"
 
 
 class _Daily(Operations[W]):
@@ -286,7 +289,7 @@ def _opened(fields: dict[str, Any]) -> Steps[UUID]:
 
 
 def _appended(conversation_id: UUID, messages: Sequence[Given]) -> Steps[Appended]:
-    total = NOTHING
+    total: Appended = named("inbox.NOTHING")
     made = messages_of(messages)
     for first in range(0, len(made), MESSAGES_AT_ONCE):
         body = {"messages": made[first : first + MESSAGES_AT_ONCE]}

@@ -1,15 +1,12 @@
-"""Messages to store, and sources of all kinds; all other answers are views."""
+"""Messages to store."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
-from uuid import UUID
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
-
-from neurigraph_pipelines.views import sources
+from pydantic import BaseModel, ConfigDict
 
 State = Literal["open", "waiting", "storing", "stored", "failed"]
 Kind = Literal["conversation", "event", "upload", "note"]
@@ -37,20 +34,3 @@ class Message(BaseModel):
 
 Given = Message | Mapping[str, object] | str
 """A message to store: a text alone is the user's."""
-
-
-class Source(sources.Source):
-    """A source: a conversation, event, upload or note, with its state and the memories made from it.
-
-    Attributes:
-        id: Its id, whatever it is; so is ``source_id``.
-        record_ids: The memories that it became; empty in lists.
-    """
-
-    id: UUID = Field(validation_alias=AliasChoices("conversation_id", "event_id", "upload_id", "note_id"))
-    record_ids: list[UUID] = Field(default_factory=list)
-
-    @property
-    def source_id(self) -> UUID:
-        """The id of the conversation, event, upload or note."""
-        return self.id
