@@ -41,7 +41,7 @@ _SECTIONS: Mapping[FactKind, ProfileSectionName] = {
     FactKind.DECISION: "plans",
 }
 _ORDER: tuple[ProfileSectionName, ...] = ("about", "preferences", "people", "circumstances", "plans")
-_QUERIES = statements("about")
+_QUERIES, _LISTING = statements("about"), statements("listing")
 
 
 class _Owner(NamedTuple):
@@ -55,8 +55,11 @@ class _Person(NamedTuple):
     names: list[str]
 
 
-def profile_of(context: Context, name: str | None = None) -> PersonProfile:
+def profile_of(context: Context, name: str | None = None, node_id: UUID | None = None) -> PersonProfile:
     """Return the profile of somebody by name, or that of the owner of the graph.
+
+    Args:
+        node_id: Only what memories in this node or below it say.
 
     Raises:
         NotFoundError: Nothing that the caller sees is about somebody of this name.
@@ -64,17 +67,22 @@ def profile_of(context: Context, name: str | None = None) -> PersonProfile:
     named = clean_text(name, "repair")[0].strip() if name is not None else None
     nodes = named_nodes(context, [name_key(named)]) if named else []
     people = [node for node in nodes if node.concept_kind == ConceptKind.PERSON]
-    names = [*([named] if named else owner_names(context)), *(one for node in people for one in node.names)]
-    is_user = not named or not people and name_key(named) in map(name_key, owner_names(context))
-    standing = _standing(context, names, people)
-    found: dict[ProfileSectionName, list[ProfileItem]] = {"about": _clauses(context, names, people, standing)}
+    own = owner_names(context)
+    is_user = not named or (not people and name_key(named) in map(name_key, own))
+    names = own if is_user else [str(named), *(one for node in people for one in node.names)]
+    within = _nodes_below(context, node_id) if node_id is not None else None
+    standing = _standing(context, names, people, within)
+    about = _clauses(context, names, people, standing)
+    found: dict[ProfileSectionName, list[ProfileItem]] = {
+        "about": [one for one in about if within is None or one.fact_id in standing]
+    }
     said = {one.fact_id for one in found["about"]}
     for one in standing.values():
         section = _section(one, names)
         if section is not None and one.fact_id not in said:
             found.setdefault(section, []).append(_item(one))
     if is_user:
-        found["people"] = list(_people(context))
+        found["people"] = [one for one in _people(context) if within is None or one.node_id in within]
     if named and not people and not any(found.values()):
         raise NotFoundError(f"nothing is known about {named[:80]!r}")
     sections = [(section, _first(found.get(section, []))) for section in _ORDER]
@@ -103,13 +111,20 @@ def holds(one: Fact, now: datetime) -> bool:
     return is_said and is_standing and not is_over and not one.is_forgotten
 
 
-def _standing(context: Context, names: Sequence[str], people: Sequence[NamedNode]) -> dict[UUID, Fact]:
+def _nodes_below(context: Context, node_id: UUID) -> frozenset[UUID]:
+    place = {"user_id": context.claims.user_id, "node_id": node_id, "below": True}
+    return frozenset(row["node_id"] for row in context.database.ask(context.claims, _LISTING["node_and_below"], place))
+
+
+def _standing(
+    context: Context, names: Sequence[str], people: Sequence[NamedNode], within: frozenset[UUID] | None
+) -> dict[UUID, Fact]:
     """Return the facts about somebody that hold, the first of those that say the same, in the order of their days."""
-    ids = list(dict.fromkeys(one for name in names for one in facts_about(context, name, people, MOST_READ)))
+    ids = facts_about(context, names, people, MOST_READ)
     now = datetime.now(UTC)
     found: dict[UUID, Fact] = {}
     for one in sorted(facts_by_id(context, ids).values(), key=lambda one: (one.said_at, str(one.fact_id))):
-        if holds(one, now):
+        if holds(one, now) and (within is None or one.node_id in within):
             found.setdefault(one.canonical_id, one)
     return {one.fact_id: one for one in found.values()}
 
