@@ -90,7 +90,7 @@ def prompt_context(context: Context, wanted: Wanted, asked_at: datetime | None =
     query = _query(context, wanted.turns)
     question = Question(query, limit=HITS, message_limit=MESSAGES, node_id=wanted.node_id, include_facts=True)
     found = list(_concerning(context, question, asked_at or datetime.now(UTC), wanted.budget, notes))
-    profile = enriched("profile", lambda: _profile(context, wanted.node_id), lambda: _Profile(FRAME, []))
+    profile = enriched("profile", lambda: _profile(context, wanted.node_id), lambda: _Profile("", []))
     block = _Block(context, wanted.budget, profile, found)
     note(context, "search", [one.record_id for one in block.lines if one.record_id], query)
     return block.view(wanted.form, query, notes)
@@ -117,8 +117,9 @@ class _Block:
     def __init__(self, context: Context, budget: int, profile: _Profile, found: Sequence[ContextLine]) -> None:
         self._tokens = context.tokens
         self._heading = profile.heading
-        left = int(STABLE_SHARE * budget) - self._tokens.count(self._heading)
-        self._stable = self._fitting(profile.lines, left)
+        self._stable = self._fitting(
+            profile.lines, int(STABLE_SHARE * budget) - self._tokens.count(f"{FRAME}\n{profile.heading}")
+        )
         self.stable_tokens = self._tokens.count(self.beginning)
         said = {one.fact_id for one in self._stable if one.fact_id}
         rest = [one for one in found if one.fact_id not in said]
@@ -134,7 +135,7 @@ class _Block:
     @property
     def beginning(self) -> str:
         """The part that questions do not change."""
-        return "\n".join([self._heading, *map(_shown, self._stable)])
+        return "\n".join([FRAME, *([self._heading, *map(_shown, self._stable)] if self._stable else [])])
 
     @property
     def rest(self) -> str:
@@ -219,7 +220,7 @@ def _made(context: Context, node_id: UUID | None) -> _Profile:
         for section in found.sections
         for one in section.items
     ]
-    return _Profile(f"{FRAME}\nAbout the user, {_word(found.name)}:" if lines else FRAME, lines)
+    return _Profile(f"About the user, {_word(found.name)}:", lines)
 
 
 def _word(name: str) -> str:

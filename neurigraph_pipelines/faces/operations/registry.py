@@ -62,7 +62,8 @@ class Operation:
         in_spaces: Whether the caller may limit it to spaces.
         is_sparse: Whether its answer leaves out fields that were not set.
         notes_lag: Whether it tells how far storing lags behind, as operations do that hand something in.
-        options: Names of options of its command that differ from those of the parameters or fields.
+        options: Names of options of its command that differ from those of the parameters or fields; None makes a field
+            an argument, which must be given.
         presets: Further commands, each with values that it gives: ``{"action approve": {"approve": True}}``.
         destroys: Whether its command asks before it does what cannot be undone.
         says: What its command prints when it returned nothing.
@@ -83,7 +84,7 @@ class Operation:
     in_spaces: bool = False
     is_sparse: bool = False
     notes_lag: bool = False
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str | None] = field(default_factory=dict)
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     destroys: bool = False
     says: str = "Done."
