@@ -29,6 +29,9 @@ from neurigraph_pipelines.views.profiles import PersonProfile, ProfileItem, Prof
 MOST_READ, MOST_OF_A_SECTION, MOST_PEOPLE = 200, 20, 8
 """Facts that are read, the latest; statements of a section; and people whom the profile of the user names."""
 
+STATED = "stated"
+"""The extractor of facts that somebody stated by hand."""
+
 UNNAMED = "The user"
 """How facts call an owner who speaks without a name."""
 
@@ -131,7 +134,7 @@ def _standing(
 
 def _section(one: Fact, names: Iterable[str]) -> ProfileSectionName | None:
     """Return the section that a fact belongs to; None if it is not about the person first of all."""
-    is_kept = one.pinned or one.confirmed_at is not None
+    is_kept = one.pinned or one.confirmed_at is not None or one.extractor == STATED
     begins = re.compile(rf"\W*(?:{'|'.join(map(re.escape, names))})(?!\w)", re.IGNORECASE)
     if not is_kept and begins.match(one.statement) is None:
         return None

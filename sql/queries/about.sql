@@ -25,7 +25,8 @@ ORDER BY met DESC, g.node_id;
 
 -- name: facts_about
 -- The facts about some nodes or names, latest first: facts with a name as a person or subject, facts of memories that
--- mention a node, if the words of the fact have one of the names, and all facts of the memories at a subject.
+-- mention a node and facts that people stated, if the words of the fact have one of the names, and all facts of the
+-- memories at a subject.
 WITH found AS (
     SELECT f.fact_id FROM neurigraph.facts AS f
     WHERE f.user_id = %(user_id)s AND f.who && %(names)s::text []
@@ -39,6 +40,9 @@ WITH found AS (
     FROM neurigraph.mentions AS m
     INNER JOIN neurigraph.facts AS f ON m.record_id = f.record_id
     WHERE m.node_id = ANY(%(node_ids)s) AND (m.fact_id = f.fact_id OR f.statement ~* ANY(%(patterns)s::text []))
+    UNION
+    SELECT f.fact_id FROM neurigraph.facts AS f
+    WHERE f.user_id = %(user_id)s AND f.extractor = 'stated' AND f.statement ~* ANY(%(patterns)s::text [])
     UNION
     SELECT f.fact_id
     FROM neurigraph.record_index AS i
