@@ -90,16 +90,20 @@ def test_latest_value_comes_first_and_nothing_twice(owner: Facts) -> None:
 
 def test_conflict_is_named_once(shared_installation: Installation) -> None:
     people = People(shared_installation, setting="flag")
-    for number, words in enumerate(("#Music In spring I learned the waltz.", "#Music The accordion again.")):
+    said = {
+        "#Music In spring I learned the waltz.": "The user has learned 8 accordion tunes.",
+        "#Music The accordion again.": "The user has now learned 12 accordion tunes.",
+    }
+    for number, (words, statement) in enumerate(said.items()):
         converse(people.here, people.claims, words)
         (record,) = stored(ingest(people.context, people.user))
-        people.tell(record.record_id, f"The user has learned {8 + number} accordion tunes.", 9 * number)
+        people.tell(record.record_id, statement, 9 * number)
     assert people.reconcile().flagged == 1
     wanted = Wanted([Turn("user", "accordion waltz")], form="json")
     lines = prompt_context(people.context.acting_for(people.claims), wanted).lines or []
     (told,) = [one for one in lines if "8 accordion tunes" in one.text]
     assert told.kind == "conflict"
-    assert "9 accordion tunes" in told.text
+    assert "12 accordion tunes" in told.text
     assert told.open is not None
 
 
