@@ -65,12 +65,14 @@ class Wanted:
     Attributes:
         turns: The last messages of a chat, which a question or statement ends.
         node_id: Only what lies in this node or below it.
+        within: What concerns the question is looked for in these spaces, and who the user is in all.
     """
 
     turns: Sequence[Turn]
     budget: int = DEFAULT_TOKENS
     node_id: UUID | None = None
     form: Format = "text"
+    within: tuple[str, ...] = ()
 
 
 @measured("context")
@@ -90,7 +92,8 @@ def prompt_context(context: Context, wanted: Wanted, asked_at: datetime | None =
     notes: list[str] = []
     query = _query(context, wanted.turns)
     question = Question(query, limit=HITS, message_limit=MESSAGES, node_id=wanted.node_id, include_facts=True)
-    found = list(_concerning(context, question, asked_at or datetime.now(UTC), wanted.budget, notes))
+    limited = context.acting_for(context.claims.within(wanted.within)) if wanted.within else context
+    found = list(_concerning(limited, question, asked_at or datetime.now(UTC), wanted.budget, notes))
     profile = enriched("profile", lambda: _profile(context, wanted.node_id), lambda: _Profile("", []))
     block = _Block(context, wanted.budget, profile, found)
     note(context, "search", [one.record_id for one in block.lines if one.record_id], query)

@@ -12,6 +12,8 @@ from neurigraph_pipelines.inbox.imports import detect_format, read_conversations
 from neurigraph_pipelines.inbox.imports.coding_sessions import KEPT_CHARACTERS
 from neurigraph_pipelines.model import MessageType, NewConversation, RejectedItem, Role
 
+PUT_IN = "<environment_context>x</environment_context>"
+
 
 def claude(kind: str, content: Any, uuid: str, **more: Any) -> dict[str, Any]:
     message = {"role": kind, "content": content}
@@ -87,7 +89,7 @@ def test_codex_tells_failures_by_their_code(tmp_path: Path) -> None:
         item(
             type="message",
             role="user",
-            content=[{"type": "input_text", "text": "<environment_context>x</environment_context>"}],
+            content=[{"type": "input_text", "text": PUT_IN}],
         ),
         item(type="message", role="user", content=[{"type": "input_text", "text": "Run the tests."}]),
         item(type="reasoning", summary=[]),
@@ -109,11 +111,16 @@ def test_cursor_has_the_words_alone(tmp_path: Path) -> None:
     assert (talk.external_id, [one.content for one in talk.messages]) == ("cursor:abc", ["Why?"])
 
 
-@pytest.mark.parametrize("name", ["claude-code", "codex", "cursor"])
+BROKEN = {
+    "claude-code": b'{"type": 1, "uuid": 2, "sessionId": 3, "message": 4}',
+    "codex": b'{"type": "response_item", "payload": "x"}',
+    "cursor": b'{"role": [], "message": 3}',
+}
+
+
+@pytest.mark.parametrize("name", list(BROKEN))
 def test_broken_lines_are_listed(tmp_path: Path, name: str) -> None:
     path = tmp_path / "s.jsonl"
-    path.write_bytes(
-        b'{"type": 1, "role": [], "message": 3, "payload": "x"}\n[1]\nnull\n\xff\n{"a": ' + b"[" * 5_000 + b"\n"
-    )
+    path.write_bytes(BROKEN[name] + b'\n[1]\nnull\n\xff\n{"a": ' + b"[" * 5_000 + b"\n")
     items = list(read_conversations(path, name))
     assert [type(one) for one in items] == [RejectedItem] * 4
