@@ -156,11 +156,10 @@ def test_hooks_take_sessions_in_and_brief_the_next(env: dict[str, str], tmp_path
     line = line_of(tmp_path, "claude-code")
     session = tmp_path / "5e551011.jsonl"
     read = {"type": "tool_result", "tool_use_id": "t1", "content": f"DATABASE_PASSWORD=hunter2hunter2\nTOKEN {SECRET}"}
+    use = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": ".env"}}
     session.write_text(
         claude_line(1, "user", "Decision: the login uses UTC, because the clock test failed in winter.")
-        + claude_line(
-            2, "assistant", [{"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": ".env"}}]
-        )
+        + claude_line(2, "assistant", [use])
         + claude_line(3, "user", [read])
         + '{"type": "user", "uuid": "u4", "mess'
     )
