@@ -25,6 +25,13 @@ _OTHER_KEYS = re.compile(
     r"(?<![\w-])(?:ng_[\w-]{43}(?:[\w-]{22})?|sk-ant-[\w-]{20,200}|sk-(?:proj-|svcacct-)?[\w-]{40,200}"
     r"|github_pat_\w{22,255}|npm_[A-Za-z0-9]{36}|AIza[\w-]{35}|hf_[A-Za-z0-9]{30,40}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)"
 )
+_SET_SECRET = re.compile(
+    r"(?:^|(?<=[\s;→]))(?:export )?[A-Z0-9_]{0,60}?(?:SECRET|TOKEN(?!S)|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|"
+    r"PRIVATE_KEY)[A-Z0-9_]{0,20}=(?P<quote>[\"']?)(?P<value>[^\s\"'$(){}\[\]]{4,500})(?P=quote)",
+    re.MULTILINE,
+)
+"""A variable of an environment with a secret, as ``.env`` files and shells set it."""
+
 _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
 
@@ -102,6 +109,7 @@ def _phones(text: str, region: str | None) -> Iterator[Span]:
 def _keys(text: str) -> Iterator[Span]:
     yield from _key_blocks(text)
     yield from (match.span() for match in _OTHER_KEYS.finditer(text))
+    yield from (match.span("value") for match in _SET_SECRET.finditer(text))
     for pattern, group in _known_patterns():
         yield from (match.span(group) for match in pattern.finditer(text))
 

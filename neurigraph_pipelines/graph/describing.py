@@ -54,6 +54,7 @@ class Clause(NamedTuple):
     text: str
     record_id: UUID | None
     message: int | None
+    fact_id: UUID | None = None
 
 
 class _Relation(NamedTuple):
@@ -72,6 +73,7 @@ class _Told(NamedTuple):
     since: datetime | None
     record_id: UUID
     message: int
+    fact_id: UUID
 
 
 def clauses_of(tx: Transaction, user_id: UUID, node_id: UUID | None, names: Sequence[str]) -> list[Clause]:
@@ -122,7 +124,7 @@ def _worded(told: Sequence[_Told]) -> Iterator[Clause]:
             continue
         text = _TOLD[one.predicate][1].format(_ARTICLE.sub("", one.object))
         since = f" since {one.since:%B %Y}" if one.since and _BEGINS.search(one.statement) else ""
-        yield Clause(text + since, one.record_id, one.message)
+        yield Clause(text + since, one.record_id, one.message, one.fact_id)
 
 
 def _verb_of(one: _Told) -> str:

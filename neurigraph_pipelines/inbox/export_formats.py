@@ -20,12 +20,14 @@ class ExportFormat:
         form: ``items`` is JSON of which the function takes one object at a time. The others are read as a whole: other
             ``json``, plain ``text`` in any encoding, and any other ``file``.
         keys: Keys by which the first object of a file in JSON tells its format; one of these sets suffices.
+        may_hold_keys: Whether keys and passwords are redacted, whatever the settings say.
     """
 
     title: str
     reader: str
     form: Literal["items", "json", "text", "file"] = "items"
     keys: tuple[AbstractSet[str], ...] = ()
+    may_hold_keys: bool = False
 
 
 EXPORT_FORMATS = {
@@ -57,6 +59,19 @@ EXPORT_FORMATS = {
         "Supermemory", "kept_memories.of_supermemory", keys=({"containerTags"}, {"memories", "pagination"})
     ),
     "qmsum": ExportFormat("QMSum", "qmsum.meetings", "json", keys=({"meeting_transcripts"},)),
+    "claude-code": ExportFormat(
+        "sessions of Claude Code",
+        "coding_sessions.claude_code",
+        "file",
+        ({"sessionId", "uuid", "type"}, {"leafUuid", "summary"}, {"sessionId", "operation"}, {"messageId", "snapshot"}),
+        may_hold_keys=True,
+    ),
+    "codex": ExportFormat(
+        "sessions of Codex", "coding_sessions.codex", "file", ({"type", "payload"},), may_hold_keys=True
+    ),
+    "cursor": ExportFormat(
+        "sessions of Cursor", "coding_sessions.cursor", "file", ({"role", "message"},), may_hold_keys=True
+    ),
     "jsonl": ExportFormat("Neurigraph's JSON lines", "jsonl.of_file", "file"),
     "slack": ExportFormat("Slack", "slack.conversations", "json"),
     "whatsapp": ExportFormat("WhatsApp", "whatsapp.conversations", "text"),

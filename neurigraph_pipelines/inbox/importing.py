@@ -182,6 +182,8 @@ class Importer:
         *,
         dry_run: bool = False,
     ) -> None:
+        if EXPORT_FORMATS[format_name].may_hold_keys:
+            context = context.using(redactor=context.key_redactor)
         program = SourceDetails(origin=format_name if format_name in _PROGRAMS else None)
         self._context = context
         self._inbox = Inbox(context)

@@ -207,7 +207,7 @@ def _about(context: Context, asked: FactQuery) -> list[tuple[UUID, float]]:
     name = clean_text(asked.query or "", "repair")[0].strip()
     nodes = named_nodes(context, [name_key(name)]) or named_nodes(context, _phrases(name))
     archived = FactStatus.ARCHIVED in asked.status
-    return [(one, 1.0) for one in facts_about(context, name, nodes, asked.max_nodes, archived=archived)]
+    return [(one, 1.0) for one in facts_about(context, [name], nodes, asked.max_nodes, archived=archived)]
 
 
 def _phrases(text: str) -> list[str]:

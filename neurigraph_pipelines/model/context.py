@@ -62,6 +62,10 @@ class Parts(Protocol):
         """The redactor of messages and titles, if any."""
 
     @property
+    def key_redactor(self) -> Redactor:
+        """The redactor of texts that may hold keys."""
+
+    @property
     def reranker(self) -> Reranker | None:
         """The reranker, if any."""
 
@@ -144,6 +148,11 @@ class Context:
     def redactor(self) -> Redactor | None:
         """The redactor of messages and titles, if any."""
         return self.replaced["redactor"] if "redactor" in self.replaced else self.source.redactor
+
+    @property
+    def key_redactor(self) -> Redactor:
+        """The redactor of texts that may hold keys."""
+        return self.source.key_redactor
 
     @property
     def reranker(self) -> Reranker | None:

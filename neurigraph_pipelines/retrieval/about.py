@@ -131,20 +131,20 @@ def named_nodes(context: Context, keys: Sequence[str]) -> list[NamedNode]:
 
 def facts_about(
     context: Context,
-    name: str,
+    names: Sequence[str],
     nodes: Sequence[NamedNode],
     limit: int,
     *,
     archived: bool = False,
     filed: bool = False,
 ) -> list[UUID]:
-    """Return the facts about some nodes, or under a name itself, the last said first.
+    """Return the facts about some nodes, or under some names themselves, the last said first.
 
     Args:
         archived: Whether facts that were taken back count, too.
         filed: Whether all facts of the memories at a node are about it, too, unless the node is a person.
     """
-    names = list(dict.fromkeys([name, *(one for node in nodes for one in node.names)]))
+    names = list(dict.fromkeys([*names, *(one for node in nodes for one in node.names)]))
     lowered = [one.lower() for one in names]
     values = {
         "user_id": context.claims.user_id,
@@ -220,7 +220,7 @@ def _descriptions(
 
 def _facts(context: Context, name: str, nodes: Sequence[NamedNode]) -> list[tuple[str, list[_Place]]]:
     """Return the latest facts that stand, those of one subject together, the subject with most of them first."""
-    facts = facts_by_id(context, facts_about(context, name, nodes, MOST_READ, filed=True))
+    facts = facts_by_id(context, facts_about(context, [name], nodes, MOST_READ, filed=True))
     standing = (FactStatus.ACTIVE, FactStatus.DISPUTED)
     by_subject: dict[str, list[Fact]] = {}
     said: set[UUID] = set()

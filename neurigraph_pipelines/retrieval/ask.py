@@ -26,7 +26,7 @@ from neurigraph_pipelines.retrieval.changed import conflicts_of, latest_first, n
 from neurigraph_pipelines.retrieval.corrected import corrected_first, with_corrections
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.log import note
-from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
+from neurigraph_pipelines.retrieval.open import OpenedMessage, open_in_files
 from neurigraph_pipelines.retrieval.passages import STATED_CHARACTERS, Passage, in_context, places_of, with_replies
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import Question
@@ -105,19 +105,24 @@ def find_passages(
         InvalidInputError: As ``search``.
         NotFoundError: As ``search``.
     """
-    settings, reranker = context.settings, context.reranker
     wide = replace(question, limit=HITS, message_limit=MESSAGES, explain=False)
-    question = parse(wide, settings.language).question
-    found = search(context.using(reranker=None), question, asked_at=moment, is_noted=False)
+    found = search(context.using(reranker=None), wide, asked_at=moment, is_noted=False)
     if sources is not None:
         hits = [one for one in found.hits if sources(one.source_id)]
         messages = [one for one in found.messages if sources(one.source_id)]
         found = found.model_copy(update={"hits": hits, "messages": messages})
+    return passages_of(context, question, found, notes)
+
+
+def passages_of(context: Context, question: Question, found: Found, notes: list[str]) -> list[Passage]:
+    """Return the messages that a search found, as ``find_passages`` does."""
+    settings = context.settings
+    question = parse(question, settings.language).question
     found = _without_answers(found)
     notes += found.notes
     lexer = lexer_of(settings.language)
     asked = asked_words(question.query, lexer)
-    most = settings.ask.passages * (CANDIDATES if reranker else 1)
+    most = settings.ask.passages * (CANDIDATES if context.reranker else 1)
     return [
         replace(passage, text=excerpt(passage.text, asked, lexer, EVIDENCE_CHARACTERS))
         for passage in with_replies(context, question, _read(context, found, most, notes))[:most]
@@ -195,10 +200,10 @@ def _within(quotable: list[Quotable], most: int, tokens: TokenCounter) -> list[Q
 
 def _read(context: Context, found: Found, most: int, notes: list[str]) -> list[Passage]:
     """Read the best messages of a search, best first; only their bytes are read."""
-    files = context.settings.ask.files
+    most_files = context.settings.ask.files
     hits = {hit.key: hit for hit in found.hits if hit.file_id or not hit.stored}
     if not found.messages:
-        return [Passage(hit, hit.summary, hit.occurred_at) for hit in found.hits[:files]]
+        return [Passage(hit, hit.summary, hit.occurred_at) for hit in found.hits[:most_files]]
     wanted: dict[UUID, list[int]] = {}
     places: list[tuple[UUID, int]] = []
     read: dict[tuple[UUID, int], Passage] = {}
@@ -209,24 +214,22 @@ def _read(context: Context, found: Found, most: int, notes: list[str]) -> list[P
             continue
         if not message.stored:
             read[record_id, seq] = _unstored(hits[record_id], message)
-        elif record_id in wanted or len(wanted) < files:
+        elif record_id in wanted or len(wanted) < most_files:
             wanted.setdefault(record_id, []).append(seq)
         else:
             continue
         places.append((record_id, seq))
-    for record_id, numbers in wanted.items():
+    files_of = {record_id: hits[record_id].file_id for record_id in wanted}
+    opened = open_in_files(context, {file_id: wanted[record_id] for record_id, file_id in files_of.items() if file_id})
+    for record_id, file_id in files_of.items():
         hit = hits[record_id]
-        assert hit.file_id is not None
-        try:
-            opened = open_messages(context, hit.file_id, numbers)
-        except Exception as error:  # the others may answer
-            if not isinstance(error, StorageError):
-                leave_out("messages", error)
+        found_in = opened[file_id] if file_id else []
+        if isinstance(found_in, StorageError):
             notes.append(f"The file of the memory {hit.title!r} could not be read.")
             continue
         read |= {
             (record_id, one.seq): Passage(hit, one.text, one.occurred_at, one, sections.get((record_id, one.seq)))
-            for one in opened
+            for one in found_in
         }
     return [read[place] for place in places if place in read]
 

@@ -90,10 +90,10 @@ def latest_first(
     found = list(given)
     for one in conflicts:
         sides = (
-            (one.later_statement, _places(passages, one.later_record_id, one.later_first, one.later_last)),
-            (one.earlier_statement, _places(passages, one.earlier_record_id, one.earlier_first, one.earlier_last)),
+            (one.later_statement, places_among(passages, one.later_record_id, one.later_first, one.later_last)),
+            (one.earlier_statement, places_among(passages, one.earlier_record_id, one.earlier_first, one.earlier_last)),
         )
-        said = [[s for s in found if places & set(s.quoted) and _says(s.text, text, lexer)] for text, places in sides]
+        said = [[s for s in found if places & set(s.quoted) and says(s.text, text, lexer)] for text, places in sides]
         if not all(places for _, places in sides) or not any(said) or any(one in said[1] for one in said[0]):
             continue
         later, earlier = (
@@ -110,7 +110,7 @@ def latest_first(
     return found
 
 
-def _places(passages: Sequence[Passage], record_id: UUID, first: int, last: int) -> set[int]:
+def places_among(passages: Sequence[Passage], record_id: UUID, first: int, last: int) -> set[int]:
     """Return the places of a record's messages among passages, from 1."""
     return {
         place
@@ -119,7 +119,7 @@ def _places(passages: Sequence[Passage], record_id: UUID, first: int, last: int)
     }
 
 
-def _says(text: str, statement: str, lexer: Lexer) -> bool:
+def says(text: str, statement: str, lexer: Lexer) -> bool:
     """Return whether a text has most of the words of a fact's statement."""
     words = frozenset(lexer.lexemes(statement))
     return 2 * len(words & frozenset(lexer.lexemes(text))) >= len(words)

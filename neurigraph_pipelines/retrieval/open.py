@@ -24,6 +24,7 @@ from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, damaged, missi
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, locate, manifest_of
 from neurigraph_pipelines.model import TOOL_FIELDS, Claims, Role, ToolEvent, Voice, author_view, type_of
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import leave_out
 from neurigraph_pipelines.model.errors import (
     AbsentObjectError,
     DamagedObjectError,
@@ -253,6 +254,8 @@ def open_in_files(
             opened[file_id] = _opened(context, file_id, list(places_in(rows.get(file_id), messages)))
         except StorageError as error:
             opened[file_id] = error
+        except Exception as error:  # a defect: the others may answer
+            opened[file_id] = StorageError(leave_out("messages", error))
     return opened
 
 

@@ -204,12 +204,17 @@ class Installation(WiredModels, WiredStorage):
     @cached_property
     def redactor(self) -> Redactor | None:
         """The redactor of messages and titles; None if the settings redact nothing."""
-        ingestion = self.settings.ingestion
-        if not ingestion.redact:
-            return None
+        return self._redactor(*self.settings.ingestion.redact) if self.settings.ingestion.redact else None
+
+    @cached_property
+    def key_redactor(self) -> Redactor:
+        """The redactor of texts that may hold keys: it redacts them, too, whatever the settings say."""
+        return self._redactor("key", *self.settings.ingestion.redact)
+
+    def _redactor(self, *kinds: str) -> Redactor:
         from resources.redaction import PatternRedactor
 
-        return PatternRedactor(ingestion.redact, ingestion.redact_phone_region)
+        return PatternRedactor(kinds, self.settings.ingestion.redact_phone_region)
 
     @cached_property
     def uploads(self) -> Uploads:

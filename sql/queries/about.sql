@@ -25,7 +25,8 @@ ORDER BY met DESC, g.node_id;
 
 -- name: facts_about
 -- The facts about some nodes or names, latest first: facts with a name as a person or subject, facts of memories that
--- mention a node, if the words of the fact have one of the names, and all facts of the memories at a subject.
+-- mention a node and facts that people stated, if the words of the fact have one of the names, and all facts of the
+-- memories at a subject.
 WITH found AS (
     SELECT f.fact_id FROM neurigraph.facts AS f
     WHERE f.user_id = %(user_id)s AND f.who && %(names)s::text []
@@ -39,6 +40,9 @@ WITH found AS (
     FROM neurigraph.mentions AS m
     INNER JOIN neurigraph.facts AS f ON m.record_id = f.record_id
     WHERE m.node_id = ANY(%(node_ids)s) AND (m.fact_id = f.fact_id OR f.statement ~* ANY(%(patterns)s::text []))
+    UNION
+    SELECT f.fact_id FROM neurigraph.facts AS f
+    WHERE f.user_id = %(user_id)s AND f.extractor = 'stated' AND f.statement ~* ANY(%(patterns)s::text [])
     UNION
     SELECT f.fact_id
     FROM neurigraph.record_index AS i
@@ -92,7 +96,8 @@ SELECT
     f.object,
     lower(f.occurred) AS since,
     f.record_id,
-    f.first_message AS message
+    f.first_message AS message,
+    f.fact_id
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
 CROSS JOIN LATERAL neurigraph.replacing(f.fact_id) AS u
@@ -117,3 +122,53 @@ WHERE i.superseded IS NOT TRUE AND (
 )
 ORDER BY coalesce(i.occurred_at, i.created_at) DESC, i.record_id
 LIMIT %(limit)s;
+
+-- name: owner
+-- The slug of the owner of a graph, and the name under which the owner speaks in most of the latest facts: that of the
+-- only person beside an assistant, in sources that the caller sees.
+SELECT
+    g.node_name AS slug,
+    (
+        SELECT m.author
+        FROM (
+            SELECT
+                f.record_id,
+                f.first_message
+            FROM neurigraph.facts AS f
+            WHERE f.user_id = %(user_id)s AND f.author IS NOT NULL
+            ORDER BY f.recorded_at DESC, f.fact_id DESC
+            LIMIT %(limit)s
+        ) AS f
+        INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+        INNER JOIN neurigraph.messages AS m ON i.source_id = m.source_id AND f.first_message = m.seq
+        WHERE m.role = 'user' AND m.persona_id IS NULL AND m.author IS NOT NULL
+            AND EXISTS (SELECT FROM neurigraph.messages AS a WHERE a.source_id = m.source_id AND a.role = 'assistant')
+            AND NOT EXISTS (
+                SELECT FROM neurigraph.messages AS o
+                WHERE o.source_id = m.source_id AND o.role = 'user' AND o.author IS NOT NULL AND o.author <> m.author
+            )
+        GROUP BY m.author
+        ORDER BY count(*) DESC, m.author
+        LIMIT 1
+    ) AS author
+FROM neurigraph.graph_index AS g
+WHERE g.user_id = %(user_id)s AND g.layer_depth = 0;
+
+-- name: people
+-- The people with most memories that the caller sees, by name.
+SELECT p.*
+FROM (
+    SELECT
+        g.node_id,
+        g.node_name AS name,
+        array(
+            SELECT a.value FROM neurigraph.node_aliases AS a
+            WHERE a.node_id = g.node_id
+            ORDER BY a.value
+        ) || g.node_name AS names
+    FROM neurigraph.graph_index AS g
+    WHERE g.user_id = %(user_id)s AND g.concept_kind = 'person'
+    ORDER BY g.record_count DESC, g.node_id
+    LIMIT %(limit)s
+) AS p
+ORDER BY p.name, p.node_id;

@@ -321,6 +321,16 @@ WHERE f.fact_id = %(fact_id)s
     AND (o.fact_id = f.fact_id OR (o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())))
 ORDER BY o.version;
 
+-- name: versions_before
+-- The version before each of some facts, as far as the caller sees it.
+SELECT
+    f.fact_id,
+    o.fact_id AS before_id
+FROM neurigraph.facts AS f
+INNER JOIN neurigraph.facts AS o ON f.root_id = o.root_id AND f.version = o.version + 1
+WHERE f.fact_id = ANY(%(fact_ids)s) AND o.status <> 'archived'
+    AND o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now());
+
 -- name: changes
 -- The changes of some facts that the caller may see, newest first.
 SELECT

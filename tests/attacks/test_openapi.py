@@ -78,6 +78,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "patch /v1/uploads/{upload_id}": {"privacy": "shared"},
     "post /v1/search": {"query": "Whom did I meet?"},
     "post /v1/ask": {"query": "Whom did I meet?"},
+    "post /v1/context": {"query": "Whom did I meet?"},
     "post /v1/duplicates": {"text": "I met Ana."},
     "post /v1/facts/query": {"query": "Whom did I meet?", "kind": "why", "include_graph": True},
     "post /v1/nodes": {"parent_node_id": "{node_id}", "name": "New"},

@@ -27,7 +27,7 @@ from neurigraph_pipelines.faces.cli import (
     status,
     users,
 )
-from neurigraph_pipelines.faces.cli.groups import add_groups
+from neurigraph_pipelines.faces.cli.groups import add_daily, add_groups
 from neurigraph_pipelines.faces.cli.output import printable
 from neurigraph_pipelines.faces.cli.session import note_user
 from neurigraph_pipelines.faces.cli.signals import install_handlers
@@ -74,6 +74,7 @@ for daily in (
     agents.commands,
 ):
     app.add_typer(daily)
+add_daily(app)
 add_groups(app)
 
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Group:
 
 
 GROUPS = {
+    "agents": Group("Connect coding agents: Claude Code, Codex, Cursor.", (), ("coding_agents",)),
     "memory": Group(
         "Single memories: list, show, change, move, keep.",
         ("memories", "graph_changes", "facts", "links", "retention"),
@@ -74,6 +75,20 @@ GROUPS = {
 """The groups by their words, in the order of the help."""
 
 
+DAILY = {
+    "context": ("search", "Make the block of memory for a prompt."),
+    "profile": ("search", "Show what is known of the user, or of anybody."),
+}
+"""Commands of operations outside of groups: the subject of each, and what the help says."""
+
+
+def add_daily(app: typer.Typer) -> None:
+    """Add the commands of operations that are in no group; their modules are imported when one is wanted."""
+    for name, (subject, about) in DAILY.items():
+        kind = type(name.title(), (_Later,), {"subject": subject})
+        app.command(name, cls=kind, short_help=about)(lambda: None)
+
+
 def add_groups(app: typer.Typer, within: str = "") -> None:
     """Add the groups that lie directly in a group, or at the top, to a Typer."""
     for words, group in GROUPS.items():
@@ -93,6 +108,33 @@ class _Lazy(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return _loaded(self.words).get_command(ctx, cmd_name)
+
+
+class _Later(TyperCommand):
+    """A command that imports its operation when it is wanted."""
+
+    subject: ClassVar[str]
+
+    help: Any = property(lambda self: self._operation.help, lambda *_: None)
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Return the context of the operation's command, which runs instead."""
+        return self._operation.make_context(info_name, args, parent, **extra)
+
+    @property
+    def _operation(self) -> Any:
+        return _of_subject(self.subject)[self.name]
+
+
+@cache
+def _of_subject(subject: str) -> Any:
+    """Return the commands outside of groups of a subject."""
+    from neurigraph_pipelines.faces.cli.operations import add_commands
+
+    group = typer.Typer()
+    group.callback()(lambda: None)
+    add_commands(group, import_module(f"neurigraph_pipelines.faces.operations.{subject}").operation, "")
+    return typer.main.get_group(group).commands
 
 
 @cache

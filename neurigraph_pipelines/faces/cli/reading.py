@@ -176,7 +176,12 @@ def _now() -> datetime:
 
 @commands.command("open", short_help="Open a file, or one message of it.")
 def open_file(
-    identifier: Annotated[str, typer.Argument(metavar="FILE_OR_RECORD_ID", help="Id from `neurigraph search`.")],
+    identifier: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE_OR_RECORD_ID", help="Id from `neurigraph search`, or a place such as `1f3a9c2d:5`."
+        ),
+    ],
     user: UserSlug,
     message: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, help="Open only this message.")] = None,
     text: Annotated[bool, typer.Option("--text", help="For an upload, open the text extracted from it.")] = False,
@@ -196,8 +201,11 @@ def open_file(
     A dormant file is decompressed first. If another process is decompressing it and needs longer than --wait, the exit
     code is 6.
     """
+    from neurigraph_pipelines.access.short_ids import place_of
     from neurigraph_pipelines.retrieval import open as opening
 
+    identifier, place = place_of(identifier)
+    message = message or place
     with opened() as installation:
         claims = claims_of(installation, user)
         context = installation.acting_for(claims)
@@ -227,12 +235,12 @@ def open_file(
 
 def _show_unstored(context: Context, identifier: str, message: int | None, output: Output) -> bool:
     """Show the messages of a source that are not stored yet, or say what they became; False if there is none."""
+    from neurigraph_pipelines.access.short_ids import id_of
     from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored, unstored_view
 
     try:
-        found = open_unstored(
-            context, UUID(identifier), from_message=message or 1, limit=1 if message else MAX_MESSAGES
-        )
+        source_id = id_of(context.database, context.claims, "source", identifier)
+        found = open_unstored(context, source_id, from_message=message or 1, limit=1 if message else MAX_MESSAGES)
     except NotFoundError:
         return False
     if message is not None and found.messages and found.messages[0].seq != message:

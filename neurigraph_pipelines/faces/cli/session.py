@@ -172,19 +172,20 @@ def claims_of(
 
 
 def file_id_of(installation: Installation, claims: Claims, identifier: str) -> UUID:
-    """Return the id of a file, given its id or that of its record.
+    """Return the id of a file, given its id or that of its record, or the beginning of that.
 
     Raises:
         InvalidInputError: The text is not an id.
         NotFoundError: There is no such file or record, or the caller may not see it.
     """
+    from neurigraph_pipelines.access.short_ids import id_of
     from neurigraph_pipelines.lifecycle.transitions import locate
     from neurigraph_pipelines.retrieval.open import file_of_record
 
     try:
-        wanted = UUID(identifier)
-    except ValueError:
-        raise InvalidInputError(f"{identifier!r} is not the id of a file or record: search shows them") from None
+        wanted = id_of(installation.database, claims, "record", argument(identifier))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error}, as search shows it") from None
     try:
         return file_of_record(installation.database, claims, wanted)
     except NotFoundError:

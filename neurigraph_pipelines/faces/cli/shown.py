@@ -17,6 +17,7 @@ from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.graph import Shell, TreeNode
 from neurigraph_pipelines.views.memories import Difference, History, Memory
+from neurigraph_pipelines.views.profiles import PersonProfile, PromptContext
 
 _BY_VIEW: dict[type[BaseModel], Callable[[Any], RenderableType]] = {
     TreeNode: views.tree,
@@ -25,6 +26,13 @@ _BY_VIEW: dict[type[BaseModel], Callable[[Any], RenderableType]] = {
     History: lambda found: views.deltas(found.deltas),
     Difference: views.changes,
     QueriedFacts: views.walked,
+    PersonProfile: lambda found: views.stacked(
+        views.lines(found.name),
+        *(views.stacked(views.lines(f"\n{one.section}"), _table(one.items, None)) for one in found.sections),
+    ),
+    PromptContext: lambda found: views.unbroken(
+        found.text or "\n\n".join(one.content if found.messages else one.text for one in found.messages or found.lines)
+    ),
     IssuedKey: lambda found: views.unbroken(found.api_key),  # so that a shell can keep it in a file
 }
 """Views with a layout of their own."""

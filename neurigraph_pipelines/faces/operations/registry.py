@@ -62,8 +62,8 @@ class Operation:
         in_spaces: Whether the caller may limit it to spaces.
         is_sparse: Whether its answer leaves out fields that were not set.
         notes_lag: Whether it tells how far storing lags behind, as operations do that hand something in.
-        options: Names of options of its command that differ from those of the parameters or fields; None for an
-            argument that may be left out.
+        options: Names of options of its command that differ from those of the parameters or fields; None makes a field
+            an argument, which may be left out where it has a default.
         presets: Further commands, each with values that it gives: ``{"action approve": {"approve": True}}``.
         sentences: Descriptions of further commands that differ from its own.
         destroys: Whether its command asks before it does what cannot be undone.

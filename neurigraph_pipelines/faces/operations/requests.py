@@ -33,7 +33,9 @@ from neurigraph_pipelines.model import (
     Role,
     SourceKind,
 )
+from neurigraph_pipelines.model.chat import Turn
 from neurigraph_pipelines.model.limits import MAX_CONTENT_BYTES, MAX_KEYWORDS, MAX_TAGS, MAX_TITLE_LENGTH
+from neurigraph_pipelines.retrieval import prompt
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, utc
@@ -297,6 +299,48 @@ class Search(_Question):
 
 class Ask(_Question):
     """A question to answer in words."""
+
+
+class ContextTurn(Form):
+    """A message of the chat that a prompt is for."""
+
+    role: Literal["user", "assistant"] = "user"
+    content: str
+
+
+class PromptFor(Form, Where):
+    """What a prompt is about, and the size and form of its block of memory."""
+
+    query: str | None = Field(
+        default=None,
+        description="The question, or a statement of the user.",
+        json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS},
+    )
+    messages: list[ContextTurn] | None = Field(
+        default=None, min_length=1, max_length=MAX_MESSAGES, description="The last messages instead, oldest first."
+    )
+    budget: int = Field(
+        default=prompt.DEFAULT_TOKENS,
+        ge=prompt.LEAST_TOKENS,
+        le=prompt.MOST_TOKENS,
+        description="Most tokens, by the counter of this installation.",
+    )
+    format: prompt.Format = Field(
+        default="text", description="`messages` are two for a language model; `json` has the lines with all ids."
+    )
+
+    @model_validator(mode="after")
+    def _asks_once(self) -> Self:
+        if (self.query is None) == (self.messages is None):
+            raise ValueError("give either `query` or `messages`")
+        return self
+
+    @property
+    def wanted(self) -> prompt.Wanted:
+        """The request as a domain value."""
+        turns = [Turn("user", self.query)] if self.query is not None else []
+        turns += [Turn(one.role, one.content) for one in self.messages or ()]
+        return prompt.Wanted(turns, self.budget, self.node_id, self.format)
 
 
 class NewQuarantine(Form):

@@ -1,4 +1,4 @@
-"""Searches, and answers in words."""
+"""Searches, answers in words, and what a prompt is told."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from neurigraph_pipelines.faces.operations.registry import Subject
 from neurigraph_pipelines.knowledge.duplicates import find_duplicates
 from neurigraph_pipelines.knowledge.fact_queries import query_facts
 from neurigraph_pipelines.retrieval import ask as answering
+from neurigraph_pipelines.retrieval import profile, prompt
 from neurigraph_pipelines.retrieval.query import search as searching
 from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored, unstored_view
+from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.files import UnstoredMessages
+from neurigraph_pipelines.views.profiles import PersonProfile, PromptContext
 from neurigraph_pipelines.views.search import Duplicates, Found
 
 operation = Subject("search")
@@ -63,6 +66,33 @@ def ask(call: Call, body: requests.Ask) -> Reply:
     call = call.within(body.container_tags)
     call.look(node_id=body.node_id)
     return answering.ask(call.context, body.question, asked_at=body.asked_at)
+
+
+@operation("POST /context", "context", tag="context", is_sparse=True, options={"query": None})
+def context(call: Call, body: requests.PromptFor) -> PromptContext:
+    """Make the block of memory for a prompt: who the user is, then what concerns the question, within a budget.
+
+    Its beginning stays the same bytes until what it says changes, so that caches of prompts keep it.
+    """
+    call = call.within(body.container_tags)
+    call.look(node_id=body.node_id)
+    return prompt.prompt_context(call.context, body.wanted)
+
+
+@operation("GET /profile", "profile", tag="context", in_spaces=True)
+def get_profile(
+    call: Call,
+    name: Annotated[
+        str | None, Field(max_length=MAX_NAME_CHARACTERS, description="Of a person. Default: the owner of the graph.")
+    ] = None,
+    node_id: Annotated[UUID | None, Field(description="Only what memories in this node or below it say.")] = None,
+) -> PersonProfile:
+    """Return what holds about the owner or another person, in sections, each statement with its source.
+
+    A statement with a `fact_id` is confirmed, corrected, pinned, taken back and forgotten as any fact.
+    """
+    call.look(node_id=node_id)
+    return profile.profile_of(call.context, name, node_id)
 
 
 @operation("GET /unstored/{source_id}")

@@ -64,7 +64,7 @@ def conversations(
     """
     unknown: set[str] = set()
     parser = KeepingParser()
-    for number, line in _lines(stream, max_line_bytes):
+    for number, line in lines_of(stream, max_line_bytes):
         where = f"{name}, line {number}"
         if isinstance(line, RejectedItem):
             yield replace(line, where=where)
@@ -99,7 +99,7 @@ def conversations(
         )
 
 
-def _lines(stream: io.BufferedReader, max_bytes: int) -> Iterator[tuple[int, bytes | RejectedItem]]:
+def lines_of(stream: io.BufferedReader, max_bytes: int) -> Iterator[tuple[int, bytes | RejectedItem]]:
     """Yield the lines that are not blank, with their numbers."""
     number = 0
     while line := stream.readline(max_bytes):
