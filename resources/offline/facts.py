@@ -51,6 +51,14 @@ GIVES_VALUE = 1.0
 GIVES_REASON = 1.0
 """What a sentence weighs more that says why."""
 
+LEAST_WORDS = 4
+"""Fewest words of a sentence that is a fact of a short conversation."""
+
+_LEANS = re.compile(
+    r"(?:it|that|this|these|those|he|she|they|there|which|who|because (?!.*,)|not|and|but|or|than|as|to|for|with|of|very)\b",
+    re.I,
+)
+
 WHOLE = 0.85
 """Least share of the words of its sentences that a unit has unless it is a part of them."""
 
@@ -136,12 +144,14 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
     """Yield the candidates for facts, the weightiest first, without sentences that were corrected later."""
     corrected = salience.corrected()
     values = list(_with_values(prose, names))
+    is_short = _words_of_people(prose) <= FREE_WORDS
     weighed = [
         (_weight(prose, salience, unit), len(unit.sentences), number, unit)
         for number, unit in enumerate(
             (
                 *values,
                 *_effects(prose, names),
+                *(_plain(prose, names) if is_short else ()),
                 *units_of(prose, names, MAX_SENTENCES),
                 *_before_questions(prose, names),
             )
@@ -152,7 +162,6 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
     anchors = Anchors(prose, names)
     speakers = {message.author or message.role for message in prose.segment.messages}
     is_note = prose.segment.ref.source_kind is SourceKind.NOTE
-    is_short = _words_of_people(prose) <= FREE_WORDS
     for weight, _, _, unit in sorted(weighed, key=lambda one: (-one[0], one[1], one[2])):
         if weight < (NOTE_WEIGHT if is_note or is_short else MIN_WEIGHT):
             return
@@ -162,7 +171,8 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
         weightiest = salience.features(max(unit.sentences, key=salience.weight))
         is_of_person = prose.message(prose.sentences[unit.sentences[0]]).role is Role.USER
         if is_note or (is_short and is_of_person and not any(map(_YOU.search, unit.texts))):
-            if _states(unit) and not any(map(lacks_subject, unit.texts)) and anchors.stand_alone(unit):
+            is_clear = len(unit.texts) == 1 if is_short else anchors.stand_alone(unit)
+            if is_clear and _states(unit) and not any(map(lacks_subject, unit.texts)):
                 yield unit
             continue
         if weight < MIN_WEIGHT:
@@ -207,6 +217,17 @@ def _with_values(prose: Prose, names: Names) -> Iterator[Unit]:
         for text in clauses_of(standing.clean(number)):
             if slot_said(text, THE_USER) is not None and standing.references.are_clear(text):
                 yield Unit((number,), (text,))
+
+
+def _plain(prose: Prose, names: Names) -> Iterator[Unit]:
+    """Yield each sentence of a person that needs no other one; for short conversations. English only."""
+    standing = Standing(prose, names)
+    for number, sentence in enumerate(prose.sentences):
+        if sentence.language != "en" or prose.message(sentence).role is not Role.USER or standing.says_nothing(number):
+            continue
+        text = standing.clean(number)
+        if len(text.split()) >= LEAST_WORDS and not _LEANS.match(text) and standing.references.are_clear(text):
+            yield Unit((number,), (text,))
 
 
 def _effects(prose: Prose, names: Names) -> Iterator[Unit]:
