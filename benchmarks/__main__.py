@@ -30,6 +30,7 @@ BENCHMARKS = (
     "moving",
     "quality",
     "derived",
+    "stories",
     "subjects",
     "filing",
     "offline_reading",

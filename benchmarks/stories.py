@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -71,6 +72,9 @@ class Scores:
         """Return a measure for the table."""
         return f"{self.right[measure]} of {self.of[measure]}" if self.of[measure] else "–"
 
+
+STATED = ("caused_by", "influenced_by", "depends_on", "part_of", "instance_of", "decided_by")
+"""Relations of links; the others follow from verdicts."""
 
 COLUMNS = ("facts", "slots", "links", "wrong links", "updates", "contradictions", "alarms", "why", "paths", "changed",
            "about", "connected")  # fmt: skip
@@ -140,6 +144,7 @@ def score(story: dict[str, Any], told: Told) -> Scores:
     for label in (one.replace(story["account"], "") for one in story["facts"]):
         scores.add("facts", label, is_right=any(says(one.statement, label) for one in told.facts))
     for slot in story.get("slots", ()):
+        slot = [re.sub(rf"{story['account']}(?:'s )?", "", slot[0]), *slot[1:]]
         right = any(_fills(one, slot) for one in told.facts)
         scores.add("slots", slot, is_right=right)
     known = set()
@@ -148,7 +153,7 @@ def score(story: dict[str, Any], told: Told) -> Scores:
         known |= {one.link_id for one in met}
         scores.add("links", label, is_right=bool(met))
     for one in told.links:
-        if one.relation != "supersedes":
+        if one.relation in STATED and (one.relation, one.to_text) != ("decided_by", story["account"].lower()):
             wrong = one.link_id not in known
             scores.add("wrong links", f"{one.from_text} | {one.relation} | {one.to_text}", is_right=wrong)
     _score_changes(scores, story, told)

@@ -50,7 +50,7 @@ _REASON = re.compile(
 )
 _EXAMPLE = re.compile(r"(?:for example|for instance|zum beispiel|por ejemplo|par exemple)\b[\s,]*", re.I)
 _PART = re.compile(
-    r"\s(?P<cue>is\spart\sof|are\spart\sof|belongs\sto|ist\steil\svon|sind\steil\svon|es\sparte\sde|fait\spartie\sde)\s",
+    r"\s(?P<cue>is\spart\sof|are\spart\sof|ist\steil\svon|sind\steil\svon|es\sparte\sde|fait\spartie\sde)\s",
     re.I,
 )
 _DEPENDS = re.compile(r"\s(?P<cue>depends?\son|relies\son|rely\son|rests?\son)\s", re.I)
@@ -58,12 +58,53 @@ _OF_PHRASES = re.compile(r"\b(?:of|to|by|in|on)$")
 """Ends of cues that a noun follows, or stands before."""
 
 _PERFECT = re.compile(r"\b(?:have|has|['’]ve|['’]s)\s(?:\w+\s)?(?:been|\w+ed|had|got|become|gone|done)\b", re.I)
-_ASKS_OR_DOUBTS = re.compile(r"\?|\b(?:if|whether|maybe|perhaps|might|would\shave|not\sbecause|isn['’]t\sbecause)\b", re.I)
+_ASKS_OR_DOUBTS = re.compile(
+    r"\?|\b(?:if|whether|maybe|perhaps|might|would\shave|not\sbecause|isn['’]t\sbecause)\b", re.I
+)
 _TIME = re.compile(
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|yesterday|last\s|january|february|march|april|may\b|june|july|august|"
     r"september|october|november|december|then\b|\d|i\swas\b|the\sbeginning)",
     re.I,
 )
+
+
+_PERSON = r"(?:I|we|[A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+)?)"
+_PEOPLE = rf"(?P<who>{_PERSON}(?:(?:,\s|,?\sand\s){_PERSON}){{0,4}})"
+_DECIDED = re.compile(
+    rf"(?:^|[\s,;:]){_PEOPLE}\s(?:(?:have|has|had|both|all|finally|just|then|together)\s){{0,2}}"
+    r"(?:decided?|agreed|chose|opted|settled\son|made\s(?:a|the|this|that)\s(?:final\s)?decision|voted)\b"
+    r"(?P<what>\s(?:that|this|it|so)\b(?=\s(?:with|together|yesterday|today|last)|$))?"
+)
+_DECIDED_WITH = re.compile(
+    r"\b(?:decided?|agreed|chose|settled|decision)\b[^.;]{0,60}?\s(?:together\s)?with\s" + _PEOPLE + r"(?=[\s.,;]|$)"
+)
+_DECIDED_BY = re.compile(
+    rf"\b(?:was|were|been|is)\s(?:decided|chosen|approved|made)\s(?:\w+\s)?by\s{_PEOPLE}(?=[\s.,;]|$)"
+)
+_JOINED = re.compile(r",\s|,?\sand\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Who decided something, as a sentence states it.
+
+    Attributes:
+        who: Names, ``I`` and ``we``.
+        is_of_before: Whether the sentence before says what.
+    """
+
+    who: tuple[str, ...]
+    is_of_before: bool
+
+
+def decided_by(sentence: str) -> Decided | None:
+    """Return who decided what a sentence says; None if it states no decision."""
+    if _ASKS_OR_DOUBTS.search(sentence):
+        return None
+    found = [pattern.search(sentence) for pattern in (_DECIDED, _DECIDED_WITH, _DECIDED_BY)]
+    who = [name for match in found if match for name in _JOINED.split(match["who"])]
+    is_of_before = found[0] is not None and found[0]["what"] is not None
+    return Decided(tuple(dict.fromkeys(who)), is_of_before) if who else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +138,12 @@ def causes_of(sentence: str, before: str = "") -> Iterator[Cause]:
         return
     if (found := _with_before(said, before.strip().rstrip(".!"))) is not None:
         yield found
-        said = "" if found.cause == before.strip().rstrip(".!") and _OPENS.match(said) is None else _OPENS.sub("", said, 1)
+        said = said[opened.end() :] if (opened := _OPENS.match(said)) else ""
     if said and (inside := _within(said)) is not None:
         yield inside
     for pattern, relation in ((_PART, "part_of"), (_DEPENDS, "depends_on")):
-        if said and (match := pattern.search(said)) and (pattern is not _PART or "part" in match["cue"].lower()):
-            yield Cause(said, _side(said[match.end() :]), relation, match["cue"].lower())
+        if match := pattern.search(said):
+            yield Cause(_side(said[: match.start()]), _side(said[match.end() :]), relation, match["cue"].lower())
 
 
 def without_opening(sentence: str) -> str | None:
@@ -116,10 +157,11 @@ def reason_alone(sentence: str) -> str | None:
     """Return the reason of a sentence that has nothing else, such as the reply "Because it rains."."""
     if _CAUSE_FIRST.match(sentence.strip().rstrip(".!")) or _ASKS_OR_DOUBTS.search(sentence):
         return None
-    match = _ALONE.fullmatch(sentence.strip().rstrip(".!")) or (
-        (opened := _REASON.match(sentence)) and re.compile(r"(?P<cause>.{3,240})").match(sentence.strip().rstrip(".!"), opened.end())
-    )
-    return match["cause"] if match else None
+    said = sentence.strip().rstrip(".!")
+    if match := _ALONE.fullmatch(said):
+        return match["cause"]
+    opened = _REASON.match(said)
+    return said[opened.end() :][:MAX_SIDE] if opened and len(said) > opened.end() + 2 else None
 
 
 def _with_before(said: str, before: str) -> Cause | None:

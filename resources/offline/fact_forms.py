@@ -53,7 +53,8 @@ _SLOTS = {
     r"(?=(?:an?|any|one|two|three|four|five|six|seven|eight|nine|ten|no|type|\d+)\s)",
     "is called": r"(?:is|are)\s(?:called|named)\s",
     **{
-        f"is {place}": rf"(?:is|are)\s(?:kept\s|stored\s|parked\s)?{place}\s(?=(?:the|an?|my|our|his|her|their|[A-Z])\b)(?!{_CALENDAR})"
+        f"is {place}": rf"(?:is|are)\s(?:kept\s|stored\s|parked\s)?{place}\s(?!{_CALENDAR})"
+        r"(?=(?:the|an?|my|our|his|her|their|[A-Z])\b)"
         for place in ("in", "on", "under", "behind", "inside", "beside", "above", "below", "next to", "near")
     },
     "is at": r"(?:is|are)\sat\s(?=\d|noon|midnight)|moved\sto\s(?=\d{1,2}(?::\d\d|\s?[ap]m)\b)",
@@ -78,14 +79,19 @@ _SLOTS = {
     "likes": r"(?:loves?|likes?|enjoys?|adores?)\s",
     "dislikes": r"(?:hates?|dislikes?|can['’]t\sstand|does\snot\slike|doesn['’]t\slike)\s",
     "favourite": r"(?:['’]s?\s)?favou?rite\s[a-z]{2,20}(?:\s[a-z]{2,20})?\s(?:is|was|are)\s",
-    "is": r"(?:is|was|became|has\sbecome|is\sno\slonger|is\snot)\s(?=(?:an?|the|my|our|The user['’]s)\s[a-z]|(?!(?:not|very|so|too|also|there|here|it|that|"
+    "is": r"(?:is|was|became|has\sbecome|is\sno\slonger|is\snot)\s"
+    r"(?=(?:an?|the|my|our|The user['’]s)\s[a-z]|(?!(?:not|very|so|too|also|there|here|it|that|"
     r"going|about|sure|sorry|glad|happy|fine|ok|okay|true|right|what|why|how|where|when|because|[a-z]+ing|[a-z]+ed)\b)"
     r"[a-zO][\w-]*(?:\s[a-z][\w-]*){0,2}[.!]?$)",
 }
-_FORMS = [(name, re.compile(rf"^{_SUBJECT}(?:\s|(?=['’])){_ADVERB}(?:{verb}){_ADVERB}{_OBJECT}")) for name, verb in _SLOTS.items()]
+_FORMS = [
+    (name, re.compile(rf"^{_SUBJECT}(?:\s|(?=['’])){_ADVERB}(?:{verb}){_ADVERB}{_OBJECT}"))
+    for name, verb in _SLOTS.items()
+]
 _CANNOT = re.compile(rf"^{_SUBJECT}\s(?:can(?:not|['’]t|\snot))\s(?P<verb>[a-z]{{2,20}})\s(?:at\s)?{_OBJECT}")
 _ALLERGY = re.compile(
-    rf"^{_SUBJECT}\s(?:has|have)\s(?:an?\s)?(?:severe\s|bad\s|strong\s)?(?:(?P<object>[a-z]+(?:\s[a-z]+)?)\sallergy|allergy\sto\s(?P<to>[a-z ]+))"
+    rf"^{_SUBJECT}\s(?:has|have)\s(?:an?\s)?(?:severe\s|bad\s|strong\s)?"
+    r"(?:(?P<object>[a-z]+(?:\s[a-z]+)?)\sallergy|allergy\sto\s(?P<to>[a-z ]+))"
 )
 _QUOTED = re.compile(r'^[^":]{1,60}: "(.*)"$', re.S)
 _MINE = re.compile(r"^(?P<said>(?P<verb>I['’]m|I\sam|I['’]ve|I\shave|I|We)\s|(?:My|Our)\s)", re.I)
@@ -128,8 +134,20 @@ _OF_PEOPLE = frozenset(
 
 _STATES = frozenset(
     [
-        *("lives in", "works at", "works as", "studies", "owns", "has", "age", "is", "is called", "belongs to", "takes"),
-        *("uses", "costs", "weighs", "starts on", "meets on", "goes to", "leads", "teaches", "plays", "speaks", "drives"),
+        *(
+            "lives in",
+            "works at",
+            "works as",
+            "studies",
+            "owns",
+            "has",
+            "age",
+            "is",
+            "is called",
+            "belongs to",
+            "takes",
+        ),
+        *("uses", "starts on", "meets on", "goes to", "leads", "teaches", "plays", "speaks", "drives"),
         *("allergic to", *PROPERTIES),
     ]
 )
@@ -146,7 +164,10 @@ _HEDGED = re.compile(
 )
 _SEEN = re.compile(r"\b(?:noticed|saw|heard|seen|spotted|observed)\b", re.I)
 _KINDS = [
-    (FactKind.DECISION, re.compile(r"\b(?:decided|decision|agreed|chose|chosen|settled\son|opted|picked|signed|approved)\b")),
+    (
+        FactKind.DECISION,
+        re.compile(r"\b(?:deci(?:ded|sion)|agreed|chose|chosen|settled\son|opted|picked|signed|approved)\b"),
+    ),
     (FactKind.COMMITMENT, re.compile(r"\b(?:promised?s?|committed\sto|(?:I['’]ll|I\swill)\s(?!be\b|probably|never))")),
     (
         FactKind.PLAN,
@@ -197,14 +218,17 @@ def read_fact(statement: str, said: str, language: str, *, is_dated: bool, speak
         kind=_kind(said, slot, is_dated=is_dated),
         stated_as=_stated_as(said),
         where=_part(_WHERE, statement),
-        why=next((one.cause[:MAX_PART] for one in causes_of(_QUOTED.sub(r"\1", statement)) if one.relation == "caused_by"), None),
+        why=next(
+            (one.cause[:MAX_PART] for one in causes_of(_QUOTED.sub(r"\1", statement)) if one.relation == "caused_by"),
+            None,
+        ),
         how=_part(_HOW, statement),
         slot=slot,
     )
 
 
 def slot_said(said: str, speaker: str) -> Slot | None:
-    """Return the slot of a sentence in the words of a speaker, who may say "I" and "our"; None if it asks or guesses."""
+    """Return the slot of a sentence in the words of a speaker, who may say "I"; None if it asks or guesses."""
     if "?" in said or _HEDGED.search(said):
         return None
     found = property_of(said, speaker)
@@ -214,7 +238,7 @@ def slot_said(said: str, speaker: str) -> Slot | None:
     lead = match["said"].lower().strip()
     told = {"i": speaker, "we": speaker, "my": f"{speaker}'s", "our": f"{speaker}'s"}.get(lead)
     verb = "is" if lead.endswith(("m", "am")) else "has"
-    return _slot(f"{told or f'{speaker} {verb}'} {said[match.end():]}")
+    return _slot(f"{told or f'{speaker} {verb}'} {said[match.end() :]}")
 
 
 def clauses_of(sentence: str) -> list[str]:
@@ -233,7 +257,9 @@ def _slot(statement: str) -> Slot | None:
     if appointed is not None:
         return Slot(appointed["subject"], "works as", appointed["object"])
     if match := _CANNOT.match(statement):
-        return Slot(match["subject"], f"cannot {match['verb']}", _AFTER_OBJECT.split(match["object"], maxsplit=1)[0].strip())
+        return Slot(
+            match["subject"], f"cannot {match['verb']}", _AFTER_OBJECT.split(match["object"], maxsplit=1)[0].strip()
+        )
     if match := _ALLERGY.match(statement):
         return Slot(match["subject"], "allergic to", (match["object"] or match["to"]).strip())
     for name, form in _FORMS:

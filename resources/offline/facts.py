@@ -55,7 +55,8 @@ LEAST_WORDS = 4
 """Fewest words of a sentence that is a fact of a short conversation."""
 
 _LEANS = re.compile(
-    r"(?:it|that|this|these|those|he|she|they|there|which|who|because (?!.*,)|not|and|but|or|than|as|to|for|with|of|very)\b",
+    r"(?:it|that|this|these|those|he|she|they|there|which|who|because (?!.*,)|not|and|but|or|than|as|to|for|with|of|"
+    r"very)\b",
     re.I,
 )
 

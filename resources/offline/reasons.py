@@ -18,18 +18,22 @@ MAX_REASON = 30
 
 _PRONOUN = re.compile(r"(?:they|it|he|she|this|that|these|those)\b", re.I)
 _PLURAL_AT_END = re.compile(r"(?:^|\s)(?P<noun>(?:new\s|old\s)?[a-z][a-z-]{2,}[^s\W]s)$")
-_SUBJECT = re.compile(r"(?P<noun>(?:The|Our|My|Their)\s(?:[a-z][\w-]*\s){0,2}?[a-z][\w-]+)\s(?=(?:is|was|has|had|will|can|\w+ed|\w+s)\b)")
+_SUBJECT = re.compile(
+    r"(?P<noun>(?:The|Our|My|Their)\s(?:[a-z][\w-]*\s){0,2}?[a-z][\w-]+)\s(?=(?:is|was|has|had|will|can|\w+ed|\w+s)\b)"
+)
 _NAME = re.compile(r"(?P<noun>[A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+)?)\s(?=[a-z])")
 _MODIFIED = re.compile(r"\b(?:I|we|he|she|they|you|it|that|which|who)\b", re.I)
 _DETERMINED = re.compile(r"(?:the|a|an|some)\s(?P<noun>.+)", re.I)
 _NO_NAME = frozenset("I We The My Our He She They It This That There Then When So And But Because Since If".split())
+_OWN = re.compile(r"(?:The|Our|My|Their)\b")
 _VOWEL = re.compile(r"[aeiou]", re.I)
 
 
 def reasons_of(sentence: str, before: str = "") -> Iterator[str]:
     """Yield the reasons that a sentence gives, each as a sentence."""
     for one in causes_of(sentence, before):
-        if one.relation not in ("caused_by", "influenced_by") or (one.spans_sentences and one.cause == before.strip().rstrip(".!")):
+        is_before = one.spans_sentences and one.cause == before.strip().rstrip(".!")
+        if one.relation not in ("caused_by", "influenced_by") or is_before:
             continue
         worded = worded_reason(one.cause, one.effect, is_phrase=one.is_phrase)
         if worded is not None:
@@ -49,7 +53,7 @@ def worded_reason(reason: str, effect: str = "", *, is_phrase: bool = False) -> 
         noun = _meant(match[0].lower(), effect)
         if noun is None:
             return None
-        reason = f"{noun}{reason[match.end():]}"
+        reason = f"{noun}{reason[match.end() :]}"
     if is_phrase and _MODIFIED.search(reason):
         return None
     if not is_phrase and has_verb(words, english().verbs):
@@ -68,5 +72,9 @@ def _meant(pronoun: str, effect: str) -> str | None:
     if pronoun == "they":
         match = _PLURAL_AT_END.search(effect)
         return match["noun"].strip().capitalize() if match else None
-    match = (_SUBJECT if pronoun == "it" else _NAME).match(effect) if pronoun in ("it", "he", "she") else None
-    return match["noun"] if match and match["noun"].split()[0] not in (_NO_NAME - {"The", "Our", "My"} if pronoun == "it" else _NO_NAME) else None
+    if pronoun not in ("it", "he", "she"):
+        return None
+    match = (_SUBJECT if pronoun == "it" else _NAME).match(effect)
+    if match is None or match["noun"] in _NO_NAME or (pronoun != "it" and _OWN.match(effect)):
+        return None
+    return match["noun"]
