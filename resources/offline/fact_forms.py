@@ -24,7 +24,7 @@ _ADVERBS = r"(?:now|still|also|currently|only|already|just|recently|finally|real
 _NOUNS = r"(?:[a-z][\w-]{1,20}\s){0,3}?[a-z][\w-]{1,20}"
 _SUBJECT = (
     rf"(?P<subject>(?:{NAME}|The\suser)(?:['’]s?\s{_NOUNS}(?:\s{NAME})?)?|(?:The|A|An)\s(?!user\b){_NOUNS}"
-    rf"(?:\sof\s(?:the\s)?[\w-]{{2,20}})?|The\s(?:{NAME}\s){_NOUNS})"
+    rf"(?:\s(?:of|with|for)\s(?:the\s)?[\w-]{{2,20}}(?:\s[\w-]{{1,20}})?)??|The\s(?:{NAME}\s){_NOUNS})"
 )
 _CALENDAR = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|"
@@ -34,13 +34,13 @@ _WHOLE_NAME = re.compile(rf"(?!The\s){NAME}")
 _ADVERB = rf"(?:{_ADVERBS}\s){{0,2}}"
 _OBJECT = r"(?P<object>(?:[^.;,!?()]|(?<=\d)[.,](?=\d)){1,120})"
 _AFTER_OBJECT = re.compile(
-    r"\s(?:any\s?more|now|because|since|so|and|but|when|while|who|which|that|if|after|before|until|with|for|(?:on|in|from)\s(?=\d)|on\s(?=[A-Z]))\b"
+    r"\s(?:any\s?more|now|because|since|so|and|but|when|while|who|which|that|if|after|before|until|with|for|instead|(?:on|in|from)\s(?=\d)|on\s(?=[A-Z])|in\s(?=Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))\b"
 )
 """What begins another part of the sentence."""
 
 _SLOTS = {
     "lives in": r"(?:lives?|lived|is\sliving|has\slived)\s(?:in|at|near|on)\s",
-    "moved to": r"(?:moved|is\smoving|has\smoved|relocated)\s(?:back\s)?(?:in)?to\s",
+    "moved to": r"(?:moved|is\smoving|has\smoved|relocated)\s(?:back\s)?(?:in)?to\s(?!\d)",
     "works at": r"(?:works?|worked|is\sworking|has\sworked)\s(?:at|for)\s",
     "joined": r"started\s(?:working\s)?at\s(?=[A-Z])",
     "works as": r"(?:works?|worked|is\sworking|has\sworked)\sas\s",
@@ -72,13 +72,17 @@ _SLOTS = {
     "speaks": r"speaks?\s(?=[A-Z])",
     "drives": r"drives?\s(?=an?\s|the\s|[A-Z])",
     "age": r"(?:is|was|turned|turns|will\sbe|will\sturn)\s"
-    r"(?=\d{1,3}(?:\syears\sold)?(?:[.;,!]|$|\s(?:on|in|this|next)\b))",
+    r"(?=\d{1,3}(?:\syears\sold)?(?:[.;,!](?!\d)|$|\s(?:on|in|this|next)\b))",
     "started": r"(?:started|has\sstarted|began|took\sup)\s",
     "quit": r"(?:quit|has\squit|left|resigned\sfrom|gave\sup|stopped)\s",
     "prefers": r"(?:prefers?|preferred)\s",
     "likes": r"(?:loves?|likes?|enjoys?|adores?)\s",
     "dislikes": r"(?:hates?|dislikes?|can['’]t\sstand|does\snot\slike|doesn['’]t\slike)\s",
     "favourite": r"(?:['’]s?\s)?favou?rite\s[a-z]{2,20}(?:\s[a-z]{2,20})?\s(?:is|was|are)\s",
+    "becomes": r"(?:(?:is|was|were|has\sbeen|have\sbeen)\s)?(?:raised|lowered|increased|reduced|cut|changed|rose|fell|"
+    r"dropped|went\s(?:up|down))\s(?:from\s[^.;,]{1,40}?\s)?to\s(?=\D{0,10}\d)",
+    "happens on": rf"(?:is|are)\s{_ADVERB}on\s(?={_CALENDAR}|\d)",
+    "amounts to": rf"(?:is|are)\s{_ADVERB}(?:about\s|around\s)?(?=[$€£]?\d[\d.,]*\s?(?:%|[a-z]+))",
     "is": r"(?:is|was|became|has\sbecome|is\sno\slonger|is\snot)\s"
     r"(?=(?:an?|the|my|our|The user['’]s)\s[a-z]|(?!(?:not|very|so|too|also|there|here|it|that|"
     r"going|about|sure|sorry|glad|happy|fine|ok|okay|true|right|what|why|how|where|when|because|[a-z]+ing|[a-z]+ed)\b)"
@@ -93,6 +97,9 @@ _ALLERGY = re.compile(
     rf"^{_SUBJECT}\s(?:has|have)\s(?:an?\s)?(?:severe\s|bad\s|strong\s)?"
     r"(?:(?P<object>[a-z]+(?:\s[a-z]+)?)\sallergy|allergy\sto\s(?P<to>[a-z ]+))"
 )
+_RELATIVE = re.compile(rf"^.*?['’]s?\s[a-z]+\s(?={NAME}$)")
+"""What stands before the name of somebody: ``The user's sister Anjali``."""
+
 _QUOTED = re.compile(r'^[^":]{1,60}: "(.*)"$', re.S)
 _MINE = re.compile(r"^(?P<said>(?P<verb>I['’]m|I\sam|I['’]ve|I\shave|I|We)\s|(?:My|Our)\s)", re.I)
 _CLAUSES = re.compile(r"(?:,\s(?:and|but|while)\s|;\s)(?=(?:I|we|my|our|the|an?|[A-Z][\w'’-]+)\s)")
@@ -264,7 +271,7 @@ def _slot(statement: str) -> Slot | None:
         return Slot(match["subject"], "allergic to", (match["object"] or match["to"]).strip())
     for name, form in _FORMS:
         if match := form.match(statement):
-            subject = match["subject"]
+            subject = _RELATIVE.sub("", match["subject"])
             told = _AFTER_OBJECT.split(match["object"], maxsplit=1)[0].strip()
             return Slot(subject, name, told) if told else None
     return None
