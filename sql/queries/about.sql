@@ -40,6 +40,9 @@ WITH found AS (
     INNER JOIN neurigraph.facts AS f ON m.record_id = f.record_id
     WHERE m.node_id = ANY(%(node_ids)s) AND (m.fact_id = f.fact_id OR f.statement ~* ANY(%(patterns)s::text []))
     UNION
+    SELECT f.fact_id FROM neurigraph.facts AS f
+    WHERE f.user_id = %(user_id)s AND %(worded)s AND f.statement ~* ANY(%(patterns)s::text [])
+    UNION
     SELECT f.fact_id
     FROM neurigraph.record_index AS i
     INNER JOIN neurigraph.facts AS f ON i.record_id = f.record_id
