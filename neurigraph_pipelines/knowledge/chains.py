@@ -13,7 +13,8 @@ from uuid import UUID
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.ports import Transaction
 
-_QUERIES, _CHAINS = statements("verdicts"), statements("chains")
+_QUERIES = statements("verdicts")
+_CHAINS = statements("chains")
 _Pair = tuple[UUID, UUID]
 
 

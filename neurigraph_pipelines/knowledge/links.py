@@ -48,7 +48,8 @@ MAX_EARLIER = 400
 MAX_CUED = 20_000
 """Characters of a message that are read to see whether a record gives reasons."""
 
-_QUERIES, _BEFORE = statements("links"), statements("told_before")
+_QUERIES = statements("links")
+_BEFORE = statements("told_before")
 
 
 def record_links(tx: Transaction, user_id: UUID, links: Iterable[NewLink]) -> list[UUID]:
