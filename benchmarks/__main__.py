@@ -26,6 +26,7 @@ BENCHMARKS = (
     "scaling",
     "quality",
     "derived",
+    "stories",
     "subjects",
     "filing",
     "poison",

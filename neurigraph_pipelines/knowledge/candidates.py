@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from neurigraph_pipelines.model.verdicts import KnownFact, Pair
 from neurigraph_pipelines.text.assertions import Difference, assertions_of, differences
+from neurigraph_pipelines.text.ended import ended_by, ends
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.text.slots import plain_slot, plain_subject
 
@@ -28,6 +29,9 @@ LEAST_OVERLAP = 0.3
 
 MAX_OWN = 3
 """Most facts of the owner that another one of the owner is compared with, because it may be at odds with them."""
+
+MAX_ENDED = 20
+"""Most pairs of one record in which a fact says that another one no longer holds."""
 
 MAX_ALIKE = 5
 """Most facts of the owner that a language model compares another one of the owner with, because they are alike."""
@@ -95,6 +99,17 @@ def own_pairs(new: Iterable[KnownFact], known: Iterable[KnownFact]) -> list[Pair
             found += _at_odds(fact, own, weight)
     found.sort(key=lambda one: one.weight, reverse=True)
     return [one.pair for one in found]
+
+
+def ended_pairs(new: Iterable[KnownFact], known: Sequence[KnownFact]) -> list[Pair]:
+    """Return new facts that say that something no longer holds with the facts that say that it does. English only."""
+    found = []
+    for fact in new:
+        for other in known if ended_by(fact.statement) else ():
+            pair = _pair(fact, other)
+            if pair.later is fact and other is not fact and ends(fact.statement, other.statement):
+                found.append(pair)
+    return found[:MAX_ENDED]
 
 
 def alike_pairs(new: Iterable[KnownFact], known: Iterable[KnownFact]) -> list[Pair]:

@@ -14,12 +14,29 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.ports import Transaction
 
 _QUERIES = statements("verdicts")
+_CHAINS = statements("chains")
 _Pair = tuple[UUID, UUID]
 
 
 def members(tx: Transaction, fact_id: UUID) -> list[UUID]:
     """Return the versions of a fact's chain, the first one first, locked; empty if there is no such fact."""
     return [row["fact_id"] for row in tx.execute(_QUERIES["chain"], {"fact_id": fact_id})]
+
+
+def waiting(tx: Transaction, fact_id: UUID) -> list[UUID]:
+    """Return the facts that updates which wait for a person join to a fact, the one that holds first."""
+    return [row["fact_id"] for row in tx.execute(_CHAINS["waiting_chain"], {"fact_id": fact_id})]
+
+
+def ask_once(tx: Transaction, chain: Sequence[UUID]) -> None:
+    """Close the open proposals among the facts of a waiting chain, save that of its last for its first."""
+    values = {"fact_ids": list(chain), "first": chain[0], "last": chain[-1]}
+    tx.execute(_CHAINS["withdraw_between"], values)
+
+
+def settle(tx: Transaction, chain: Sequence[UUID], judged_by: str, reason: str) -> None:
+    """Let all updates that wait among the facts of a chain supersede."""
+    tx.execute(_CHAINS["settle_between"], {"fact_ids": list(chain), "judged_by": judged_by, "reason": reason})
 
 
 def enter(tx: Transaction, later_id: UUID, earlier_id: UUID, superseding: Collection[_Pair]) -> None:

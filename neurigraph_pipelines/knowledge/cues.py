@@ -1,46 +1,56 @@
 """Links that messages state in closed forms, such as "X because Y", "Y. That is why X" and "X. For example, Y".
 
-Each side of a cue is matched with the fact that shares most of its words. English, German, Spanish and French.
+Each side of a cue is matched with the fact that has most of its words. ``text.causes`` reads the forms.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from uuid import UUID
 
 from neurigraph_pipelines.model import Detector, Message
 from neurigraph_pipelines.model.links import End, NewLink
+from neurigraph_pipelines.text.causes import Cause, causes_of, decided_by
+from neurigraph_pipelines.text.lexemes import lexer_of
 
 OBSERVER = "rule:causal_cues"
 
 CONFIDENCE = 0.75
 """Of closed forms without a language model."""
 
-MIN_SHARE = 0.5
-"""Least share of a fact's words that its side of a cue has."""
+MIN_SHARE = 0.6
+"""Least share of the words of a side of a cue that its fact has."""
+
+MIN_WHOLE = 0.8
+"""Least share of the words of a whole sentence that the fact has that is the effect and tells its cause."""
+
+MIN_OWN = 0.2
+"""Least share of the words of a fact that its side of a cue has."""
+
+REACH = 2
+"""Messages before one with a cue of whose facts it may speak."""
+
+MAX_FACTS = 40
+"""Most facts that a cue is matched with, the last ones."""
+
+MAX_LAST = 500
+"""Characters at the end of a message in which its last sentence is looked for."""
 
 MAX_CUES = 100
 """Most cues of one message that are matched with its facts: a message may have thousands of both."""
 
-# The side after these words is the cause of the side before them, and the other way round. Alternatives of fixed words:
-# each text is read once.
-_CAUSE_FOLLOWS = re.compile(r"\b(?:because|was caused by|were caused by|weil|porque|parce que)\b", re.IGNORECASE)
-_EFFECT_FOLLOWS = re.compile(r"\b(?:led to|resulted in|which is why|führte zu|llevó a|a conduit à)\b", re.IGNORECASE)
-_PART = re.compile(
-    r"\b(?:is part of|are part of|ist teil von|sind teil von|es parte de|fait partie de)\b", re.IGNORECASE
-)
-_SO = re.compile(r"(?:that is why|that's why|that’s why|deshalb|deswegen|por eso|c'est pourquoi)\b", re.IGNORECASE)
-_EXAMPLE = re.compile(r"(?:for example|for instance|zum beispiel|por ejemplo|par exemple)\b", re.IGNORECASE)
-# Sentences that begin so are the effect of the one before, or an example of it.
-_BEGINNINGS = ((_SO, "caused_by"), (_EXAMPLE, "instance_of"))
-# Within a sentence: the relation, and whether the side before the words is where the link starts.
-_WITHIN = ((_CAUSE_FOLLOWS, "caused_by", True), (_EFFECT_FOLLOWS, "caused_by", False), (_PART, "part_of", True))
-_SENTENCE = re.compile(r"[^.!?\n]+")
-_WORD = re.compile(r"\w{3,}")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_GENERAL = re.compile(r"\b(?:choice|decision|idea|change|move|plan|problem|incident|experience)s?\b", re.I)
+"""Words for what another sentence has told."""
+
+_CHOSEN = re.compile(r"\b(?:uses?|now|chose|chosen|decided|picked|switched|decision)\b", re.I)
+_BACK = re.compile(r"(?:it (?:all )?(?:goes|went) back to|the (?:main |real )?reason (?:was|is))\b", re.I)
+_DECISION = re.compile(r"\b(?:chose|decided|decision|agreed|picked|switched|because)\b", re.I)
+_LEXER = lexer_of("english")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +64,76 @@ class StatedFact:
 
 
 def find_links(facts: Sequence[StatedFact], messages: Sequence[Message]) -> list[NewLink]:
-    """Return the links that the cues in some messages state between the facts that these say."""
-    words = {fact.fact_id: _words(fact.statement) for fact in facts}
+    """Return the links that the cues in some messages state between the facts that these and those before them say."""
+    words = {fact.fact_id: words_of(fact.statement) for fact in facts}
     found: dict[tuple[UUID, UUID, str], NewLink] = {}
+    last: dict[tuple[str, str | None], str] = {}
     for message, said in _said_in(facts, messages):
-        if len(said) < 2:
-            continue
-        for start, end, relation, cue in islice(_sides(message.content), MAX_CUES):
-            ends = [_best(side, said, words) for side in (start, end)]
-            if ends[0] is None or ends[1] is None or ends[0] == ends[1]:
-                continue
-            found.setdefault(
-                (ends[0], ends[1], relation),
-                NewLink(
-                    End.fact(ends[0]),
-                    End.fact(ends[1]),
-                    relation,
-                    OBSERVER,
-                    Detector.RULE,
-                    CONFIDENCE,
-                    CONFIDENCE,
-                    f"the message says: {cue}",
-                    (message.seq,),
-                ),
-            )
+        speaker = (message.role.value, message.author)
+        if said:
+            for sentence, one in islice(_stated(message.content, last.get(speaker, "")), MAX_CUES):
+                whole = best_fact(sentence, said, words, MIN_WHOLE)
+                start = whole or best_fact(one.effect, said, words)
+                end = best_fact(one.cause, [fact for fact in said if fact.fact_id != start], words)
+                if start is not None and end is not None:
+                    link = _link(one, start, end, message.seq)
+                    found.setdefault((start, end, one.relation), link)
+        last[speaker] = next(reversed(_SENTENCE.split(message.content.strip()[-MAX_LAST:])), "")
     return list(found.values())
 
 
+def links_to_earlier(
+    facts: Sequence[StatedFact], messages: Sequence[Message], earlier: Sequence[StatedFact]
+) -> list[NewLink]:
+    """Return the links from facts of some messages to reasons that were told before.
+
+    Args:
+        earlier: Facts of the same user that were told before, or in the same record, the last ones first.
+    """
+    words = {fact.fact_id: words_of(fact.statement) for fact in (*facts, *earlier)}
+    found: dict[tuple[UUID, UUID, str], NewLink] = {}
+    for message, said in _said_in(facts, messages):
+        for sentence, one in islice(_stated(message.content, ""), MAX_CUES) if said else ():
+            start = best_fact(sentence, said, words, MIN_WHOLE) or best_fact(one.effect, said, words)
+            others = [fact for fact in earlier if fact.fact_id != start and fact.last_message < message.seq]
+            end = _told_before(one, others, words) if start is not None else None
+            if start is not None and end is not None:
+                found.setdefault((start, end, one.relation), _link(one, start, end, message.seq))
+    return list(found.values())
+
+
+def _told_before(stated: Cause, earlier: Sequence[StatedFact], words: Mapping[UUID, frozenset[str]]) -> UUID | None:
+    own = words_of(_GENERAL.sub(" ", stated.cause))
+    if len(own) > 1:
+        return best_fact(_GENERAL.sub(" ", stated.cause), earlier, words)
+    if own and _GENERAL.search(stated.cause) is not None:
+        return next(
+            (one.fact_id for one in earlier if own <= words[one.fact_id] and _CHOSEN.search(one.statement)), None
+        )
+    return None
+
+
+def find_deciders(facts: Sequence[StatedFact], messages: Sequence[Message]) -> Iterator[tuple[UUID, str, int]]:
+    """Yield facts with the names of those who decided, as messages state it, and the numbers of the messages."""
+    words = {fact.fact_id: words_of(fact.statement) for fact in facts}
+    for message, said in _said_in(facts, messages):
+        before = ""
+        for sentence in _SENTENCE.split(message.content) if said else ():
+            decided = decided_by(sentence)
+            start = best_fact(before if decided.is_of_before else sentence, said, words) if decided else None
+            if decided is not None and start is not None:
+                yield from ((start, name, message.seq) for name in decided.who)
+            before = sentence
+
+
+def _link(stated: Cause, start: UUID, end: UUID, message: int) -> NewLink:
+    ends = End.fact(start), End.fact(end)
+    reason = f"the message says: {stated.cue}"
+    return NewLink(*ends, stated.relation, OBSERVER, Detector.RULE, CONFIDENCE, CONFIDENCE, reason, (message,))
+
+
 def _said_in(facts: Sequence[StatedFact], messages: Sequence[Message]) -> Iterator[tuple[Message, list[StatedFact]]]:
-    """Yield each message with the facts that it says. Each fact is examined once, and with the messages that it cites.
+    """Yield each message with the facts that it and the few before it say, the last ones.
 
     Args:
         messages: In order.
@@ -92,39 +143,43 @@ def _said_in(facts: Sequence[StatedFact], messages: Sequence[Message]) -> Iterat
     for message in messages:
         while waiting and waiting[0].first_message <= message.seq:
             said.append(waiting.popleft())
-        said = [fact for fact in said if message.seq <= fact.last_message]
+        said = [fact for fact in said[-MAX_FACTS:] if message.seq - REACH <= fact.last_message]
         yield message, said
 
 
-def _sides(text: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield where links start and end, each with the relation and the words that say so."""
-    before = ""
-    for match in _SENTENCE.finditer(text):
-        sentence = match[0].strip()
-        for pattern, relation in _BEGINNINGS:
-            begins = pattern.match(sentence)
-            if begins is not None and before:
-                yield sentence[begins.end() :], before, relation, begins[0].lower()
-        for pattern, relation, starts_before in _WITHIN:
-            cue = pattern.search(sentence)
-            if cue is not None:
-                sides = sentence[: cue.start()], sentence[cue.end() :]
-                start, end = sides if starts_before else sides[::-1]
-                yield start, end, relation, cue[0].lower()
+def _stated(text: str, before: str) -> Iterator[tuple[str, Cause]]:
+    """Yield the sentences of a message that state something, and what they state.
+
+    Args:
+        text: The message.
+        before: The last sentence of its speaker before it.
+    """
+    decision = ""
+    for sentence in _SENTENCE.split(text):
+        # "It goes back to …" tells the reason of a decision rather than of the sentence before.
+        for one in causes_of(sentence, decision if decision and _BACK.match(sentence) else before):
+            # A reason alone says nothing of its effect.
+            yield one.effect if one.spans_sentences and one.effect in before + decision else sentence, one
         before = sentence or before
+        decision = sentence if _DECISION.search(sentence) else decision
 
 
-def _best(side: str, facts: Sequence[StatedFact], words: dict[UUID, set[str]]) -> UUID | None:
-    """Return the fact that shares most with one side of a cue, relative to the words of both."""
-    own = _words(side)
-    best, share = None, 0.0
+def best_fact(
+    side: str, facts: Sequence[StatedFact], words: Mapping[UUID, frozenset[str]], share: float = MIN_SHARE
+) -> UUID | None:
+    """Return the fact that says what one side of a cue says; None if none has most of its words."""
+    own = words_of(side)
+    best, score = None, 0.0
     for fact in facts:
         theirs = words[fact.fact_id]
-        common = len(own & theirs) / len(theirs) if theirs else 0.0
-        if common >= MIN_SHARE and common > share:
-            best, share = fact.fact_id, common
+        common = len(own & theirs)
+        if not common or common < share * len(own) or common < MIN_OWN * len(theirs):
+            continue
+        if (likeness := 2 * common / (len(own) + len(theirs))) > score:
+            best, score = fact.fact_id, likeness
     return best
 
 
-def _words(text: str) -> set[str]:
-    return {word.lower() for word in _WORD.findall(text)}
+def words_of(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that mean something."""
+    return frozenset(_LEXER.lexemes(text))

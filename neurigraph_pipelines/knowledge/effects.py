@@ -6,6 +6,7 @@ Callers hold the lock of the user's beliefs. ``superseding`` decides what the ef
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
 
@@ -137,24 +138,25 @@ def _write(tx: Transaction, user_id: UUID, decision: Decision, judged_by: str) -
 
 
 def _propose(tx: Transaction, user_id: UUID, written: Sequence[Decision]) -> None:
-    """Make actions of what is in doubt, the most certain first."""
+    """Make actions of what is in doubt, the most certain first: one for all values of a property."""
     doubtful = [one for one in written if one.effect in (Effect.DISPUTES, Effect.FLAGGED)]
     doubtful.sort(key=lambda one: (one.effect is not Effect.DISPUTES, -one.judgement.confidence))
-    for one in doubtful[:MAX_ACTIONS]:
-        later, earlier = _both(one)
-        is_update = one.judgement.verdict is Verdict.UPDATES
-        _ask(
-            tx,
-            Doubt(
-                ActionKind.SUPERSEDE if is_update else ActionKind.RESOLVE,
-                user_id,
-                "update" if is_update else "contradiction",
-                "belief",
-                fact_id=earlier.fact_id if is_update else later.fact_id,
-                other_fact_id=later.fact_id if is_update else earlier.fact_id,
-                details={"confidence": round(one.judgement.confidence, 2)},
-            ),
-        )
+    asked: set[UUID] = set()
+    for one in doubtful:
+        later, earlier = (fact.fact_id for fact in _both(one))
+        if len(asked) >= MAX_ACTIONS or later in asked:
+            continue
+        asked.add(later)
+        if one.judgement.verdict is not Verdict.UPDATES:
+            doubt = Doubt(ActionKind.RESOLVE, user_id, "contradiction", "belief", fact_id=later, other_fact_id=earlier)
+        else:
+            chain = chains.waiting(tx, later)
+            if len(chain) < 2:
+                continue  # superseded meanwhile
+            asked.update(chain)
+            chains.ask_once(tx, chain)
+            doubt = Doubt(ActionKind.SUPERSEDE, user_id, "update", "belief", fact_id=chain[0], other_fact_id=chain[-1])
+        _ask(tx, replace(doubt, details={"confidence": round(one.judgement.confidence, 2)}))
 
 
 def _ask(tx: Transaction, doubt: Doubt) -> None:

@@ -17,12 +17,13 @@ from uuid import UUID
 from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.knowledge.open_changes import with_open_changes
 from neurigraph_pipelines.knowledge.walks import Route, Step, Walk, described, link_of, place_of, walk
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.links import require_relation
 from neurigraph_pipelines.model.measuring import measured, report
-from neurigraph_pipelines.retrieval.about import facts_about, named_nodes
+from neurigraph_pipelines.retrieval.about import facts_about, named_in, named_nodes
 from neurigraph_pipelines.retrieval.query.facts import facts_by_id
 from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.parse import parse
@@ -116,7 +117,7 @@ def query_facts(context: Context, asked: FactQuery) -> QueriedFacts:
     related = [(step, one) for step, one in chosen if step.hops > 0]
     reached = {step.memory_id for step, _ in related}
     matches = [(step, one) for step, one in chosen if step.hops == 0 and step.memory_id not in reached]
-    if asked.kind is QueryKind.CHANGED and asked.fact_id is None:
+    if asked.kind is QueryKind.CHANGED and asked.fact_id is None and related:
         changed = {found.path(step)[0].step for step, _ in related}
         matches = [(step, one) for step, one in matches if step.step in changed]
     report("walked", facts=len(matches), related=len(related))
@@ -199,15 +200,20 @@ def _walked(context: Context, asked: FactQuery, seeds: Sequence[tuple[UUID, floa
     for fact_id, score in seeds[:CLOSEST]:
         if score >= CLOSE * seeds[0][1] and all(step.memory_id != fact_id for step in found.steps):
             found = found.joined(walk(context, [(fact_id, score)], route))
+    if asked.kind is QueryKind.CHANGED and asked.at is None and asked.valid_at is None:
+        found = with_open_changes(context, found)
+    if asked.kind is QueryKind.CONNECTED and not any(step.is_wanted and step.hops for step in found.steps):
+        found = Walk([step._replace(is_wanted=True) for step in found.steps])
     return found
 
 
 def _about(context: Context, asked: FactQuery) -> list[tuple[UUID, float]]:
     """Return the facts about the node that the query names, or under the name itself, the last said first."""
-    name = clean_text(asked.query or "", "repair")[0].strip()
-    nodes = named_nodes(context, [name_key(name)]) or named_nodes(context, _phrases(name))
+    name = named_in(clean_text(asked.query or "", "repair")[0].strip())
     archived = FactStatus.ARCHIVED in asked.status
-    return [(one, 1.0) for one in facts_about(context, [name], nodes, asked.max_nodes, archived=archived)]
+    nodes = named_nodes(context, [name_key(name)]) or named_nodes(context, _phrases(name))
+    found = facts_about(context, [name], nodes, asked.max_nodes, archived=archived, worded=not nodes)
+    return [(one, 1.0) for one in found]
 
 
 def _phrases(text: str) -> list[str]:

@@ -8,20 +8,29 @@ People state links in ``linking``; ``knowledge.link_lists`` shows both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from uuid import UUID, uuid5
 
 import psycopg
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
+from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.knowledge import references
-from neurigraph_pipelines.knowledge.cues import OBSERVER, StatedFact, find_links
+from neurigraph_pipelines.knowledge.cues import (
+    CONFIDENCE,
+    OBSERVER,
+    StatedFact,
+    find_deciders,
+    find_links,
+    links_to_earlier,
+)
 from neurigraph_pipelines.model import Detector, Message
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.facts import Fact
 from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, End, NewLink
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.text.causes import causes_of
 from neurigraph_pipelines.views.kinds import ActionKind, EndKind
 
 SURE = 0.8
@@ -33,7 +42,14 @@ LIKELY = 0.6
 MAX_ASKED = 10
 """Most links of one memory that wait for a person."""
 
+MAX_EARLIER = 400
+"""Most facts, the last ones, among which reasons that were told before are looked for."""
+
+MAX_CUED = 20_000
+"""Characters of a message that are read to see whether a record gives reasons."""
+
 _QUERIES = statements("links")
+_BEFORE = statements("told_before")
 
 
 def record_links(tx: Transaction, user_id: UUID, links: Iterable[NewLink]) -> list[UUID]:
@@ -83,10 +99,12 @@ def link_facts(
     """
     facts = [StatedFact(**row) for row in tx.execute(_QUERIES["facts_of_record"], {"record_id": record_id})]
     observer = f"model:{model}"
-    found, stated = _found(facts, observer, read), find_links(facts, messages)
+    found = _found(facts, observer, read)
+    stated = [*find_links(facts, messages), *_earlier(tx, record_id, facts, messages)]
+    decided = list(_decided(tx, user_id, facts, messages))
     sure = [one for one in found if one.confidence >= SURE]
     named = references.find_references(tx, record_id, user_id, messages)
-    replace_links(tx, user_id, record_id, [OBSERVER, references.OBSERVER, observer], [*stated, *named, *sure])
+    replace_links(tx, user_id, record_id, [OBSERVER, references.OBSERVER, observer], [*stated, *decided, *named, *sure])
     likely = [one for one in (*found, *stated) if LIKELY <= one.confidence < SURE]
     for one in sorted(likely, key=lambda one: -one.confidence)[:MAX_ASKED]:
         _ask(tx, user_id, one)
@@ -111,6 +129,38 @@ def _found(facts: Sequence[StatedFact], observer: str, read: Sequence[Fact]) -> 
         for one in fact.links
         if fact.statement in known and one.statement in known
     ]
+
+
+def _earlier(
+    tx: Transaction, record_id: UUID, facts: Sequence[StatedFact], messages: Sequence[Message]
+) -> list[NewLink]:
+    """Return the links to reasons that other records told before."""
+    if not any(next(causes_of(part), None) for one in messages for part in one.content[:MAX_CUED].split(". ")):
+        return []
+    rows = tx.execute(_BEFORE["facts_before"], {"record_id": record_id, "limit": MAX_EARLIER})
+    return links_to_earlier(facts, messages, [StatedFact(**row) for row in rows])
+
+
+def _decided(
+    tx: Transaction, user_id: UUID, facts: Sequence[StatedFact], messages: Sequence[Message]
+) -> Iterator[NewLink]:
+    """Yield the links from decisions to the people who decided, if they have nodes."""
+    found = list(find_deciders(facts, messages))
+    if not found:
+        return
+    keys = [name_key(name) for _, name, _ in found]
+    nodes: dict[str, list[UUID]] = {}
+    for row in tx.execute(_BEFORE["people"], {"user_id": user_id, "keys": keys}):
+        for key in {row["name_key"], row["name_key"].split(" ")[0]}:
+            nodes.setdefault(key, []).append(row["node_id"])
+    for fact_id, name, message in found:
+        ends = set(nodes.get("" if name.lower() in ("i", "we") else name_key(name), ()))
+        if len(ends) == 1:
+            reason = "the message says who decided"
+            yield NewLink(
+                End.fact(fact_id), End(EndKind.NODE, ends.pop()), "decided_by", OBSERVER, Detector.RULE, CONFIDENCE,
+                CONFIDENCE, reason, (message,),
+            )  # fmt: skip
 
 
 def _ask(tx: Transaction, user_id: UUID, link: NewLink) -> None:

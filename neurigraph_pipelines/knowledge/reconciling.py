@@ -22,7 +22,14 @@ from neurigraph_pipelines.graph.history import pipeline_author
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import OFFLINE
 from neurigraph_pipelines.ingestion.waiting_records import Leased, WaitingRecords
-from neurigraph_pipelines.knowledge.candidates import alike_pairs, distinct, own_pairs, pairs_of, shared_first_names
+from neurigraph_pipelines.knowledge.candidates import (
+    alike_pairs,
+    distinct,
+    ended_pairs,
+    own_pairs,
+    pairs_of,
+    shared_first_names,
+)
 from neurigraph_pipelines.knowledge.correcting import supersede_corrected
 from neurigraph_pipelines.knowledge.effects import write_effects
 from neurigraph_pipelines.knowledge.locks import lock_facts
@@ -245,7 +252,7 @@ def _pairs(context: Context, user_id: UUID, record_id: UUID, *, again: bool) -> 
         return []
     language = context.settings.language
     most = max(1, MAX_PAIRS // len(new))
-    own = own_pairs(new, known)[:MAX_OWN_PAIRS] if language == "english" else []
+    own = own_pairs(new, known)[:MAX_OWN_PAIRS] + ended_pairs(new, known) if language == "english" else []
     found = distinct((*own, *(pair for one in new for pair in pairs_of(one, known, language)[:most])))
     if context.language_model.name != OFFLINE and language == "english":
         found = distinct((*found, *alike_pairs(new, known)[: max(0, MAX_PAIRS - len(found))]))

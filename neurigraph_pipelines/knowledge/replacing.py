@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from uuid import UUID
 
 from neurigraph_pipelines.access.guards import FREE, Guard
@@ -14,6 +15,7 @@ from neurigraph_pipelines.knowledge.undoing import take_back
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.kinds import Effect
 
 _QUERIES = statements("verdicts")
 
@@ -41,8 +43,27 @@ def supersede_fact(context: Context, fact_id: UUID, by: UUID, guard: Guard = FRE
             raise NotFoundError
         if any(row["is_archived"] for row in rows):
             raise ConflictError("one of these facts was taken back: confirm it first")
-        write_superseding(tx, user_id, fact_id, by, author_of(context.claims), "a person approved it")
+        _supersede_between(tx, user_id, fact_id, by, author_of(context.claims))
         guard.note_result(tx)
+
+
+def _supersede_between(tx: Transaction, user_id: UUID, fact_id: UUID, by: UUID, author: str) -> None:
+    """Supersede a fact, and the values between the two that wait for a person, each by the next one."""
+    reason, chain = "a person approved it", [fact_id, by]
+    if _waits(tx, user_id, fact_id, by):
+        waiting = chains.waiting(tx, by)
+        between = waiting[: waiting.index(by)] if by in waiting else []
+        between = between[between.index(fact_id) + 1 if fact_id in between else 0 :]
+        chain = [fact_id, *(one for one in between if _waits(tx, user_id, one, by)), by]
+    for earlier, later in pairwise(chain):
+        # Two that say the same do not supersede each other.
+        write_superseding(tx, user_id, earlier, later if _waits(tx, user_id, earlier, later) else by, author, reason)
+    chains.settle(tx, chain, author, reason)
+
+
+def _waits(tx: Transaction, user_id: UUID, earlier: UUID, later: UUID) -> bool:
+    pair = {"user_id": user_id, "fact_id": earlier, "other_id": later}
+    return any(row["effect"] == Effect.FLAGGED for row in tx.execute(_QUERIES["decided"], pair).fetchall())
 
 
 def write_superseding(

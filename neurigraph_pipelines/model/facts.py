@@ -17,10 +17,10 @@ MAX_STATEMENT = 1_000
 MAX_SHARE = 0.2
 """Most words of all facts of a record, as a share of the record's words."""
 
-FREE_WORDS = 60
+FREE_WORDS = 150
 """Words that the facts of a short conversation or of a note may have, whatever its length."""
 
-FREE_FACTS = 4
+FREE_FACTS = 12
 MAX_PER_1000_TOKENS = 12
 
 

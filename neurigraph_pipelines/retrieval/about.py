@@ -43,7 +43,8 @@ _WHO = re.compile(
 )
 _EVERYTHING = re.compile(
     r"\W*(?:(?:please |can you )?tell me (?:all|everything)(?: (?:that )?you know)? about|"
-    r"what (?:do|can) you (?:know|tell me|remember) about|everything about|"
+    r"what (?:do|can|did) (?:you|we|i) (?:know|tell me|remember|learn|say) about|"
+    r"everything about|tell me about|what about|"
     r"was weißt du (?:alles )?(?:über|von)|erzähl\w* mir (?:bitte )?(?:alles )?(?:über|von)|"
     r"(?:qué|que) sabes (?:de|sobre)|(?:cuéntame|dime) todo sobre|que sais-tu (?:de|sur)|dis-moi tout sur|"
     r"(?:che )?cosa sai (?:di|su)|dimmi tutto su|wat weet (?:je|jij) (?:over|van)|vertel me alles over|"
@@ -129,6 +130,12 @@ def named_nodes(context: Context, keys: Sequence[str]) -> list[NamedNode]:
     return [node for node in nodes if node.met == nodes[0].met]
 
 
+def named_in(question: str) -> str:
+    """Return the name that a question asks about: of "What do we know about Ana?", Ana; else the question."""
+    match = _EVERYTHING.fullmatch(question) or _WHO.fullmatch(question)
+    return match["name"].strip() if match else question
+
+
 def facts_about(
     context: Context,
     names: Sequence[str],
@@ -137,11 +144,13 @@ def facts_about(
     *,
     archived: bool = False,
     filed: bool = False,
+    worded: bool = False,
 ) -> list[UUID]:
     """Return the facts about some nodes, or under some names themselves, the last said first.
 
     Args:
         archived: Whether facts that were taken back count, too.
+        worded: Whether facts whose words have the name are about it, too: of a name without a node.
         filed: Whether all facts of the memories at a node are about it, too, unless the node is a person.
     """
     names = list(dict.fromkeys([*names, *(one for node in nodes for one in node.names)]))
@@ -155,6 +164,7 @@ def facts_about(
         "firsts": [one.split(" ")[0] for one in lowered],
         "patterns": [rf"\m{re.escape(one)}\M" for one in names],
         "archived": archived,
+        "worded": worded,
         "limit": limit,
     }
     return [row["fact_id"] for row in context.database.ask(context.claims, _QUERIES["facts_about"], values)]

@@ -25,14 +25,42 @@ _FAMILIES = {
     "likes": "liking",
     "dislikes": "liking",
     "prefers": "preference",
+    "costs": "cost",
+    "weighs": "weight",
+    "amounts to": "amount",
+    "becomes": "amount",
+    "starts on": "start",
+    "is at": "time",
+    "meets on": "days",
+    "happens on": "days",
+    "is called": "name",
+    **{f"is {where}": "place" for where in ("in", "on", "under", "behind", "inside", "beside", "above", "below")},
 }
 """Predicates that fill one slot; others are slots of their own."""
 
 PROPERTIES = frozenset(["expires", "renews", "code", "pin", "combination", "password", "birthday", "anniversary"])
 """Predicates that say of a thing, or of a day of somebody, what it is now."""
 
-_ONE_VALUE = frozenset(["home", "employer", "occupation", "spouse", "age", "birth", *PROPERTIES])
-_ONE_VALUE_OF_A_THING = ("favourite ", "number of ")
+_ONE_VALUE = frozenset(
+    [
+        *(
+            "home",
+            "employer",
+            "occupation",
+            "spouse",
+            "age",
+            "birth",
+            "cost",
+            "weight",
+            "amount",
+            "start",
+            "time",
+            "days",
+        ),
+        *("place", "name", "leader", "phone number", *PROPERTIES),
+    ]
+)
+_ONE_VALUE_OF_A_THING = ("favourite ", "number of ", "dose of ", "means for ")
 LASTING = frozenset(["birth", "birthday", "anniversary"])
 """Slots whose value never changes: two values contradict each other."""
 
@@ -41,6 +69,13 @@ _NUMBERS = {"no": "0", "one": "1", "a": "1", "an": "1"} | {
     word: str(number)
     for number, word in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)
 }
+_OF_SOMEBODY = re.compile(r"(?P<whose>.+)\s(?P<what>weight|age)")
+_DOSE = re.compile(
+    r"(?P<dose>\d[\d.,]*\s?(?:mg|mcg|µg|g|ml|units?|drops|tablets?|pills?))\s(?:of\s)?(?P<thing>[a-z-]{3,30})", re.I
+)
+_MEANS = re.compile(
+    r"(?P<means>.{1,60}?)\sfor\s(?!now\b)(?P<purpose>[^.,;]{2,60}?)(?=\s(?:for now|instead of|now)\b|$)", re.I
+)
 _COUNTED = re.compile(r"^(?P<count>\d{1,9}|[a-z]{1,6})\s(?P<thing>[a-z][\w-]{1,30}(?:\s[a-z][\w-]{1,30})?)")
 _POSSESSIVE = re.compile(r"['’]s?\b")
 _WORD = re.compile(r"\w+")
@@ -75,10 +110,23 @@ def plain_slot(slot: Slot | None, statement: str) -> PlainSlot | None:
         relation = f"favourite {found['thing']}"
     elif predicate in ("has", "owns") and (counted := _count(slot.object)):
         relation, value = f"number of {counted[1]}", counted[0]
+    elif relation == "amount" and (named := _OF_SOMEBODY.fullmatch(plain_subject(slot.subject))):
+        return PlainSlot(named["whose"], named["what"], value, True)
+    elif predicate == "leads":
+        return PlainSlot(value, "leader", plain_subject(slot.subject), True)
+    elif predicate == "takes" and (dose := _DOSE.match(slot.object)):
+        relation, value = f"dose of {dose['thing'].lower()}", plain_words(dose["dose"])
+    elif predicate == "uses" and (means := _MEANS.search(_told(slot, statement))):
+        relation, value = f"means for {plain_words(means['purpose'])}", plain_words(means["means"])
     elif relation in ("liking", "allergic to", "owns", "has"):
         relation = f"{relation} {value}"
     is_single = relation in _ONE_VALUE or relation.startswith(_ONE_VALUE_OF_A_THING)
     return PlainSlot(plain_subject(slot.subject), relation, value, is_single)
+
+
+def _told(slot: Slot, statement: str) -> str:
+    """Return the object of a slot with the words after it."""
+    return statement[statement.find(slot.object) :].strip(' ."')
 
 
 def plain_subject(subject: str) -> str:

@@ -10,30 +10,37 @@ import re
 from dataclasses import dataclass
 
 from neurigraph_pipelines.model.facts import Slot
+from neurigraph_pipelines.text.causes import causes_of
 from neurigraph_pipelines.text.slots import PROPERTIES
 from neurigraph_pipelines.views.kinds import FactKind, StatedAs
 from resources.offline.lexicon import english
-from resources.offline.properties import property_of
+from resources.offline.properties import THE_USER, property_of
 from resources.offline.written_names import NAME
 
 MAX_PART = 120
 """Most characters of a reason, a manner or an object."""
 
 _ADVERBS = r"(?:now|still|also|currently|only|already|just|recently|finally|really)"
+_NOUNS = r"(?:[a-z][\w-]{1,20}\s){0,3}?[a-z][\w-]{1,20}"
 _SUBJECT = (
-    rf"(?P<subject>{NAME}(?:['’]s?\s[a-z]{{2,20}}){{0,2}}|The\s[a-z]{{2,20}}(?:\s(?!{_ADVERBS}\s)[a-z]{{2,20}})?)"
+    rf"(?P<subject>(?:{NAME}|The\suser)(?:['’]s?\s{_NOUNS}(?:\s{NAME})?)?|(?:The|A|An)\s(?!user\b){_NOUNS}"
+    rf"(?:\s(?:of|with|for)\s(?:the\s)?[\w-]{{2,20}}(?:\s[\w-]{{1,20}})?)??|The\s(?:{NAME}\s){_NOUNS})"
+)
+_CALENDAR = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|"
+    r"Fri|Satur|Sun)day|Easter|Christmas)s?\b"
 )
 _WHOLE_NAME = re.compile(rf"(?!The\s){NAME}")
 _ADVERB = rf"(?:{_ADVERBS}\s){{0,2}}"
-_OBJECT = r"(?P<object>[^.;,!?()]{1,120})"
+_OBJECT = r"(?P<object>(?:[^.;,!?()]|(?<=\d)[.,](?=\d)){1,120})"
 _AFTER_OBJECT = re.compile(
-    r"\s(?:any\s?more|because|since|so|and|but|when|while|who|which|that|if|after|before|until|with|for|(?:on|in|from)\s(?=\d)|on\s(?=[A-Z]))\b"
+    r"\s(?:any\s?more|now|because|since|so|and|but|when|while|who|which|that|if|after|before|until|with|for|instead|(?:on|in|from)\s(?=\d)|on\s(?=[A-Z])|in\s(?=Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))\b"
 )
 """What begins another part of the sentence."""
 
 _SLOTS = {
     "lives in": r"(?:lives?|lived|is\sliving|has\slived)\s(?:in|at|near|on)\s",
-    "moved to": r"(?:moved|is\smoving|has\smoved|relocated)\s(?:back\s)?(?:in)?to\s",
+    "moved to": r"(?:moved|is\smoving|has\smoved|relocated)\s(?:back\s)?(?:in)?to\s(?!\d)",
     "works at": r"(?:works?|worked|is\sworking|has\sworked)\s(?:at|for)\s",
     "joined": r"started\s(?:working\s)?at\s(?=[A-Z])",
     "works as": r"(?:works?|worked|is\sworking|has\sworked)\sas\s",
@@ -43,18 +50,59 @@ _SLOTS = {
     "was born": r"was\sborn\s",
     "owns": r"(?:owns?|owned|bought|has\sbought|got)\s(?=(?:an?|the|two|three|his|her|their|\d))",
     "has": r"(?:has|had|have|does\snot\shave|doesn['’]t\shave)\s(?:got\s)?"
-    r"(?=(?:an?|any|one|two|three|four|five|six|seven|eight|nine|ten|no|\d+)\s)",
+    r"(?=(?:an?|any|one|two|three|four|five|six|seven|eight|nine|ten|no|type|\d+)\s)",
+    "is called": r"(?:is|are)\s(?:called|named)\s",
+    **{
+        f"is {place}": rf"(?:is|are)\s(?:kept\s|stored\s|parked\s)?{place}\s(?!{_CALENDAR})"
+        r"(?=(?:the|an?|my|our|his|her|their|[A-Z])\b)"
+        for place in ("in", "on", "under", "behind", "inside", "beside", "above", "below", "next to", "near")
+    },
+    "is at": r"(?:is|are)\sat\s(?=\d|noon|midnight)|moved\sto\s(?=\d{1,2}(?::\d\d|\s?[ap]m)\b)",
+    "belongs to": r"belongs?\sto\s",
+    "takes": r"takes?\s(?=(?:\d|an?\s|the\s|half|one|two|some\s|[a-z]+(?:in|ol|ne|ide|ate)\b))",
+    "uses": r"uses?\s(?=\S)",
+    "costs": r"costs?\s(?=\D{0,12}\d)",
+    "weighs": r"weighs?\s(?=\D{0,12}\d)",
+    "starts on": r"(?:starts?|begins?)\s(?:on|at|in)\s",
+    "meets on": r"meets?\s(?:on|every)\s",
+    "goes to": r"goes?\sto\s(?=(?:the|an?|[A-Z])\b|[A-Z])",
+    "leads": r"(?:leads?|runs?|heads|manages?|chairs?)\s(?=(?:the|an?|our|[A-Z])\b)",
+    "teaches": r"(?:teaches?)\s",
+    "plays": r"plays?\s(?:the\s)?(?=[a-z])",
+    "speaks": r"speaks?\s(?=[A-Z])",
+    "drives": r"drives?\s(?=an?\s|the\s|[A-Z])",
     "age": r"(?:is|was|turned|turns|will\sbe|will\sturn)\s"
-    r"(?=\d{1,3}(?:\syears\sold)?(?:[.;,!]|$|\s(?:on|in|this|next)\b))",
+    r"(?=\d{1,3}(?:\syears\sold)?(?:[.;,!](?!\d)|$|\s(?:on|in|this|next)\b))",
     "started": r"(?:started|has\sstarted|began|took\sup)\s",
     "quit": r"(?:quit|has\squit|left|resigned\sfrom|gave\sup|stopped)\s",
     "prefers": r"(?:prefers?|preferred)\s",
     "likes": r"(?:loves?|likes?|enjoys?|adores?)\s",
     "dislikes": r"(?:hates?|dislikes?|can['’]t\sstand|does\snot\slike|doesn['’]t\slike)\s",
     "favourite": r"(?:['’]s?\s)?favou?rite\s[a-z]{2,20}(?:\s[a-z]{2,20})?\s(?:is|was|are)\s",
-    "is": r"(?:is|was|became|has\sbecome)\s(?=(?:an?|the)\s[a-z])",
+    "becomes": r"(?:(?:is|was|were|has\sbeen|have\sbeen)\s)?(?:raised|lowered|increased|reduced|cut|changed|rose|fell|"
+    r"dropped|went\s(?:up|down))\s(?:from\s[^.;,]{1,40}?\s)?to\s(?=\D{0,10}\d)",
+    "happens on": rf"(?:is|are)\s{_ADVERB}on\s(?={_CALENDAR}|\d)",
+    "amounts to": rf"(?:is|are)\s{_ADVERB}(?:about\s|around\s)?(?=[$€£]?\d[\d.,]*\s?(?:%|[a-z]+))",
+    "is": r"(?:is|was|became|has\sbecome|is\sno\slonger|is\snot)\s"
+    r"(?=(?:an?|the|my|our|The user['’]s)\s[a-z]|(?!(?:not|very|so|too|also|there|here|it|that|"
+    r"going|about|sure|sorry|glad|happy|fine|ok|okay|true|right|what|why|how|where|when|because|[a-z]+ing|[a-z]+ed)\b)"
+    r"[a-zO][\w-]*(?:\s[a-z][\w-]*){0,2}[.!]?$)",
 }
-_FORMS = [(name, re.compile(rf"^{_SUBJECT}\s?{_ADVERB}(?:{verb}){_ADVERB}{_OBJECT}")) for name, verb in _SLOTS.items()]
+_FORMS = [
+    (name, re.compile(rf"^{_SUBJECT}(?:\s|(?=['’])){_ADVERB}(?:{verb}){_ADVERB}{_OBJECT}"))
+    for name, verb in _SLOTS.items()
+]
+_CANNOT = re.compile(rf"^{_SUBJECT}\s(?:can(?:not|['’]t|\snot))\s(?P<verb>[a-z]{{2,20}})\s(?:at\s)?{_OBJECT}")
+_ALLERGY = re.compile(
+    rf"^{_SUBJECT}\s(?:has|have)\s(?:an?\s)?(?:severe\s|bad\s|strong\s)?"
+    r"(?:(?P<object>[a-z]+(?:\s[a-z]+)?)\sallergy|allergy\sto\s(?P<to>[a-z ]+))"
+)
+_RELATIVE = re.compile(rf"^.*?['’]s?\s[a-z]+\s(?={NAME}$)")
+"""What stands before the name of somebody: ``The user's sister Anjali``."""
+
+_QUOTED = re.compile(r'^[^":]{1,60}: "(.*)"$', re.S)
+_MINE = re.compile(r"^(?P<said>(?P<verb>I['’]m|I\sam|I['’]ve|I\shave|I|We)\s|(?:My|Our)\s)", re.I)
+_CLAUSES = re.compile(r"(?:,\s(?:and|but|while)\s|;\s)(?=(?:I|we|my|our|the|an?|[A-Z][\w'’-]+)\s)")
 _ROLE = (
     r"(?P<object>(?:[a-z]+[ -]){0,3}(?:lead(?:er)?|manager|director|head(?:\sof\s[a-z]+)?|chief|partner|supervisor|"
     r"foreman|captain|editor|treasurer|secretary|chair(?:man|woman|person)?|president|principal|coach|apprentice))\b"
@@ -91,13 +139,31 @@ _OF_PEOPLE = frozenset(
 )
 """Slots whose subject is somebody."""
 
-_STATES = frozenset(["lives in", "works at", "works as", "studies", "owns", "has", "age", "is", *PROPERTIES])
-
-_WHY = re.compile(
-    rf"\b(?:because(?:\sof)?|since(?=\s[a-z]+\s[a-z]+ed\b)|due\sto|so\sthat|in\sorder\sto)\s(?P<part>[^.;!?]{{3,{MAX_PART}}})"
+_STATES = frozenset(
+    [
+        *(
+            "lives in",
+            "works at",
+            "works as",
+            "studies",
+            "owns",
+            "has",
+            "age",
+            "is",
+            "is called",
+            "belongs to",
+            "takes",
+        ),
+        *("uses", "starts on", "meets on", "goes to", "leads", "teaches", "plays", "speaks", "drives"),
+        *("allergic to", *PROPERTIES),
+    ]
 )
+
 _HOW = re.compile(rf"\bby\s(?P<part>[a-z]{{2,20}}ing\b[^.;,!?]{{0,{MAX_PART}}})")
-_WHERE = re.compile(rf"\s(?:in|at|near|from|to)\s(?:the\s)?(?P<part>{NAME})(?=[\s.,;!?)]|$)")
+_WHERE = re.compile(
+    rf"(?:\s(?:in|at|near|from)|\b(?:moved|moves|moving|went|goes|travell?ed|flew|drove|drives|came)\s(?:back\s)?to)\s(?:the\s)?"
+    rf"(?!{_CALENDAR})(?P<part>(?!\w*[a-z][A-Z]){NAME})(?=[\s.,;!?)]|$)"
+)
 _HEDGED = re.compile(
     r"\b(?:maybe|perhaps|probably|apparently|might|seems?|supposedly|guess(?:es)?|suppose[sd]?|(?:I|he|she|they)\sthinks?|"
     r"thinks?\s(?:that|it|he|she|they)|looks\slike|sounds\slike|must\shave)\b",
@@ -105,7 +171,10 @@ _HEDGED = re.compile(
 )
 _SEEN = re.compile(r"\b(?:noticed|saw|heard|seen|spotted|observed)\b", re.I)
 _KINDS = [
-    (FactKind.DECISION, re.compile(r"\b(?:decided|agreed|chose|chosen|settled\son|opted|picked|signed|approved)\b")),
+    (
+        FactKind.DECISION,
+        re.compile(r"\b(?:deci(?:ded|sion)|agreed|chose|chosen|settled\son|opted|picked|signed|approved)\b"),
+    ),
     (FactKind.COMMITMENT, re.compile(r"\b(?:promised?s?|committed\sto|(?:I['’]ll|I\swill)\s(?!be\b|probably|never))")),
     (
         FactKind.PLAN,
@@ -151,15 +220,38 @@ def read_fact(statement: str, said: str, language: str, *, is_dated: bool, speak
     if language != "en":
         kind = FactKind.STATE if slot is not None else FactKind.EVENT if is_dated else FactKind.OTHER
         return ReadFact(kind, StatedAs.STATEMENT, slot=slot)
-    slot = slot or _slot(statement)
+    slot = slot or _slot(statement) or (slot_said(said, speaker) if speaker else None)
     return ReadFact(
         kind=_kind(said, slot, is_dated=is_dated),
         stated_as=_stated_as(said),
         where=_part(_WHERE, statement),
-        why=_part(_WHY, statement),
+        why=next(
+            (one.cause[:MAX_PART] for one in causes_of(_QUOTED.sub(r"\1", statement)) if one.relation == "caused_by"),
+            None,
+        ),
         how=_part(_HOW, statement),
         slot=slot,
     )
+
+
+def slot_said(said: str, speaker: str) -> Slot | None:
+    """Return the slot of a sentence in the words of a speaker, who may say "I"; None if it asks or guesses."""
+    if "?" in said or _HEDGED.search(said):
+        return None
+    found = property_of(said, speaker)
+    match = _MINE.match(said)
+    if found is not None or match is None:
+        return found or _slot(said)
+    lead = match["said"].lower().strip()
+    told = {"i": speaker, "we": speaker, "my": f"{speaker}'s", "our": f"{speaker}'s"}.get(lead)
+    verb = "is" if lead.endswith(("m", "am")) else "has"
+    return _slot(f"{told or f'{speaker} {verb}'} {said[match.end() :]}")
+
+
+def clauses_of(sentence: str) -> list[str]:
+    """Return the clauses of a sentence, if each of several is a closed form; else the sentence."""
+    parts = [part[:1].upper() + part[1:] for part in _CLAUSES.split(sentence)]
+    return parts if all(len(part.split()) > 2 and slot_said(part, THE_USER) for part in parts) else [sentence]
 
 
 def names_a_person(slot: Slot) -> bool:
@@ -171,9 +263,15 @@ def _slot(statement: str) -> Slot | None:
     appointed = next((match for form in _APPOINTED if (match := form.search(statement))), None)
     if appointed is not None:
         return Slot(appointed["subject"], "works as", appointed["object"])
+    if match := _CANNOT.match(statement):
+        return Slot(
+            match["subject"], f"cannot {match['verb']}", _AFTER_OBJECT.split(match["object"], maxsplit=1)[0].strip()
+        )
+    if match := _ALLERGY.match(statement):
+        return Slot(match["subject"], "allergic to", (match["object"] or match["to"]).strip())
     for name, form in _FORMS:
         if match := form.match(statement):
-            subject = match["subject"]
+            subject = _RELATIVE.sub("", match["subject"])
             told = _AFTER_OBJECT.split(match["object"], maxsplit=1)[0].strip()
             return Slot(subject, name, told) if told else None
     return None

@@ -12,16 +12,18 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from neurigraph_pipelines.model import Message, Period, Role, SourceKind
-from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, bounds_of
+from neurigraph_pipelines.model.facts import FREE_WORDS, MAX_STATEMENT, Fact, bounds_of
+from neurigraph_pipelines.text.causes import causes_of, reason_alone, without_opening
 from neurigraph_pipelines.text.iso_periods import period_of
 from neurigraph_pipelines.views.kinds import FactKind, Impact
 from resources.offline.anchors import Anchors
 from resources.offline.dates import is_dated, resolve_dates
-from resources.offline.fact_forms import LASTING, ReadFact, names_a_person, read_fact
+from resources.offline.fact_forms import LASTING, ReadFact, clauses_of, names_a_person, read_fact, slot_said
 from resources.offline.leading import stated_before_asking
 from resources.offline.names import Names, find_names
 from resources.offline.properties import RECURRING, THE_USER, property_of
 from resources.offline.prose import Prose
+from resources.offline.reasons import reasons_of, worded_reason
 from resources.offline.retelling import lacks_subject
 from resources.offline.salience import Salience
 from resources.offline.standing import Standing
@@ -45,6 +47,21 @@ DENIED = 2.0
 
 GIVES_VALUE = 1.0
 """What a sentence weighs more that gives a thing a value, such as the code of a gate."""
+
+GIVES_REASON = 1.0
+"""What a sentence weighs more that says why."""
+
+LEAST_WORDS = 4
+"""Fewest words of a sentence that is a fact of a short conversation."""
+
+_LEANS = re.compile(
+    r"(?:it|that|this|these|those|he|she|they|there|which|who|because (?!.*,)|not|and|but|or|than|as|to|for|with|of|"
+    r"very)\b",
+    re.I,
+)
+
+WHOLE = 0.85
+"""Least share of the words of its sentences that a unit has unless it is a part of them."""
 
 _DENIES = re.compile(r"\bI (?:have )?never\b|\bI['’]ve never\b|\bI (?:haven['’]t|have not)\b")
 
@@ -103,18 +120,22 @@ def extract(prose: Prose) -> list[Fact]:
     teller = Teller(prose, names)
     words, count = bounds_of(prose.segment.messages)
     chosen: list[tuple[Unit, str]] = []
-    taken: set[int] = set()
+    taken: dict[int, bool] = {}
     for unit in _by_weight(prose, names, salience):
         if len(chosen) >= count:
             break
-        if not taken.isdisjoint(unit.sentences):
+        is_part = _is_part(prose, unit)
+        if any(not (is_part and taken.get(number, True)) for number in unit.sentences if number in taken):
             continue
         statement = teller.tell(unit)
         length = len(statement.split())
         if length <= words and len(statement) <= MAX_STATEMENT:
-            taken.update(unit.sentences)
+            taken.update(dict.fromkeys(unit.sentences, is_part))
             chosen.append((unit, statement))
             words -= length
+            for reason in _reasons(prose, names, unit) if len(chosen) < count else ():
+                chosen.append((reason, teller.tell(reason)))
+    chosen = list({statement: (unit, statement) for unit, statement in reversed(chosen)}.values())
     chosen.sort(key=lambda pair: pair[0].sentences)
     people = _people_by_sentence(names)
     return [_fact(prose, names, people, unit, statement, salience) for unit, statement in chosen]
@@ -123,11 +144,18 @@ def extract(prose: Prose) -> list[Fact]:
 def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]:
     """Yield the candidates for facts, the weightiest first, without sentences that were corrected later."""
     corrected = salience.corrected()
-    values = list(_with_values(prose))
+    values = list(_with_values(prose, names))
+    is_short = _words_of_people(prose) <= FREE_WORDS
     weighed = [
         (_weight(prose, salience, unit), len(unit.sentences), number, unit)
         for number, unit in enumerate(
-            (*values, *units_of(prose, names, MAX_SENTENCES), *_before_questions(prose, names))
+            (
+                *values,
+                *_effects(prose, names),
+                *(_plain(prose, names) if is_short else ()),
+                *units_of(prose, names, MAX_SENTENCES),
+                *_before_questions(prose, names),
+            )
         )
         if unit.before is None and len(unit.sentences) <= MAX_SENTENCES and corrected.isdisjoint(unit.sentences)
         if not _is_of_assistant_itself(prose, unit)
@@ -136,15 +164,19 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
     speakers = {message.author or message.role for message in prose.segment.messages}
     is_note = prose.segment.ref.source_kind is SourceKind.NOTE
     for weight, _, _, unit in sorted(weighed, key=lambda one: (-one[0], one[1], one[2])):
-        if weight < (NOTE_WEIGHT if is_note else MIN_WEIGHT):
+        if weight < (NOTE_WEIGHT if is_note or is_short else MIN_WEIGHT):
             return
         if unit in values:
             yield unit
             continue
         weightiest = salience.features(max(unit.sentences, key=salience.weight))
-        if is_note:
-            if _states(unit) and not any(map(lacks_subject, unit.texts)) and anchors.stand_alone(unit):
+        is_of_person = prose.message(prose.sentences[unit.sentences[0]]).role is Role.USER
+        if is_note or (is_short and is_of_person and not any(map(_YOU.search, unit.texts))):
+            is_clear = len(unit.texts) == 1 if is_short else anchors.stand_alone(unit)
+            if is_clear and _states(unit) and not any(map(lacks_subject, unit.texts)):
                 yield unit
+            continue
+        if weight < MIN_WEIGHT:
             continue
         is_strict = len(speakers) <= _FEW and not (weightiest["names"] or weightiest["figures"])
         if is_strict and (weight < _least_weight(unit, weightiest) or not _states(unit)):
@@ -161,16 +193,91 @@ def _is_of_assistant_itself(prose: Prose, unit: Unit) -> bool:
 def _weight(prose: Prose, salience: Salience, unit: Unit) -> float:
     """Return the highest weight of a unit's sentences, raised if it denies a deed or gives a value."""
     is_of_person = prose.message(prose.sentences[unit.sentences[0]]).role is Role.USER
-    denies = is_of_person and any(map(_DENIES.search, unit.texts))
-    gives_value = is_of_person and property_of(unit.texts[0], THE_USER) is not None
-    return max(map(salience.weight, unit.sentences)) + DENIED * denies + GIVES_VALUE * gives_value
+    return max(
+        salience.weight(number) + (_raised(text) if is_of_person else 0.0)
+        for number, text in zip(unit.sentences, unit.texts, strict=True)
+    )
 
 
-def _with_values(prose: Prose) -> Iterator[Unit]:
-    """Yield what people say in closed forms that lack nothing, such as ``The gate code is 4711``."""
+def _raised(text: str) -> float:
+    """Return what a sentence of a person weighs more, if it denies a deed, gives a value or says why."""
+    denies, value = _DENIES.search(text) is not None, slot_said(text, THE_USER) is not None
+    return DENIED * denies + GIVES_VALUE * value + GIVES_REASON * _gives_reason(text)
+
+
+def _with_values(prose: Prose, names: Names) -> Iterator[Unit]:
+    """Yield what people say in closed forms that lack nothing, such as ``The gate code is 4711``; clause by clause."""
+    standing = Standing(prose, names)
     for number, sentence in enumerate(prose.sentences):
-        if prose.message(sentence).role is Role.USER and property_of(sentence.text, THE_USER) is not None:
+        if prose.message(sentence).role is not Role.USER:
+            continue
+        if property_of(sentence.text, THE_USER) is not None:
             yield Unit((number,), (sentence.text,))
+        if sentence.language != "en" or standing.says_nothing(number):
+            continue
+        for text in clauses_of(standing.clean(number)):
+            if slot_said(text, THE_USER) is not None and standing.references.are_clear(text):
+                yield Unit((number,), (text,))
+
+
+def _plain(prose: Prose, names: Names) -> Iterator[Unit]:
+    """Yield each sentence of a person that needs no other one; for short conversations. English only."""
+    standing = Standing(prose, names)
+    for number, sentence in enumerate(prose.sentences):
+        if sentence.language != "en" or prose.message(sentence).role is not Role.USER or standing.says_nothing(number):
+            continue
+        text = standing.clean(number)
+        if len(text.split()) >= LEAST_WORDS and not _LEANS.match(text) and standing.references.are_clear(text):
+            yield Unit((number,), (text,))
+
+
+def _effects(prose: Prose, names: Names) -> Iterator[Unit]:
+    """Yield what follows from the sentence before, and reasons that are sentences of their own. English only."""
+    opened = [
+        (number, text)
+        for number, sentence in enumerate(prose.sentences)
+        if sentence.language == "en" and prose.message(sentence).role is Role.USER
+        if (text := without_opening(sentence.text) or _whole_reason(sentence.text)) is not None
+    ]
+    references = Standing(prose, names).references if opened else None
+    for number, text in opened:
+        if references and references.are_clear(text):
+            yield Unit((number,), (text,))
+
+
+def _whole_reason(text: str) -> str | None:
+    reason = reason_alone(text)
+    return None if reason is None else worded_reason(reason)
+
+
+def _words_of_people(prose: Prose) -> int:
+    said = (sentence for sentence in prose.sentences if prose.message(sentence).role is Role.USER)
+    return sum(len(sentence.words) for sentence in said)
+
+
+def _gives_reason(text: str) -> bool:
+    return next(causes_of(text), None) is not None or reason_alone(text) is not None
+
+
+def _reasons(prose: Prose, names: Names, unit: Unit) -> Iterator[Unit]:
+    """Yield the reasons that a unit gives, as units of their own."""
+    number = unit.sentences[-1]
+    last = prose.sentences[number]
+    if last.language != "en" or prose.message(last).role is not Role.USER:
+        return
+    before = prose.sentences[number - 1] if number and prose.sentences[number - 1].message == last.message else None
+    if before is not None and any(one.cause == before.text.rstrip(".!") for one in causes_of(last.text, before.text)):
+        standing = Standing(prose, names)
+        if not standing.says_nothing(number - 1) and standing.references.are_clear(standing.clean(number - 1)):
+            yield Unit((number - 1,), (standing.clean(number - 1),))
+    for reason in reasons_of(unit.texts[-1]):
+        yield Unit((number,), (reason,))
+
+
+def _is_part(prose: Prose, unit: Unit) -> bool:
+    """Whether a unit has only some words of its sentences."""
+    words = sum(len(prose.sentences[number].text.split()) for number in unit.sentences)
+    return sum(len(text.split()) for text in unit.texts) < WHOLE * words
 
 
 def _before_questions(prose: Prose, names: Names) -> Iterator[Unit]:
@@ -218,8 +325,7 @@ def _fact(
 ) -> Fact:
     sentences = [prose.sentences[number] for number in unit.sentences]
     first = sentences[0]
-    is_part = unit.texts == (stated_before_asking(first.text),)
-    said = " ".join(unit.texts if is_part else (one.text for one in sentences))
+    said = " ".join(unit.texts if _is_part(prose, unit) else (one.text for one in sentences))
     message = prose.message(first)
     dated = is_dated(prose.segment, message)
     occurred = period_of(resolve_dates(said, message.occurred_at, first.language, is_dated=dated))

@@ -53,6 +53,11 @@ _FORMS = [
     ),
     ("", rf"(?:{_OWNER})?(?:{_THING}[\s-])?{_OPENS}\s{_IS}{_KEY}"),
     ("", rf"(?:the|der|die|das)\s{_OPENS}\s{_OF}{_THING}\s{_IS}{_KEY}"),
+    ("", rf"the\s(?:[\w-]{{2,20}}\s){{0,2}}{_OPENS}\s(?:of|for|to)\s(?:the|my|our)\s{_THING}\s{_IS}{_KEY}"),
+    (
+        "phone number",
+        rf"{_OWNER}(?:new\s)?(?:mobile\s|phone\s|telephone\s)+number\s{_IS}(?P<value>[+\d][\d\s()/-]{{4,20}}\d)",
+    ),
     ("", rf"{_OWNER}(?P<thing>\w{{2,30}}){_OPENS}\s{_IS}{_KEY}"),
     (
         "",

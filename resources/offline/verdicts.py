@@ -14,9 +14,11 @@ from functools import lru_cache
 
 from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair
 from neurigraph_pipelines.text.assertions import differences
+from neurigraph_pipelines.text.ended import ends
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.text.slots import LASTING, PlainSlot, plain_slot
-from neurigraph_pipelines.views.kinds import Verdict
+from neurigraph_pipelines.views.kinds import FactKind, Verdict
+from resources.offline.lexicon import english
 
 MOST_CERTAIN = 0.85
 """Greatest confidence of a rule: another value in a slot, said with a word of change."""
@@ -41,7 +43,7 @@ _DENIED = 0.45
 """Least share of the words of a denial that what was done has, too."""
 
 _FEW = frozenset(["employer", "occupation"])
-_CHANGES = frozenset(["moved to", "joined"])
+_CHANGES = frozenset(["moved to", "joined", "becomes"])
 _CHANGE = re.compile(
     r"\b(?:now|no longer|any ?more|moved|relocated|new|changed|switched|instead|actually|correction|corrected|"
     r"since then|these days|from now on|became|quit|left|resigned|stopped|sold|divorced|replaced|updated|increased|"
@@ -62,6 +64,10 @@ _QUOTED = re.compile(r'^[^":]{1,60}: "(.*)"$', re.S)
 _PAST = re.compile(
     r"\b(?:lived|resided|worked|was|were|had|owned|used\sto|formerly|previously|once|studied|liked|loved|enjoyed|preferred)\b"
 )
+_KIN = re.compile(r"\b(?:the\suser['’]s|my|our)\s(?P<kin>[a-z]+)\b", re.I)
+_BEGIN = 60
+"""Characters at the beginning of a statement that say whom it is about."""
+
 _HEAD = 24
 """Characters after the subject in which the verb of a slot stands."""
 
@@ -76,15 +82,35 @@ def judge(pair: Pair) -> Judgement:
         return Judgement(Verdict.SAME, MOST_CERTAIN, "the same words")
     mine, theirs = plain_slot(later.slot, later.statement), plain_slot(earlier.slot, earlier.statement)
     have_slots = mine is not None and theirs is not None and mine.subject == theirs.subject
+    is_said = not _TENTATIVE.search(_QUOTED.sub(r"\1", later.statement)) and earlier.kind is not FactKind.EVENT
+    if is_said and ends(later.statement, earlier.statement) and _whose(later) == _whose(earlier):
+        return Judgement(Verdict.UPDATES, _CLOSED, "it says that something is no longer so")
     if later.is_own and earlier.is_own and not have_slots:
+        if _whose(later) != _whose(earlier):
+            return Judgement(Verdict.UNRELATED, _GUESSED, "they speak of different people")
         return _of_the_owner(later, earlier)
-    if any(_TENTATIVE.search(_QUOTED.sub(r"\1", one.statement)) for one in (later, earlier)):
+    if any(_TENTATIVE.search(_of_slot(one)) for one in (later, earlier)):
         return Judgement(Verdict.UNRELATED, _GUESSED, "one of them is not said as so")
     if mine is not None and theirs is not None and have_slots:
         found = _by_slots(pair, mine, theirs)
         if found is not None:
             return found
     return _by_words(later, earlier)
+
+
+def _of_slot(fact: KnownFact) -> str:
+    """Return the words of a statement up to the end of its slot."""
+    said = _QUOTED.sub(r"\1", fact.statement)
+    place = said.find(fact.slot.object) if fact.slot is not None else -1
+    return said if fact.slot is None or place < 0 else said[: place + len(fact.slot.object)]
+
+
+def _whose(fact: KnownFact) -> frozenset[str]:
+    """Return the relatives of the owner whom the beginning of a statement is about."""
+    begin = _QUOTED.sub(r"\1", fact.statement)[:_BEGIN]
+    return frozenset(
+        match["kin"].lower() for match in _KIN.finditer(begin) if match["kin"].lower() in english().relations
+    )
 
 
 def _of_the_owner(later: KnownFact, earlier: KnownFact) -> Judgement:
@@ -187,6 +213,8 @@ def _by_words(later: KnownFact, earlier: KnownFact) -> Judgement:
 
 def _is_past(fact: KnownFact) -> bool:
     """Whether a fact with a slot tells of what was so before it was said."""
+    if fact.slot is not None and fact.slot.predicate in _CHANGES:
+        return False
     subject = len(fact.slot.subject) if fact.slot is not None else 0
     return _PAST.search(fact.statement, subject, subject + _HEAD) is not None
 

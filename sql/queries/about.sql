@@ -26,7 +26,7 @@ ORDER BY met DESC, g.node_id;
 -- name: facts_about
 -- The facts about some nodes or names, latest first: facts with a name as a person or subject, facts of memories that
 -- mention a node and facts that people stated, if the words of the fact have one of the names, and all facts of the
--- memories at a subject.
+-- memories at a subject. Where no node is known, the words of every fact count.
 WITH found AS (
     SELECT f.fact_id FROM neurigraph.facts AS f
     WHERE f.user_id = %(user_id)s AND f.who && %(names)s::text []
@@ -42,7 +42,7 @@ WITH found AS (
     WHERE m.node_id = ANY(%(node_ids)s) AND (m.fact_id = f.fact_id OR f.statement ~* ANY(%(patterns)s::text []))
     UNION
     SELECT f.fact_id FROM neurigraph.facts AS f
-    WHERE f.user_id = %(user_id)s AND f.extractor = 'stated' AND f.statement ~* ANY(%(patterns)s::text [])
+    WHERE f.user_id = %(user_id)s AND (f.extractor = 'stated' OR %(worded)s) AND f.statement ~* ANY(%(patterns)s::text [])
     UNION
     SELECT f.fact_id
     FROM neurigraph.record_index AS i

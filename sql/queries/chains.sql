@@ -79,3 +79,49 @@ WHERE r.node_id = %(node_id)s AND r.statement_key IS DISTINCT FROM o.statement_k
                 )
             )
     );
+
+-- name: waiting_chain
+-- The facts that updates which wait for a person join to a fact, without those that are superseded or taken back: the
+-- one that holds first, the newest last.
+WITH RECURSIVE joined AS (
+    SELECT %(fact_id)s::uuid AS fact_id
+    UNION
+    SELECT CASE v.later_id WHEN j.fact_id THEN v.earlier_id ELSE v.later_id END AS fact_id
+    FROM joined AS j
+    INNER JOIN neurigraph.fact_verdicts AS v ON j.fact_id IN (v.later_id, v.earlier_id)
+    WHERE v.verdict = 'updates' AND v.effect = 'flagged' AND v.undone_at IS NULL
+),
+
+ranked AS (
+    SELECT
+        j.fact_id,
+        count(v.later_id) AS place
+    FROM joined AS j
+    LEFT JOIN neurigraph.fact_verdicts AS v
+        ON j.fact_id = v.later_id AND v.verdict = 'updates' AND v.undone_at IS NULL
+            AND v.earlier_id IN (SELECT o.fact_id FROM joined AS o)
+    GROUP BY j.fact_id
+)
+
+SELECT r.fact_id
+FROM ranked AS r
+INNER JOIN neurigraph.facts AS f ON r.fact_id = f.fact_id
+CROSS JOIN LATERAL neurigraph.replacing(f.fact_id) AS x
+WHERE f.status <> 'archived' AND f.forgotten_at IS NULL AND x.superseded_by IS NULL
+ORDER BY r.place, r.fact_id;
+
+-- name: withdraw_between
+-- Close the open proposals among some facts but the one of the newest to supersede the one that holds.
+UPDATE neurigraph.actions AS a SET
+    state = 'expired', decided_at = clock_timestamp(), finished_at = clock_timestamp()
+WHERE a.state = 'open' AND a.origin = 'doubt' AND a.kind = 'supersede'
+    AND a.fact_id = ANY(%(fact_ids)s::uuid []) AND a.other_fact_id = ANY(%(fact_ids)s::uuid [])
+    AND (a.fact_id, a.other_fact_id) <> (%(first)s, %(last)s);
+
+-- name: settle_between
+-- Let the updates that wait among the facts of one chain supersede, because a person approved the newest.
+UPDATE neurigraph.fact_verdicts AS v SET
+    confidence = 1, reason = %(reason)s, missing = DEFAULT, effect = 'supersedes', judged_by = %(judged_by)s,
+    judged_at = now()
+WHERE v.later_id = ANY(%(fact_ids)s::uuid []) AND v.earlier_id = ANY(%(fact_ids)s::uuid [])
+    AND v.verdict = 'updates' AND v.effect = 'flagged' AND v.undone_at IS NULL;

@@ -1,5 +1,26 @@
 -- Graph queries: the start of a walk, the walk itself, and the links among the memories that it reached.
 
+-- name: open_changes
+-- Updates of some facts, or by them, that wait for a person, of which the caller sees both facts: the newest first.
+SELECT
+    v.later_id,
+    v.earlier_id,
+    v.confidence,
+    l.statement AS later,
+    e.statement AS earlier,
+    coalesce(lower(l.occurred), lr.occurred_at, lr.created_at) AS later_at,
+    coalesce(lower(e.occurred), er.occurred_at, er.created_at) AS earlier_at
+FROM neurigraph.fact_verdicts AS v
+INNER JOIN neurigraph.facts AS l ON v.later_id = l.fact_id
+INNER JOIN neurigraph.facts AS e ON v.earlier_id = e.fact_id
+INNER JOIN neurigraph.record_index AS lr ON l.record_id = lr.record_id
+INNER JOIN neurigraph.record_index AS er ON e.record_id = er.record_id
+WHERE (v.later_id = ANY(%(ids)s) OR v.earlier_id = ANY(%(ids)s))
+    AND v.verdict IN ('updates', 'contradicts') AND v.effect IN ('flagged', 'disputes') AND v.undone_at IS NULL
+    AND l.status <> 'archived' AND e.status <> 'archived' AND l.forgotten_at IS NULL AND e.forgotten_at IS NULL
+ORDER BY later_at DESC, earlier_at DESC, v.later_id, v.earlier_id
+LIMIT 50;
+
 -- name: walk
 -- The function returns the steps in order.
 SELECT w.*

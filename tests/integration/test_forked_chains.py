@@ -63,15 +63,28 @@ def assert_one_chain(people: People, porto: UUID, lisbon: UUID, madrid: UUID) ->
     assert forks(people) == set()
 
 
-@pytest.mark.parametrize("order", [*permutations(range(3))])
-def test_proposals_of_one_chain_are_approved_in_any_order(people: People, order: tuple[int, ...]) -> None:
-    told = tell(people, *CITIES)
-    asked = waiting(people)
-    assert len(asked) == 3
+@pytest.mark.parametrize("order", [*permutations(CITIES)])
+def test_values_that_are_told_in_any_order_are_one_proposal(people: People, order: tuple[str, ...]) -> None:
+    told = dict(zip(order, [one for city in order for one in tell(people, city)], strict=True))
+    (asked,) = waiting(people)
     owner = people.context.acting_for(people.claims)
-    for number in order:
-        assert actions.vote(owner, asked[number], approves=True).state is ActionState.EXECUTED
-    assert_one_chain(people, *told)
+    decided = actions.vote(owner, asked, approves=True)
+    assert (decided.fact_id, decided.other_fact_id) == (told["Porto"], told["Madrid"])
+    assert decided.state is ActionState.EXECUTED
+    assert waiting(people) == []
+    assert_one_chain(people, *(told[city] for city in CITIES))
+
+
+def test_each_new_value_is_proposed_to_the_one_that_holds(people: People) -> None:
+    owner = people.context.acting_for(people.claims)
+    porto, lisbon = tell(people, "Porto", "Lisbon")
+    (first,) = waiting(people)
+    actions.vote(owner, first, approves=True)
+    (madrid,) = tell(people, "Madrid")
+    (second,) = waiting(people)
+    decided = actions.vote(owner, second, approves=True)
+    assert (decided.fact_id, decided.other_fact_id) == (lisbon, madrid)
+    assert_one_chain(people, porto, lisbon, madrid)
 
 
 def test_proposals_of_one_chain_are_approved_at_once_over_http(people: People, client: httpx.Client) -> None:
@@ -96,18 +109,17 @@ def test_what_changed_meanwhile_is_a_conflict_without_a_condition(people: People
 
 def test_verify_finds_forks_that_nobody_decided(people: People) -> None:
     porto, lisbon, madrid = tell(people, *CITIES)
-    owner = people.context.acting_for(people.claims)
-    for later in (lisbon, madrid):
-        supersede_fact(owner, porto, later)
+    with people.here.database.owner() as tx:
+        tx.execute(
+            "UPDATE neurigraph.fact_verdicts SET effect = 'supersedes' WHERE earlier_id = %s AND later_id = ANY(%s)",
+            [porto, [lisbon, madrid]],
+        )
     assert forks(people) == set(), "somebody is still asked"
-    last = next(
-        row["action_id"] for row in people.actions() if {row["fact_id"], row["other_fact_id"]} == {lisbon, madrid}
-    )
     with people.here.database.owner() as tx:
         tx.execute(
             "UPDATE neurigraph.actions SET state = 'failed', failure = 'changed', decided_at = now(), "
-            "finished_at = now() WHERE action_id = %s",
-            [last],
+            "finished_at = now(), fact_id = %s, other_fact_id = %s WHERE state = 'open'",
+            [lisbon, madrid],
         )
     assert forks(people) == {lisbon, madrid}
     with people.here.database.owner() as tx:

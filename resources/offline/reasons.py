@@ -1,0 +1,80 @@
+"""Reasons as sentences of their own: of "Hanna missed the ferry because the bridge was closed", the closed bridge.
+
+``text.causes`` finds the reason; this module words it, or returns nothing where a pronoun stays unclear. English only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from neurigraph_pipelines.text.causes import causes_of
+from resources.offline.lexicon import english
+from resources.offline.references import WORD
+from resources.offline.retelling import has_verb
+
+MAX_REASON = 30
+"""Most words of a reason."""
+
+_PRONOUN = re.compile(r"(?:they|it|he|she|this|that|these|those)\b", re.I)
+_PLURAL_AT_END = re.compile(r"(?:^|\s)(?P<noun>(?:new\s|old\s)?[a-z][a-z-]{2,}[^s\W]s)$")
+_SUBJECT = re.compile(
+    r"(?P<noun>(?:The|Our|My|Their)\s(?:[a-z][\w-]*\s){0,2}?[a-z][\w-]+)\s(?=(?:is|was|has|had|will|can|\w+ed|\w+s)\b)"
+)
+_NAME = re.compile(r"(?P<noun>[A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+)?)\s(?=[a-z])")
+_MODIFIED = re.compile(r"\b(?:I|we|he|she|they|you|it|that|which|who)\b", re.I)
+_DETERMINED = re.compile(r"(?:the|a|an|some)\s(?P<noun>.+)", re.I)
+_NO_NAME = frozenset("I We The My Our He She They It This That There Then When So And But Because Since If".split())
+_OWN = re.compile(r"(?:The|Our|My|Their)\b")
+_VOWEL = re.compile(r"[aeiou]", re.I)
+
+
+def reasons_of(sentence: str, before: str = "") -> Iterator[str]:
+    """Yield the reasons that a sentence gives, each as a sentence."""
+    for one in causes_of(sentence, before):
+        is_before = one.spans_sentences and one.cause == before.strip().rstrip(".!")
+        if one.relation not in ("caused_by", "influenced_by") or is_before:
+            continue
+        worded = worded_reason(one.cause, one.effect, is_phrase=one.is_phrase)
+        if worded is not None:
+            yield worded
+
+
+def worded_reason(reason: str, effect: str = "", *, is_phrase: bool = False) -> str | None:
+    """Return a reason as a sentence, with a noun of the effect for its pronoun; None if that is unclear.
+
+    Args:
+        is_phrase: Whether the reason is a noun with its modifiers, and no clause.
+    """
+    words = [word.lower().replace("’", "'") for word in WORD.findall(reason)]
+    if not 2 <= len(words) <= MAX_REASON:
+        return None
+    if match := _PRONOUN.match(reason):
+        noun = _meant(match[0].lower(), effect)
+        if noun is None:
+            return None
+        reason = f"{noun}{reason[match.end() :]}"
+    if is_phrase and _MODIFIED.search(reason):
+        return None
+    if not is_phrase and has_verb(words, english().verbs):
+        return f"{reason[:1].upper()}{reason[1:]}."
+    if (match := _DETERMINED.match(reason)) is not None:
+        noun = match["noun"]
+        if noun.split(" of ")[0].split(" in ")[0].endswith("s"):
+            return f"There were {noun}."
+        return f"There was {'an' if _VOWEL.match(noun) else 'a'} {noun}."
+    return f"{reason[:1].upper()}{reason[1:]} was a reason."
+
+
+def _meant(pronoun: str, effect: str) -> str | None:
+    """Return the noun of an effect that a pronoun at the beginning of its reason means."""
+    effect = effect.strip().rstrip(".!")
+    if pronoun == "they":
+        match = _PLURAL_AT_END.search(effect)
+        return match["noun"].strip().capitalize() if match else None
+    if pronoun not in ("it", "he", "she"):
+        return None
+    match = (_SUBJECT if pronoun == "it" else _NAME).match(effect)
+    if match is None or match["noun"] in _NO_NAME or (pronoun != "it" and _OWN.match(effect)):
+        return None
+    return match["noun"]
