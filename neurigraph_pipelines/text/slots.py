@@ -75,7 +75,7 @@ def plain_slot(slot: Slot | None, statement: str) -> PlainSlot | None:
         relation = f"favourite {found['thing']}"
     elif predicate in ("has", "owns") and (counted := _count(slot.object)):
         relation, value = f"number of {counted[1]}", counted[0]
-    elif relation in ("liking", "allergic to", "owns", "has"):
+    elif relation in ("liking", "allergic to", "reacts to", "owns", "has"):
         relation = f"{relation} {value}"
     is_single = relation in _ONE_VALUE or relation.startswith(_ONE_VALUE_OF_A_THING)
     return PlainSlot(plain_subject(slot.subject), relation, value, is_single)
