@@ -92,7 +92,7 @@ SELECT
 FROM neurigraph.held_text(%(action_id)s) AS h;
 
 -- name: vote
-SELECT neurigraph.cast_vote(%(action_id)s, %(approves)s) AS outcome;
+SELECT neurigraph.cast_vote(%(action_id)s, %(approves)s, %(takes_second)s) AS outcome;
 
 -- name: request
 SELECT
@@ -130,6 +130,12 @@ FROM neurigraph.lock_approved(%(action_id)s) AS l;
 -- name: finish
 UPDATE neurigraph.actions AS a SET state = %(state)s, failure = %(failure)s, finished_at = clock_timestamp()
 WHERE a.action_id = %(action_id)s AND a.state = 'approved';
+
+-- name: withdraw_moves
+-- Withdraw proposals to move records that were moved.
+UPDATE neurigraph.actions AS a SET
+    state = 'rejected', decided_at = clock_timestamp(), finished_at = clock_timestamp()
+WHERE a.record_id = ANY(%(record_ids)s) AND a.kind = 'move' AND a.state = 'open';
 
 -- name: let_in
 UPDATE neurigraph.sources AS s SET held = false

@@ -37,8 +37,8 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Store all due segments: file, summarise, extract keywords, embed and commit them.
 
     Then embed stored records that have no vectors yet, read new ones for facts, and compare these with earlier ones.
-    This runs in one process, without Dagster. If it is interrupted, unfinished segments return to the queue, and records
-    are read and compared by the next run.
+    This runs in one process, without Dagster. If it is interrupted, unfinished segments return to the queue, and
+    records are read and compared by the next run.
     The exit code is 1 if a segment came back or a file could not be read, and 5 if segments came back and none was
     stored.
     """
