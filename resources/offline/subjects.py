@@ -183,12 +183,13 @@ def new_area(prose: Prose, phrases: Sequence[str]) -> NodeProposal | None:
 
 
 def named_node(prose: Prose, areas: Sequence[Fit], outline: Outline) -> OutlineNode | None:
-    """Return the only node directly below some areas whose name a segment uses."""
-    said = [[word.stem for word in sentence.words] for sentence in prose.sentences]
+    """Return the only node directly below some areas whose name a segment uses as a name; none in German."""
+    said = [sentence.words for sentence in prose.sentences if sentence.language != "de"]
 
     def is_said(name: str) -> bool:
-        stems = list(prose.stems(name))
-        return bool(stems) and any(stems == one[at : at + len(stems)] for one in said for at in range(len(one)))
+        stems = prose.stems(name)
+        found = (one[at : at + len(stems)] for one in said for at in range(len(one)) if one[at].text[0].isupper())
+        return bool(stems) and any(tuple(word.stem for word in words) == stems for words in found)
 
     below = [node for area in areas for node in children_of(area, outline)]
     found = [node for node in below if any(map(is_said, (node.path[-1], *node.aliases)))]
