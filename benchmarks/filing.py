@@ -71,6 +71,7 @@ class Outcome:
         is_exact: It is at a node of the labels.
         is_right: It is there, at its parent, or at a new topic below it.
         is_foreign: Somebody who may read the node reads a memory of another person or another area of life.
+        is_found: It is right, or one decision between the two proposed nodes makes it so.
     """
 
     subject: Subject
@@ -78,6 +79,7 @@ class Outcome:
     is_exact: bool
     is_right: bool
     is_foreign: bool
+    is_found: bool
 
 
 def written() -> list[Subject]:
@@ -157,19 +159,26 @@ def filed(subject: Subject, model: LanguageModel) -> Outcome:
     persons |= {tuple(map(name_key, node.path)) for node in widest.new_nodes if node.kind is ConceptKind.PERSON}
     is_at_person = any(keys[:depth] in persons for depth in range(1, len(keys) + 1))
     of_another = is_at_person and keys not in wanted
-    is_right = bool(keys) and not of_another and any(keys in (one, one[:-1]) or keys[:-1] == one for one in wanted)
+    is_right = not of_another and _is_at(keys, wanted)
+    is_found = is_right or any(_is_at(tuple(map(name_key, one)), wanted) for one in widest.proposals)
     areas = {_area(one[0]) for one in wanted} | subject.near
     is_foreign = of_another or (bool(keys) and _area(keys[0]) not in areas)
-    return Outcome(subject, path, keys in wanted, is_right, is_foreign)
+    return Outcome(subject, path, keys in wanted, is_right, is_foreign, is_found)
+
+
+def _is_at(keys: Path, wanted: Sequence[Path]) -> bool:
+    """Return whether a node is one of some, its parent, or a new one below it."""
+    return bool(keys) and any(keys in (one, one[:-1]) or keys[:-1] == one for one in wanted)
 
 
 def figures(found: Sequence[Outcome]) -> list[str]:
-    """Return the number of subjects, and the shares that are exact, right, not foreign and at the root."""
+    """Return the number of subjects, and the shares that are exact, right, found, not foreign and at the root."""
     count = len(found)
     return [
         str(count),
         number(sum(one.is_exact for one in found) / count),
         number(sum(one.is_right for one in found) / count),
+        number(sum(one.is_found for one in found) / count),
         number(sum(not one.is_foreign for one in found) / count),
         number(sum(not one.path for one in found) / count),
     ]
@@ -187,13 +196,14 @@ def run(bench: Bench) -> Section:
             for language in ("all", "en", "de", "es", "fr", "it"):
                 among = [one for one in chosen if language in ("all", one.subject.language)]
                 rows += [[half, name, language, *figures(among)]] if among else []
-    header = ("half", "with", "language", "subjects", "exact", "right", "not foreign", "root")
+    header = ("half", "with", "language", "subjects", "exact", "right", "found", "not foreign", "root")
     return Section("Filing into a tree that exists", _METHOD, table(header, rows))
 
 
 _METHOD = """Subjects of `samples/filing.toml`: notes, mails, lists, recipes, meetings and sessions at a computer, each
 filed by itself into the tree of an invented owner. *exact*: at a node that a careful person may choose. *right*: there,
-at its parent, or at a new topic below it. *not foreign*: neither at another person's node nor in an area of life that
+at its parent, or at a new topic below it. *found*: there, or at one of the two nodes that wait for a decision where the
+model is unsure. *not foreign*: neither at another person's node nor in an area of life that
 has nothing to do with it, since a grant opens an area. *root*: at the top, where only the owner's key reads."""
 
 

@@ -35,6 +35,7 @@ MAX_RECORDS = 10_000
 """Maximum number of records in a list of ids."""
 
 _QUERIES = statements("graph_changes")
+_ACTIONS = statements("actions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +183,13 @@ def transfer_records(
     author: str,
     caller: Claims | None = None,
 ) -> None:
-    """Move locked records from one node to another, and append the delta of each."""
+    """Move locked records from one node to another, and append the delta of each; end proposals to move them."""
     if not record_ids:
         return
     move = {"record_ids": list(record_ids), "from_node": source.node_id, "to_node": target.node_id}
     authored(tx, author, caller)
     tx.execute(_QUERIES["move_records"], move)
+    tx.execute(_ACTIONS["withdraw_moves"], {"record_ids": list(record_ids)})
     tx.execute(_QUERIES["append_moves"], {**move, "from_path": source.path, "to_path": target.path, "author": author})
 
 

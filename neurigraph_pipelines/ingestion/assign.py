@@ -70,7 +70,8 @@ def file_segment(segment: Segment, placements: Sequence[Placement], outline: Out
     planned = {node.path: node for filing in decided.values() for node in (*filing.new_nodes, *filing.beside)}
     filings: list[Filing] = []
     reported: set[int] = set()
-    for path, run in groupby(zip(owners, segment.messages, strict=True), key=lambda pair: decided[pair[0]].path):
+    places = {number: (one.path, one.proposals) for number, one in decided.items()}
+    for (path, proposals), run in groupby(zip(owners, segment.messages, strict=True), key=lambda pair: places[pair[0]]):
         pairs = list(run)
         fresh = [decided[number] for number in dict.fromkeys(number for number, _ in pairs) if number not in reported]
         reported.update(number for number, _ in pairs)
@@ -84,6 +85,7 @@ def file_segment(segment: Segment, placements: Sequence[Placement], outline: Out
             aliases=tuple(dict.fromkeys(alias for part in fresh for alias in part.aliases)),
             candidates=tuple(candidate for part in fresh for candidate in part.candidates),
             endings=tuple(dict.fromkeys(ending for part in fresh for ending in part.endings)),
+            proposals=proposals,
         )
         filings.append(_self_contained(filing, planned))
     links = _speaker_links(segment, index)

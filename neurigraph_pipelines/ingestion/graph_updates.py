@@ -11,6 +11,7 @@ from functools import partial
 
 from neurigraph_pipelines.graph.candidates import add_candidates, promote_candidates
 from neurigraph_pipelines.graph.edges import Places, write_edges, write_endings
+from neurigraph_pipelines.graph.proposed_places import propose_places
 from neurigraph_pipelines.graph.shell import Addition, count_records, update_shells
 from neurigraph_pipelines.graph.witnesses import Said, Witness, define_nodes, write_mentions
 from neurigraph_pipelines.model import Filing, Keywords, PlannedAlias
@@ -65,6 +66,7 @@ def _link(tx: Transaction, places: Places, filed: Sequence[tuple[Witness, Filing
     ends = write_edges(tx, places, [(witness, edge) for witness, filing in filed for edge in filing.edges])
     write_endings(tx, places.user_id, [(witness, one) for witness, filing in filed for one in filing.endings])
     for witness, filing in filed:
+        propose_places(tx, places, witness.record_id, filing.proposals)
         paths = [node.path for node in (*filing.new_nodes, *filing.beside)]
         define_nodes(tx, witness.record_id, [found for path in paths if (found := places.find(path))])
     write_mentions(tx, places.user_id, [*ends, *said])

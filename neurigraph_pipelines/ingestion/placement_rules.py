@@ -97,7 +97,13 @@ class PlacementRules:
             tuple(self.aliases),
             tuple(self.candidates),
             placement.endings,
+            self.proposed(placement),
         )
+
+    def proposed(self, placement: Placement) -> tuple[tuple[str, ...], ...]:
+        """Return the paths of two nodes between which a person decides; none unless both may be filed at."""
+        open_ones = [path for path in placement.proposals if not self.index.is_closed(path)]
+        return tuple(open_ones[:2]) if len(open_ones) > 1 else ()
 
     def provision(self, step: NodeProposal, parent: tuple[str, ...]) -> OutlineNode | None:
         """Plan a node for ``step``; return None if the name, the depth or the confidence forbids it."""

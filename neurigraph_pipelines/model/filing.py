@@ -135,7 +135,12 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a model files a run of messages: the steps from layer 1 down, with stated relations and other names."""
+    """Where a model files a run of messages: the steps from layer 1 down, with stated relations and other names.
+
+    Attributes:
+        proposals: If the model is unsure, the paths of nodes between which a person decides, the likelier first. Each
+            exists, or is an area of life that the user may not have yet.
+    """
 
     steps: tuple[NodeProposal, ...]
     first_message: int
@@ -143,6 +148,7 @@ class Placement:
     relations: tuple[Relation, ...] = ()
     aliases: tuple[Alias, ...] = ()
     endings: tuple[Ending, ...] = ()
+    proposals: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +193,7 @@ class Filing:
         aliases: Other names to add.
         candidates: Evidence to store for nodes that do not exist yet.
         endings: Relations that have ended or never were.
+        proposals: The nodes between which a person decides, by their paths; see ``Placement``.
         left_out: The enrichment that a defect kept from being made, if this is only where such segments go.
     """
 
@@ -200,4 +207,5 @@ class Filing:
     aliases: tuple[PlannedAlias, ...] = ()
     candidates: tuple[NodeCandidate, ...] = ()
     endings: tuple[Ending, ...] = ()
+    proposals: tuple[tuple[str, ...], ...] = ()
     left_out: str | None = None

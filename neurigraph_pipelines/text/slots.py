@@ -118,7 +118,7 @@ def plain_slot(slot: Slot | None, statement: str) -> PlainSlot | None:
         relation, value = f"dose of {dose['thing'].lower()}", plain_words(dose["dose"])
     elif predicate == "uses" and (means := _MEANS.search(_told(slot, statement))):
         relation, value = f"means for {plain_words(means['purpose'])}", plain_words(means["means"])
-    elif relation in ("liking", "allergic to", "owns", "has"):
+    elif relation in ("liking", "allergic to", "reacts to", "owns", "has"):
         relation = f"{relation} {value}"
     is_single = relation in _ONE_VALUE or relation.startswith(_ONE_VALUE_OF_A_THING)
     return PlainSlot(plain_subject(slot.subject), relation, value, is_single)

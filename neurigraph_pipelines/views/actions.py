@@ -24,6 +24,8 @@ class Vote(View):
 class Action(View):
     """Something that waits for a decision, or was decided."""
 
+    COLUMNS = ("action_id", "kind", "reason", "state", "record_id", "fact_id", "places", "requested_at", "expires_at")
+
     action_id: UUID
     kind: ActionKind
     origin: str = Field(description="`policy` if a standard asks for it, `doubt` if a job does.")
@@ -47,6 +49,10 @@ class Action(View):
         description="Why it could not be carried out: `changed`, `gone`, `no_right` or another."
     )
     votes: list[Vote]
+    places: list[str] = Field(
+        description="The two places for a memory that is filed above them, the likelier first: paths of nodes, or areas "
+        "of life without a node."
+    )
     title: str | None = Field(description="Of the held note; only of a single open action.")
     text: str | None = Field(description="The held note; only of a single open action.")
 

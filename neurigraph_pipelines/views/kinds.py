@@ -352,6 +352,7 @@ class ActionKind(StrEnum):
     MERGE_NODES = "merge_nodes"
     RESOLVE = "resolve"
     DIGEST = "digest"
+    MOVE = "move"
 
 
 class ActionState(StrEnum):

@@ -79,6 +79,7 @@ class Fit:
         confidence: 0 to 1, that it belongs there.
         subjects: Share of each subject of the area, best first.
         aliases: Other names under which the user may have the area.
+        is_certain: Whether words and meaning, each by itself, name this area first.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Fit:
     confidence: float
     subjects: dict[str, float]
     aliases: tuple[str, ...] = ()
+    is_certain: bool = False
 
 
 def subject_texts(topic: Topic) -> list[str]:
@@ -123,6 +125,7 @@ class Areas:
             doubt = total / (total + FEW_CUES)
             merit = (WEIGHTS["cues"] * doubt * by_words + meaning.areas) / (WEIGHTS["cues"] + meaning.weight)
             least = 1e-6 if meaning.closest >= CLOSE or total >= 1 else 1.0
+        agree = meaning is not None and meaning.areas.argmax() == by_words.argmax()
         merit = merit * np.array([1.0] * len(self.topics) + [OWN_TOPIC_BONUS] * len(own))
         found = []
         for index in np.argsort(-merit, kind="stable"):
@@ -133,7 +136,8 @@ class Areas:
                 confidence = min(0.97, max(by_cues, by_meaning))
                 aliases = self.topics[name].aliases if name in self.topics else ()
                 subjects = self._subjects(name, cues, meaning)
-                found.append(Fit(name, float(merit[index]), confidence, subjects, aliases))
+                is_certain = agree and index == by_words.argmax()
+                found.append(Fit(name, float(merit[index]), confidence, subjects, aliases, is_certain))
         return found
 
     def _own(self, tops: Mapping[str, OutlineNode]) -> list[OutlineNode]:

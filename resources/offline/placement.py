@@ -35,10 +35,21 @@ from resources.offline.names import Names, find_names
 from resources.offline.person_changes import split_at_persons
 from resources.offline.prose import Prose
 from resources.offline.segmentation import Part, split, subjects_of
-from resources.offline.subjects import Subject, exists_outside, main_person, new_area, person_step, topic_step
+from resources.offline.subjects import (
+    Subject,
+    children_of,
+    exists_outside,
+    main_person,
+    named_node,
+    new_area,
+    person_step,
+    topic_step,
+)
 
 CLEAR = 1.25
-"""Least ratio of the first area's share to that of the second for a node below the area."""
+DOUBTFUL = 1.6
+"""Least ratio of the first area's share to that of the second for a place in it: where words and meaning agree, and
+otherwise. Below that a person decides."""
 
 MEANING_CHARACTERS = 300
 MEANING_WORDS = 40
@@ -125,15 +136,24 @@ class Placer:
             unknown = new_area(prose, phrases)
             return Placement((unknown,) if unknown else (), first, last, aliases=aliases, endings=names.endings)
         area = fits[0]
+        if self._is_unsure(fits):
+            named = named_node(prose, fits[:2], outline)
+            steps = _steps_to(named, outline) if named else []
+            proposals = () if named else tuple(_known_path(fit, prose, names, cues, outline) for fit in fits[:2])
+            return Placement(tuple(steps), first, last, _relations(names, None), aliases, names.endings, proposals)
         steps = [self._area_step(area, cues, tops)]
-        person = None
-        if len(fits) == 1 or area.share >= CLEAR * fits[1].share:
-            person = main_person(prose, names, cues, area.name, outline)
-            if person is None or person.confidence < 0.75 or exists_outside(person, outline, area.name):
-                topic = topic_step(prose, names, area, cues, outline)
-                steps += [topic] if topic else []
-            steps += [person_step(person, names, phrases)] if person else []
+        person = main_person(prose, names, cues, area.name, outline)
+        if person is None or person.confidence < 0.75 or exists_outside(person, outline, area.name):
+            topic = topic_step(prose, names, area, cues, outline)
+            steps += [topic] if topic else []
+        steps += [person_step(person, names, phrases)] if person else []
         return Placement(tuple(steps), first, last, _relations(names, person), aliases, names.endings)
+
+    def _is_unsure(self, fits: Sequence[Fit]) -> bool:
+        """Return whether a person has to decide between the first two areas; never about the user's own topics."""
+        if len(fits) < 2 or fits[0].name not in self._areas.topics:
+            return False
+        return fits[0].share < (CLEAR if fits[0].is_certain else DOUBTFUL) * fits[1].share
 
     def _area_step(self, area: Fit, cues: CueScores, tops: Mapping[str, OutlineNode]) -> NodeProposal:
         topic = self._areas.topics.get(area.name)
@@ -198,6 +218,18 @@ def _known_project(prose: Prose, names: Names, outline: Outline) -> OutlineNode 
             counts[node.path] += one.mentions + (least if headline.intersection(forms) else 0)
     path, weight = max(counts.items(), key=lambda item: item[1], default=((), 0))
     return next(node for node in projects.values() if node.path == path) if weight >= max(2, least) else None
+
+
+def _known_path(fit: Fit, prose: Prose, names: Names, cues: CueScores, outline: Outline) -> tuple[str, ...]:
+    """Return the path of the narrowest node that the user has for a segment in an area, or of the area."""
+    topic = topic_step(prose, names, fit, cues, outline)
+    below = topic and next((node for node in children_of(fit, outline) if node.path[-1] == topic.name), None)
+    if below:
+        return below.path
+    keys = {name_key(name) for name in (fit.name, *fit.aliases)}
+    return next(
+        (node.path for node in outline.nodes if len(node.path) == 1 and name_key(node.path[0]) in keys), (fit.name,)
+    )
 
 
 def _steps_to(node: OutlineNode, outline: Outline) -> list[NodeProposal]:

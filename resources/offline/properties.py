@@ -22,7 +22,7 @@ _LEAD = (
     r"(?:(?:and|but|so|also|note|btw|by\sthe\sway|update|correction|und|aber|auch|übrigens|korrektur)\b[,:]?\s){0,2}"
 )
 _NOW = r"(?:(?:now|actually|currently|only|still|jetzt|nun|aktuell|noch|nur)\s){0,2}"
-_IS = rf"{_NOW}(?:is|ist|lautet)\s{_NOW}"
+_IS = rf"(?::\s|\s{_NOW}(?:is|ist|lautet)\s{_NOW})"
 _ON = r"(?:(?:on|in|by|am|im|zum|bis)\s)?(?:the\s)?"
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez)[a-zä]{0,6}"
 _DATE = (
@@ -33,8 +33,10 @@ _KEY = r"[\"“„'‘]?(?P<value>[^\s\"“”„]{3,40}?)[\"”“'’]?[.;,!?]
 _MINE = r"(?P<mine>my|our|meine?|unsere?)"
 _OWNER = rf"(?:{_MINE}|the|der|die|das|(?P<whose>{_NAME})(?:['’]s?|(?<!s)s))\s"
 _WE = r"(?P<mine>we|i|wir|ich)"
+_HOME = r"(?P<mine>(?:(?:my|our|mein|unser)\s)?(?:home|zuhause))"
 _SOMEBODY = rf"(?:{_WE}|(?P<whose>{_NAME}))"
-_THING = r"(?P<thing>[\w’'-]{2,30}(?:\s[\w’'-]{2,30}){0,2}?)"
+_THING = r"(?P<thing>(?!(?:it|this|that|which|he|she|they|es|sie)\s)[\w’'-]{2,30}(?:\s[\w’'-]{2,30}){0,2}?)"
+_RASH = r"(?:rash(?:es)?|hives|allergic\sreactions?|ausschlag)"
 _OPENS = r"(?P<what>code|pin|combination|password|passphrase|kennwort|passwort)"
 _OF = (
     r"(?:(?:of|for|to)\s(?:(?:the|our|my)\s)?"
@@ -43,7 +45,7 @@ _OF = (
 _FORMS = [
     (
         "expires",
-        rf"{_OWNER}{_THING}\s{_NOW}(?:expires?|runs?\sout|(?:is|are)\s{_NOW}valid\suntil|läuft|(?:gilt|ist)\sbis)\s"
+        rf"(?:{_OWNER})?{_THING}\s{_NOW}(?:expires?:?|runs?\sout|(?:(?:is|are)\s{_NOW})?valid\suntil|läuft|(?:gilt|ist)\sbis)\s"
         rf"{_NOW}{_ON}{_DATE}",
     ),
     (
@@ -51,26 +53,36 @@ _FORMS = [
         rf"{_OWNER}{_THING}\s{_NOW}(?:renews?|(?:is|are)\sdue\sfor\srenewal|has\sto\sbe\srenewed|verlängert\ssich)\s"
         rf"{_NOW}{_ON}{_DATE}",
     ),
-    ("", rf"(?:{_OWNER})?(?:{_THING}[\s-])?{_OPENS}\s{_IS}{_KEY}"),
-    ("", rf"(?:the|der|die|das)\s{_OPENS}\s{_OF}{_THING}\s{_IS}{_KEY}"),
-    ("", rf"the\s(?:[\w-]{{2,20}}\s){{0,2}}{_OPENS}\s(?:of|for|to)\s(?:the|my|our)\s{_THING}\s{_IS}{_KEY}"),
+    ("", rf"(?:{_OWNER})?(?:{_THING}[\s-])?{_OPENS}{_IS}{_KEY}"),
+    ("", rf"(?:{_OWNER})?{_THING}\s(?P<what>code|pin)\s(?P<value>\d{{3,10}})[.!]?$"),
+    ("", rf"(?:(?:the|der|die|das)\s)?(?:(?P<part>[\w-]{{2,30}})\s)?{_OPENS}\s{_OF}{_THING}{_IS}{_KEY}"),
+    ("", rf"the\s(?:[\w-]{{2,20}}\s){{0,2}}{_OPENS}\s(?:of|for|to)\s(?:the|my|our)\s{_THING}{_IS}{_KEY}"),
     (
         "phone number",
-        rf"{_OWNER}(?:new\s)?(?:mobile\s|phone\s|telephone\s)+number\s{_IS}(?P<value>[+\d][\d\s()/-]{{4,20}}\d)",
+        rf"{_OWNER}(?:new\s)?(?:mobile\s|phone\s|telephone\s)+number{_IS}(?P<value>[+\d][\d\s()/-]{{4,20}}\d)",
     ),
-    ("", rf"{_OWNER}(?P<thing>\w{{2,30}}){_OPENS}\s{_IS}{_KEY}"),
+    ("", rf"{_OWNER}(?P<thing>\w{{2,30}}){_OPENS}{_IS}{_KEY}"),
     (
         "",
-        rf"{_OWNER}(?:wedding\s)?(?P<what>birthday|anniversary|geburtstag|hochzeitstag)\s{_NOW}(?:is|ist)\s{_NOW}{_ON}"
-        rf"{_DATE}",
+        rf"{_OWNER}(?:wedding\s)?(?P<what>birthday|anniversary|geburtstag|hochzeitstag){_IS}{_ON}{_DATE}",
     ),
     ("birthday", rf"{_SOMEBODY}\s(?:hat|habe)\s{_NOW}am\s{_DATE}\sgeburtstag"),
     ("lives in", rf"{_WE}\s{_NOW}(?:live|wohnen?|leben?)\s{_NOW}in\s(?P<value>{_NAME})"),
     ("lives in", rf"(?P<whose>{_NAME})\s{_NOW}(?:wohnt|lebt)\s{_NOW}in\s(?P<value>{_NAME})"),
+    ("lives in", rf"{_HOME}{_IS}(?:in\s)?(?P<value>{_NAME})"),
     ("moved to", rf"{_WE}(?:\shave|['’]ve)?\s{_NOW}moved\sto\s(?P<value>{_NAME})"),
     ("moved to", rf"{_SOMEBODY}\s(?:sind|bin|ist)\s{_NOW}nach\s(?P<value>{_NAME})\s(?:um)?gezogen"),
     ("works at", rf"{_SOMEBODY}\sarbeitet?\s{_NOW}bei\s(?:der\s)?(?P<value>{_NAME})"),
     ("allergic to", rf"{_SOMEBODY}\s(?:bin|ist)\s{_NOW}(?:nicht\s)?allergisch\sgegen\s(?P<value>\w{{3,30}})"),
+    (
+        "reacts to",
+        rf"{_WE}\s(?:(?:do\snot|don['’]t|never)\s)?(?:get|got)\s(?:(?:an?|no|any)\s)?{_RASH}\sfrom\s(?P<value>[\w-]{{3,30}})",
+    ),
+    (
+        "reacts to",
+        r"(?P<value>[\w-]{3,30})\s(?:(?:does\snot|doesn['’]t|never)\s)?(?:gives?|gave)\s(?P<mine>me|us)\s"
+        rf"(?:(?:an?|no|any)\s)?{_RASH}\b",
+    ),
     (
         "has",
         r"(?P<mine>we)\s(?:have|don['’]t\shave|do\snot\shave)\s(?P<value>(?:an?|any|no)(?:\s[\w-]{2,30}){1,4})[.!]?$",
@@ -106,23 +118,24 @@ def property_of(said: str, speaker: str | None) -> Slot | None:
             found = {key: value for key, value in match.groupdict().items() if value}
             what = found.get("what", "").casefold()
             predicate, value = name or _CALLED.get(what, what), _ORDINAL.sub("", found["value"])
-            if what and predicate not in RECURRING and not _is_key(predicate, found.get("thing", ""), value):
+            if what and predicate not in RECURRING and not _is_key(predicate, found, value):
                 return None
             subject = _subject(found, speaker)
             return Slot(subject, predicate, value) if subject else None
     return None
 
 
-def _is_key(predicate: str, thing: str, value: str) -> bool:
+def _is_key(predicate: str, found: dict[str, str], value: str) -> bool:
     """Return whether a value opens something: a password of any letters, or else of digits."""
     if predicate == "password":
         return _NO_KEY.fullmatch(value) is None
-    return any(map(str.isdigit, value)) and _FORMULAIC.match(thing) is None
+    things = found.get("thing", ""), found.get("whose", "") + "s"
+    return any(map(str.isdigit, value)) and not any(map(_FORMULAIC.match, things))
 
 
 def _subject(found: dict[str, str], speaker: str | None) -> str:
     """Return whose thing it is, and the thing. The things of a speaker without a name have no owner."""
-    thing = found.get("thing", "").casefold().rstrip("-")
+    thing = " ".join(found[name].casefold().rstrip("-") for name in ("thing", "part") if name in found)
     owner = found.get("whose", "")
     if "mine" in found:
         if speaker is None:

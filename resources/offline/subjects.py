@@ -182,14 +182,30 @@ def new_area(prose: Prose, phrases: Sequence[str]) -> NodeProposal | None:
     return NodeProposal(shown, ConceptKind.TOPIC, 0.8, f"{shown}.", tuple(phrases[:8]))
 
 
+def named_node(prose: Prose, areas: Sequence[Fit], outline: Outline) -> OutlineNode | None:
+    """Return the only node directly below some areas whose name a segment uses as a name; none in German."""
+    said = [sentence.words for sentence in prose.sentences if sentence.language != "de"]
+
+    def is_said(name: str) -> bool:
+        stems = prose.stems(name)
+        found = (one[at : at + len(stems)] for one in said for at in range(len(one)) if one[at].text[0].isupper())
+        return bool(stems) and any(tuple(word.stem for word in words) == stems for words in found)
+
+    below = [node for area in areas for node in children_of(area, outline)]
+    found = [node for node in below if any(map(is_said, (node.path[-1], *node.aliases)))]
+    return found[0] if len(found) == 1 else None
+
+
+def children_of(area: Fit, outline: Outline) -> list[OutlineNode]:
+    """Return the nodes directly below an area."""
+    keys = {name_key(name) for name in (area.name, *area.aliases)}
+    return [node for node in outline.nodes if len(node.path) == 2 and name_key(node.path[0]) in keys]
+
+
 def _children(area: Fit, outline: Outline) -> dict[str, OutlineNode]:
     """Return the topics and projects directly below an area, by the keys of their names."""
-    keys = {name_key(name) for name in (area.name, *area.aliases)}
-    return {
-        name_key(node.path[1]): node
-        for node in outline.nodes
-        if len(node.path) == 2 and node.kind is not ConceptKind.PERSON and name_key(node.path[0]) in keys
-    }
+    found = (node for node in children_of(area, outline) if node.kind is not ConceptKind.PERSON)
+    return {name_key(node.path[1]): node for node in found}
 
 
 def _uses(prose: Prose, phrase: str) -> float:

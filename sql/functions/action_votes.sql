@@ -28,8 +28,8 @@ $$;
 -- Vote on an action that the caller sees. The signed claims name the voter, and a model with its user's key may not
 -- vote for the user. The owner decides alone; for personas the standard in force names one persona or a number of them.
 -- Returns the outcome: a state, or absent, mine (the caller asked for the action), model, or voted (the caller voted
--- the other way before).
-CREATE OR REPLACE FUNCTION neurigraph.cast_vote(wanted uuid, approves boolean) RETURNS text
+-- the other way before). The second of two proposals takes the place of the first.
+CREATE OR REPLACE FUNCTION neurigraph.cast_vote(wanted uuid, approves boolean, takes_second boolean) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
@@ -79,7 +79,13 @@ BEGIN
     UPDATE neurigraph.actions AS a SET
         state = CASE WHEN cast_vote.approves THEN 'approved' ELSE 'rejected' END,
         decided_at = clock_timestamp(),
-        finished_at = CASE WHEN NOT cast_vote.approves THEN clock_timestamp() END
+        finished_at = CASE WHEN NOT cast_vote.approves THEN clock_timestamp() END,
+        details = CASE
+            WHEN takes_second AND a.kind = 'move' THEN jsonb_build_object(
+                'first', a.details -> 'second', 'second', a.details -> 'first'
+            )
+            ELSE a.details
+        END
     WHERE a.action_id = wanted;
     IF NOT cast_vote.approves THEN
         PERFORM neurigraph_private.drop_held(asked.source_id);
@@ -133,6 +139,6 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.cast_vote(uuid, boolean), neurigraph.request_action(text, uuid) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.cast_vote(uuid, boolean), neurigraph.request_action(text, uuid)
+REVOKE ALL ON FUNCTION neurigraph.cast_vote(uuid, boolean, boolean), neurigraph.request_action(text, uuid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.cast_vote(uuid, boolean, boolean), neurigraph.request_action(text, uuid)
 TO neurigraph_agent;

@@ -62,6 +62,7 @@ SELECT
     a.finished_at,
     a.failure,
     coalesce(v.votes, '[]') AS votes,
+    coalesce(p.places, '{}') AS places,
     NULL AS title,
     NULL AS text
 FROM neurigraph.actions AS a
@@ -73,6 +74,17 @@ LEFT JOIN LATERAL (
     FROM neurigraph.action_votes AS b
     WHERE b.action_id = a.action_id
 ) AS v ON true
+LEFT JOIN LATERAL (
+    SELECT array_agg(coalesce(n.node_path, w.place) ORDER BY w.number) AS places
+    FROM (VALUES (1, a.details ->> 'first'), (2, a.details ->> 'second')) AS w (number, place)
+    LEFT JOIN LATERAL (
+        SELECT string_agg(o.node_name, '/' ORDER BY o.layer_depth) AS node_path
+        FROM neurigraph.graph_index AS g
+        INNER JOIN neurigraph.graph_index AS o ON o.node_id = ANY(g.path)
+        WHERE g.node_id = CASE WHEN strpos(w.place, '-') > 0 THEN w.place::uuid END
+    ) AS n ON true
+    WHERE a.kind = 'move'
+) AS p ON true
 WHERE a.user_id = %(user_id)s
     AND (%(action_id)s::uuid IS NULL OR a.action_id = %(action_id)s)
     AND (%(kind)s::text IS NULL OR a.kind = %(kind)s)
@@ -92,7 +104,7 @@ SELECT
 FROM neurigraph.held_text(%(action_id)s) AS h;
 
 -- name: vote
-SELECT neurigraph.cast_vote(%(action_id)s, %(approves)s) AS outcome;
+SELECT neurigraph.cast_vote(%(action_id)s, %(approves)s, %(takes_second)s) AS outcome;
 
 -- name: request
 SELECT
@@ -130,6 +142,12 @@ FROM neurigraph.lock_approved(%(action_id)s) AS l;
 -- name: finish
 UPDATE neurigraph.actions AS a SET state = %(state)s, failure = %(failure)s, finished_at = clock_timestamp()
 WHERE a.action_id = %(action_id)s AND a.state = 'approved';
+
+-- name: withdraw_moves
+-- Withdraw proposals to move records that were moved.
+UPDATE neurigraph.actions AS a SET
+    state = 'rejected', decided_at = clock_timestamp(), finished_at = clock_timestamp()
+WHERE a.record_id = ANY(%(record_ids)s) AND a.kind = 'move' AND a.state = 'open';
 
 -- name: let_in
 UPDATE neurigraph.sources AS s SET held = false

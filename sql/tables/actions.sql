@@ -5,7 +5,8 @@ CREATE TABLE neurigraph.actions (
     action_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
     kind text NOT NULL CHECK (kind IN (
-        'store', 'delete', 'promote', 'archive', 'restore', 'supersede', 'link', 'merge_nodes', 'resolve', 'digest'
+        'store', 'delete', 'promote', 'archive', 'restore', 'supersede', 'link', 'merge_nodes', 'resolve', 'digest',
+        'move'
     )),
     origin text NOT NULL CHECK (origin IN ('policy', 'doubt')),
     reason text NOT NULL CHECK (reason ~ '^[a-z][a-z_]{0,59}$'),

@@ -34,6 +34,14 @@ OTHERS = [
     ("Our anniversary is on 14 September.", "Our wedding anniversary is on 12 September.", "When is our anniversary?"),
     ("Clara works at Northwind.", "Clara started at Bosch last week.", "Where does Clara work?"),
 ]  # fmt: skip
+WORDED = [
+    ("The passport expires 9 March 2036", "Passport expires: 9 March 2026", "When does my passport expire?"),
+    ("I get a rash from penicillin.", "Penicillin gives me no rash.", "Does penicillin give me a rash?"),
+    ("Gate code 4711", "The gate code: 9922", "What is the gate code?"),
+    ("The alarm code of the workshop is 1234.", "Alarm code of the workshop: 8765", "What is the alarm code?"),
+    ("Marta's birthday: 8 June", "Marta's birthday is on 3 May.", "When is Marta's birthday?"),
+    ("I live in Leipzig.", "My home is in Hamburg.", "Where do I live?"),
+]
 GERMAN = [
     ("Mein Reisepass läuft am 9. März 2036 ab.", "Mein Reisepass läuft am 9. März 2026 ab.", "Wann läuft der Pass ab?"),
     ("Ich habe einen Ausschlag am Arm.", "Ich habe keinen Ausschlag am Arm.", "Habe ich einen Ausschlag?"),
@@ -53,7 +61,7 @@ def remember(here: Installation, claims: Claims, texts: Sequence[str]) -> None:
     assert not reconcile_waiting(here.context, user_id=claims.user_id).failed
 
 
-@pytest.mark.parametrize("told", [NOTES, OTHERS, GERMAN])
+@pytest.mark.parametrize("told", [NOTES, OTHERS, WORDED, GERMAN])
 def test_blatant_contradictions_wait_for_a_decision(
     shared_installation: Installation, told: list[tuple[str, str, str]]
 ) -> None:

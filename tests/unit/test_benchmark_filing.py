@@ -47,9 +47,9 @@ def test_other_names_of_an_area() -> None:
 
 
 def test_figures() -> None:
-    right = Outcome(subject("passport"), ("Travel",), is_exact=True, is_right=True, is_foreign=False)
-    root = Outcome(subject("passport"), (), is_exact=False, is_right=False, is_foreign=False)
-    assert figures([right, root]) == ["2", "0.500", "0.500", "1.00", "0.500"]
+    right = Outcome(subject("passport"), ("Travel",), is_exact=True, is_right=True, is_foreign=False, is_found=True)
+    root = Outcome(subject("passport"), (), is_exact=False, is_right=False, is_foreign=False, is_found=True)
+    assert figures([right, root]) == ["2", "0.500", "0.500", "1.00", "1.00", "0.500"]
 
 
 def test_written_subjects_are_whole() -> None:

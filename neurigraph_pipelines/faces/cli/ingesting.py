@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.healing import Healed
     from neurigraph_pipelines.ingestion.records import BatchResult, Committed
     from neurigraph_pipelines.knowledge.reading import FactsRead
+    from neurigraph_pipelines.knowledge.reconciling import Reconciled
     from neurigraph_pipelines.model import ItemFailure
     from neurigraph_pipelines.wiring.installation import Installation
 
@@ -34,8 +35,9 @@ _UNREAD_REMEDY = "`neurigraph source failures` shows why, and `neurigraph source
 def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Store all due segments: file, summarise, extract keywords, embed and commit them.
 
-    Then embed stored records that have no vectors yet, and read new ones for facts. This runs in one process, without
-    Dagster. If it is interrupted, unfinished segments return to the queue, and records are read by the next run.
+    Then embed stored records that have no vectors yet, read new ones for facts, and compare these with earlier ones.
+    This runs in one process, without Dagster. If it is interrupted, unfinished segments return to the queue, and
+    records are read and compared by the next run.
     The exit code is 1 if a segment came back or a file could not be read, and 5 if segments came back and none was
     stored.
     """
@@ -45,6 +47,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     from neurigraph_pipelines.ingestion.batch import STEPS, run_due
     from neurigraph_pipelines.ingestion.healing import heal_pending
     from neurigraph_pipelines.knowledge.reading import read_waiting
+    from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
     from neurigraph_pipelines.retrieval.packing import pack_after_commit
 
     output = Output(as_json)
@@ -69,9 +72,11 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
             pack_after_commit(context, None if user_id is None else {user_id})
             task = progress.add_task("reading for facts", total=None)
             read = read_waiting(context, user_id=user_id, on_done=lambda done: progress.advance(task, done))
+            progress.add_task("comparing facts", total=None)
+            compared = reconcile_waiting(context, user_id=user_id)
         installation.uploads.clear()
         queue = triggers.queue(installation.database, user_id)
-        done = _Ingested(results, healed, read, queue, current_hold(installation.database), unread)
+        done = _Ingested(results, healed, read, compared, queue, current_hold(installation.database), unread)
         data = done.data(installation)
     output.result(data, lambda: _ingest_view(done, installation))
     if done.returned or unread:
@@ -85,6 +90,7 @@ class _Ingested:
     results: list[BatchResult]
     healed: Healed
     read: FactsRead
+    compared: Reconciled
     queue: Queue
     held: QueueHold | None
     unread: list[dict[str, str]]
@@ -115,6 +121,8 @@ class _Ingested:
             "pending_for_another_model": self.healed.waiting.of_other_models,
             "facts": self.read.facts,
             "pending_facts": len(self.read.failed),
+            "superseded": self.compared.superseded,
+            "to_decide": self.compared.disputed + self.compared.flagged,
             "already_stored": sum(record.already_stored for record in self.stored),
             "unfinished": self.unfinished,
             "returned": [
@@ -155,6 +163,10 @@ def _ingest_view(done: _Ingested, installation: Installation) -> Any:
         )
     if done.read.facts:
         lines.append(f"{counted(done.read.facts, 'fact')} found.")
+    if done.compared.superseded:
+        lines.append(f"{counted(done.compared.superseded, 'fact')} superseded by newer ones.")
+    if conflicts := done.compared.disputed + done.compared.flagged:
+        lines.append(f"{counted(conflicts, 'contradiction')} to decide: `neurigraph action list`.")
     if done.read.failed:
         lines.append(f"Waiting to be read for facts: {counted(len(done.read.failed), 'record')}.")
     if done.held is not None:

@@ -22,6 +22,7 @@ class NewVote(Form):
     """A vote on an action."""
 
     approve: bool = Field(description="False rejects it.")
+    second: bool = Field(default=False, description="Of two proposed places for a memory, take the second.")
 
 
 class NewStandard(Form):

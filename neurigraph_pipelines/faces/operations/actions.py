@@ -61,7 +61,7 @@ def action(call: Call, action_id: UUID) -> views.Action:
 )
 def vote(call: Call, action_id: UUID, body: forms.NewVote) -> views.Action:
     """Approve or reject an action. An action is carried out as soon as the last vote approves it."""
-    return actions.vote(call.context, action_id, approves=body.approve)
+    return actions.vote(call.context, action_id, approves=body.approve, takes_second=body.second)
 
 
 @operation("GET /nodes/{node_id}/standard", "node standard")

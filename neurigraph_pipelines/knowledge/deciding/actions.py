@@ -71,8 +71,11 @@ def get_action(database: Database, claims: Claims, action_id: UUID) -> Action:
     return found[0].model_copy(update=held[0]) if held else found[0]
 
 
-def vote(context: Context, action_id: UUID, *, approves: bool) -> Action:
+def vote(context: Context, action_id: UUID, *, approves: bool, takes_second: bool = False) -> Action:
     """Vote on an action, and carry the action out if the vote approves it. A repeated vote changes nothing.
+
+    Args:
+        takes_second: Approve the second of two proposed places.
 
     Raises:
         ForbiddenError: The caller asked for it itself, or is a model that uses its user's key.
@@ -81,7 +84,8 @@ def vote(context: Context, action_id: UUID, *, approves: bool) -> Action:
     """
     get_action(context.database, context.claims, action_id)
     with context.database.agent(context.claims) as tx:
-        row = tx.execute(_QUERIES["vote"], {"action_id": action_id, "approves": approves}).fetchone()
+        cast = {"action_id": action_id, "approves": approves, "takes_second": takes_second}
+        row = tx.execute(_QUERIES["vote"], cast).fetchone()
     assert row is not None
     outcome = str(row["outcome"])
     if outcome == "absent":

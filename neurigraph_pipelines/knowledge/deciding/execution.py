@@ -17,6 +17,8 @@ from psycopg.types.json import Jsonb
 from neurigraph_pipelines.access.guards import Guard
 from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.graph.moving import move_records
+from neurigraph_pipelines.graph.proposed_places import node_of
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.ingestion.revision import supersede
 from neurigraph_pipelines.knowledge.digesting import digest_around
@@ -170,6 +172,11 @@ def _merge(context: Context, row: _Approved, guard: Guard) -> None:
     merge_nodes(context.database, context.claims, row.node_id, row.other_node_id, guard=guard)
 
 
+def _move(context: Context, row: _Approved, guard: Guard) -> None:
+    node_id = node_of(context.database, row.user_id, str(row.details.get("first")))
+    move_records(context.database, context.claims, [row.record_id], node_id, guard=guard)
+
+
 class _WithConfirmation(Guard):
     """Confirms another fact in the transaction of a change."""
 
@@ -214,6 +221,7 @@ _EXECUTIONS: dict[tuple[str, bool], _Execution] = {
     (ActionKind.SUPERSEDE, False): _supersede_record,
     (ActionKind.SUPERSEDE, True): _supersede_fact,
     (ActionKind.DIGEST, False): _digest,
+    (ActionKind.MOVE, False): _move,
     (ActionKind.MERGE_NODES, False): _merge,
     (ActionKind.RESOLVE, True): _resolve,
     (ActionKind.LINK, True): _link,

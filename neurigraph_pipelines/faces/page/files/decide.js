@@ -22,6 +22,7 @@ const TITLES = {
   merge_nodes: "Are these the same?",
   resolve: "Which one holds?",
   digest: "Make a digest?",
+  move: "Where does this belong?",
 };
 
 /** Show the first action that waits. */
@@ -66,7 +67,7 @@ function actionView(queue, { action, sides }) {
 }
 
 function details(action) {
-  const entries = Object.entries(action.details ?? {});
+  const entries = action.places.length ? [] : Object.entries(action.details ?? {});
   if (entries.length === 0) return null;
   return el("dl", { class: "pairs" }, entries.map(([name, value]) => [el("dt", {}, phrase(name)), el("dd", {}, String(value))]));
 }

@@ -19,11 +19,13 @@ const APPROVALS = {
 
 /** Return the decisions about an action: `{key, label, work}`; `work` is null for what changes nothing. */
 export function decisionsOf(action) {
-  const vote = (approve) => () => call("POST", at("actions", action.action_id, "votes"), { body: { approve } });
+  const vote = (approve, second = false) => () => call("POST", at("actions", action.action_id, "votes"), { body: { approve, second } });
+  const [first, second] = action.places;
   const hasTwoFacts = action.fact_id !== null && action.other_fact_id !== null;
   return [
-    { key: "a", label: APPROVALS[action.kind] ?? "Approve", work: vote(true) },
-    { key: "r", label: "Reject", work: vote(false) },
+    { key: "a", label: first ? `Move it to ${first}` : APPROVALS[action.kind] ?? "Approve", work: vote(true) },
+    second && { key: "s", label: `Move it to ${second}`, work: vote(true, true) },
+    { key: "r", label: first ? "Leave it here" : "Reject", work: vote(false) },
     hasTwoFacts && action.kind === "resolve" && { key: "s", label: "Keep the second, take the first back", work: keepSecond(action) },
     hasTwoFacts && action.kind !== "link" && { key: "m", label: "Both hold: compare them no more", work: keepBoth(action) },
     { key: "i", label: "Ignore for now", work: null },
