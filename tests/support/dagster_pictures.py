@@ -138,7 +138,7 @@ def _terminate(page: Page, stack: LocalStack) -> None:
     """Show the page of a run that is under way."""
     await_true(lambda: _newest_run(stack)["status"] == "STARTED", "a run is under way")
     page.go(f"{stack.ui.url}/runs/{_newest_run(stack)['runId']}")
-    page.wait_for_text("Terminate")
+    page.wait_for_text("Terminate", "STEP_START")
     page.screenshot(FOLDER / "dagster-terminate.png")  # at once, before the run ends
 
 
