@@ -24,15 +24,18 @@ from neurigraph_pipelines.wiring.installation import Installation
 
 ONE_BY_ONE = 5
 BURST = 50
-SENSOR_SECONDS = 5.0
+SENSOR_SECONDS = 10.0
+"""The interval of `conversation_end_sensor`."""
+
 POLL_SECONDS = 0.25
 PATIENCE_SECONDS = 180.0
 
 _METHOD = """Dagster's webserver and daemon run as `neurigraph up` runs them. A conversation of 20 to 30 messages is
-put into the inbox and ended at a random moment of five seconds. From then on a search runs four times a
+put into the inbox and ended at a random moment of ten seconds. From then on a search runs four times a
 second until it returns the record. The parts come from Dagster's own record of the run: until the sensor's tick
 requested the run, in the queue, until the worker's first step could start, and in the steps until the record was
-found. The first conversation after the start is not counted. Then fifty conversations end at once. The baseline is the
+found. The queue and the worker's start are what a run costs beside its steps. The first conversation after the start
+is not counted. Then fifty conversations end at once. The baseline is the
 same job on similar conversations in this process, without Dagster, in the same installation."""
 
 _RUNS = """{ runsOrError { ... on Runs { results { runId status jobName

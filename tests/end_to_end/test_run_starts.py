@@ -28,6 +28,7 @@ from tests.support.dagster_stack import (
     steps_of,
     terminate,
 )
+from tests.support.failed_segments import refusing_after_keywords
 from tests.support.model_provider import Fault
 from tests.support.record_checks import Reader, orphans, whole_records
 from tests.support.up_process import children_of
@@ -139,28 +140,11 @@ def test_run_that_did_not_start_in_time_is_repeated(running: BreakableStack) -> 
     assert orphans(here, [user]) == set()
 
 
-@contextmanager
-def refusing_after_keywords(running: BreakableStack, user: User) -> Iterator[None]:
-    """Let the database refuse to renew the lease of a user's segment once its summary and keywords are there."""
-    with running.installation.database.owner() as tx:
-        tx.execute("""CREATE FUNCTION neurigraph.refuse() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
-            IF (SELECT count(*) FROM neurigraph.step_results AS r WHERE r.trigger_id = new.trigger_id) = 3 THEN
-                RAISE EXCEPTION 'refused for a test'; END IF; RETURN new; END $$""")
-        tx.execute(f"""CREATE TRIGGER refuse BEFORE UPDATE OF claimed_until ON neurigraph.storage_triggers
-            FOR EACH ROW WHEN (new.state = 'claimed' AND new.user_id = '{user.user_id}')
-            EXECUTE FUNCTION neurigraph.refuse()""")
-    try:
-        yield
-    finally:
-        with running.installation.database.owner() as tx:
-            tx.execute("DROP FUNCTION neurigraph.refuse CASCADE")
-
-
 def test_failed_step_is_executed_again_alone(running: BreakableStack) -> None:
     """As a person does in the UI: the page of the run, "Re-execute", "From failure"."""
     here, user = running.installation, running.user()
     with Reader(here, [user], "Who says hello?"):
-        with refusing_after_keywords(running, user):
+        with refusing_after_keywords(here, user):
             running.say(user, "Refused")
             key = leased(running, user)
             await_true(lambda: run_statuses(running.stack, key) == ["FAILURE"], "a step fails for good")

@@ -120,7 +120,7 @@ class Looks:
         return list(found.asset_events)
 
 
-def test_day_is_reported_whoever_stored_it(here: Installation, instance: dg.DagsterInstance) -> None:
+def test_day_is_reported_also_without_a_run(here: Installation, instance: dg.DagsterInstance) -> None:
     """An ingestion without Dagster, and a run that dies after its commit, leave a day like any other."""
     looks = Looks(instance)
     user, claims = new_user(here)

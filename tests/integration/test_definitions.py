@@ -221,8 +221,8 @@ def test_sensor_requests_runs_until_done(
         for batch in batches:
             ops, tags = asked[batch.run_key]
             assert ops == run_config(batch.batch_id)["ops"]
-            assert tags["neurigraph/segments"] == str(batch.segments)
-            assert tags["neurigraph/tokens"] == str(batch.tokens)
+            assert tags["segments"] == str(batch.segments)
+            assert tags["tokens"] == str(batch.tokens)
         assert sorted(batch.segments for batch in batches) == [1, 2]
     for batch in batches:
         assert run(instance, batch).success

@@ -1,61 +1,100 @@
 """``python -m tests.support.dagster_pictures``: the pictures of the docs, which replace those in ``docs``.
 
-Those of Dagster's UI show what to click for one repair each, and one is of the page. The graph is that of the sample
-conversations; a person looks at the pictures.
+Those of Dagster's UI show a day of its user, and one is of the page. The failed run is repaired by clicks in the UI.
+The memories are those of the sample conversations; a person looks at the pictures.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from benchmarks.bench import Bench
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.importing import import_file
+from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.runtime.stack.processes import LocalStack
+from neurigraph_pipelines.runtime.stack.processes import DAEMON, LocalStack
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.api_server import serving
 from tests.support.browser import Browser, Page, find_chromium
 from tests.support.dagster_stack import await_true, graphql
+from tests.support.failed_segments import refusing_after_keywords
+from tests.support.memories import converse
 from tests.support.page_pictures import sign_in
 
 FOLDER = ROOT / "docs" / "pictures"
 _SETTLED_SECONDS = 3.0
+_PAGES = (
+    ("dagster-overview", "/overview", ("ingestion_job", "retention_job")),
+    ("dagster-runs", "/runs", ("View all tags", "ingestion_job")),
+    ("dagster-automation", "/automation", ("automation_sensor", "daily_report_schedule")),
+    ("dagster-concurrency", "/deployment/concurrency", ("embedder",)),
+)
+"""Pages that show what there is: the name of the picture, the path, and words of the page."""
+
+_BACKFILLS = "{ partitionBackfillsOrError(limit: 1) { ... on PartitionBackfills { results { id status } } } }"
+_MATERIALIZE = """mutation($asset: [AssetKeyInput!]!, $days: [String!]!) {
+    launchPartitionBackfill(backfillParams: {assetSelection: $asset, partitionNames: $days}) { __typename } }"""
 _RUN = """{ runsOrError(filter: {pipelineName: "ingestion_job"}, limit: 1) {
     ... on Runs { results { runId status } } } }"""
 
 
 def main() -> None:
-    """Run the stack, store the samples, and take the pictures."""
+    """Store memories of past days, run the stack, let one run fail, and take the pictures."""
     chromium = find_chromium()
     assert chromium is not None, "there is no chromium"
     FOLDER.mkdir(exist_ok=True)
-    with (
-        Bench(quick=True) as bench,
-        bench.installation() as installation,
-        _stack(bench, installation) as stack,
-        tempfile.TemporaryDirectory() as profile,
-        Browser(chromium, Path(profile)) as browser,
-    ):
-        page = browser.page(width=1360, height=760)
-        page.go(stack.ui_url)
-        key = _hand_in_samples(installation)
-        _terminate(page, stack)
-        run_id = _wait_until_stored(installation, stack)
-        _lineage(page, stack.ui.url)
-        _execute_again(page, stack.ui.url, run_id)
-        _backfill(page, stack.ui.url)
-        _dry_run(page, stack.ui.url)
-        _concurrency(page, stack.ui.url)
-        _graph(browser, installation, key)
+    with Bench(quick=True) as bench, bench.installation() as installation:
+        _store_on_past_days(installation)
+        with (
+            _stack(bench, installation) as stack,
+            tempfile.TemporaryDirectory() as profile,
+            Browser(chromium, Path(profile)) as browser,
+        ):
+            page = browser.page(width=1360, height=760)
+            page.go(stack.ui_url)
+            key = _hand_in_samples(installation)
+            _terminate(page, stack)
+            run_id = _wait_until_stored(installation, stack)
+            _run(page, stack.ui.url, run_id)
+            _failure_and_repair(page, installation, stack)
+            _backfill(page, stack)
+            _daily_report(page, stack)
+            _checks(page, stack.ui.url)
+            for name, path, texts in _PAGES:
+                page.go(stack.ui.url + path)
+                page.wait_for_text(*texts)
+                _take(page, name)
+            _lineage(page, stack.ui.url)
+            _dry_run(page, stack.ui.url)
+            _graph(browser, installation, key)
+    for picture in FOLDER.glob("*.png"):
+        Image.open(picture).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(picture, optimize=True)
+
+
+def _store_on_past_days(installation: Installation) -> None:
+    """Store the sample conversations of somebody else, a few on each of the last days."""
+    user, _ = create_user(installation.database, "ana")
+    import_file(installation.acting_for(Claims.of_user(user.user_id)), ROOT / "samples" / "bob.jsonl", "jsonl")
+    list(run_due(installation.context, "pictures"))
+    with installation.database.owner() as tx:
+        tx.execute(
+            """UPDATE neurigraph.record_index AS r SET created_at = r.created_at - make_interval(days => o.days::int)
+            FROM (SELECT record_id, 1 + row_number() OVER (ORDER BY record_id) % 12 AS days
+                FROM neurigraph.record_index) AS o WHERE r.record_id = o.record_id"""
+        )
 
 
 @contextmanager
@@ -99,32 +138,92 @@ def _terminate(page: Page, stack: LocalStack) -> None:
     """Show the page of a run that is under way."""
     await_true(lambda: _newest_run(stack)["status"] == "STARTED", "a run is under way")
     page.go(f"{stack.ui.url}/runs/{_newest_run(stack)['runId']}")
-    page.wait_for_text("Terminate")
+    page.wait_for_text("Terminate", "STEP_START")
     page.screenshot(FOLDER / "dagster-terminate.png")  # at once, before the run ends
 
 
-def _lineage(page: Page, url: str) -> None:
-    page.go(f"{url}/asset-groups")
-    page.wait_for_text("summaries", "maintenance")
-    page.wait_for("document.querySelector('path[marker-end]') !== null")
-    _take(page, "dagster-lineage")
-
-
-def _execute_again(page: Page, url: str, run_id: str) -> None:
+def _run(page: Page, url: str, run_id: str) -> None:
     page.go(f"{url}/runs/{run_id}")
-    page.wait_for_text("assign_nodes", "Re-execute")
-    _open_menu_beside(page, "Re-execute")
-    page.wait_for_text("From failure")
-    _take(page, "dagster-re-execute")
+    page.wait_for_text("memories.commit", "RUN_SUCCESS")
+    _take(page, "dagster-run")
 
 
-def _backfill(page: Page, url: str) -> None:
-    page.go(f"{url}/assets/record_summaries?view=partitions")
+def _failure_and_repair(page: Page, installation: Installation, stack: LocalStack) -> None:
+    """Let a step fail, and execute its run again from there; the daemon waits, so no other run takes the segment."""
+    user, _ = create_user(installation.database, "carl")
+    with refusing_after_keywords(installation, user):
+        converse(
+            installation, Claims.of_user(user.user_id), "The boathouse gets copper gutters.", "They came on Friday."
+        )
+        await_true(lambda: _newest_run(stack)["status"] == "FAILURE", "the run fails")
+        daemon = stack.pids()[DAEMON]
+        os.kill(daemon, signal.SIGSTOP)
+    try:
+        page.go(f"{stack.ui.url}/runs/{_newest_run(stack)['runId']}")
+        page.wait_for_text("memories.embed", "Re-execute", "RUN_FAILURE")
+        _open_menu_beside(page, "Re-execute")
+        page.wait_for_text("From failure")
+        _take(page, "dagster-failed-run")
+        page.click("a[role=menuitem], button[role=menuitem], [role=menuitem]", "From failure")
+        await_true(lambda: _newest_run(stack)["status"] != "FAILURE", "it is executed again")
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    await_true(lambda: _newest_run(stack)["status"] == "SUCCESS", "it ends well")
+    page.go(f"{stack.ui.url}/runs/{_newest_run(stack)['runId']}")
+    page.wait_for_text("memories.commit", "RUN_SUCCESS")
+    _take(page, "dagster-repaired-run")
+
+
+def _backfill(page: Page, stack: LocalStack) -> None:
+    """Show the dialog of a backfill of all days, and the backfill when it is done."""
+    page.go(f"{stack.ui.url}/assets/record_summaries?view=partitions")
     page.wait_for_text("Partitions Selected")
     time.sleep(_SETTLED_SECONDS)
     page.click("button", "Materialize…")
     page.wait_for_text("Launch backfill")
+    _take(page, "dagster-backfill-dialog")
+    page.click("button", "Launch backfill")
+    await_true(lambda: _backfills(stack), "a backfill is launched")
+    await_true(lambda: _backfills(stack)[0]["status"].startswith("COMPLETED"), "the backfill is done")
+    page.go(f"{stack.ui.url}/runs/b/{_backfills(stack)[0]['id']}")
+    page.wait_for_text("record_summaries", "Completed")
     _take(page, "dagster-backfill")
+
+
+def _backfills(stack: LocalStack) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = graphql(stack, _BACKFILLS)["partitionBackfillsOrError"]["results"]
+    return found
+
+
+def _daily_report(page: Page, stack: LocalStack) -> None:
+    """Make the report of yesterday, and show its table."""
+    day = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
+    answer = graphql(stack, _MATERIALIZE, asset=[{"path": ["daily_report"]}], days=[day])["launchPartitionBackfill"]
+    assert answer["__typename"] == "LaunchBackfillSuccess", answer
+    await_true(lambda: _backfills(stack)[0]["status"] == "COMPLETED_SUCCESS", "the report is made")
+    page.go(f"{stack.ui.url}/assets/daily_report?view=partitions&partition={day}")
+    page.wait_for_text("Show Markdown")
+    page.click("button, a, span", "Show Markdown")
+    _take(page, "dagster-daily-report")
+
+
+def _checks(page: Page, url: str) -> None:
+    """Execute the checks of the sources, and show them."""
+    page.go(f"{url}/assets/sources?view=checks")
+    page.wait_for_text("no_segment_waits_too_long")
+    time.sleep(_SETTLED_SECONDS)
+    page.click("button", "Execute all")
+    page.wait_for(
+        "document.body.innerText.includes('Passed') && !document.body.innerText.includes('Not Evaluated')", 300
+    )
+    _take(page, "dagster-checks")
+
+
+def _lineage(page: Page, url: str) -> None:
+    page.go(f"{url}/asset-groups")
+    page.wait_for_text("knowledge", "lifecycle")
+    page.wait_for("document.querySelector('path[marker-end]') !== null", 60)
+    _take(page, "dagster-lineage")
 
 
 def _dry_run(page: Page, url: str) -> None:
@@ -134,12 +233,6 @@ def _dry_run(page: Page, url: str) -> None:
     _open_menu_beside(page, "Materialize…")
     page.wait_for_text("Open launchpad")
     _take(page, "dagster-dry-run")
-
-
-def _concurrency(page: Page, url: str) -> None:
-    page.go(f"{url}/deployment/concurrency")
-    page.wait_for_text("embedder")
-    _take(page, "dagster-concurrency")
 
 
 def _graph(browser: Browser, installation: Installation, key: str) -> None:

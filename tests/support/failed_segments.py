@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.detection import detect
@@ -32,6 +35,23 @@ def give_up(installation: Installation) -> None:
     for ref in triggers.segments_of(database, batch.batch_id):
         failure = ItemFailure(ref.trigger_id, "summarize", ERROR, transient=False)
         assert triggers.give_back(installation.context, batch.batch_id, failure, ref.attempts) == "failed"
+
+
+@contextmanager
+def refusing_after_keywords(installation: Installation, user: User) -> Iterator[None]:
+    """Let the database refuse to renew the lease of a user's segment once its summary and keywords are there."""
+    with installation.database.owner() as tx:
+        tx.execute("""CREATE FUNCTION neurigraph.refuse() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+            IF (SELECT count(*) FROM neurigraph.step_results AS r WHERE r.trigger_id = new.trigger_id) = 3 THEN
+                RAISE EXCEPTION 'refused for a test'; END IF; RETURN new; END $$""")
+        tx.execute(f"""CREATE TRIGGER refuse BEFORE UPDATE OF claimed_until ON neurigraph.storage_triggers
+            FOR EACH ROW WHEN (new.state = 'claimed' AND new.user_id = '{user.user_id}')
+            EXECUTE FUNCTION neurigraph.refuse()""")
+    try:
+        yield
+    finally:
+        with installation.database.owner() as tx:
+            tx.execute("DROP FUNCTION neurigraph.refuse CASCADE")
 
 
 def state_of(installation: Installation, failure: FailureOfUser) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""The sources of memories, and the sensor that reports what was stored on each day, whoever stored it.
+"""The sources of memories, and the sensor that reports each day's memories, however they were stored.
 
 Runs of ingestion make ``memories``. ``neurigraph ingest`` stores without Dagster, and what is stored has its passages,
 summaries, keywords and vectors at once. So the sensor asks the database, as Dagster's docs advise for external assets.
@@ -26,7 +26,7 @@ sources = dg.AssetSpec(
 @dg.sensor(
     minimum_interval_seconds=120,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Reports the days whose memories changed, whoever stored them, and the queue if it changed.",
+    description="Reports the days whose memories changed, by runs or without one, and the queue if it changed.",
 )
 def stored_days_sensor(
     context: dg.SensorEvaluationContext, installation: InstallationResource

@@ -60,10 +60,10 @@ def ingestion_sensor(trigger_type: TriggerType, description: str, seconds: int =
                 run_config=run_config(batch.batch_id),
                 partition_key=partition_of(datetime.now(UTC)),
                 tags={
-                    "neurigraph/trigger": trigger_type.value,
-                    "neurigraph/segments": str(batch.segments),
-                    "neurigraph/tokens": str(batch.tokens),
-                    "neurigraph/waited_seconds": f"{age:.0f}",
+                    "trigger": trigger_type.value,
+                    "segments": str(batch.segments),
+                    "tokens": str(batch.tokens),
+                    "waited_seconds": f"{age:.0f}",
                     **(LARGE if batch.large else {}),
                 },
             )

@@ -8,15 +8,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
+from importlib.metadata import version
 from pathlib import Path
 
 import uvicorn
 from dagster import DagsterInstance
 from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import WorkspaceFileTarget
-from dagster._utils.interrupts import setup_interrupt_handlers
 from dagster_webserver.app import create_app_from_workspace_process_context
-from dagster_webserver.version import __version__
 
 from neurigraph_pipelines.runtime.ui.guard import Guard
 
@@ -36,7 +36,7 @@ def main() -> None:
     with DagsterInstance.get() as instance:
         instance.optimize_for_webserver(_STATEMENT_MILLISECONDS, _RECYCLE_SECONDS, _POOL_OVERFLOW)
         target = WorkspaceFileTarget([str(options.workspace)])
-        with WorkspaceProcessContext(instance, target, version=__version__) as workspace:
+        with WorkspaceProcessContext(instance, target, version=version("dagster-webserver")) as workspace:
             app = create_app_from_workspace_process_context(workspace, live_data_poll_rate=_POLL_MILLISECONDS)
             uvicorn.run(
                 Guard(app, token, options.allow_host),
@@ -67,6 +67,6 @@ def _options() -> argparse.Namespace:
 
 if __name__ == "__main__":
     os.umask(0o077)
-    setup_interrupt_handlers()  # SIGTERM becomes KeyboardInterrupt, so that the code server is stopped, too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the block ends, and with it the code server
     with contextlib.suppress(KeyboardInterrupt):
         main()
