@@ -149,8 +149,7 @@ def merge_nodes(
         to_drop = {source.node_id: source.schema_name for source, _ in plan.merged}
         relocated = [child.node_id for child, _ in plan.relocated]
         lock_rows(tx, records, [*successors.values(), *moved], to_drop, relocated=relocated)
-        grants = tx.execute(_QUERIES["count_grants"], {"node_ids": list(to_drop)}).fetchone()
-        assert grants is not None
+        grants = _count_grants(tx, list(to_drop))
         for source, successor in plan.merged:
             transfer_records(tx, records[source.schema_name], source, successor, author_of(claims), claims)
         _replace_nodes(tx, plan, slug, claims)
@@ -162,11 +161,17 @@ def merge_nodes(
             records=sum(map(len, records.values())),
             nodes_moved=len(moved),
             nodes_removed=len(to_drop),
-            grants_ended=grants["grants"],
+            grants_ended=grants,
             dry_run=dry_run,
         )
         guard.note_result(tx, change)
     return change
+
+
+def _count_grants(tx: Transaction, node_ids: Sequence[UUID]) -> int:
+    row = tx.execute(_QUERIES["count_grants"], {"node_ids": node_ids}).fetchone()
+    assert row is not None
+    return int(row["grants"])
 
 
 def _replace_nodes(tx: Transaction, plan: _MergePlan, user_slug: str, claims: Claims) -> None:

@@ -33,7 +33,6 @@ from neurigraph_pipelines.text.transcript import Layout, transcript_writer
 _LOOKERS = 8  # threads; they wait for a disk or a network
 _QUERIES = statements("lost_files")
 _LIFECYCLE = statements("lifecycle")
-_TRIGGERS = statements("triggers")
 
 Sent = Mapping[str, Sequence[NewMessage]]
 """Messages as the inbox takes them, by the external id of their source."""
@@ -132,10 +131,10 @@ def _transcript(context: Context, file: LostFile, sent: Sequence[NewMessage]) ->
     values = {"record_id": file.manifest.record_id}
     with context.database.pipeline() as tx:
         part = tx.execute(_QUERIES["part"].format(schema=file.location.schema), values).fetchone()
-        row = tx.execute(_TRIGGERS["segment_of_record"].format(schema=file.location.schema), values).fetchone()
-        if part is None or row is None:
+        ref = triggers.segment_of_record(tx, file.location.schema, file.manifest.record_id)
+        if part is None or ref is None:
             return None
-        segment = triggers.load(context.database, triggers.ref_of(row), (part["first_message"], part["last_message"]))
+        segment = triggers.load(context.database, ref, (part["first_message"], part["last_message"]))
         words = {one.external_id: one for one in sent}
         messages = [_with_words(tx, one, words.get(one.external_id)) for one in segment.messages]
     text = decompress(transcript_writer(context).members(Segment(segment.ref, tuple(messages)), Layout()))

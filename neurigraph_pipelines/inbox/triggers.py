@@ -6,7 +6,7 @@ decide how often to look, and the other modules of this package store leased seg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +14,7 @@ from functools import partial
 from itertools import repeat
 from uuid import UUID, uuid4
 
+from psycopg import sql
 from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.leases import renewed, retry_delay, work_lease
@@ -33,7 +34,7 @@ from neurigraph_pipelines.model import (
     TriggerType,
 )
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.text.hygiene import on_clock
 
 _TOKENS_AT_ONCE = 50_000
@@ -243,11 +244,21 @@ def end_leases(database: Database, batch_id: UUID) -> None:
 def segments_of(database: Database, batch_id: UUID) -> list[SegmentRef]:
     """Return the segments that a batch still leases, oldest first."""
     with database.pipeline() as tx:
-        return [ref_of(row) for row in tx.execute(_QUERIES["batch"], {"batch_id": batch_id})]
+        return _segments(tx, {"batch_id": batch_id})
 
 
-def ref_of(row: DictRow) -> SegmentRef:
-    """Build a segment reference from a row with the columns of the ``batch`` query."""
+def segment_of_record(tx: Transaction, schema: sql.Identifier, record_id: UUID) -> SegmentRef | None:
+    """Return the segment of a stored record; None if its trigger is gone."""
+    row = tx.execute(_QUERIES["trigger_of_record"].format(schema=schema), {"record_id": record_id}).fetchone()
+    return next(iter(_segments(tx, row)), None) if row is not None else None
+
+
+def _segments(tx: Transaction, place: Mapping[str, object]) -> list[SegmentRef]:
+    return [_ref_of(row) for row in tx.execute(_QUERIES["segments"], {"batch_id": None, "trigger_id": None, **place})]
+
+
+def _ref_of(row: DictRow) -> SegmentRef:
+    """Build a segment reference from a row with the columns of the query ``segments``."""
     return SegmentRef(
         trigger_id=row["trigger_id"],
         user_id=row["user_id"],

@@ -60,7 +60,8 @@ def commit(
     storage = SegmentStorage(context, assigned.batch_id, summarized, described, embedded)
     failed = failed_triggers(assigned.failures, summarized.failures, described.failures, embedded.failures)
     with triggers.keep_lease(context, assigned.batch_id):
-        stored, seconds = _store(context, storage, assigned.plans, failed, on_done)
+        storing = _Storing(context, storage, assigned.plans, failed, on_done)
+        stored = storing.run()
     attempts = {ref.trigger_id: ref.attempts for ref in triggers.segments_of(context.database, assigned.batch_id)}
     for trigger_id in attempts.keys() - failed.keys():
         failed[trigger_id] = ItemFailure(trigger_id, STEP, "no step accounted for this segment", transient=True)
@@ -71,73 +72,81 @@ def commit(
         end_hold(context.database)
     elif refused:
         hold_queue(context.database, next(iter(refused.values())).error)
-    result = BatchResult(assigned.batch_id, tuple(stored), returned, seconds)
+    result = BatchResult(assigned.batch_id, tuple(stored), returned, storing.seconds)
     figures = (assigned, summarized, described, embedded, result)
     enriched("times", lambda: count_times(context.database, *figures), lambda: None)
     return result
 
 
-def _store(
-    context: Context,
-    storage: SegmentStorage,
-    plans: Sequence[RecordPlan],
-    failed: dict[UUID, ItemFailure],
-    on_done: Progress | None,
-) -> tuple[list[Committed], dict[UUID, float]]:
-    """Store the segments that have not failed, several users at a time and those of one user in order.
+class _Storing:
+    """Stores the segments of a batch that have not failed: several users at a time, those of one user in order.
 
-    Returns:
-        The records in the order of the plans, and the seconds by trigger; what fails is added to ``failed``.
+    Args:
+        failed: The failures of the steps before; what fails here is added.
     """
-    segments = {trigger: list(group) for trigger, group in groupby(plans, key=lambda plan: plan.ref.trigger_id)}
-    by_user: dict[UUID, list[UUID]] = {}
-    for trigger_id, records in segments.items():
-        by_user.setdefault(records[0].ref.user_id, []).append(trigger_id)
-    done: dict[UUID, list[Committed]] = {}
-    seconds: dict[UUID, float] = {}
 
-    def store(trigger_ids: Sequence[UUID]) -> None:
-        loaded = zip(trigger_ids, triggers.load_each(context.database, refs_of(trigger_ids)), strict=True)
-        for size in _sizes(refs_of(trigger_ids)):
+    def __init__(
+        self,
+        context: Context,
+        storage: SegmentStorage,
+        plans: Sequence[RecordPlan],
+        failed: dict[UUID, ItemFailure],
+        on_done: Progress | None,
+    ) -> None:
+        self._context, self._storage, self._failed, self._on_done = context, storage, failed, on_done
+        self._segments = {one: list(group) for one, group in groupby(plans, key=lambda plan: plan.ref.trigger_id)}
+        self._done: dict[UUID, list[Committed]] = {}
+        self.seconds: dict[UUID, float] = {}
+
+    def run(self) -> list[Committed]:
+        """Store all segments; return the records in the order of the plans."""
+        by_user: dict[UUID, list[UUID]] = {}
+        for trigger_id, records in self._segments.items():
+            by_user.setdefault(records[0].ref.user_id, []).append(trigger_id)
+        # One connection of the pool renews the lease.
+        most = min(_MOST_AT_ONCE, self._context.settings.database.pool_size - 1)
+        if min(most, len(by_user)) < 2:
+            for trigger_ids in by_user.values():
+                self._store(trigger_ids)
+        else:
+            with ThreadPoolExecutor(most, thread_name_prefix=STEP) as pool:
+                futures = [pool.submit(carried(self._store), trigger_ids) for trigger_ids in by_user.values()]
+                try:
+                    for future in futures:
+                        future.result()
+                except BaseException:  # an interrupt ends the work after the segments that are being stored
+                    pool.shutdown(cancel_futures=True)
+                    raise
+        return [record for trigger_id in self._segments for record in self._done.get(trigger_id, ())]
+
+    def _store(self, trigger_ids: Sequence[UUID]) -> None:
+        """Store the segments of one user."""
+        refs = [self._segments[one][0].ref for one in trigger_ids]
+        loaded = zip(trigger_ids, triggers.load_each(self._context.database, refs), strict=True)
+        for size in _sizes(refs):
             group = list(islice(loaded, size))
-            attempt([one for one in group if one[0] not in failed])
+            self._attempt([one for one in group if one[0] not in self._failed])
             for trigger_id, _ in group:
-                seconds.setdefault(trigger_id, 0.0)
-                if on_done is not None:
-                    on_done(len(segments[trigger_id]))
+                self.seconds.setdefault(trigger_id, 0.0)
+                if self._on_done is not None:
+                    self._on_done(len(self._segments[trigger_id]))
 
-    def refs_of(trigger_ids: Iterable[UUID]) -> list[SegmentRef]:
-        return [segments[one][0].ref for one in trigger_ids]
-
-    def attempt(group: Sequence[_Loaded]) -> None:
+    def _attempt(self, group: Sequence[_Loaded]) -> None:
+        """Store the segments of one transaction; if it fails, each alone."""
+        if not group:
+            return
         started = time.monotonic()
         try:
-            records = storage.store([(segments[trigger_id], load()) for trigger_id, load in group]) if group else []
-            done.update(zip((trigger_id for trigger_id, _ in group), records, strict=True))
+            records = self._storage.store([(self._segments[trigger_id], load()) for trigger_id, load in group])
+            self._done.update(zip((trigger_id for trigger_id, _ in group), records, strict=True))
         except Exception as error:  # one bad item must not fail the others
             if len(group) > 1:
                 for one in group:
-                    attempt([one])
+                    self._attempt([one])
                 return
             if not isinstance(error, LostLeaseError):
-                failed[group[0][0]] = failure_of(group[0][0], STEP, error)
-        seconds.update((trigger_id, (time.monotonic() - started) / len(group)) for trigger_id, _ in group)
-
-    # One connection of the pool renews the lease.
-    most = min(_MOST_AT_ONCE, context.settings.database.pool_size - 1)
-    if min(most, len(by_user)) < 2:
-        for trigger_ids in by_user.values():
-            store(trigger_ids)
-    else:
-        with ThreadPoolExecutor(most, thread_name_prefix=STEP) as pool:
-            futures = [pool.submit(carried(store), trigger_ids) for trigger_ids in by_user.values()]
-            try:
-                for future in futures:
-                    future.result()
-            except BaseException:  # an interrupt ends the work after the segments that are being stored
-                pool.shutdown(cancel_futures=True)
-                raise
-    return [record for trigger_id in segments for record in done.get(trigger_id, ())], seconds
+                self._failed[group[0][0]] = failure_of(group[0][0], STEP, error)
+        self.seconds.update((trigger_id, (time.monotonic() - started) / len(group)) for trigger_id, _ in group)
 
 
 def _give_back(

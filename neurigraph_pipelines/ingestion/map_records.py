@@ -32,8 +32,7 @@ def map_records(
 ) -> tuple[dict[UUID, Result], tuple[ItemFailure, ...], dict[UUID, float], dict[UUID, str]]:
     """Call ``work`` for each planned record with its part of the segment, and renew the batch's lease meanwhile.
 
-    Runs as many calls at once as the language model's ``concurrency`` permits. A call that takes too long gives the
-    default.
+    As many calls run at once as the language model's ``concurrency`` permits.
 
     Args:
         step: Name of the op, for failures.
@@ -49,15 +48,11 @@ def map_records(
     refs = {plan.ref.trigger_id: plan.ref for plan in assigned.plans}
     loaded: dict[UUID, Callable[[], Segment]] = {}
 
-    def limited(part: Segment) -> Result:
-        with clock.of(part.ref):
-            return work(part)
-
     def attempt(plan: RecordPlan) -> Result | ItemFailure:
         try:
             part = part_of(loaded[plan.ref.trigger_id](), plan)
             missing: list[str] = []
-            result = enriched(step, lambda: limited(part), lambda: instead(part), missing)
+            result = enriched(step, lambda: clock.run(work, part), lambda: instead(part), missing)
             left_out.update((plan.record_id, one) for one in missing)
             return result
         except Exception as error:  # one bad item must not fail the others
@@ -72,8 +67,8 @@ def map_records(
     ):
         loaded.update(zip(refs, triggers.load_each(context.database, refs.values()), strict=True))
         results = list(pool.map(carried(attempt), assigned.plans))
-    pairs = zip(assigned.plans, results, strict=True)
-    done = {plan.record_id: result for plan, result in pairs if not isinstance(result, ItemFailure)}
+    by_record = zip((plan.record_id for plan in assigned.plans), results, strict=True)
+    done = {record_id: result for record_id, result in by_record if not isinstance(result, ItemFailure)}
     failures = tuple(result for result in results if isinstance(result, ItemFailure))
     return done, failures, clock.seconds, left_out
 

@@ -58,6 +58,21 @@ class Reembedded:
     failed: list[tuple[UUID, str]] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
 
+    def count(self, record_id: UUID, day: str, result: int | Exception) -> None:
+        """Add the result of a record: its number of passages, or its failure.
+
+        Raises:
+            TransientError: The provider is down.
+        """
+        if isinstance(result, TransientError):
+            raise result
+        if isinstance(result, int):
+            self.records += 1
+            self.passages += result
+            self.days[day] += 1
+        else:
+            self.failed.append((record_id, str(result)))
+
 
 def reembed(
     context: Context,
@@ -97,14 +112,7 @@ def reembed(
         if on_done is not None:
             on_done(len(page) - len(lacking))
         for location, result in embed_records(context, lacking, again=again):
-            if isinstance(result, TransientError):
-                raise result
-            if isinstance(result, int):
-                done.records += 1
-                done.passages += result
-                done.days[days[location.record_id]] += 1
-            else:
-                done.failed.append((location.record_id, str(result)))
+            done.count(location.record_id, days[location.record_id], result)
             if on_done is not None:
                 on_done(1)
     if not dry_run:

@@ -132,8 +132,7 @@ def resummarize(
         for page in pages_of_days(context.database, since, until, user_id, record_ids):
             absent.difference_update(row.record_id for row in page)
             chosen = _chosen(context, page, wanted, done)
-            if on_done is not None:
-                on_done(len(page) - len(chosen))
+            _tell(on_done, len(page) - len(chosen))
             if dry_run:
                 done.records += len(chosen)
                 continue
@@ -142,12 +141,16 @@ def resummarize(
                 down = down + 1 if isinstance(outcome, TransientError) else 0
                 if down == _DOWN_AFTER and isinstance(outcome, TransientError):
                     raise outcome
-                if on_done is not None:
-                    on_done(1)
+                _tell(on_done, 1)
     finally:
         pool.shutdown(cancel_futures=True)  # an interruption waits only for running calls
     done.failed += [(record_id, "there is no such record") for record_id in sorted(absent)]
     return done
+
+
+def _tell(on_done: Progress | None, records: int) -> None:
+    if on_done is not None:
+        on_done(records)
 
 
 def _attempt(context: Context, wanted: Wanted, item: tuple[StoredRecord, _Words]) -> bool | Exception:

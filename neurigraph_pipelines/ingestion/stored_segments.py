@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.inbox.triggers import ref_of
+from neurigraph_pipelines.inbox.triggers import segment_of_record
 from neurigraph_pipelines.ingestion.record_locations import lock_record
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.lifecycle.transitions import transcript_of
@@ -13,8 +12,6 @@ from neurigraph_pipelines.model import Segment
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.text.transcript import read_messages
-
-_TRIGGERS = statements("triggers")
 
 
 def read_segment(context: Context, user_id: UUID, record_id: UUID) -> Segment:
@@ -28,10 +25,9 @@ def read_segment(context: Context, user_id: UUID, record_id: UUID) -> Segment:
         location = lock_record(tx, user_id, record_id)
         if location is None:
             raise NotFoundError
-        query = _TRIGGERS["segment_of_record"].format(schema=location.schema)
-        row = tx.execute(query, {"record_id": record_id}).fetchone()
+        ref = segment_of_record(tx, location.schema, record_id)
         transcript = transcript_of(tx, location.schema, record_id)
-    if row is None or transcript is None:
+    if ref is None or transcript is None:
         raise ConflictError("the record has no transcript to read")
     content = durable_content(context.objects, transcript).content
-    return Segment(ref_of(row), tuple(read_messages(content)))
+    return Segment(ref, tuple(read_messages(content)))

@@ -11,13 +11,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TypeVar
 from uuid import UUID
 
-from neurigraph_pipelines.model import SegmentRef
+from neurigraph_pipelines.model import Segment, SegmentRef
 from neurigraph_pipelines.model.errors import StepTimeoutError
 from neurigraph_pipelines.settings import Settings
 
 _SHORTEST_WAIT_SECONDS = 0.01
+_Result = TypeVar("_Result")
 
 
 class _OutOfTimeError(BaseException):
@@ -55,6 +57,15 @@ class StepClock:
         finally:
             taken = time.monotonic() - started
             self.seconds[ref.trigger_id] = self.seconds.get(ref.trigger_id, 0.0) + taken
+
+    def run(self, work: Callable[[Segment], _Result], part: Segment) -> _Result:
+        """Return the result of some work on a segment or a part of one, limited and measured.
+
+        Raises:
+            StepTimeoutError: The work took too long.
+        """
+        with self.of(part.ref):
+            return work(part)
 
 
 @contextmanager

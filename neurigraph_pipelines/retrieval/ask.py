@@ -156,14 +156,10 @@ def reply_from(
         told: What is known of the node that the question is about; it comes first.
     """
     told = told or Told()
-    settings, reranker = context.settings, context.reranker
-    lexer = lexer_of(settings.language)
+    lexer = lexer_of(context.settings.language)
     asked = asked_words(query, lexer)
-    order, rerank_notes = rerank(reranker, query, [passage.text for passage in passages])
-    notes += rerank_notes
-    best = [passages[place] for place in order][: settings.ask.passages]
-    passages = with_corrections(context, told.before(best))
-    quotable = _within(in_context(passages), settings.ask.tokens, context.tokens)
+    passages = with_corrections(context, told.before(_best(context, query, passages, notes)))
+    quotable = _within(in_context(passages), context.settings.ask.tokens, context.tokens)
     retrieved = (passage.hit.record_id for passage in passages[: len(quotable)])
     note(context, "ask", [record_id for record_id in retrieved if record_id is not None], query)
     said = restated([(_source_of(one), told.words_beside(one)) for one in passages[: len(quotable)]])
@@ -190,6 +186,13 @@ def reply_from(
         model=context.language_model.name,
         notes=notes,
     )
+
+
+def _best(context: Context, query: str, passages: Sequence[Passage], notes: list[str]) -> list[Passage]:
+    """Return the best passages, in the order of the reranker if there is one."""
+    order, rerank_notes = rerank(context.reranker, query, [passage.text for passage in passages])
+    notes += rerank_notes
+    return [passages[place] for place in order][: context.settings.ask.passages]
 
 
 def _within(quotable: list[Quotable], most: int, tokens: TokenCounter) -> list[Quotable]:

@@ -315,6 +315,91 @@ chained AS (
         AND o.status <> 'archived' AND o.forgotten_at IS NULL AND (o.forget_after IS NULL OR o.forget_after > now())
 ),
 
+-- The links that are computed: from verdicts, from versions, and from digests.
+computed AS (
+    SELECT
+        v.link_id,
+        v.link_id AS place,
+        'verdict' AS computed_from,
+        NULL::uuid AS from_digest_id,
+        v.later_id AS from_fact_id,
+        l.record_id AS from_record_id,
+        v.earlier_id AS to_fact_id,
+        e.record_id AS to_record_id,
+        CASE v.verdict WHEN 'updates' THEN 'supersedes' ELSE v.verdict END AS relation,
+        v.confidence AS strength,
+        v.confidence,
+        v.verdict = 'contradicts' AS bidirectional,
+        CASE v.judged_by WHEN 'offline' THEN 'rule:offline' ELSE 'model:' || v.judged_by END AS observed_by,
+        CASE v.judged_by WHEN 'offline' THEN 'rule' ELSE 'model' END AS detected_by,
+        CASE WHEN v.user_id = neurigraph.asking_user_id() THEN v.reason END AS reason,
+        ARRAY(SELECT generate_series(l.first_message, least(l.last_message, l.first_message + 31))) AS messages,
+        CASE
+            WHEN v.undone_at IS NOT NULL THEN 'rejected' WHEN v.confirmed_at IS NOT NULL THEN 'confirmed'
+            ELSE 'unverified'
+        END AS verdict,
+        coalesce(v.undone_by, v.confirmed_by) AS verdict_by,
+        coalesce(v.undone_at, v.confirmed_at) AS verdict_at,
+        v.judged_at AS created_at
+    FROM judged AS j
+    INNER JOIN neurigraph.fact_verdicts AS v ON j.link_id = v.link_id
+    INNER JOIN neurigraph.facts AS l ON v.later_id = l.fact_id
+    INNER JOIN neurigraph.facts AS e ON v.earlier_id = e.fact_id
+    WHERE v.verdict IN ('contradicts', 'elaborates', 'supports', 'depends_on')
+        OR (v.effect = 'supersedes' AND l.root_id <> e.root_id)
+    UNION ALL
+    SELECT
+        NULL AS link_id,
+        md5('supersedes' || o.fact_id || c.earlier_id)::uuid AS place,
+        'versions' AS computed_from,
+        NULL AS from_digest_id,
+        o.fact_id AS from_fact_id,
+        o.record_id AS from_record_id,
+        e.fact_id AS to_fact_id,
+        e.record_id AS to_record_id,
+        'supersedes' AS relation,
+        1 AS strength,
+        o.confidence,
+        false AS bidirectional,
+        'pipeline:versions' AS observed_by,
+        'rule' AS detected_by,
+        NULL AS reason,
+        ARRAY(SELECT generate_series(o.first_message, least(o.last_message, o.first_message + 31))) AS messages,
+        'unverified' AS verdict,
+        NULL AS verdict_by,
+        NULL AS verdict_at,
+        o.recorded_at AS created_at
+    FROM chained AS c
+    INNER JOIN neurigraph.facts AS o ON c.fact_id = o.fact_id
+    INNER JOIN neurigraph.facts AS e ON c.earlier_id = e.fact_id
+    WHERE c.fact_id IN (SELECT a.id FROM asked AS a) OR c.earlier_id IN (SELECT a.id FROM asked AS a)
+    UNION ALL
+    SELECT
+        NULL AS link_id,
+        md5('derived_from' || d.digest_id || r.record_id)::uuid AS place,
+        'digest' AS computed_from,
+        d.digest_id AS from_digest_id,
+        NULL AS from_fact_id,
+        NULL AS from_record_id,
+        NULL AS to_fact_id,
+        r.record_id AS to_record_id,
+        'derived_from' AS relation,
+        1 AS strength,
+        1 AS confidence,
+        false AS bidirectional,
+        CASE d.made_by WHEN 'offline' THEN 'rule:offline' ELSE 'model:' || d.made_by END AS observed_by,
+        CASE d.made_by WHEN 'offline' THEN 'rule' ELSE 'model' END AS detected_by,
+        NULL AS reason,
+        ARRAY[]::integer [] AS messages,
+        'unverified' AS verdict,
+        NULL AS verdict_by,
+        NULL AS verdict_at,
+        d.made_at AS created_at
+    FROM neurigraph.digest_records AS r
+    INNER JOIN neurigraph.digests AS d ON r.digest_id = d.digest_id
+    WHERE r.record_id = %(record_id)s
+),
+
 found AS (
     SELECT
         l.link_id,
@@ -345,144 +430,53 @@ found AS (
         l.ended_at,
         l.signature,
         l.end_signature,
-        k.public_key,
-        k.holder,
-        k.revoked_at,
-        e.public_key AS end_public_key,
-        e.holder AS end_holder,
-        e.revoked_at AS end_revoked_at
+        l.key_id,
+        l.end_key_id
     FROM stored AS s
     INNER JOIN neurigraph.links AS l ON s.link_id = l.link_id
-    LEFT JOIN neurigraph.signing_keys AS k ON l.key_id = k.key_id
-    LEFT JOIN neurigraph.signing_keys AS e ON l.end_key_id = e.key_id
     UNION ALL
     SELECT
-        v.link_id,
-        v.link_id AS place,
-        'verdict' AS computed_from,
-        NULL AS from_digest_id,
-        v.later_id AS from_fact_id,
-        l.record_id AS from_record_id,
-        v.earlier_id AS to_fact_id,
-        e.record_id AS to_record_id,
+        c.link_id,
+        c.place,
+        c.computed_from,
+        c.from_digest_id,
+        c.from_fact_id,
+        c.from_record_id,
+        c.to_fact_id,
+        c.to_record_id,
         NULL AS to_node_id,
         NULL AS to_source_id,
-        CASE v.verdict WHEN 'updates' THEN 'supersedes' ELSE v.verdict END AS relation,
-        v.confidence AS strength,
-        v.confidence,
-        v.verdict = 'contradicts' AS bidirectional,
+        c.relation,
+        c.strength,
+        c.confidence,
+        c.bidirectional,
         NULL AS valid_from,
         NULL AS valid_until,
-        CASE v.judged_by WHEN 'offline' THEN 'rule:offline' ELSE 'model:' || v.judged_by END AS observed_by,
-        CASE v.judged_by WHEN 'offline' THEN 'rule' ELSE 'model' END AS detected_by,
-        CASE WHEN v.user_id = neurigraph.asking_user_id() THEN v.reason END AS reason,
-        ARRAY(SELECT generate_series(l.first_message, least(l.last_message, l.first_message + 31))) AS messages,
-        CASE
-            WHEN v.undone_at IS NOT NULL THEN 'rejected' WHEN v.confirmed_at IS NOT NULL THEN 'confirmed'
-            ELSE 'unverified'
-        END AS verdict,
-        coalesce(v.undone_by, v.confirmed_by) AS verdict_by,
-        coalesce(v.undone_at, v.confirmed_at) AS verdict_at,
-        v.judged_at AS created_at,
+        c.observed_by,
+        c.detected_by,
+        c.reason,
+        c.messages,
+        c.verdict,
+        c.verdict_by,
+        c.verdict_at,
+        c.created_at,
         NULL AS ended_by,
         NULL AS ended_at,
         NULL AS signature,
         NULL AS end_signature,
-        NULL AS public_key,
-        NULL AS holder,
-        NULL AS revoked_at,
-        NULL AS end_public_key,
-        NULL AS end_holder,
-        NULL AS end_revoked_at
-    FROM judged AS j
-    INNER JOIN neurigraph.fact_verdicts AS v ON j.link_id = v.link_id
-    INNER JOIN neurigraph.facts AS l ON v.later_id = l.fact_id
-    INNER JOIN neurigraph.facts AS e ON v.earlier_id = e.fact_id
-    WHERE v.verdict IN ('contradicts', 'elaborates', 'supports', 'depends_on')
-        OR (v.effect = 'supersedes' AND l.root_id <> e.root_id)
-    UNION ALL
-    SELECT
-        NULL AS link_id,
-        md5('supersedes' || o.fact_id || c.earlier_id)::uuid AS place,
-        'versions' AS computed_from,
-        NULL AS from_digest_id,
-        o.fact_id AS from_fact_id,
-        o.record_id AS from_record_id,
-        e.fact_id AS to_fact_id,
-        e.record_id AS to_record_id,
-        NULL AS to_node_id,
-        NULL AS to_source_id,
-        'supersedes' AS relation,
-        1 AS strength,
-        o.confidence,
-        false AS bidirectional,
-        NULL AS valid_from,
-        NULL AS valid_until,
-        'pipeline:versions' AS observed_by,
-        'rule' AS detected_by,
-        NULL AS reason,
-        ARRAY(SELECT generate_series(o.first_message, least(o.last_message, o.first_message + 31))) AS messages,
-        'unverified' AS verdict,
-        NULL AS verdict_by,
-        NULL AS verdict_at,
-        o.recorded_at AS created_at,
-        NULL AS ended_by,
-        NULL AS ended_at,
-        NULL AS signature,
-        NULL AS end_signature,
-        NULL AS public_key,
-        NULL AS holder,
-        NULL AS revoked_at,
-        NULL AS end_public_key,
-        NULL AS end_holder,
-        NULL AS end_revoked_at
-    FROM chained AS c
-    INNER JOIN neurigraph.facts AS o ON c.fact_id = o.fact_id
-    INNER JOIN neurigraph.facts AS e ON c.earlier_id = e.fact_id
-    WHERE c.fact_id IN (SELECT a.id FROM asked AS a) OR c.earlier_id IN (SELECT a.id FROM asked AS a)
-    UNION ALL
-    SELECT
-        NULL AS link_id,
-        md5('derived_from' || d.digest_id || r.record_id)::uuid AS place,
-        'digest' AS computed_from,
-        d.digest_id AS from_digest_id,
-        NULL AS from_fact_id,
-        NULL AS from_record_id,
-        NULL AS to_fact_id,
-        r.record_id AS to_record_id,
-        NULL AS to_node_id,
-        NULL AS to_source_id,
-        'derived_from' AS relation,
-        1 AS strength,
-        1 AS confidence,
-        false AS bidirectional,
-        NULL AS valid_from,
-        NULL AS valid_until,
-        CASE d.made_by WHEN 'offline' THEN 'rule:offline' ELSE 'model:' || d.made_by END AS observed_by,
-        CASE d.made_by WHEN 'offline' THEN 'rule' ELSE 'model' END AS detected_by,
-        NULL AS reason,
-        ARRAY[]::integer [] AS messages,
-        'unverified' AS verdict,
-        NULL AS verdict_by,
-        NULL AS verdict_at,
-        d.made_at AS created_at,
-        NULL AS ended_by,
-        NULL AS ended_at,
-        NULL AS signature,
-        NULL AS end_signature,
-        NULL AS public_key,
-        NULL AS holder,
-        NULL AS revoked_at,
-        NULL AS end_public_key,
-        NULL AS end_holder,
-        NULL AS end_revoked_at
-    FROM neurigraph.digest_records AS r
-    INNER JOIN neurigraph.digests AS d ON r.digest_id = d.digest_id
-    WHERE r.record_id = %(record_id)s
+        NULL AS key_id,
+        NULL AS end_key_id
+    FROM computed AS c
 )
 
 SELECT
     f.*,
+    k.public_key,
+    k.holder,
+    k.revoked_at,
+    e.public_key AS end_public_key,
+    e.holder AS end_holder,
+    e.revoked_at AS end_revoked_at,
     coalesce(t.forward, replace(f.relation, '_', ' ')) AS forward,
     coalesce(t.backward, '← ' || replace(f.relation, '_', ' ')) AS backward,
     coalesce(f.from_fact_id, f.from_record_id) IN (SELECT a.id FROM asked AS a) OR f.link_id = %(link_id)s AS is_out,
@@ -498,6 +492,8 @@ SELECT
     ) AS to_text
 FROM found AS f
 LEFT JOIN neurigraph.relation_words() AS t ON f.relation = t.relation
+LEFT JOIN neurigraph.signing_keys AS k ON f.key_id = k.key_id
+LEFT JOIN neurigraph.signing_keys AS e ON f.end_key_id = e.key_id
 LEFT JOIN neurigraph.facts AS b ON f.from_fact_id = b.fact_id
 LEFT JOIN neurigraph.digests AS d ON f.from_digest_id = d.digest_id
 LEFT JOIN neurigraph.facts AS u ON f.to_fact_id = u.fact_id

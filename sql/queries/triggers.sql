@@ -234,8 +234,9 @@ FROM (
 ) AS free
 WHERE t.trigger_id = free.trigger_id;
 
--- name: batch
--- The segments that a batch still holds, oldest first. A segment with messages of others is not a persona's segment.
+-- name: segments
+-- The segments that a batch still holds, oldest first, or one segment. A segment with messages of others is not a
+-- persona's segment.
 SELECT
     t.trigger_id,
     t.user_id,
@@ -270,47 +271,14 @@ FROM neurigraph.storage_triggers AS t
 INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
 INNER JOIN neurigraph.users AS u ON t.user_id = u.user_id
 LEFT JOIN neurigraph.notes AS n ON t.source_id = n.source_id AND t.first_message = n.message
-WHERE t.batch_id = %(batch_id)s AND t.state = 'claimed'
+WHERE (t.batch_id = %(batch_id)s AND t.state = 'claimed') OR t.trigger_id = %(trigger_id)s
 ORDER BY s.ended_at, t.first_message, t.trigger_id;
 
--- name: segment_of_record
--- The segment of a stored record.
-SELECT
-    t.trigger_id,
-    t.user_id,
-    u.slug AS user_slug,
-    s.kind AS source_kind,
-    s.source_id,
-    s.external_id AS source_external_id,
-    s.title,
-    CASE
-        WHEN NOT EXISTS (
-            SELECT FROM neurigraph.messages AS m
-            WHERE m.source_id = s.source_id AND m.seq BETWEEN t.first_message AND t.last_message
-                AND m.received_through IS NOT NULL AND m.persona_id IS DISTINCT FROM s.persona_id
-        ) THEN s.persona_id
-    END AS persona_id,
-    (
-        SELECT left(string_agg(p.entity_context, ' ' ORDER BY p.container_tag), 3000)
-        FROM neurigraph.source_spaces AS i
-        INNER JOIN neurigraph.spaces AS p ON i.space_id = p.space_id
-        WHERE i.source_id = s.source_id
-    ) AS about,
-    t.trigger_type,
-    t.first_message,
-    t.last_message,
-    t.token_count,
-    t.attempts,
-    n.pinned,
-    n.node_id AS pinned_node_id,
-    n.importance,
-    n.tags
+-- name: trigger_of_record
+SELECT t.trigger_id
 FROM {schema}.metadata_records AS r
 INNER JOIN neurigraph.storage_triggers AS t
     ON r.source_id = t.source_id AND r.first_message BETWEEN t.first_message AND t.last_message
-INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
-INNER JOIN neurigraph.users AS u ON t.user_id = u.user_id
-LEFT JOIN neurigraph.notes AS n ON t.source_id = n.source_id AND t.first_message = n.message
 WHERE r.record_id = %(record_id)s;
 
 -- name: messages

@@ -114,9 +114,7 @@ def assemble(
         messages: The messages in order, with the rejections from reading them.
         fallback_time: The time of the conversation if nothing else gives one.
         title: Truncated to ``MAX_NAME_CHARACTERS``.
-        started_at: Default: the time of the first message.
-        ended_at: Default: the latest time of a message.
-        details: Where it comes from, as the file says.
+        started_at, ended_at: Default: the time of the first message, and the latest time of one.
 
     Yields:
         The rejections and notes; then the conversation, or a rejection if it has no messages. A message with the id of
@@ -126,16 +124,14 @@ def assemble(
     if isinstance(external_id, str) and len(external_id) > MAX_NAME_CHARACTERS:
         yield _too_long(where, external_id)
         return
-    accepted: list[NewMessage] = []
-    yield from _without_duplicates(messages, where, accepted)
+    yield from _without_duplicates(messages, where, accepted := list[NewMessage]())
     if not accepted:
         return
     timed = _with_times(accepted, started_at or fallback_time)
     if started_at is None and fallback_time and not any(message.occurred_at for message in accepted):
         yield BY_FILE
     times = [message.occurred_at for message in timed if message.occurred_at is not None]
-    opening = external_id if isinstance(external_id, Opening) else None
-    name = external_id if isinstance(external_id, str) else external_id.id_of(accepted[0])
+    name, former_ids = _ids(external_id, accepted[0])
     yield NewConversation(
         clean_text(name, "repair")[0],
         tuple(timed),
@@ -144,9 +140,14 @@ def assemble(
         ended_at=ended_at or (max(times) if times else None),
         event_kind=event_kind,
         details=details,
-        by_opening=opening is not None,
-        former_ids=opening.former if opening is not None else (),
+        by_opening=isinstance(external_id, Opening),
+        former_ids=former_ids,
     )
+
+
+def _ids(external_id: str | Opening, first: NewMessage) -> tuple[str, tuple[str, ...]]:
+    """Return the id of a conversation, and its former ones."""
+    return (external_id, ()) if isinstance(external_id, str) else (external_id.id_of(first), external_id.former)
 
 
 def _too_long(where: str, external_id: str) -> RejectedItem:

@@ -110,10 +110,13 @@ def read_layers(
                 continue
             found[node_id] = layers
             if capacity and row["version"] is not None:
-                layers.base.compute_sign_hashes()
-                key = layer_key(node_id, row["version"])
-                cache.put(key, layers, capacity, size=layers.size, version=(row["version"], layers.model))
+                _keep(cache, capacity, node_id, row["version"], layers)
     return found
+
+
+def _keep(cache: Cache, capacity: int, node_id: str, version: str, layers: NodeLayers) -> None:
+    layers.base.compute_sign_hashes()
+    cache.put(layer_key(node_id, version), layers, capacity, size=layers.size, version=(version, layers.model))
 
 
 def _outdated(cache: Cache, key: str, model: str | None, *, packs: bool) -> NodeLayers | None:
