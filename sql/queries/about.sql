@@ -42,7 +42,8 @@ WITH found AS (
     WHERE m.node_id = ANY(%(node_ids)s) AND (m.fact_id = f.fact_id OR f.statement ~* ANY(%(patterns)s::text []))
     UNION
     SELECT f.fact_id FROM neurigraph.facts AS f
-    WHERE f.user_id = %(user_id)s AND (f.extractor = 'stated' OR %(worded)s) AND f.statement ~* ANY(%(patterns)s::text [])
+    WHERE f.user_id = %(user_id)s AND (f.extractor = 'stated' OR %(worded)s)
+        AND f.statement ~* ANY(%(patterns)s::text [])
     UNION
     SELECT f.fact_id
     FROM neurigraph.record_index AS i
