@@ -166,8 +166,8 @@ def test_hooks_take_sessions_in_and_brief_the_next(env: dict[str, str], tmp_path
     event = {"session_id": "5e551011", "transcript_path": str(session), "cwd": str(shop)}
     assert start(env, line, {**event, "hook_event_name": "PreCompact", "trigger": "auto"})[0] == {}
     assert start(env, line, {**event, "hook_event_name": "SessionEnd", "reason": "exit"})[0] == {}
-    source = next(one for one in cli.ask(env, "source", "list", "--user", user)["sources"] if one["title"] != "Fishing")
-    assert source["external_id"] == "claude-code:5e551011"
+    talks = cli.ask(env, "source", "conversations", "--user", user)["conversations"]
+    assert "claude-code:5e551011" in [one["external_id"] for one in talks]
     cli.run(env, "ingest")
     told, _ = start(env, line, {**event, "hook_event_name": "SessionStart", "source": "startup"})
     brief = told["hookSpecificOutput"]["additionalContext"]

@@ -88,7 +88,7 @@ def status(project: Project = None, as_json: Json = False) -> None:
     with installed() as installation:
         home = installation.home
     folder = _folder(project)
-    found = []
+    found = list[dict[str, Any]]()
     for one in AGENTS:
         kept, here = Kept(home, one, folder), project is not None
         left = changes(one, folder, None, None, is_project=here) if kept.is_there else []

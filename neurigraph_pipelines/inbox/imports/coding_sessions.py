@@ -21,7 +21,17 @@ from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Ro
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.exact_json import KeepingParser
-from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_text, number_of, object_of, objects_of, text_of
+from neurigraph_pipelines.text.json_fields import (
+    Json,
+    JsonObject,
+    as_object,
+    as_objects,
+    as_text,
+    number_of,
+    object_of,
+    objects_of,
+    text_of,
+)
 
 KEPT_CHARACTERS = 2_000
 """Of each text of a tool: its beginning and its end."""
@@ -105,7 +115,8 @@ def _of_claude_code(raw: JsonObject, session: _Session) -> Iterator[NewMessage]:
     session.key = session.key or text_of(raw, "sessionId")
     session.note(folder=text_of(raw, "cwd"), branch=text_of(raw, "gitBranch"))
     content, key = object_of(raw, "message").get("content"), text_of(raw, "uuid")
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else objects_of({"of": content}, "of")
+    whole: Json = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    blocks = as_objects(whole)
     for number, said in enumerate(_blocks(blocks, role)):
         yield replace(said, external_id=f"{key}-{number}" if key else None)
 
@@ -149,16 +160,11 @@ def _of_codex(raw: JsonObject, session: _Session) -> Iterator[NewMessage]:
     elif of in ("function_call_output", "custom_tool_call_output"):
         output = said.get("output")
         try:
-            told = parse_object(output.encode(), KeepingParser()) if isinstance(output, str) else as_dict(output)
+            told = parse_object(output.encode(), KeepingParser()) if isinstance(output, str) else as_object(output)
         except InvalidInputError:
             told = {"output": output}
         code = number_of(object_of(told, "metadata"), "exit_code") or 0
         yield from _result(None, use, as_text(told.get("output")) or text_of_parts(output), failed=code != 0)
-
-
-def as_dict(value: Json) -> JsonObject:
-    """Return a JSON object; of anything else an empty one."""
-    return value if isinstance(value, dict) else {}
 
 
 def _own_words(text: str | None) -> str:
@@ -171,7 +177,7 @@ def _use(name: str | None, use: str, given: Json) -> NewMessage:
 
 
 def _result(name: str | None, use: str | None, text: str, *, failed: bool) -> Iterator[NewMessage]:
-    said = _short(text)
+    said = _ends(text)
     if not said or not use:
         return
     if failed:
@@ -180,11 +186,17 @@ def _result(name: str | None, use: str | None, text: str, *, failed: bool) -> It
         yield NewMessage(Role.TOOL, "", event=ToolEvent(MessageType.TOOL_RESULT, name, use, output=said))
 
 
+def _ends(text: str) -> str:
+    """Return the beginning and the end of a long text."""
+    half = KEPT_CHARACTERS // 2
+    more = len(text) - 2 * half
+    return f"{text[:half]}\n… {more:,} characters …\n{text[-half:]}" if more > 0 else text
+
+
 def _short(value: Json) -> Json:
     """Return a value with the beginning and the end of each long text in it."""
-    if isinstance(value, str) and len(value) > KEPT_CHARACTERS:
-        half = KEPT_CHARACTERS // 2
-        return f"{value[:half]}\n… {len(value) - 2 * half:,} characters …\n{value[-half:]}"
+    if isinstance(value, str):
+        return _ends(value)
     if isinstance(value, list):
         return [_short(one) for one in value]
     return {key: _short(one) for key, one in value.items()} if isinstance(value, dict) else value
