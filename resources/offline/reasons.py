@@ -29,6 +29,7 @@ _OWN = re.compile(r"(?:The|Our|My|Their)\b")
 _INFLECTED = re.compile(
     r"[a-z]{3,}(?:s|ed)|can|could|will|would|should|must|has|had|have|is|are|was|were|do|does|did|need"
 )
+_BEFORE_VERBS = frozenset("i we you they he she it".split())
 _FIRST = 4
 """Words of a clause among which its verb is."""
 
@@ -63,7 +64,8 @@ def worded_reason(reason: str, effect: str = "", *, is_phrase: bool = False) -> 
     if is_phrase and _MODIFIED.search(reason):
         return None
     if not is_phrase:
-        if not has_verb(words, english().verbs) and not any(map(_INFLECTED.fullmatch, words[1:_FIRST])):
+        is_clause = words[0] in _BEFORE_VERBS or has_verb(words, english().verbs)
+        if not is_clause and not any(map(_INFLECTED.fullmatch, words[1:_FIRST])):
             return None
         return f"{reason[:1].upper()}{reason[1:]}."
     if (match := _DETERMINED.match(reason)) is not None:
