@@ -34,7 +34,7 @@ _EFFECT_FOLLOWS = re.compile(
     re.I,
 )
 _SO = re.compile(
-    r",\s(?:and\s)?(?P<cue>so)\s(?!(?:far|much|many|that|long|on|to\sspeak|do|did|does|am|is|was)\b)(?=[A-Za-z])"
+    r",\s(?:and\s)?(?P<cue>so)\s(?!(?:\w+\s(?:can|could|would|might)\b|far|much|many|that|long|on|to\sspeak|do|did|does|am|is|was)\b)(?=[A-Za-z])"
 )
 _OPENS = re.compile(
     r"(?P<cue>(?:that\sis|that['’]s|this\sis|which\sis)\s(?:the\sreason\s)?why|therefore|consequently|as\sa\s(?:result|consequence)|"
@@ -63,7 +63,7 @@ _ASKS_OR_DOUBTS = re.compile(
 )
 _TIME = re.compile(
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|yesterday|last\s|january|february|march|april|may\b|june|july|august|"
-    r"september|october|november|december|then\b|\d|i\swas\b|the\sbeginning)",
+    r"september|october|november|december|then\b|\d|i\swas\b|(?:i|we|you)\slast\b|the\sbeginning)",
     re.I,
 )
 

@@ -26,6 +26,13 @@ _MODIFIED = re.compile(r"\b(?:I|we|he|she|they|you|it|that|which|who)\b", re.I)
 _DETERMINED = re.compile(r"(?:the|a|an|some)\s(?P<noun>.+)", re.I)
 _NO_NAME = frozenset("I We The My Our He She They It This That There Then When So And But Because Since If".split())
 _OWN = re.compile(r"(?:The|Our|My|Their)\b")
+_INFLECTED = re.compile(
+    r"[a-z]{3,}(?:s|ed)|can|could|will|would|should|must|has|had|have|is|are|was|were|do|does|did|need"
+)
+_BEFORE_VERBS = frozenset("i we you they he she it".split())
+_FIRST = 4
+"""Words of a clause among which its verb is."""
+
 _VOWEL = re.compile(r"[aeiou]", re.I)
 
 
@@ -56,7 +63,10 @@ def worded_reason(reason: str, effect: str = "", *, is_phrase: bool = False) -> 
         reason = f"{noun}{reason[match.end() :]}"
     if is_phrase and _MODIFIED.search(reason):
         return None
-    if not is_phrase and has_verb(words, english().verbs):
+    if not is_phrase:
+        is_clause = words[0] in _BEFORE_VERBS or has_verb(words, english().verbs)
+        if not is_clause and not any(map(_INFLECTED.fullmatch, words[1:_FIRST])):
+            return None
         return f"{reason[:1].upper()}{reason[1:]}."
     if (match := _DETERMINED.match(reason)) is not None:
         noun = match["noun"]
