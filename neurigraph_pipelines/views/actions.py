@@ -50,8 +50,8 @@ class Action(View):
     )
     votes: list[Vote]
     places: list[str] = Field(
-        description="The two places for a memory that is filed above them, the likelier first: paths of nodes, or areas "
-        "of life without a node."
+        description="Two places for a memory that is filed above them, the likelier first: paths of nodes, or areas of "
+        "life without a node."
     )
     title: str | None = Field(description="Of the held note; only of a single open action.")
     text: str | None = Field(description="The held note; only of a single open action.")

@@ -291,7 +291,7 @@ def test_raw_sql_gets_around_no_approval(graph: SharedGraph) -> None:
             connection.execute(standard, [graph.node("Work/Legal"), graph.owner.user_id])
         assert connection.execute("UPDATE neurigraph.node_standards SET write_rule = 'any'").rowcount == 0
         assert connection.execute("DELETE FROM neurigraph.node_standards").rowcount == 0
-        assert connection.execute("SELECT neurigraph.cast_vote(%s, true)", [action_id]).fetchone() == ("mine",)
+        assert connection.execute("SELECT neurigraph.cast_vote(%s, true, false)", [action_id]).fetchone() == ("mine",)
         # A note of its own making, pinned by hand: the trigger holds it all the same.
         (source,) = connection.execute(
             "INSERT INTO neurigraph.sources (user_id, kind, external_id, title) "
