@@ -63,7 +63,7 @@ def main() -> None:
             tempfile.TemporaryDirectory() as profile,
             Browser(chromium, Path(profile)) as browser,
         ):
-            page = browser.page(width=1360, height=760)
+            page = browser.page(width=1360, height=900)
             page.go(stack.ui_url)
             key = _hand_in_samples(installation)
             _terminate(page, stack)
