@@ -83,7 +83,7 @@ def main() -> None:
             _dry_run(page, stack.ui.url)
             _graph(browser, installation, key)
     for picture in FOLDER.glob("*.png"):
-        Image.open(picture).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(picture, optimize=True)
+        Image.open(picture).convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE).save(picture, optimize=True)
 
 
 def _store_on_past_days(installation: Installation) -> None:
