@@ -6,6 +6,7 @@ The memories are those of the sample conversations; a person looks at the pictur
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import tempfile
@@ -36,6 +37,7 @@ from tests.support.page_pictures import sign_in
 
 FOLDER = ROOT / "docs" / "pictures"
 _SETTLED_SECONDS = 3.0
+_PATIENCE_SECONDS = 300.0
 _PAGES = (
     ("dagster-overview", "/overview", ("ingestion_job", "retention_job")),
     ("dagster-runs", "/runs", ("View all tags", "ingestion_job")),
@@ -75,13 +77,13 @@ def main() -> None:
             _checks(page, stack.ui.url)
             for name, path, texts in _PAGES:
                 page.go(stack.ui.url + path)
-                page.wait_for_text(*texts)
+                _see(page, *texts)
                 _take(page, name)
             _lineage(page, stack.ui.url)
             _dry_run(page, stack.ui.url)
             _graph(browser, installation, key)
     for picture in FOLDER.glob("*.png"):
-        Image.open(picture).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(picture, optimize=True)
+        Image.open(picture).convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE).save(picture, optimize=True)
 
 
 def _store_on_past_days(installation: Installation) -> None:
@@ -129,6 +131,13 @@ def _wait_until_stored(installation: Installation, stack: LocalStack) -> str:
     return _newest_run(stack)["runId"]
 
 
+def _see(page: Page, *texts: str) -> None:
+    """Wait until all of some texts are shown, also on a busy machine."""
+    page.wait_for(
+        " && ".join(f"document.body.innerText.includes({json.dumps(text)})" for text in texts), _PATIENCE_SECONDS
+    )
+
+
 def _take(page: Page, name: str) -> None:
     time.sleep(_SETTLED_SECONDS)
     page.screenshot(FOLDER / f"{name}.png")
@@ -138,13 +147,13 @@ def _terminate(page: Page, stack: LocalStack) -> None:
     """Show the page of a run that is under way."""
     await_true(lambda: _newest_run(stack)["status"] == "STARTED", "a run is under way")
     page.go(f"{stack.ui.url}/runs/{_newest_run(stack)['runId']}")
-    page.wait_for_text("Terminate", "STEP_START")
+    _see(page, "Terminate", "STEP_START")
     page.screenshot(FOLDER / "dagster-terminate.png")  # at once, before the run ends
 
 
 def _run(page: Page, url: str, run_id: str) -> None:
     page.go(f"{url}/runs/{run_id}")
-    page.wait_for_text("memories.commit", "RUN_SUCCESS")
+    _see(page, "memories.commit", "RUN_SUCCESS")
     _take(page, "dagster-run")
 
 
@@ -160,9 +169,9 @@ def _failure_and_repair(page: Page, installation: Installation, stack: LocalStac
         os.kill(daemon, signal.SIGSTOP)
     try:
         page.go(f"{stack.ui.url}/runs/{_newest_run(stack)['runId']}")
-        page.wait_for_text("memories.embed", "Re-execute", "RUN_FAILURE")
+        _see(page, "memories.embed", "Re-execute", "RUN_FAILURE")
         _open_menu_beside(page, "Re-execute")
-        page.wait_for_text("From failure")
+        _see(page, "From failure")
         _take(page, "dagster-failed-run")
         page.click("a[role=menuitem], button[role=menuitem], [role=menuitem]", "From failure")
         await_true(lambda: _newest_run(stack)["status"] != "FAILURE", "it is executed again")
@@ -170,23 +179,23 @@ def _failure_and_repair(page: Page, installation: Installation, stack: LocalStac
         os.kill(daemon, signal.SIGCONT)
     await_true(lambda: _newest_run(stack)["status"] == "SUCCESS", "it ends well")
     page.go(f"{stack.ui.url}/runs/{_newest_run(stack)['runId']}")
-    page.wait_for_text("memories.commit", "RUN_SUCCESS")
+    _see(page, "memories.commit", "RUN_SUCCESS")
     _take(page, "dagster-repaired-run")
 
 
 def _backfill(page: Page, stack: LocalStack) -> None:
     """Show the dialog of a backfill of all days, and the backfill when it is done."""
     page.go(f"{stack.ui.url}/assets/record_summaries?view=partitions")
-    page.wait_for_text("Partitions Selected")
+    _see(page, "Partitions Selected")
     time.sleep(_SETTLED_SECONDS)
     page.click("button", "Materialize…")
-    page.wait_for_text("Launch backfill")
+    _see(page, "Launch backfill")
     _take(page, "dagster-backfill-dialog")
     page.click("button", "Launch backfill")
     await_true(lambda: _backfills(stack), "a backfill is launched")
     await_true(lambda: _backfills(stack)[0]["status"].startswith("COMPLETED"), "the backfill is done")
     page.go(f"{stack.ui.url}/runs/b/{_backfills(stack)[0]['id']}")
-    page.wait_for_text("record_summaries", "Completed")
+    _see(page, "record_summaries", "Completed")
     _take(page, "dagster-backfill")
 
 
@@ -202,7 +211,7 @@ def _daily_report(page: Page, stack: LocalStack) -> None:
     assert answer["__typename"] == "LaunchBackfillSuccess", answer
     await_true(lambda: _backfills(stack)[0]["status"] == "COMPLETED_SUCCESS", "the report is made")
     page.go(f"{stack.ui.url}/assets/daily_report?view=partitions&partition={day}")
-    page.wait_for_text("Show Markdown")
+    _see(page, "Show Markdown")
     page.click("button, a, span", "Show Markdown")
     _take(page, "dagster-daily-report")
 
@@ -210,28 +219,29 @@ def _daily_report(page: Page, stack: LocalStack) -> None:
 def _checks(page: Page, url: str) -> None:
     """Execute the checks of the sources, and show them."""
     page.go(f"{url}/assets/sources?view=checks")
-    page.wait_for_text("no_segment_waits_too_long")
+    _see(page, "no_segment_waits_too_long")
     time.sleep(_SETTLED_SECONDS)
     page.click("button", "Execute all")
     page.wait_for(
-        "document.body.innerText.includes('Passed') && !document.body.innerText.includes('Not Evaluated')", 300
+        "document.body.innerText.includes('Passed') && !document.body.innerText.includes('Not Evaluated')",
+        _PATIENCE_SECONDS,
     )
     _take(page, "dagster-checks")
 
 
 def _lineage(page: Page, url: str) -> None:
     page.go(f"{url}/asset-groups")
-    page.wait_for_text("knowledge", "lifecycle")
-    page.wait_for("document.querySelector('path[marker-end]') !== null", 60)
+    _see(page, "knowledge", "lifecycle")
+    page.wait_for("document.querySelector('path[marker-end]') !== null", _PATIENCE_SECONDS)
     _take(page, "dagster-lineage")
 
 
 def _dry_run(page: Page, url: str) -> None:
     page.go(f"{url}/assets/record_summaries?view=partitions")
-    page.wait_for_text("Partitions Selected")
+    _see(page, "Partitions Selected")
     time.sleep(_SETTLED_SECONDS)
     _open_menu_beside(page, "Materialize…")
-    page.wait_for_text("Open launchpad")
+    _see(page, "Open launchpad")
     _take(page, "dagster-dry-run")
 
 
@@ -247,7 +257,7 @@ def _graph(browser: Browser, installation: Installation, key: str) -> None:
 def _open_menu_beside(page: Page, text: str) -> None:
     """Click the arrow beside a button."""
     found = f"[...document.querySelectorAll('button')].find((one) => one.textContent.includes({text!r}))"
-    page.wait_for(f"{found} !== undefined")
+    page.wait_for(f"{found} !== undefined", _PATIENCE_SECONDS)
     page.run(f"{found}.parentElement.parentElement.querySelectorAll('button')[1].click()")
 
 
