@@ -385,22 +385,5 @@ class MemberRole(StrEnum):
     MEMBER = "member"
 
 
-class WebhookState(StrEnum):
-    """Whether a webhook is called. ``gone``: its receiver answered 410."""
-
-    ACTIVE = "active"
-    PAUSED = "paused"
-    GONE = "gone"
-
-
-class DeliveryState(StrEnum):
-    """The result of a delivery. ``withheld``: its subject was hidden before it was sent."""
-
-    WAITING = "waiting"
-    DELIVERED = "delivered"
-    DEAD = "dead"
-    WITHHELD = "withheld"
-
-
 SETTLED = frozenset({Progress.STORED, Progress.FAILED})
 """States that change only with new messages, or by a replay."""
