@@ -77,7 +77,7 @@ class Toolbox:
     Args:
         context: With the caller's claims.
         moment: Relative times count from here.
-        chat_id: The conversation of the chat, which is no evidence for itself.
+        chat_id: The conversation of the chat, on which its own answers do not rest.
         own_records: The records that it became so far.
         document_ids: Only these sources; None for all.
         scope: The records of those sources.
@@ -183,7 +183,7 @@ class Toolbox:
         return Outcome("\n".join(said) or "none", {"disputes": len(said)})
 
     def _counts(self, source_id: UUID) -> bool:
-        """Whether messages of a source are evidence here."""
+        """Whether answers may rest on messages of a source."""
         return source_id != self.chat_id and (self.document_ids is None or source_id in self.document_ids)
 
     def _returned(self, passages: list[Passage]) -> Outcome:
