@@ -50,7 +50,7 @@ _QUERIES = statements("webhooks")
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What one round did with its deliveries."""
+    """The result of one round of deliveries."""
 
     delivered: int = 0
     failed: int = 0

@@ -87,7 +87,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happened in a chat: ``conversation``, ``tool_use``, ``tool_result``, ``assistant`` or ``done``."""
+    """An event of a chat: ``conversation``, ``tool_use``, ``tool_result``, ``assistant`` or ``done``."""
 
     type: str
     data: Mapping[str, object]

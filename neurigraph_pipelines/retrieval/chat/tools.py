@@ -57,7 +57,7 @@ _DISPUTES = ToolSpec(
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call returned.
+    """The result of a call.
 
     Attributes:
         text: What a language model reads.
@@ -101,7 +101,7 @@ class Toolbox:
 
     @property
     def passages(self) -> list[Passage]:
-        """What was collected, each message once: all of the first call, then the best of every other one first."""
+        """The collected messages, each once: all of the first call, then the best of every other one first."""
         found: dict[tuple[UUID, int | None], Passage] = {}
         for passage in chain(*self._collected[:1], *zip_longest(*self._collected[1:])):
             if passage is not None:
