@@ -1,1 +1,1 @@
-"""Who may see and change what: authentication, accounts, spaces, guards and repeated requests."""
+"""The rights of callers: authentication, accounts, spaces, guards and repeated requests."""

@@ -15,7 +15,7 @@ from neurigraph_pipelines.model.errors import ChangedError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
 
 Versioned = Literal["record", "node", "source"]
-"""What has a version. A source is a conversation, an event or an upload."""
+"""The kinds of things with a version. A source is a conversation, an event or an upload."""
 
 _NAMES: dict[Versioned, str] = {"record": "memory", "node": "node", "source": "conversation, event or upload"}
 _QUERIES = statements("versions")

@@ -80,7 +80,7 @@ class KeyedRequest:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What tells this key from all others."""
+        """The values that tell this key from all others."""
         return tuple(self._parameters.values())
 
     def find(self, database: Database) -> Kept | None:

@@ -88,8 +88,8 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
             running = dg.RunsFilter(job_name=job.name, statuses=UNFINISHED)
             if context.instance.get_runs_count(running):
                 return dg.SkipReason("a run is already taking in files")
-            home, place = self._opened(installation)
-            is_new = next(drop_intake.new_files(home.database, place), None) is not None
+            of_user, place = self._opened(installation)
+            is_new = next(drop_intake.new_files(of_user.database, place), None) is not None
             return dg.RunRequest() if is_new else dg.SkipReason("no file is new")
 
         return look
@@ -100,24 +100,24 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
         Raises:
             dagster.Failure: There is no such user.
         """
-        home = installation.opened.databases.of_user(self.user)
+        of_user = installation.opened.databases.of_user(self.user)
         try:
-            find_user(home.database, self.user)
+            find_user(of_user.database, self.user)
         except NotFoundError:
             raise dg.Failure(f"{self.name} names a user who does not exist: `neurigraph user add` makes one") from None
-        return home, home.place_of(self.place, f"the place of {self.name}", (self.user, self.name))
+        return of_user, of_user.place_of(self.place, f"the place of {self.name}", (self.user, self.name))
 
     def _take_in(self, installation: InstallationResource) -> dict[str, Any]:
         """Take in the new files and read them; return what the asset's page shows, without a word of theirs."""
-        home, place = self._opened(installation)
+        of_user, place = self._opened(installation)
         details = SourceDetails(
             metadata={"format": self.format} if self.format in EXPORT_FORMATS else {},
             container_tags=(self.space,) if self.space else (),
         )
         taken = drop_intake.ingest_drops(
-            home.database, place, home.uploads, details=details, is_document=self.format == "document"
+            of_user.database, place, of_user.uploads, details=details, is_document=self.format == "document"
         )
-        read = home.uploads.read_due(home.text_extractor, find_user(home.database, self.user).user_id)
+        read = of_user.uploads.read_due(of_user.text_extractor, find_user(of_user.database, self.user).user_id)
         refused = sum(one.error is not None for one in taken)
         return {
             "files taken in": len(taken) - refused,

@@ -1,1 +1,1 @@
-"""What every user of the database shares: statements, migrations, the secret, leases and pages of lists."""
+"""The parts that all users of the database share: statements, migrations, the secret, leases and pages of lists."""

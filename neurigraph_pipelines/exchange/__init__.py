@@ -1,1 +1,1 @@
-"""What leaves a graph or enters it with permission: sharing, organisations, peers, portability, webhooks."""
+"""Data that leaves a graph or enters it with permission: sharing, organisations, peers, portability, webhooks."""

@@ -35,7 +35,7 @@ _FORMS = {
     AliasType.PHONE: (re.compile(r"\+?(?=.*\d)[\d\s()./-]+(?:(?:x|ext\.?)\s?\d+)?", re.I), "a telephone number"),
     AliasType.URL: (re.compile(r"https?://\S+", re.I), "an address that begins with http:// or https://"),
 }
-"""What an id of a type looks like, and its name."""
+"""The form of the ids of a type, and its name."""
 
 _QUERIES = statements("evidence")
 _GRAPH = statements("graph")

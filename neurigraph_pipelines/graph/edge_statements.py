@@ -1,4 +1,4 @@
-"""What the owner of a graph states about edges: that one holds, has ended, or never was, and taking that back.
+"""Statements of the owner of a graph about edges: that one holds, has ended, or never was; and their withdrawal.
 
 What records state is in ``edges``. Strength, count and validity follow from both by trigger.
 """
@@ -31,7 +31,7 @@ _log = logging.getLogger("neurigraph.graph")
 
 @dataclass(frozen=True, slots=True)
 class EdgeStatement:
-    """What somebody says of an edge.
+    """A statement about an edge.
 
     Attributes:
         valid_from: Since when the relation holds, or does not hold; None if that is not known. Not of an end.
@@ -93,7 +93,7 @@ def take_back_evidence(
     """Take back what a person stated about an edge: its strength and validity are as without it.
 
     Raises:
-        NotFoundError: The edge has no such statement of a person. What a memory states goes with the memory.
+        NotFoundError: The edge has no such statement of a person. A statement of a memory goes with the memory.
     """
     _require_edge(database, claims, edge_id)
     values = {"edge_id": edge_id, "user_id": claims.user_id, "evidence_id": evidence_id}

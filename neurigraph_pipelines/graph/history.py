@@ -129,7 +129,7 @@ def record_at(database: Database, claims: Claims, record_id: UUID, at: datetime 
     (row,) = database.ask(claims, _QUERIES["record_at"], {"record_id": record_id, "at": at})
     if row["found"] is None:
         raise NotFoundError
-    found = _shown(row["found"])
+    found = _by_field(row["found"])
     return Memory(
         **{
             **found,
@@ -153,7 +153,7 @@ def history(
     if not found and after is None:
         raise NotFoundError
     return [
-        Delta(**{**row, "before": _shown(row["before"]), "after": _shown(row["after"]), "changed_at": row["w"]})
+        Delta(**{**row, "before": _by_field(row["before"]), "after": _by_field(row["after"]), "changed_at": row["w"]})
         for row in found
     ]
 
@@ -207,5 +207,5 @@ def _state_at(database: Database, claims: Claims, record_id: UUID, at: datetime 
         return None
 
 
-def _shown(found: Mapping[str, Any]) -> dict[str, Any]:
+def _by_field(found: Mapping[str, Any]) -> dict[str, Any]:
     return {_FIELDS.get(name, name): value for name, value in found.items()}

@@ -48,12 +48,12 @@ def find_profile(tx: Transaction, node_id: UUID) -> Profile | None:
         drift = Drift.model_validate({**row, "distance": row["drift"]})
     described = zip(row["descriptors"], row["weights"], strict=True)
     words = [Descriptor(word=word, weight=weight) for word, weight in described if name_key(word) not in own]
-    centroids = [_shown(Centroid(**centroid), own) for centroid in row["centroid_records"]]
+    centroids = [_without_names(Centroid(**centroid), own) for centroid in row["centroid_records"]]
     shown = {"descriptors": words[:DESCRIPTORS_SHOWN], "centroids": centroids, "drift": drift}
     return Profile.model_validate({**row, **shown})
 
 
-def _shown(centroid: Centroid, own: frozenset[str]) -> Centroid:
+def _without_names(centroid: Centroid, own: frozenset[str]) -> Centroid:
     """Return a centroid with the first words that are no names of the node."""
     described = [word for word in centroid.descriptors if name_key(word) not in own][:CENTROID_DESCRIPTORS_SHOWN]
     return centroid.model_copy(update={"descriptors": described})

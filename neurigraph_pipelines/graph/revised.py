@@ -1,4 +1,4 @@
-"""What a revision of a record's keywords changes in the graph: its mentions of nodes, and the edges that it states."""
+"""Changes of the graph by a revision of a record's keywords: its mentions of nodes, and the edges that it states."""
 
 from __future__ import annotations
 

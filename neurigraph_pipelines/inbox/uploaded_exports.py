@@ -160,7 +160,7 @@ def _require_something(name: str, report: ImportReport) -> None:
 
 
 def _finish(context: Context, upload: LeasedUpload, name: str, report: ImportReport) -> None:
-    imported = {"source_id": upload.source_id, "imported": json.dumps(_shown(name, report))}
+    imported = {"source_id": upload.source_id, "imported": json.dumps(_kept(name, report))}
     with context.database.pipeline() as tx:
         tx.execute(_QUERIES["imported"], imported)
 
@@ -202,7 +202,7 @@ def _note(context: Context, upload: LeasedUpload, sources: Sequence[tuple[Source
         tx.execute(_QUERIES["note_in_export"], {**leased, **named})
 
 
-def _shown(name: str, report: ImportReport) -> dict[str, object]:
+def _kept(name: str, report: ImportReport) -> dict[str, object]:
     """Return what is kept of an import."""
     rejected = [asdict(one) for one in report.rejected[:SHOWN_REJECTIONS]]
     return {

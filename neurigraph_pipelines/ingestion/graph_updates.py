@@ -46,7 +46,7 @@ def update_graph(
         with tx.transaction():
             _link(tx, places, filed, said())
 
-    def shown() -> None:
+    def described() -> None:
         with tx.transaction():
             update_shells(tx, places, additions, _aliases(filed))
 
@@ -56,7 +56,7 @@ def update_graph(
 
     enriched("links", linked, lambda: None, left_out)
     barely = partial(count_records, tx, additions)
-    enriched("description of nodes", shown, lambda: enriched("keywords of nodes", counted, barely), left_out)
+    enriched("description of nodes", described, lambda: enriched("keywords of nodes", counted, barely), left_out)
     return left_out
 
 

@@ -100,7 +100,7 @@ class Comparison:
         """Whether the canary answers as well as the current model, set by set."""
         return all(each.is_as_good for each in self.sets)
 
-    def shown(self) -> dict[str, object]:
+    def figures(self) -> dict[str, object]:
         """Return the figures as a dictionary, without any text."""
         return {**asdict(self), "is_as_good": self.is_as_good}
 
@@ -151,7 +151,7 @@ def compare_models(
         ),
     )
     describe_model(database, canary.embedder, canary.provider)
-    note_comparison(database, canary.embedder.model, done.shown())
+    note_comparison(database, canary.embedder.model, done.figures())
     return done
 
 

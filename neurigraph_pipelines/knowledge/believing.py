@@ -14,14 +14,14 @@ DOUBTED = 0.3
 """A belief that falls below this, or to half of what it was, is for a person to look at."""
 
 DISPUTED = 0.5
-"""What a dispute leaves of a belief. A fact that was superseded or taken back is not believed at all."""
+"""The share of a belief that a dispute leaves. A fact that was superseded or taken back is not believed at all."""
 
 K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What speaks for one fact.
+    """The grounds of one fact.
 
     Attributes:
         confidences: The greatest confidence of each source that says so, or says the same in other words.

@@ -81,7 +81,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class _Covered:
-    """What a digest is made of."""
+    """The material of a digest."""
 
     record_ids: tuple[UUID, ...]
     parts: tuple[Summary, ...]

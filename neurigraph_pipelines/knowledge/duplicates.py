@@ -1,4 +1,4 @@
-"""What says the same as a text already: asked before it is written. Behind the same gates as a search."""
+"""Statements that say the same as a text, looked up before it is written, behind the same gates as a search."""
 
 from __future__ import annotations
 

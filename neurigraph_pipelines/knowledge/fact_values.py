@@ -1,4 +1,4 @@
-"""What people may say of a fact: its words, and what they decide about it; checked, cleaned and redacted.
+"""Values that people state of a fact: its words and their decisions; checked, cleaned and redacted.
 
 ``stating`` writes them.
 """

@@ -1,6 +1,6 @@
 """Tools that a language model may call, and its calls; how answers of our own chats are known.
 
-Such an answer repeats what memories say, so it is no evidence: neither for another answer, nor for a fact.
+Such an answer repeats what memories say, so neither another answer nor a fact rests on it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is made of a segment or read from a question: summaries, keywords, periods, quotable passages and statements."""
+"""Values made of a segment or read from a question: summaries, keywords, periods, quotable passages and statements."""
 
 from __future__ import annotations
 

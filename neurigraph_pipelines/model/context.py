@@ -71,11 +71,11 @@ class Parts(Protocol):
 
     @property
     def expander(self) -> Expander | None:
-        """What words questions in other ways, if anything does."""
+        """The reader that words questions in other ways; None without one."""
 
     @property
     def tool_caller(self) -> ToolCaller | None:
-        """What chooses the tools of a chat; None if the language model calls none."""
+        """The caller that chooses the tools of a chat; None if the language model calls none."""
 
 
 class ReplacedParts(TypedDict, total=False):
@@ -161,12 +161,12 @@ class Context:
 
     @property
     def expander(self) -> Expander | None:
-        """What words questions in other ways, if anything does."""
+        """The reader that words questions in other ways; None without one."""
         return self.replaced["expander"] if "expander" in self.replaced else self.source.expander
 
     @property
     def tool_caller(self) -> ToolCaller | None:
-        """What chooses the tools of a chat; None if the language model calls none."""
+        """The caller that chooses the tools of a chat; None if the language model calls none."""
         return self.replaced["tool_caller"] if "tool_caller" in self.replaced else self.source.tool_caller
 
     @property

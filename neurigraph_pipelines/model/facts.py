@@ -49,7 +49,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class FoundLink:
-    """What a fact has to do with another one that was read with it.
+    """The relation of a fact to another one of the same reading.
 
     Attributes:
         relation: A name of ``relation_types``: the fact is ``caused_by`` the other one.

@@ -94,7 +94,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class NoteOptions:
-    """What the writer of a note decided about it.
+    """The choices of the writer of a note.
 
     Attributes:
         pinned: The note lies at ``node_id``, wherever a model would file it.
@@ -187,7 +187,7 @@ class RejectedItem:
 
 @dataclass(frozen=True, slots=True)
 class ImportNote:
-    """What an import assumed, left out or did not read.
+    """A note on an assumption, an omission or an unread part of an import.
 
     Attributes:
         text: Said once for a file.

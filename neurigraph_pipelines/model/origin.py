@@ -1,6 +1,6 @@
 """The origin of text: the interface through which it arrived, and the voice of its speaker.
 
-The server decides both, from the credentials of the caller. What a writer states (an author, a role) is a claim.
+The server decides both, from the credentials of the caller. The stated author and role are claims.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ FETCHED_THROUGH = frozenset([ReceivedThrough.WEB, ReceivedThrough.PEER])
 """Doors through which comes what neither the owner nor a program of the owner wrote."""
 
 OTHERS = frozenset(Voice) - {Voice.OWNER, Voice.ASSISTANT}
-"""Who is neither the owner nor the owner's assistant: what they say counts for less than what the owner said."""
+"""The voices of others than the owner and the owner's assistant: their words count for less than the owner's."""
 
 _CALLED = {
     Voice.SYSTEM: "instructions of the system",

@@ -16,7 +16,7 @@ TOOL_FIELDS = ("tool_name", "tool_use_id", "input", "output", "error", "duration
 
 @dataclass(frozen=True, slots=True)
 class ToolEvent:
-    """What the message of a tool's event has besides its content.
+    """The fields of the message of a tool's event besides its content.
 
     Attributes:
         type: ``tool_use``, ``tool_result`` or ``error``.

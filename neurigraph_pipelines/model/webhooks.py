@@ -30,7 +30,7 @@ EVENTS = (
     "action.expired",
     "erasure.finished",
 )
-"""What a webhook can ask for; ``webhook.test`` comes only when its owner asks for a test."""
+"""The events that a webhook can ask for; ``webhook.test`` comes only when its owner asks for a test."""
 
 ANY_EVENT = "*"
 KINDS_OF_EVENTS = tuple(dict.fromkeys(f"{event.partition('.')[0]}.*" for event in EVENTS))

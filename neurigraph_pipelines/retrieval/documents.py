@@ -94,7 +94,7 @@ class FoundDocuments:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a search for documents asks.
+    """The request of a search for documents.
 
     Attributes:
         document_ids: Only these; None for all.
@@ -115,7 +115,7 @@ class Wanted:
 
 @dataclass(slots=True)
 class _Group:
-    """What was found of one source: its hits, and its messages with their scores by record.
+    """The result of one source: its hits, and its messages with their scores by record.
 
     Attributes:
         best: The best score of the answer, which those of its parts are relative to.

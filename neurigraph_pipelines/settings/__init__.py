@@ -1,7 +1,7 @@
 """All settings in groups, with default, unit and reason; ``docs/settings.md`` is generated from here.
 
-The only package that reads the environment, and only when ``Settings()`` is called. What a setting does is explained
-in the code that uses it.
+The only package that reads the environment, and only when ``Settings()`` is called. The code that uses a setting
+explains its effect.
 """
 
 from __future__ import annotations

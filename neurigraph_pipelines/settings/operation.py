@@ -59,7 +59,7 @@ class RunSettings(BaseModel):
 
 
 class LogSettings(BaseModel):
-    """What services write to their logs."""
+    """The logs of services."""
 
     model_config = group("LOG_")
 

@@ -1,4 +1,4 @@
-"""What leaves the machine: to which hosts the settings send which data."""
+"""Data that leaves the machine: its kinds and the hosts that the settings name."""
 
 from __future__ import annotations
 

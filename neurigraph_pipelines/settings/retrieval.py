@@ -23,7 +23,7 @@ def _eighth_of_memory() -> int:
 
 
 class RetrievalSettings(BaseModel):
-    """What a search reads, and what it caches."""
+    """The reads and caches of a search."""
 
     model_config = group()
 
@@ -90,7 +90,7 @@ class RetrievalSettings(BaseModel):
 
 
 class AskSettings(BaseModel):
-    """What one answer may rest on."""
+    """The bounds of one answer."""
 
     model_config = group("ASK_")
 

@@ -92,7 +92,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Assertions:
-    """What a statement says.
+    """The claim of a statement.
 
     Attributes:
         words: Its lexemes, without numbers; so are those below.

@@ -1,6 +1,6 @@
 """Disguises of text: characters that are not seen, and letters of other alphabets that look like Latin ones.
 
-What is indexed and compared is the text as a reader sees it. What is stored and shown stays as it was written.
+The index and comparisons use the text as a reader sees it. The stored text stays as it was written.
 """
 
 from __future__ import annotations

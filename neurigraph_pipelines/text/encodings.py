@@ -37,7 +37,7 @@ _MEANT = {
     "euc_kr": "cp949",
     "big5": "big5hkscs",
 }
-"""What writers mean by the names that they declare: supersets with the characters that they use."""
+"""The encodings that writers mean by the names that they declare: supersets with the characters that they use."""
 
 _ALIASES = {
     "x-sjis": "cp932",

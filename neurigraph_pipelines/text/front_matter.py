@@ -26,7 +26,7 @@ _UPDATED = ("updated", "modified")
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What the properties of a note say of it.
+    """The properties of a note, as its front matter states them.
 
     Attributes:
         date: The date that they state for it.

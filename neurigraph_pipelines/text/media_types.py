@@ -102,7 +102,7 @@ def _code(language: str, name: str = "text/plain") -> MediaType:
 _PDF_MARK = b"%PDF-"
 _PDF = MediaType("application/pdf", "PDF document", "pdf", "pdf")
 GIT_PACK = MediaType("application/x-git-pack", "Git pack")
-"""What a server of repositories sends: the files of a commit."""
+"""The answer of a server of repositories: the files of a commit."""
 
 _ZIP = MediaType("application/zip", "zip archive")
 _UNKNOWN = MediaType("application/octet-stream", "binary file", compressible=True)

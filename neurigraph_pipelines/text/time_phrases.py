@@ -1,7 +1,7 @@
 """Periods that a question names, such as ``last May`` or ``between March and June``.
 
 Pure functions of the words and of the moment at which they are asked; days begin in its zone. English by fixed rules,
-explicit dates of other languages through dateparser. What was said about a time is often said at another one, so a
+explicit dates of other languages through dateparser. People often speak of a time at another time, so a
 ranking may prefer these periods and must not exclude by them.
 
 Questions look back: a day or month without a year is the latest that has begun, and those of the years before it,

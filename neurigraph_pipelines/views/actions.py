@@ -72,6 +72,6 @@ class Setting(View):
 
 
 class Standard(View):
-    """What holds at a node: `write`, `promote`, `delete`, `approver`, `tier`, `ttl_seconds` and `note_id`."""
+    """The standards of a node: `write`, `promote`, `delete`, `approver`, `tier`, `ttl_seconds` and `note_id`."""
 
     standard: dict[str, Setting]

@@ -17,7 +17,7 @@ class View(BaseModel):
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = ()
-    """What a table shows of it, in order: fields or properties; if empty, all plain fields."""
+    """The columns of a table of it, in order: fields or properties; if empty, all plain fields."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -87,7 +87,7 @@ class Drift(View):
 
 
 class Profile(View):
-    """What characterises the memories of a node, without those below it.
+    """The characteristics of the memories of a node, without those below it.
 
     The owner's is made of all current memories, everybody else's of shared ones.
     """

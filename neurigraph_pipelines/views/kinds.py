@@ -47,7 +47,7 @@ class ConceptKind(StrEnum):
 
 
 class MentionRole(StrEnum):
-    """What a node is in a record that speaks of it. The subject is the node that the record is filed at."""
+    """The role of a node in a record that speaks of it. The subject is the node that the record is filed at."""
 
     MENTION = "mention"
     SUBJECT = "subject"
@@ -180,7 +180,7 @@ class ReceivedThrough(StrEnum):
 class Voice(StrEnum):
     """Who speaks in a passage, as the server knows it.
 
-    A persona is known by its key, whatever author it states. ``OTHER_PERSON`` is anybody but the owner in a
+    A persona is known by its key, not by its stated author. ``OTHER_PERSON`` is anybody but the owner in a
     conversation or event that the owner handed in.
     """
 
@@ -384,23 +384,6 @@ class MemberRole(StrEnum):
     OWNER = "owner"
     ADMIN = "admin"
     MEMBER = "member"
-
-
-class WebhookState(StrEnum):
-    """Whether a webhook is called. ``gone``: its receiver answered 410."""
-
-    ACTIVE = "active"
-    PAUSED = "paused"
-    GONE = "gone"
-
-
-class DeliveryState(StrEnum):
-    """The result of a delivery. ``withheld``: its subject was hidden before it was sent."""
-
-    WAITING = "waiting"
-    DELIVERED = "delivered"
-    DEAD = "dead"
-    WITHHELD = "withheld"
 
 
 SETTLED = frozenset({Progress.STORED, Progress.FAILED})

@@ -61,7 +61,7 @@ class PulledRecord(View):
     occurred_at: datetime
     source: dict[str, object] = Field(description="Its source, without its messages.")
     files: list[dict[str, object]] = Field(description="Each with its checksum, and its `content` in base64 if small.")
-    segment: str | None = Field(description="What search reads of its messages, in base64; null if it has none.")
+    segment: str | None = Field(description="The search segment of its messages, in base64; null if it has none.")
     languages: list[str] = Field(description="The stemmers of its messages that are not the publisher's usual one.")
     vectors: str | None = Field(description="The vectors of its messages in base64; null without those of the model.")
 

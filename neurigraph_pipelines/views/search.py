@@ -1,4 +1,4 @@
-"""What a search shows: hits, messages, the nodes searched, and what moved the ranking."""
+"""The answer of a search: hits, messages, the nodes searched, and the reasons of the ranking."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Hit(View):
 
     @property
     def key(self) -> UUID:
-        """What joins a hit with its messages: the record, or the source of what is not stored yet."""
+        """The key that joins a hit with its messages: the record, or the source of unstored messages."""
         return self.record_id or self.source_id
 
 
@@ -103,7 +103,7 @@ class MessageHit(View):
 
     @property
     def key(self) -> UUID:
-        """What joins a hit with its messages: the record, or the source of what is not stored yet."""
+        """The key that joins a hit with its messages: the record, or the source of unstored messages."""
         return self.record_id or self.source_id
 
 
@@ -126,7 +126,7 @@ class Period(View):
 
 
 class Duplicates(View):
-    """What says the same as a text."""
+    """Statements that say the same as a text."""
 
     facts: list[FoundFact] = Field(
         description="Facts of the same words, with a `score` of 1, and those with at least `threshold` of the words in "
@@ -148,7 +148,7 @@ class NamedNode(View):
 
 
 class EvidenceOfEdge(View):
-    """What an edge rests on."""
+    """A piece of evidence of an edge."""
 
     record_id: UUID | None
     observed_by: str | None = Field(description="The person who stated it, where no record does.")

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 from uuid import UUID
 
 from pydantic import Field
 
 from neurigraph_pipelines.views.base import View
-from neurigraph_pipelines.views.kinds import DeliveryState, WebhookState
 from neurigraph_pipelines.views.pages import NEXT_CURSOR
+
+
+class WebhookState(StrEnum):
+    """Whether a webhook is called. ``gone``: its receiver answered 410."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    GONE = "gone"
+
+
+class DeliveryState(StrEnum):
+    """The result of a delivery. ``withheld``: its subject was hidden before it was sent."""
+
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    DEAD = "dead"
+    WITHHELD = "withheld"
 
 
 class Webhook(View):

@@ -71,7 +71,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Whom a key or token names: a user, or the hash of a key that names nobody. It proves nothing."""
+    """The user that a key or token names, or the hash of a key that names no user. It proves nothing."""
 
     user_id: UUID | None = None
     key_hash: bytes | None = None

@@ -90,12 +90,12 @@ class Installation(WiredModels, WiredStorage):
 
     @cached_property
     def secret(self) -> Secret:
-        """What signs claims and derives the passwords of the database roles."""
+        """The secret that signs claims and gives the passwords of the database roles."""
         return self.secrets.secret()
 
     @cached_property
     def cursors(self) -> Cursors:
-        """What seals the cursors of lists; they end when the secret is replaced."""
+        """The seals of the cursors of lists; cursors end when the secret is replaced."""
         return Cursors(self.secret.cursor_mac)
 
     def rotate_secret(self) -> tuple[str, ...]:
@@ -260,7 +260,7 @@ class Installation(WiredModels, WiredStorage):
 
     @cached_property
     def webhooks(self) -> Outbox:
-        """What webhooks of users work with."""
+        """The parts with which webhooks of users work."""
         from neurigraph_pipelines.exchange.webhooks.outbox import Outbox
         from resources.webhook_sender import HttpWebhookSender
 
@@ -270,7 +270,7 @@ class Installation(WiredModels, WiredStorage):
 
     @cached_property
     def web(self) -> WebFetcher:
-        """What fetches the web pages and repositories that users name."""
+        """The fetcher of web pages and repositories that users name."""
         from resources.web_fetcher import HttpWebFetcher
 
         settings = self.settings.web
@@ -280,7 +280,7 @@ class Installation(WiredModels, WiredStorage):
 
     @cached_property
     def peers(self) -> Peering:
-        """What pulls of peers work with."""
+        """The parts with which pulls of peers work."""
         from neurigraph_pipelines.exchange.peers.peering import Peering
         from resources.peer_client import HttpPeerClient
 

@@ -108,13 +108,13 @@ class WiredModels:
 
     @cached_property
     def expander(self) -> Expander | None:
-        """What words questions in other ways, if the settings ask for it."""
+        """The reader that words questions in other ways, if the settings ask for one."""
         expansion = self.settings.expansion
         return self._question_reader(expansion.timeout_seconds) if expansion.wordings else None
 
     @cached_property
     def tool_caller(self) -> ToolCaller | None:
-        """What chooses the tools of a chat: the language model, unless that is the offline one."""
+        """The caller that chooses the tools of a chat: the language model, unless that is the offline one."""
         if self.settings.models.chosen_language_model == "offline":
             return None
         from resources.providers.tool_caller import ChatToolCaller

@@ -1,4 +1,4 @@
-"""Starts the traces of a process, where the settings name a collector. What is traced is in ``measuring``."""
+"""Starts the traces of a process, where the settings name a collector. ``measuring`` says which steps are traced."""
 
 from __future__ import annotations
 

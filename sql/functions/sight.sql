@@ -141,3 +141,21 @@ $$;
 
 REVOKE ALL ON FUNCTION neurigraph.sees(text, text, text, uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.sees(text, text, text, uuid) TO neurigraph_agent;
+
+-- The summary of a node for a caller. A summary describes the whole node, so a caller within spaces gets none. The
+-- summary of a person may rest on memories of other nodes, so others than the owner get only the counts of this node.
+CREATE OR REPLACE FUNCTION neurigraph.summary_for(
+    kind neurigraph.concept_kind, summary text, is_within_spaces boolean, sees_all boolean
+) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE
+        WHEN is_within_spaces THEN ''
+        WHEN kind = 'person' AND NOT sees_all
+            THEN coalesce(substring(summary FROM '(?:1 memory|[0-9,]+ memories) from .*'), '')
+        ELSE summary
+    END
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.summary_for(neurigraph.concept_kind, text, boolean, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.summary_for(neurigraph.concept_kind, text, boolean, boolean)
+TO neurigraph_agent, neurigraph_pipeline;

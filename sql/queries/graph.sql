@@ -121,13 +121,10 @@ SELECT
     n.names,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.node_keywords ELSE ARRAY[]::text [] END AS node_keywords,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.aliases ELSE ARRAY[]::text [] END AS aliases,
-    -- Who a person is may rest on memories of other nodes, so others than the owner see only what lies here.
-    CASE
-        WHEN (SELECT neurigraph.asking_tags() IS NOT NULL) THEN ''
-        WHEN g.concept_kind = 'person' AND NOT (SELECT neurigraph.sees_all_sources())
-            THEN coalesce(substring(g.node_summary FROM '(?:1 memory|[0-9,]+ memories) from .*'), '')
-        ELSE g.node_summary
-    END AS node_summary,
+    neurigraph.summary_for(
+        g.concept_kind, g.node_summary,
+        (SELECT neurigraph.asking_tags() IS NOT NULL), (SELECT neurigraph.sees_all_sources())
+    ) AS node_summary,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.language END AS language,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.centroid END AS centroid,
     CASE
@@ -194,13 +191,10 @@ SELECT
     -- Keywords, aliases and summary describe the whole node, and so all spaces.
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.node_keywords ELSE ARRAY[]::text [] END AS node_keywords,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.aliases ELSE ARRAY[]::text [] END AS aliases,
-    -- Who a person is may rest on memories of other nodes, so others than the owner see only what lies here.
-    CASE
-        WHEN (SELECT neurigraph.asking_tags() IS NOT NULL) THEN ''
-        WHEN g.concept_kind = 'person' AND NOT (SELECT neurigraph.sees_all_sources())
-            THEN coalesce(substring(g.node_summary FROM '(?:1 memory|[0-9,]+ memories) from .*'), '')
-        ELSE g.node_summary
-    END AS node_summary,
+    neurigraph.summary_for(
+        g.concept_kind, g.node_summary,
+        (SELECT neurigraph.asking_tags() IS NOT NULL), (SELECT neurigraph.sees_all_sources())
+    ) AS node_summary,
     CASE
         WHEN (SELECT neurigraph.sees_all_sources()) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)

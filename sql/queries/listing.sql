@@ -121,13 +121,10 @@ SELECT
     g.layer_depth AS depth,
     g.compression_state AS state,
     -- Summary, aliases and language describe the whole node, and so all spaces.
-    -- Who a person is may rest on memories of other nodes, so others than the owner see only what lies here.
-    CASE
-        WHEN (SELECT neurigraph.asking_tags() IS NOT NULL) THEN ''
-        WHEN g.concept_kind = 'person' AND NOT (SELECT neurigraph.sees_all_sources())
-            THEN coalesce(substring(g.node_summary FROM '(?:1 memory|[0-9,]+ memories) from .*'), '')
-        ELSE g.node_summary
-    END AS summary,
+    neurigraph.summary_for(
+        g.concept_kind, g.node_summary,
+        (SELECT neurigraph.asking_tags() IS NOT NULL), (SELECT neurigraph.sees_all_sources())
+    ) AS summary,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.aliases ELSE ARRAY[]::text [] END AS aliases,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.language::text END AS language,
     CASE

@@ -65,12 +65,12 @@ def test_status_follows_from_what_users_have(here: Installation) -> None:
     assert samples.canary.found < samples.current.found
     assert own.current.found_first == 1
     assert not done.is_as_good
-    assert QUESTION not in json.dumps(done.shown())
+    assert QUESTION not in json.dumps(done.figures())
     with pytest.raises(InvalidInputError, match="current model"):
         compare_models(here.database, narrow, Canary(narrow, "tests"))
     (noted,) = (one for one in list_models(here.database) if one.model == "narrow")
     assert (noted.status, noted.provider, noted.dimensions, noted.users) == ("canary", "tests", 2, 0)
-    assert noted.comparison == json.loads(json.dumps(done.shown()))
+    assert noted.comparison == json.loads(json.dumps(done.figures()))
 
     begin_moves(here.database, [graph.user.user_id], "next")
     assert statuses(here)["next"] == "canary"

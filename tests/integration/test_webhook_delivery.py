@@ -20,8 +20,7 @@ from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
-from neurigraph_pipelines.views.kinds import DeliveryState, WebhookState
-from neurigraph_pipelines.views.webhooks import Delivery, WebhookWithSecret
+from neurigraph_pipelines.views.webhooks import Delivery, DeliveryState, WebhookState, WebhookWithSecret
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.memories import converse, ingest, new_user, plain_context, rows

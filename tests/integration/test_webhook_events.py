@@ -29,7 +29,8 @@ from neurigraph_pipelines.model.errors import (
     NotFoundError,
 )
 from neurigraph_pipelines.model.webhooks import EVENTS
-from neurigraph_pipelines.views.kinds import ActionKind, WebhookState
+from neurigraph_pipelines.views.kinds import ActionKind
+from neurigraph_pipelines.views.webhooks import WebhookState
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.webhook_sender import HttpWebhookSender
 from tests.support.memories import converse, ingest, new_user, plain_context, rows

@@ -45,7 +45,7 @@ _QUERIES = statements("peers")
 
 @dataclass(slots=True)
 class Pulled:
-    """What one pull did.
+    """The result of one pull.
 
     Attributes:
         is_known: Whether the publisher knew the horizon of the last pull; if not, it was restored from a backup, or has
@@ -112,7 +112,7 @@ def _alone(peering: Peering, peer_id: UUID) -> Iterator[_Peer]:
 
 @dataclass(slots=True)
 class _Difference:
-    """What one node lacks.
+    """The missing parts of one node.
 
     Attributes:
         node_id: Its mirror here.
@@ -126,7 +126,7 @@ class _Difference:
 
 
 class _Peer(NamedTuple):
-    """What a pull needs of a peer."""
+    """The parts of a peer that a pull needs."""
 
     peer_id: UUID
     user_id: UUID

@@ -30,7 +30,7 @@ from neurigraph_pipelines.model.errors import ConfigurationError, ConflictError,
 from neurigraph_pipelines.model.ports import Transaction
 
 THROUGH = "move"
-"""What receipts of the erasures of a move say."""
+"""The occasion that receipts of the erasures of a move name."""
 
 _ATTEMPT_MILLISECONDS, _PAUSE_SECONDS = 250, 0.05
 _NODES = 1_000_000

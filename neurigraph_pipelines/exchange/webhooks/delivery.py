@@ -21,8 +21,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.webhooks.outbox import Outbox, hash_of, signature
 from neurigraph_pipelines.exchange.webhooks.subscriptions import get_delivery, get_webhook
 from neurigraph_pipelines.model.errors import ConflictError, ProviderError, TransientError
-from neurigraph_pipelines.views.kinds import DeliveryState
-from neurigraph_pipelines.views.webhooks import Delivery
+from neurigraph_pipelines.views.webhooks import Delivery, DeliveryState
 
 RETRY_SECONDS = (5.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 50_400.0)
 """Waits before the second and later attempts; after the last one a delivery is dead."""
@@ -51,7 +50,7 @@ _QUERIES = statements("webhooks")
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What one round did with its deliveries."""
+    """The result of one round of deliveries."""
 
     delivered: int = 0
     failed: int = 0

@@ -1,4 +1,4 @@
-"""What webhooks work with: the installation's parts, the sender, and the secrets that sign messages.
+"""The parts with which webhooks work: the installation's parts, the sender, and the secrets that sign messages.
 
 The form of a message follows the Standard Webhooks specification 1.0.
 """

@@ -19,8 +19,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.model.webhooks import ANY_EVENT, EVENTS, KINDS_OF_EVENTS
-from neurigraph_pipelines.views.kinds import DeliveryState, WebhookState
-from neurigraph_pipelines.views.webhooks import Delivery, Webhook, WebhookWithSecret
+from neurigraph_pipelines.views.webhooks import Delivery, DeliveryState, Webhook, WebhookState, WebhookWithSecret
 
 MAX_WEBHOOKS = 20
 """Webhooks of one user."""

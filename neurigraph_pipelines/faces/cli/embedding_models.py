@@ -47,7 +47,7 @@ def embedding_models(
             other = Canary(installation.make_embedder(canary, model), canary)
             comparison = compare_models(database, installation.embedder, other, user_id)
         found = list_models(database)
-    shown = {"models": [asdict(one) for one in found], "comparison": comparison and comparison.shown()}
+    shown = {"models": [asdict(one) for one in found], "comparison": comparison and comparison.figures()}
 
     def view() -> Any:
         listed = views.table([one.labelled() for one in found])

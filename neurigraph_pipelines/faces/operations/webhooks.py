@@ -14,7 +14,7 @@ from neurigraph_pipelines.faces.operations.forms import Cursor, Form, Limit
 from neurigraph_pipelines.faces.operations.registry import Subject
 from neurigraph_pipelines.model.webhooks import ANY_EVENT
 from neurigraph_pipelines.views import webhooks as views
-from neurigraph_pipelines.views.kinds import DeliveryState
+from neurigraph_pipelines.views.webhooks import DeliveryState
 
 _EVENTS = "Names of events, such as `record.stored`, `record.*` or `*`."
 _GLOB = Field(default=None, description="Only events at the nodes whose path matches, with `*`, and below them.")

@@ -126,7 +126,7 @@ def open_vault(folder: Path) -> Vault:
         try:
             note = NoteFile(path, (name, *names_of(path)), modified)
         except InvalidInputError as error:
-            rejected.append(RejectedItem(_shown(path), str(error)))
+            rejected.append(RejectedItem(_encodable(path), str(error)))
             continue
         known = notes.setdefault(note.parts, note)
         if known is not note:
@@ -174,7 +174,7 @@ def names_of(path: str) -> list[str]:
     Raises:
         InvalidInputError: A name is too long, has no visible character, or is not UTF-8.
     """
-    if _shown(path) != path:
+    if _encodable(path) != path:
         raise InvalidInputError("its path is not UTF-8: rename it")
     *folders, file = path.split("/")
     deep = folders[_FOLDERS - 1 :]
@@ -183,5 +183,5 @@ def names_of(path: str) -> list[str]:
     return [checked_name(one) for one in (*folders, file.rpartition(".")[0])]
 
 
-def _shown(path: str) -> str:
+def _encodable(path: str) -> str:
     return path.encode("utf-8", "replace").decode()

@@ -21,7 +21,7 @@ class Redactor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WebhookAnswer:
-    """What the receiver of a message answered.
+    """The answer of the receiver of a message.
 
     Attributes:
         retry_after_seconds: How long it asked to wait, if it did.

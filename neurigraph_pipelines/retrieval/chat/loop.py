@@ -65,7 +65,7 @@ class Asked:
             before it are those that were kept.
         chat_id: The conversation to go on with; None begins one.
         container_tag: The space that is searched and that the chat is in; None for all.
-        document_ids: Only these sources are evidence; None for all.
+        document_ids: The answer rests on these sources alone; None for all.
         with_context: Whether the messages around the best ones are read, too.
         tone: How the answer should sound, for a language model.
     """
@@ -87,7 +87,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happened in a chat: ``conversation``, ``tool_use``, ``tool_result``, ``assistant`` or ``done``."""
+    """An event of a chat: ``conversation``, ``tool_use``, ``tool_result``, ``assistant`` or ``done``."""
 
     type: str
     data: Mapping[str, object]

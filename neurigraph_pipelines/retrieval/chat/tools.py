@@ -57,7 +57,7 @@ _DISPUTES = ToolSpec(
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call returned.
+    """The result of a call.
 
     Attributes:
         text: What a language model reads.
@@ -77,7 +77,7 @@ class Toolbox:
     Args:
         context: With the caller's claims.
         moment: Relative times count from here.
-        chat_id: The conversation of the chat, which is no evidence for itself.
+        chat_id: The conversation of the chat, on which its own answers do not rest.
         own_records: The records that it became so far.
         document_ids: Only these sources; None for all.
         scope: The records of those sources.
@@ -101,7 +101,7 @@ class Toolbox:
 
     @property
     def passages(self) -> list[Passage]:
-        """What was collected, each message once: all of the first call, then the best of every other one first."""
+        """The collected messages, each once: all of the first call, then the best of every other one first."""
         found: dict[tuple[UUID, int | None], Passage] = {}
         for passage in chain(*self._collected[:1], *zip_longest(*self._collected[1:])):
             if passage is not None:
@@ -183,7 +183,7 @@ class Toolbox:
         return Outcome("\n".join(said) or "none", {"disputes": len(said)})
 
     def _counts(self, source_id: UUID) -> bool:
-        """Whether messages of a source are evidence here."""
+        """Whether answers may rest on messages of a source."""
         return source_id != self.chat_id and (self.document_ids is None or source_id in self.document_ids)
 
     def _returned(self, passages: list[Passage]) -> Outcome:

@@ -1,1 +1,1 @@
-"""What search holds in memory: metadata layers, shells, names, postings, sign hashes and caches."""
+"""The part of search in memory: metadata layers, shells, names, postings, sign hashes and caches."""

@@ -1,6 +1,6 @@
 """In-process search caches, one set per database.
 
-Holds values for as long as nothing changed that they depend on. What outdates a value is part of its key or its
+Holds values for as long as nothing changed that they depend on. All that outdates a value is part of its key or its
 version, and the caller decides both.
 """
 

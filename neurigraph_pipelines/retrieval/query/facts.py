@@ -152,7 +152,7 @@ def show_facts(context: Context, ranked: Sequence[RankedFact], limit: int, versi
     shown: dict[UUID, FoundFact] = {}
     for first in range(0, len(ranked), max(limit, 1)):
         part = ranked[first : first + limit]
-        found = _shown(context, [one.fact_id for one in part], version)
+        found = _by_id(context, [one.fact_id for one in part], version)
         for one in part:
             if one.fact_id in found and len(shown) < limit:
                 shown.setdefault(found[one.fact_id].canonical_id, FoundFact.of(found[one.fact_id], one.score))
@@ -164,7 +164,7 @@ def show_facts(context: Context, ranked: Sequence[RankedFact], limit: int, versi
     return tuple(sorted((_faded(one, weight) for one in shown.values()), key=lambda one: -one.score))
 
 
-def _shown(context: Context, fact_ids: Sequence[str], version: Hashable) -> dict[str, Fact]:
+def _by_id(context: Context, fact_ids: Sequence[str], version: Hashable) -> dict[str, Fact]:
     """Return facts as lists show them, those that are kept without a question to the database."""
     cache, key = search_caches(context).graphs, graph_key(context)
     found: dict[str, Fact] = {}

@@ -55,13 +55,13 @@ UNSTORED_CHARACTERS = 4_000
 """Most characters that an answer shows of a message that is not stored yet."""
 
 WORDS_ALONE = "this answer comes from words alone"
-"""What a note says if no vectors were compared."""
+"""The note if no vectors were compared."""
 
 _QUERIES = statements("search")
 
 
 class _Searched(NamedTuple):
-    """What was searched: ``nodes`` are those selected, by their numbers, and then the one of unstored messages."""
+    """The searched nodes: ``nodes`` are those selected, by their numbers, and then the one of unstored messages."""
 
     gathered: Gathered
     anchored: Sequence[LoadedNode]

@@ -52,7 +52,7 @@ class QueryEmbedding:
 
 @dataclass(frozen=True, slots=True)
 class GraphView:
-    """What the shells of a graph say about a question.
+    """The answer of the shells of a graph to a question.
 
     Attributes:
         speakers: The speakers whom the question names, in lower case.

@@ -1,4 +1,4 @@
-"""What counts how much in the ranking: the one place that states it. ``rank`` mixes the signals."""
+"""The weights of the ranking, in one place. ``rank`` mixes the signals."""
 
 from __future__ import annotations
 

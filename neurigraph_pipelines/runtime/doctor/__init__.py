@@ -1,4 +1,4 @@
-"""What may be wrong with an installation, and what to do about each of it.
+"""Faults of an installation, each with its remedy.
 
 - ``examination`` looks at everything in turn; a look that fails is a finding.
 - ``machine`` looks at packages, disk, permissions and secrets, ``memory`` at the database, the models, the queue and

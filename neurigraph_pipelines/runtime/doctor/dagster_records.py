@@ -1,4 +1,4 @@
-"""What Dagster has recorded in its tables about checks and runs that failed."""
+"""Failed checks and runs, as Dagster has recorded them in its tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FailedRun:
 
 @dataclass(frozen=True, slots=True)
 class DagsterRecords:
-    """What failed.
+    """A failed check or run.
 
     Attributes:
         errors: Checks of severity ERROR whose newest evaluation failed.

@@ -1,4 +1,4 @@
-"""What a look at an installation finds."""
+"""Findings of a look at an installation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one look found.
+    """The finding of one look.
 
     Attributes:
         subject: What was looked at, such as ``disk``.
