@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-# Dagster's own command listens on a port that every account of the machine reaches: ADR 0034.
+# Dagster's own command listens on a port that every account of the machine reaches:
+# docs/adr/0039-processes-and-secrets.md.
 OF_THE_UI = {
     "dagster._core.workspace.context",
     "dagster._core.workspace.load_target",
