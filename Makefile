@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TESTS := $(BIN)/pytest --dist loadfile --no-loadscope-reorder --durations 25 --durations-min 5
 
 # The data folder of the demo and of `make up`: the same one, so that one continues where the other ended.
 export NEURIGRAPH_HOME ?= $(CURDIR)/.neurigraph
 export DAGSTER_DISABLE_TELEMETRY := 1
 
-.PHONY: demo up test lint format bench breaks mutants docs site clients lock clean help
+.PHONY: demo up test proofs lint format bench breaks mutants docs site clients lock clean help
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -35,8 +36,11 @@ lint: $(READY)  ## Run ruff, mypy, import-linter and sqlfluff
 	$(BIN)/lint-imports
 	$(BIN)/sqlfluff lint --disable-progress-bar sql
 
-test: lint  ## Run all checks and all tests, as CI does
-	$(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 25 --durations-min 5
+test: lint  ## Run all checks, and all tests but the long ones
+	$(TESTS) --numprocesses 3 -m "not end_to_end and not slow"
+
+proofs: $(READY)  ## Run the long tests: whole stacks, kills, floods, every command of the docs
+	$(TESTS) --numprocesses 2 -m "end_to_end or slow" --verbose
 
 format: $(READY)  ## Format code and SQL
 	$(BIN)/ruff check --fix .

@@ -27,7 +27,6 @@ class Ratio:
         row: Cells with which its row begins.
         column: Header of its column; the last such column counts.
         over: The cells of the row by which it is divided; None if the figure is a ratio or a share itself.
-        over_column: The column by which it is divided, if it is not the same.
         most: Whether more is better.
     """
 
@@ -35,13 +34,12 @@ class Ratio:
     row: tuple[str, ...]
     column: str
     over: tuple[str, ...] | None = None
-    over_column: str | None = None
     most: bool = False
 
     @property
     def name(self) -> str:
         """How people name it."""
-        divisor = f" ÷ {', '.join(self.over)} {self.over_column or ''}".rstrip() if self.over else ""
+        divisor = f" ÷ {', '.join(self.over)}" if self.over else ""
         return f"{self.section}: {', '.join(self.row)}, {self.column}{divisor}"
 
 
@@ -66,12 +64,8 @@ def _ratios() -> Iterator[Ratio]:
                 over=(memories, "*", "LangGraph PostgresStore 3.2.0"),
             )
             yield Ratio("search_speed", (memories, "*", which), "÷ flat table (p50)")
-    for column in ("packed ms", "after a write ms"):
-        yield Ratio("search_nodes", ("50,000",), column, over=("50,000",), over_column="in memory ms")
     for which in ("all questions", "first questions"):
         yield Ratio("first_questions", (which,), "p50 ms", over=("LangGraph PostgresStore",))
-    for waiting in ("nothing waits", "10,000 wait"):
-        yield Ratio("unstored", (waiting,), "÷")
     for conversations in ("LoCoMo", "BEAM", "QMSum"):
         yield Ratio("storing", (conversations,), "÷ each message read once")
     yield Ratio("pipeline", ("filing and commit",), "÷ plain table")
@@ -79,8 +73,6 @@ def _ratios() -> Iterator[Ratio]:
         yield Ratio("pipeline", (size,), "plain table ÷ job")
     for megabytes in ("10 MB", "100 MB"):
         yield Ratio("importing", (f"`json.load`, {megabytes}",), "import ÷ this")
-    for step in ("summary", "keywords", "placement", "facts"):
-        yield Ratio("offline_reading", (step,), "÷ counting words")
 
 
 RATIOS = tuple(_ratios())
@@ -128,7 +120,7 @@ def _value(page: str, ratio: Ratio) -> float | None:
     value = _figure(section[1], ratio.row, ratio.column)
     if ratio.over is None or value is None:
         return value
-    divisor = _figure(section[1], ratio.over, ratio.over_column or ratio.column)
+    divisor = _figure(section[1], ratio.over, ratio.column)
     return value / divisor if divisor else None
 
 

@@ -1,18 +1,9 @@
-"""Time from ``kill -9`` of each part of `neurigraph up` to service again.
-
-Run with ``python -m benchmarks.recovery``. Each part is killed ``KILLS`` times, one after the other, on an installation
-of its own with an embedded server. What counts as service differs: the API answers a call that reads the database; the
-UI answers; a conversation that ended just after the kill of the code server or the daemon is stored; Postgres answers
-through the API. For `up` itself the time is until nothing of it is left. The baseline is a conversation without a kill.
-"""
+"""Time from ``kill -9`` of each part of `neurigraph up` to service again."""
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from itertools import count
@@ -20,7 +11,9 @@ from pathlib import Path
 
 import httpx
 
+from benchmarks.bench import Bench
 from benchmarks.chat import conversation
+from benchmarks.report import Section, number, table
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.source_lists import settled
@@ -36,24 +29,26 @@ PATIENCE_SECONDS = 180.0
 STORING = ("code server", "daemon")
 """Parts without which nothing is stored."""
 
+_METHOD = f"""`neurigraph up` with an embedded server; each part is killed with `kill -9`, {KILLS} times, one part
+after the other. Service means: the API answers a call that reads the database, also after a kill of Postgres; the UI
+answers; a conversation that ended just after the kill of the code server or the daemon is stored. For `up` itself the
+time is until none of its processes is left. The baseline is a conversation that is stored without a kill."""
+
 _NUMBERS = count()
 
 
-def main() -> None:
-    """Measure and print a table, and the same as JSON."""
-    with tempfile.TemporaryDirectory(prefix="neurigraph-recovery-", dir=_roomy()) as folder:
-        Path(folder).chmod(0o711)
-        home = Path(folder) / "home"
-        found = _measure(home)
+def run(bench: Bench) -> Section:
+    """Kill each part, and wait for its service."""
+    home = bench.folder / "recovery"
+    try:
+        found = _measure(bench, home, 1 if bench.quick else KILLS)
+    finally:
         EmbeddedPostgres(home).delete()
-    print("| killed | seconds until service, median of", KILLS, "| slowest |")
-    print("| --- | --- | --- |")
-    for part, seconds in found.items():
-        print(f"| {part} | {statistics.median(seconds):.1f} | {max(seconds):.1f} |")
-    print(json.dumps(found))
+    rows = [[part, number(statistics.median(seconds)), number(max(seconds))] for part, seconds in found.items()]
+    return Section("Recovery", _METHOD, table(("killed", "seconds until service", "slowest"), rows))
 
 
-def _measure(home: Path) -> dict[str, list[float]]:
+def _measure(bench: Bench, home: Path, kills: int) -> dict[str, list[float]]:
     settings = Settings.model_validate({"home": str(home), "language_model": "offline", "embedder": "neurigraph"})
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("NEURIGRAPH_")},
@@ -64,7 +59,7 @@ def _measure(home: Path) -> dict[str, list[float]]:
         "NEURIGRAPH_API_PORT": "0",
     }
     found: dict[str, list[float]] = {}
-    for _ in range(KILLS):
+    for _ in range(kills):
         started = time.monotonic()
         with up(home, environment) as stack:
             found.setdefault("(first start, until ready)", []).append(_until(stack.is_ready, started))
@@ -75,7 +70,7 @@ def _measure(home: Path) -> dict[str, list[float]]:
                 for part in PARTS:
                     _until(stack.is_ready, time.monotonic())
                     found.setdefault(part, []).append(_kill(stack, part, installation))
-                    print(f"{part}: {found[part][-1]:.1f} s", file=sys.stderr, flush=True)
+                    bench.say(f"{part}: {found[part][-1]:.1f} s")
             _until(stack.is_ready, time.monotonic())
             stack.process.kill()
             gone = _until(lambda: not _others(home), time.monotonic())
@@ -134,12 +129,4 @@ def _stores(installation: Installation) -> float:
 
 
 def _others(home: Path) -> list[str]:
-    return [command for command in left_running(home) if "benchmarks.recovery" not in command]
-
-
-def _roomy() -> str | None:
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
-
-
-if __name__ == "__main__":
-    main()
+    return [command for command in left_running(home) if "-m benchmarks" not in command]

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.bench import Bench
-from benchmarks.embedding import BATCHES, runner
 from benchmarks.pipeline import TimedEmbedder
 from benchmarks.quality.questions import Sample, beam, locomo, qmsum, together
 from benchmarks.report import Section, number, table
@@ -16,17 +15,14 @@ from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims, NewMessage
 from neurigraph_pipelines.wiring.installation import Installation
-from resources.minilm.embedder import open_session
 from resources.offline.language_model import OfflineLanguageModel
 
 QUICK_MESSAGES = 12
-BARE_RUNS = 10
 
 _METHOD = """Conversations of LoCoMo, chats of BEAM and meetings of QMSum go from the inbox through `run_batch`
 with the offline model and MiniLM on all cores. In the baseline of the same run, MiniLM reads each message once
-(`Speaker: text`, all in one call) and nothing else is done. The bare model is one run of about a thousand tokens, 20 or
-200 a text, on one core. Processor time is that of this process with all its threads, so other work on the machine
-changes it less than seconds; Postgres' is not in it."""
+(`Speaker: text`, all in one call) and nothing else is done. Processor time is that of this process with all its
+threads, so other work on the machine changes it less than seconds; Postgres' is not in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +39,18 @@ class Stored:
 
 
 def run(bench: Bench) -> Section:
-    """Store each data set, then measure the bare model."""
+    """Store each data set."""
     with bench.installation() as installation:
         installation.embedder.embed(["the model is loaded"])
         rows = []
         for name, samples in _sets(bench.quick):
             bench.say(f"{name}: storing {sum(len(sample.messages) for sample in samples):,} messages")
             rows.append(_row(name, _store(installation, samples)))
-        bare = _bare(installation)
     header = (
         *("conversations", "messages", "words", "words/s", "words in a second of processor time"),
         *("texts a message", "share in the embedder", "÷ each message read once"),
     )
-    return Section("Storing real conversations", _METHOD, f"{table(header, rows)}\n\n{bare}")
+    return Section("Storing real conversations", _METHOD, table(header, rows))
 
 
 def _sets(quick: bool) -> Iterator[tuple[str, Sequence[Sample]]]:
@@ -102,17 +97,3 @@ def _row(name: str, stored: Stored) -> list[str]:
         f"{stored.embedding / stored.processor:.0%}",
         number(stored.processor / stored.once),
     ]
-
-
-def _bare(installation: Installation) -> str:
-    """Return a table of the tokens that the bare model reads in a second of processor time."""
-    session = open_session(next((installation.home / "models").glob("minilm-*.onnx")), threads=1)
-    rows = []
-    for tokens, texts in BATCHES.items():
-        run_once = runner(session, texts, tokens)
-        run_once()
-        started = time.process_time()
-        for _ in range(BARE_RUNS):
-            run_once()
-        rows.append([str(tokens), number(BARE_RUNS * texts * tokens / (time.process_time() - started))])
-    return table(("tokens of a text", "bare model, tokens in a second of processor time"), rows)

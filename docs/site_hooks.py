@@ -26,7 +26,6 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "samples/README.md": "samples.md",
-    "benchmarks/retrieval/NOTES.md": "benchmarks/ranking.md",
 }
 """Pages of the site by the places of their sources in the project."""
 

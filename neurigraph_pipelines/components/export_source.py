@@ -9,8 +9,10 @@ from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.defs.shared.run_metadata import table
 from neurigraph_pipelines.defs.shared.run_states import UNFINISHED
 from neurigraph_pipelines.defs.shared.run_tags import YIELDS
+from neurigraph_pipelines.graph.provisioning import find_user
 from neurigraph_pipelines.inbox import drop_intake
 from neurigraph_pipelines.inbox.export_formats import EXPORT_FORMATS
+from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.sources import SourceDetails
 
 
@@ -98,9 +100,6 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
         Raises:
             dagster.Failure: There is no such user.
         """
-        from neurigraph_pipelines.graph.provisioning import find_user
-        from neurigraph_pipelines.model.errors import NotFoundError
-
         home = installation.opened.databases.of_user(self.user)
         try:
             find_user(home.database, self.user)
@@ -110,8 +109,6 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
 
     def _take_in(self, installation: InstallationResource) -> dict[str, Any]:
         """Take in the new files and read them; return what the asset's page shows, without a word of theirs."""
-        from neurigraph_pipelines.graph.provisioning import find_user
-
         home, place = self._opened(installation)
         details = SourceDetails(
             metadata={"format": self.format} if self.format in EXPORT_FORMATS else {},

@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from neurigraph_pipelines.model.errors import UnreadableFileError
+from neurigraph_pipelines.text.languages import readable
 
 UNKNOWN = "the encoding of its text is not recognised: save it as UTF-8"
 """Why a text is refused."""
@@ -223,8 +224,6 @@ def _fitting(sample: bytes) -> str | None:
 def _score(codec: str, text: str) -> float:
     """Return how well a text reads in a language of the encoding; 0 if it does not."""
     import pycld2
-
-    from neurigraph_pipelines.text.languages import readable
 
     is_sure, _, languages = pycld2.detect(readable(text[:_LONGEST_READ]), isPlainText=True)
     _, code, _, score = languages[0]

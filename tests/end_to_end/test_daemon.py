@@ -22,11 +22,10 @@ from neurigraph_pipelines.runtime.stack.processes import LocalStack
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.dagster_stack import graphql
 from tests.support.embedded_server import new_home
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.end_to_end
 
-PATIENCE_SECONDS = 400.0
 MESSAGES = (
     "We chose the copper gutters for the boathouse, not the zinc ones.",
     "Noted: copper gutters for the boathouse.",

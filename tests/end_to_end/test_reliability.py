@@ -29,7 +29,6 @@ from tests.support.api_server import serving
 from tests.support.breakable_stack import ALONE, BreakableStack, SmallDisk, breakable_stack, locked, unique, waiters
 from tests.support.command_line import PROGRAM
 from tests.support.dagster_stack import (
-    PATIENCE_SECONDS,
     another_daemon,
     await_true,
     is_run,
@@ -41,6 +40,7 @@ from tests.support.hits import KINDS, Hits
 from tests.support.memories import rows
 from tests.support.model_provider import Fault
 from tests.support.record_checks import Reader, orphans, whole_records
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.proof]
 

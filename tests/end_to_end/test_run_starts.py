@@ -20,7 +20,6 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.runtime.stack.processes import CODE_SERVER, DAEMON
 from tests.support.breakable_stack import BreakableStack, breakable_stack, waiters
 from tests.support.dagster_stack import (
-    PATIENCE_SECONDS,
     await_true,
     execute_again,
     newest_run,
@@ -32,7 +31,7 @@ from tests.support.dagster_stack import (
 from tests.support.model_provider import Fault
 from tests.support.record_checks import Reader, orphans, whole_records
 from tests.support.up_process import children_of
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.proof]
 

@@ -18,8 +18,8 @@ import pytest
 from tests.support.cli_runs import ask, new_user
 from tests.support.command_line import PROGRAM
 from tests.support.embedded_server import new_home
-from tests.support.up_process import COMMANDS, PATIENCE_SECONDS, await_nothing_left, children_of, left_running, up
-from tests.support.waiting import wait_until
+from tests.support.up_process import COMMANDS, await_nothing_left, children_of, left_running, up
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = [
     pytest.mark.end_to_end,
@@ -123,7 +123,6 @@ def test_serve_starts_postgres_again(environment: dict[str, str]) -> None:
         wait_until(
             lambda: httpx.get(f"{url}/v1/tree", headers=headers, timeout=60).status_code == 200,
             "the API serves again",
-            PATIENCE_SECONDS,
         )
         assert process.poll() is None
     finally:

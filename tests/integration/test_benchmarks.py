@@ -12,8 +12,7 @@ import pytest
 from benchmarks.__main__ import BENCHMARKS, benchmark
 from benchmarks.report import replace_section
 from tests.conftest import ROOT
-
-PATIENCE_SECONDS = 400
+from tests.support.waiting import PATIENCE_SECONDS
 
 
 def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -14,11 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from neurigraph_pipelines.runtime.stack.processes import LocalStack
-from tests.support.waiting import wait_until
-
-PATIENCE_SECONDS = 400.0
-"""For a machine that is busy with other work: no test waits for the time to pass."""
-
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 _LAUNCH = """mutation($job: String!, $config: RunConfigData!) { launchRun(executionParams: { runConfigData: $config
     selector: {jobName: $job, repositoryName: "__repository__", repositoryLocationName: "neurigraph"} }) {

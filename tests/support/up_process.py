@@ -14,9 +14,8 @@ import httpx
 
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.support.command_line import PROGRAM
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
-PATIENCE_SECONDS = 400.0
 COMMANDS = {
     "code server": "dagster api grpc",
     "webserver": "neurigraph_pipelines.runtime.ui",

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 
 POLL_SECONDS = 0.01
+PATIENCE_SECONDS = 700.0
+"""For what several processes do on a machine that is busy with other work: no test waits for the time to pass."""
 
 
 def wait_until(

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks.mailbox import write_mailbox
 from neurigraph_pipelines.inbox.imports import detect_format, mail, read_conversations
 from neurigraph_pipelines.model import EventKind, NewConversation
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.views.kinds import Channel, DocumentType
 from tests.conftest import ROOT
 from tests.support.exports import read, read_one
+from tests.support.large_mailbox import write_mailbox
 
 
 def letter(
@@ -136,7 +136,7 @@ def test_memory_does_not_grow_with_the_mailbox(is_zipped: bool, least_bytes: int
         with zipfile.ZipFile(tmp_path / "large.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             archive.write(path, path.name)
         path = tmp_path / "large.zip"
-    command = [sys.executable, "-m", "benchmarks.mailbox", str(path)]
+    command = [sys.executable, "-m", "tests.support.large_mailbox", str(path)]
     cost = json.loads(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
     assert cost["messages"] == mails
     assert (cost["peak"] - cost["before"]) * 1_000_000 < size / 4

@@ -1,6 +1,6 @@
 """Readers and offline steps take linear time: each input here took minutes or grew quadratically before.
 
-``python -m benchmarks.growth`` searches for more of them. Times are processor time and are compared with what a part of
+Times are processor time and are compared with what a part of
 the same input takes in the same process: the machine is shared, and may be slow.
 """
 
@@ -14,8 +14,6 @@ from uuid import uuid4
 
 import pytest
 
-from benchmarks.growth import segment_of
-from benchmarks.hostile_inputs import lives
 from neurigraph_pipelines.faces.api.keys_in_addresses import has_key
 from neurigraph_pipelines.inbox.imports import chatgpt, deepseek
 from neurigraph_pipelines.knowledge.cues import StatedFact, find_links
@@ -29,6 +27,7 @@ from resources.extractors.grouping import Part
 from resources.offline.language_model import OfflineLanguageModel
 from resources.offline.prose import sentences
 from resources.tokens.tokenizer import EstimatedCounter
+from tests.support.long_texts import lives, segment_of
 
 SECONDS = 4.0
 """Processor time, several times the usual, from which the time of a quarter is measured too."""

@@ -24,8 +24,8 @@ WILL_RETRY = "dagster/will_retry"
 GRACE_SECONDS = 10.0
 """Time from the failure of a run in which another one may go on with its steps, requested by a person or by Dagster."""
 
-_RETRY_SECONDS = 25.0
-"""The same time for a run that Dagster has announced to repeat (``run_retries``)."""
+_RETRY_SECONDS = 180.0
+"""The same time for a run that Dagster has announced to repeat (``run_retries``): its daemon may be slow to do so."""
 
 _Found = list[dg.RunRecord]
 

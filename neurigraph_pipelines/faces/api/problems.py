@@ -6,6 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from http import HTTPStatus
 from typing import Any
 from uuid import UUID
@@ -22,7 +23,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from neurigraph_pipelines.access.authentication import require_remembered
-from neurigraph_pipelines.faces.api.request_ids import current_request_id
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import (
     ConfigurationError,
@@ -42,6 +42,9 @@ from neurigraph_pipelines.model.errors import (
     UnauthenticatedError,
     is_for_operators,
 )
+
+REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
+"""The id of the request that is being handled; None outside of requests."""
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 MAX_ERRORS_SHOWN = 20
@@ -146,7 +149,7 @@ def problem(
         status=status,
         detail=detail,
         errors=list(errors) or None,
-        request_id=current_request_id(),
+        request_id=REQUEST_ID.get(),
     )
     # JSON is escaped to ASCII because it may quote input that UTF-8 cannot encode, such as lone surrogates.
     content = json.dumps(body.model_dump(mode="json", exclude_none=True))

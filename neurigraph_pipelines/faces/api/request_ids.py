@@ -1,6 +1,6 @@
 """The id of a request: taken from its `X-Request-Id` or made, returned with the answer, and part of log lines.
 
-``problems`` adds it to problem details.
+``problems`` keeps it, and adds it to problem details.
 """
 
 from __future__ import annotations
@@ -8,23 +8,19 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from contextvars import ContextVar
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from neurigraph_pipelines.faces.api.problems import REQUEST_ID, problem
 
 HEADER = "X-Request-Id"
 MAX_LENGTH = 128
 """Longest id that is accepted."""
 
 _ACCEPTED = re.compile(rf"[A-Za-z0-9._~:/+=@-]{{1,{MAX_LENGTH}}}")
+_REFUSED = f"{HEADER} is one header with 1 to {MAX_LENGTH} characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`"
 _NAME = HEADER.lower().encode()
-_current: ContextVar[str | None] = ContextVar("request_id", default=None)
-
-
-def current_request_id() -> str | None:
-    """Return the id of the request that is being handled; None outside of requests."""
-    return _current.get()
 
 
 def new_request_id() -> str:
@@ -46,20 +42,14 @@ class RequestIds:
         given = [value.decode("latin-1") for name, value in scope["headers"] if name == _NAME]
         is_valid = not given or (len(given) == 1 and _ACCEPTED.fullmatch(given[0]) is not None)
         request_id = given[0] if given and is_valid else new_request_id()
-        _current.set(request_id)  # for the task of this request, and the threads that work for it
+        REQUEST_ID.set(request_id)  # for the task of this request, and the threads that work for it
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message)[HEADER] = request_id
             await send(message)
 
-        await (self._app if is_valid else _refusal())(scope, receive, send_with_id)
-
-
-def _refusal() -> ASGIApp:
-    from neurigraph_pipelines.faces.api.problems import problem  # which adds the id
-
-    return problem(400, f"{HEADER} is one header with 1 to {MAX_LENGTH} characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`")
+        await (self._app if is_valid else problem(400, _REFUSED))(scope, receive, send_with_id)
 
 
 class RequestIdFilter(logging.Filter):
@@ -67,5 +57,5 @@ class RequestIdFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Set the attribute, and keep the record."""
-        record.request_id = _current.get() or "-"
+        record.request_id = REQUEST_ID.get() or "-"
         return True

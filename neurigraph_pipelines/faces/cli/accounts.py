@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from neurigraph_pipelines.access import accounts
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import UserSlug, claims_of, opened
-
-if TYPE_CHECKING:
-    pass
 
 commands = typer.Typer()
 
@@ -23,8 +21,6 @@ def password(
     as_json: Json = False,
 ) -> None:
     """Set the password that opens the page; asks for it, or reads a line of standard input."""
-    from neurigraph_pipelines.access import accounts
-
     entered = None if remove else _entered()
     with opened() as installation:
         accounts.set_password(installation.database, claims_of(installation, user), entered)

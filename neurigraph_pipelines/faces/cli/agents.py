@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli.operating import keeper
 from neurigraph_pipelines.faces.cli.output import Json, Output, printable
 from neurigraph_pipelines.faces.cli.session import argument, installed, note_user, opened
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -43,6 +42,7 @@ def mcp(context: typer.Context, user: MemoryOf = None) -> None:
         Output(as_json=False).note(
             "Waiting for a client on standard input: `neurigraph mcp install` says how to add it."
         )
+    from neurigraph_pipelines.faces.cli.operating import keeper
     from neurigraph_pipelines.faces.mcp.stdio import import_ahead, serve
 
     import_ahead()

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened, record_id_of
+from neurigraph_pipelines.ingestion.filing_again import FiledAgain, file_again
+from neurigraph_pipelines.ingestion.reembed import Reembedded
+from neurigraph_pipelines.ingestion.reembed import reembed as embed_again
+from neurigraph_pipelines.ingestion.resummarize import Resummarized, Wanted
+from neurigraph_pipelines.ingestion.resummarize import resummarize as summarize_again
 from neurigraph_pipelines.model.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.ingestion.filing_again import FiledAgain
-    from neurigraph_pipelines.ingestion.reembed import Reembedded
-    from neurigraph_pipelines.ingestion.resummarize import Resummarized
 
 commands = typer.Typer()
 
@@ -36,15 +37,13 @@ def reembed(since: Since = None, until: Until = None, user: AnyUserSlug = None, 
     A user's searches switch to the model once all of the user's records have its vectors. If the command is
     interrupted, run it again to continue.
     """
-    from neurigraph_pipelines.ingestion.reembed import reembed as backfill
-
     output = Output(as_json)
     first, end = moments(since, until)
     with opened() as installation:
         user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         with output.progress() as progress:
             task = progress.add_task("embedding", total=None)
-            done = backfill(
+            done = embed_again(
                 installation.context, first, end, user_id, on_done=lambda count: progress.advance(task, count)
             )
     output.result({**asdict(done), "days": dict(done.days)}, lambda: _reembedded(done))
@@ -75,9 +74,6 @@ def resummarize(
 
     The history keeps the old ones. If the command is interrupted, run it again to continue.
     """
-    from neurigraph_pipelines.ingestion.resummarize import Wanted
-    from neurigraph_pipelines.ingestion.resummarize import resummarize as backfill
-
     if user is None and since is None and until is None:
         raise InvalidInputError("give --user, --since or --until to choose memories")
     if records and (user is None or since is not None or until is not None):
@@ -89,7 +85,7 @@ def resummarize(
         user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         with output.progress() as progress:
             task = progress.add_task("summarising", total=None)
-            done = backfill(
+            done = summarize_again(
                 installation.context,
                 first,
                 end,
@@ -118,8 +114,6 @@ def refile(
     Memories that somebody moved, revised, pinned or put into quarantine stay. If the command is interrupted, run it
     again to continue.
     """
-    from neurigraph_pipelines.ingestion.filing_again import file_again
-
     if user is None and since is None and until is None:
         raise InvalidInputError("give --user, --since or --until to choose memories")
     output = Output(as_json)
@@ -157,8 +151,6 @@ def moments(since: datetime | None, until: datetime | None) -> tuple[datetime | 
 
 
 def _resummarized(done: Resummarized, dry_run: bool) -> Any:
-    from neurigraph_pipelines.faces.cli import views
-
     summary = (
         f"{counted(done.records, 'record')} to be summarised by {done.model}; "
         if dry_run
@@ -171,8 +163,6 @@ def _resummarized(done: Resummarized, dry_run: bool) -> Any:
 
 
 def _refiled(done: FiledAgain, dry_run: bool) -> Any:
-    from neurigraph_pipelines.faces.cli import views
-
     return views.lines(
         f"{counted(len(done.moved), 'record')} {'to be moved' if dry_run else 'moved'} by {done.model}; "
         f"{done.stayed:,} stayed, {done.complete:,} were filed again before, {done.by_hand:,} were decided by somebody "
@@ -184,8 +174,6 @@ def _refiled(done: FiledAgain, dry_run: bool) -> Any:
 
 
 def _reembedded(done: Reembedded) -> Any:
-    from neurigraph_pipelines.faces.cli import views
-
     lines = [
         f"{counted(done.records, 'record')} with {counted(done.passages, 'passage')} embedded by {done.model}; "
         f"{done.complete:,} had its vectors already."

@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import installed, opened
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.runtime.stack.backup.create import Listener
-    from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.check import check
+from neurigraph_pipelines.runtime.stack.backup.create import Listener, back_up
+from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.load import restore as restore_backup
+from resources.age_encryption import AgeKey
 
 commands = typer.Typer()
 
@@ -41,8 +43,6 @@ def create(
     The folder may hold earlier backups: only new files are copied. Secrets, keys of providers and settings are not in a
     backup.
     """
-    from neurigraph_pipelines.runtime.stack.backup.create import back_up
-
     output = Output(as_json)
     target = _folder(folder, key)
     with opened() as installation, _listening(output) as listener:
@@ -51,8 +51,6 @@ def create(
         output.note(f"missing or damaged in the object store: {lost}")
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.lines(
             f"Backup {done.backup_id} is complete: the database ({done.database_bytes:,} bytes) and {done.objects:,} "
             f"files ({done.object_bytes:,} bytes), of which {done.new_objects:,} are new in {target.path}.",
@@ -68,15 +66,11 @@ def verify(folder: Folder, key: KeyFile = None, backup: BackupId = None, as_json
 
     Exits with 1 if something is damaged or missing.
     """
-    from neurigraph_pipelines.runtime.stack.backup.check import check
-
     output = Output(as_json)
     with _listening(output) as listener:
         report = check(_folder(folder, key), backup, listener)
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         backups, files = counted(len(report.backups), "backup"), counted(report.objects, "file")
         read = f"{backups} and {files} ({report.bytes_read:,} bytes)"
         if not report.damaged:
@@ -96,8 +90,6 @@ def list_backups(folder: Folder, key: KeyFile = None, as_json: Json = False) -> 
     found = target.backups()
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.lines(*(found or [f"There is no complete backup in {target.path}."]))
 
     Output(as_json).result({"backups": found}, view)
@@ -111,13 +103,9 @@ def new_key(
 
     The printed public key, in a file of its own, suffices for making backups.
     """
-    from resources.age_encryption import AgeKey
-
     public = AgeKey.make(file)
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.lines(f"The secret key is in {file}. The public key: {public}")
 
     Output(as_json).result({"file": str(file), "public_key": public}, view)
@@ -138,8 +126,6 @@ def restore(
     The same questions get the same answers with the same scores. API keys stay valid; the installation's secrets are
     new.
     """
-    from neurigraph_pipelines.runtime.stack.backup.load import restore as restore_backup
-
     output = Output(as_json)
     with installed() as installation, _listening(output) as listener:
         done = restore_backup(installation, _folder(folder, key), backup, replace, listener)
@@ -148,8 +134,6 @@ def restore(
         output.note(f"was missing or damaged before the backup: {lost}")
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.lines(
             f"Restored backup {done.backup_id} to {home}: the database and {counted(done.objects, 'file')}, of which "
             f"{done.new_objects:,} were not there yet."
@@ -159,19 +143,13 @@ def restore(
 
 
 def _folder(path: Path, key: Path | None) -> BackupFolder:
-    from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
-
     if key is None:
         return BackupFolder(path, None)
-    from resources.age_encryption import AgeKey
-
     return BackupFolder(path, AgeKey.read(key))
 
 
 @contextmanager
 def _listening(output: Output) -> Iterator[Listener]:
-    from neurigraph_pipelines.runtime.stack.backup.create import Listener
-
     with output.progress(in_bytes=True) as progress:
         task = progress.add_task("reading", total=None)
         yield Listener(

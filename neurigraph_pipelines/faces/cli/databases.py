@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import DryRun, argument, opened
 
@@ -23,8 +24,6 @@ def list_databases(as_json: Json = False) -> None:
         found = [asdict(one) for one in installation.databases.directory.databases()]
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.table([{**one, "home": one["home"] or "this home folder"} for one in found])
 
     Output(as_json).result({"databases": found}, view)

@@ -7,12 +7,14 @@ from typing import Any
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
     claims_of,
     opened,
 )
+from neurigraph_pipelines.knowledge import digesting
 
 commands = typer.Typer()
 
@@ -22,8 +24,6 @@ _NOT_ALL = 1
 @commands.command("sweep")
 def sweep(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Put the windows into words whose memories changed, as the asset `node_digests` does at night."""
-    from neurigraph_pipelines.knowledge import digesting
-
     output = Output(as_json)
     with opened() as installation, output.progress() as progress:
         user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
@@ -40,8 +40,6 @@ def sweep(user: AnyUserSlug = None, as_json: Json = False) -> None:
 
 def _lines(*texts: str) -> Callable[[], Any]:
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.lines(*texts)
 
     return view

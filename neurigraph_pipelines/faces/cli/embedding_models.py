@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import claims_of, opened
+from neurigraph_pipelines.ingestion.model_comparison import Canary, Comparison, Figures, compare_models
+from neurigraph_pipelines.ingestion.model_registry import describe_model, list_models
 from neurigraph_pipelines.model.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.ingestion.model_comparison import Comparison, Figures
 
 commands = typer.Typer()
 
@@ -36,8 +36,6 @@ def embedding_models(
 
     A canary is compared on the regression set and, with --user, on this user's kept questions. Nobody moves to it.
     """
-    from neurigraph_pipelines.ingestion.model_registry import describe_model, list_models
-
     if canary is None and (model is not None or user is not None):
         raise InvalidInputError("--model and --user are for a canary: give --canary, too")
     comparison: Comparison | None = None
@@ -45,8 +43,6 @@ def embedding_models(
         database = installation.database
         describe_model(database, installation.embedder, installation.settings.models.chosen_embedder)
         if canary is not None:
-            from neurigraph_pipelines.ingestion.model_comparison import Canary, compare_models
-
             user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
             other = Canary(installation.make_embedder(canary, model), canary)
             comparison = compare_models(database, installation.embedder, other, user_id)
@@ -54,8 +50,6 @@ def embedding_models(
     shown = {"models": [asdict(one) for one in found], "comparison": comparison and comparison.shown()}
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         listed = views.table([one.labelled() for one in found])
         return listed if comparison is None else views.stacked(listed, views.lines("", *_lines(comparison)))
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import opened
+from neurigraph_pipelines.lifecycle.encrypting import encrypt_stored
 from neurigraph_pipelines.model.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.wiring.installation import Installation
-    from resources.storage.encrypted import EncryptedObjectStore
+from neurigraph_pipelines.runtime.stack.home_lock import HomeLock
+from neurigraph_pipelines.wiring.installation import Installation
+from resources.storage.encrypted import EncryptedObjectStore
 
 commands = typer.Typer()
 
@@ -22,8 +23,6 @@ commands = typer.Typer()
 @commands.command()
 def status(as_json: Json = False) -> None:
     """Show whether new files are encrypted, how many stored ones are, and which master key wraps the keys of graphs."""
-    from neurigraph_pipelines.lifecycle.encrypting import encrypt_stored
-
     with opened() as installation:
         objects = installation.encrypted_objects
         found = None if objects is None else encrypt_stored(installation.context, objects, dry_run=True)
@@ -32,8 +31,6 @@ def status(as_json: Json = False) -> None:
     enabled = installation.settings.objects.encryption
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         state = "on" if enabled else "off"
         lines = [f"Encryption of new files is {state}: NEURIGRAPH_ENCRYPTION."]
         if found is not None:
@@ -53,14 +50,10 @@ def apply(
     as_json: Json = False,
 ) -> None:
     """Encrypt the files that were stored before encryption was switched on. Run it again after an interruption."""
-    from neurigraph_pipelines.lifecycle.encrypting import encrypt_stored
-
     with opened() as installation:
         report = encrypt_stored(installation.context, _required(installation), limit=limit, dry_run=dry_run)
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.lines(
             f"{counted(report.written, 'file')} encrypted now, {report.encrypted:,} before; {report.plain:,} are left."
         )
@@ -74,8 +67,6 @@ def rotate(as_json: Json = False) -> None:
 
     Stop `neurigraph up` before. If a command prints the master key, let it print the new one in a line before the old.
     """
-    from neurigraph_pipelines.runtime.stack.home_lock import HomeLock
-
     with opened() as installation:
         _required(installation)
         lock = HomeLock(installation.home)
@@ -85,8 +76,6 @@ def rotate(as_json: Json = False) -> None:
             lock.release()
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.lines(f"A new master key wraps {counted(done, 'key')}. Restart all running processes.")
 
     Output(as_json).result({"keys": done}, view)

@@ -8,17 +8,21 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.exchange.portability.archive import new_archive, new_file, open_archive
+from neurigraph_pipelines.exchange.portability.export import Exported, zipped
+from neurigraph_pipelines.exchange.portability.export import export_user as write_export
+from neurigraph_pipelines.exchange.portability.restore import restore_user
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import argument, claims_of, note_user, opened
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.exchange.portability.export import Exported
-    from neurigraph_pipelines.model import Claims
-    from neurigraph_pipelines.wiring.installation import Installation
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.wiring.installation import Installation
+from resources.age_encryption import AgeKey, is_encrypted
 
 _PIECE_BYTES = 1 << 20
 
@@ -42,8 +46,6 @@ def export_user(
     `neurigraph import TARGET --format neurigraph --user USER` restores it in another database. The target appears once
     it is complete, readable only by you. It contains no API keys.
     """
-    from neurigraph_pipelines.exchange.portability.export import Exported
-
     output, report = Output(as_json), Exported()
     with opened() as installation:
         claims = claims_of(installation, user, whole_graph=True)
@@ -66,8 +68,6 @@ def export_user(
     }
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.lines(
             f"Exported {counted(report.rows['metadata_records'], 'record')} and {counted(report.objects, 'file')} "
             f"of {report.slug} to {target} ({report.size_bytes:,} bytes before compression)."
@@ -77,21 +77,14 @@ def export_user(
 
 
 def _written(installation: Installation, claims: Claims, target: Path, report: Exported) -> Generator[int]:
-    from neurigraph_pipelines.exchange.portability.archive import new_archive
-    from neurigraph_pipelines.exchange.portability.export import export_user
-
     with (
         new_archive(target) as archive,
-        closing(export_user(installation.context, claims.user_id, archive, report)) as steps,
+        closing(write_export(installation.context, claims.user_id, archive, report)) as steps,
     ):
         yield from steps
 
 
 def _encrypted(key: Path, installation: Installation, claims: Claims, target: Path, report: Exported) -> Generator[int]:
-    from neurigraph_pipelines.exchange.portability.archive import new_file
-    from neurigraph_pipelines.exchange.portability.export import zipped
-    from resources.age_encryption import AgeKey
-
     pieces = AgeKey.read(key).encrypt(zipped(installation.context, claims.user_id, report))
     with new_file(target) as file:
         for piece in pieces:
@@ -100,9 +93,6 @@ def _encrypted(key: Path, installation: Installation, claims: Claims, target: Pa
 
 def import_export(path: Path, user: str, output: Output, key: Path | None) -> None:
     """Restore an export into this database, in which its user must not exist."""
-    from neurigraph_pipelines.exchange.portability.archive import open_archive
-    from neurigraph_pipelines.exchange.portability.restore import restore_user
-
     with (
         opened() as installation,
         _readable(path, key) as file,
@@ -120,8 +110,6 @@ def import_export(path: Path, user: str, output: Output, key: Path | None) -> No
         output.note(f"was missing or damaged before the export: {lost}")
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.lines(
             f"Restored {counted(restored.records, 'record')} in {counted(restored.nodes, 'node')} "
             f"and {counted(restored.objects, 'file')} of "
@@ -134,9 +122,6 @@ def import_export(path: Path, user: str, output: Output, key: Path | None) -> No
 @contextmanager
 def _readable(path: Path, key: Path | None) -> Iterator[Path]:
     """Give an export that can be read: an encrypted one as a file for the current user, which is removed afterwards."""
-    from neurigraph_pipelines.model.errors import InvalidInputError
-    from resources.age_encryption import AgeKey, is_encrypted
-
     if not is_encrypted(path):
         if key is not None:
             raise InvalidInputError(f"{path} is not encrypted: leave out --key")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.backfills import NOT_ALL, Since, Until, moments
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
@@ -15,11 +17,9 @@ from neurigraph_pipelines.faces.cli.session import (
     opened,
     record_id_of,
 )
+from neurigraph_pipelines.ingestion.record_locations import storage_times
+from neurigraph_pipelines.knowledge.reading import FactsRead, choose_days, read_again
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 
 commands = typer.Typer()
 
@@ -43,9 +43,6 @@ def refact(
 
     What is found replaces what was found before. If the command is interrupted, run it again to continue.
     """
-    from neurigraph_pipelines.ingestion.record_locations import storage_times
-    from neurigraph_pipelines.knowledge.reading import FactsRead, choose_days, read_again
-
     if records and (user is not None or since is not None or until is not None):
         raise InvalidInputError("give ids of memories, or --user, --since and --until")
     if not records and user is None and since is None and until is None:
@@ -74,8 +71,6 @@ def refact(
 
 
 def _read(done: Any, *, dry_run: bool) -> RenderableType:
-    from neurigraph_pipelines.faces.cli import views
-
     if dry_run:
         return views.lines(f"{counted(done.records, 'memory', 'memories')} would be read with {done.extractor}")
     lines = [

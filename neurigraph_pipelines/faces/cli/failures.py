@@ -6,8 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened, parse_id
+from neurigraph_pipelines.ingestion import failures as domain
+from neurigraph_pipelines.ingestion.failures import list_failures
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 commands = typer.Typer()
@@ -21,16 +24,12 @@ def failures(
     as_json: Json = False,
 ) -> None:
     """List segments that could not be stored and files that could not be read, with the reason."""
-    from neurigraph_pipelines.ingestion.failures import list_failures
-
     with opened() as installation:
         user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         with installation.database.pipeline() as tx:
             found = list_failures(tx, user_id, with_replayed=replayed, limit=limit)
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.failures(found)
 
     Output(as_json).result({"failures": found}, view)
@@ -46,8 +45,6 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Put failed segments and files back into the queue with all their attempts. Repeating it changes nothing."""
-    from neurigraph_pipelines.ingestion import failures as domain
-
     if bool(failure_ids) == everything:
         raise InvalidInputError("give the ids of the failures to replay, or --all")
     named = None if everything else [parse_id(text, "failure", "failures") for text in failure_ids or ()]
@@ -56,8 +53,6 @@ def replay(
         done = domain.replay(installation.database, named, user_id)
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         if not done:
             return views.lines("Nothing to replay.")
         lines = [f"{each.failure_id}  {each.outcome.replace('_', ' ')}" for each in done]

@@ -10,7 +10,6 @@ import typer
 
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened
-from neurigraph_pipelines.faces.cli.uploading import read_uploads
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.inbox.queue_hold import QueueHold
@@ -40,6 +39,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     The exit code is 1 if a segment came back or a file could not be read, and 5 if segments came back and none was
     stored.
     """
+    from neurigraph_pipelines.faces.cli.uploading import read_uploads
     from neurigraph_pipelines.inbox import triggers
     from neurigraph_pipelines.inbox.queue_hold import current_hold
     from neurigraph_pipelines.ingestion.batch import STEPS, run_due

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from neurigraph_pipelines.settings.outgoing import Destination
-    from neurigraph_pipelines.wiring.installation import Installation
+from dotenv import dotenv_values
+
+from neurigraph_pipelines.settings import list_settings
+from neurigraph_pipelines.settings.outgoing import Destination, destinations
+from neurigraph_pipelines.settings.sources import HOME_FILE, given_of, named_file, values_of_file
+from neurigraph_pipelines.wiring.installation import Installation
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +36,6 @@ class Report:
 
 def report(installation: Installation) -> Report:
     """Return the places of settings and data, and every host that gets some of it."""
-    from neurigraph_pipelines.settings import list_settings
-    from neurigraph_pipelines.settings.outgoing import destinations
-    from neurigraph_pipelines.settings.sources import HOME_FILE, given_of, named_file, values_of_file
-
     settings = installation.settings
     variables = [setting.variable for setting in list_settings()]
     files = [path for path in (named_file(), installation.home / HOME_FILE) if path is not None and path.is_file()]
@@ -80,11 +78,6 @@ def lines(found: Report) -> list[str]:
 
 def _ignored() -> str | None:
     """Return the `.env` of the current folder if it has settings of ours and nobody named it."""
-    from dotenv import dotenv_values
-
-    from neurigraph_pipelines.settings import list_settings
-    from neurigraph_pipelines.settings.sources import named_file
-
     path, named = Path(".env").absolute(), named_file()
     if not path.is_file() or (named is not None and named.absolute() == path):
         return None

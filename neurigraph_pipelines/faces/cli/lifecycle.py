@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.progress import Progress
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
@@ -19,18 +21,16 @@ from neurigraph_pipelines.faces.cli.session import (
     node_id_of,
     opened,
 )
+from neurigraph_pipelines.lifecycle import control
+from neurigraph_pipelines.lifecycle.dormancy import SweepReport, sweep_active, sweep_dormant, sweep_expired
+from neurigraph_pipelines.lifecycle.orphans import OrphanReport, audit_objects
+from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, storage_report
+from neurigraph_pipelines.lifecycle.verification import Finding, Verification, verify_sample
+from neurigraph_pipelines.lifecycle.verification import verify as verify_files
+from neurigraph_pipelines.model import Claims, CompressionState
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
-
-    from neurigraph_pipelines.lifecycle.dormancy import SweepReport
-    from neurigraph_pipelines.lifecycle.orphans import OrphanReport
-    from neurigraph_pipelines.lifecycle.storage_report import StorageTotals
-    from neurigraph_pipelines.lifecycle.verification import Finding, Verification
-    from neurigraph_pipelines.model import Claims
-    from neurigraph_pipelines.views.files import File, NodeFiles
-    from neurigraph_pipelines.wiring.installation import Installation
+from neurigraph_pipelines.views.files import File, NodeFiles
+from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
 administration = typer.Typer()
@@ -50,8 +50,6 @@ def state(
     as_json: Json = False,
 ) -> None:
     """Show whether a file is active, dormant or being decompressed, with its state history; or the files of a node."""
-    from neurigraph_pipelines.lifecycle import control
-
     with opened() as installation:
         claims = claims_of(installation, user)
         try:
@@ -63,8 +61,6 @@ def state(
 
 
 def _node_state(installation: Installation, claims: Claims, identifier: str) -> NodeFiles:
-    from neurigraph_pipelines.lifecycle import control
-
     try:
         node = control.node_state(installation.database, claims, node_id_of(installation, claims, identifier))
     except NotFoundError:
@@ -75,8 +71,6 @@ def _node_state(installation: Installation, claims: Claims, identifier: str) -> 
 @commands.command()
 def touch(identifier: _FileId, user: UserSlug, as_json: Json = False) -> None:
     """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant."""
-    from neurigraph_pipelines.lifecycle import control
-
     with opened() as installation:
         claims = claims_of(installation, user)
         file_id = file_id_of(installation, claims, identifier)
@@ -131,8 +125,6 @@ def compress(
 def _compress_due(
     installation: Installation, claims: Claims | None, dry_run: bool, on_done: Callable[[int], None]
 ) -> SweepReport:
-    from neurigraph_pipelines.lifecycle.dormancy import SweepReport, sweep_dormant, sweep_expired
-
     user_id = claims.user_id if claims is not None else None
     reports = (
         sweep(
@@ -148,10 +140,6 @@ def _compress_due(
 
 
 def _compress_one(installation: Installation, claims: Claims, identifier: str, dry_run: bool) -> SweepReport:
-    from neurigraph_pipelines.lifecycle import control
-    from neurigraph_pipelines.lifecycle.dormancy import SweepReport
-    from neurigraph_pipelines.model import CompressionState
-
     file_id = file_id_of(installation, claims, identifier)
     before = control.file_state(installation.database, claims, file_id)
     if not dry_run:
@@ -164,8 +152,6 @@ def _compress_one(installation: Installation, claims: Claims, identifier: str, d
 def _compress_awake(
     installation: Installation, claims: Claims, node: str | None, dry_run: bool, on_done: Callable[[int], None]
 ) -> SweepReport:
-    from neurigraph_pipelines.lifecycle.dormancy import sweep_active
-
     return sweep_active(
         installation.context,
         user_id=claims.user_id,
@@ -176,8 +162,6 @@ def _compress_awake(
 
 
 def _compressed_view(report: SweepReport, dry_run: bool) -> Any:
-    from neurigraph_pipelines.faces.cli import views
-
     became, freed = ("would become dormant", "would be freed") if dry_run else ("became dormant", "were freed")
     return views.lines(
         f"{counted(report.files, 'file')} {became}, {report.bytes_freed:,} bytes {freed}.",
@@ -211,8 +195,6 @@ def verify(
     audit = None
     with opened() as installation, output.progress() as progress:
         if sample is not None:
-            from neurigraph_pipelines.lifecycle.verification import verify_sample
-
             found = verify_sample(installation.context, sample)
         else:
             found = _verify_files(installation, user, node, quick, repair, progress)
@@ -229,11 +211,9 @@ def verify(
 def _verify_files(
     installation: Installation, user: str | None, node: str | None, quick: bool, repair: bool, progress: Progress
 ) -> Verification:
-    from neurigraph_pipelines.lifecycle.verification import verify
-
     claims = claims_of(installation, user) if user is not None else None
     task = progress.add_task("verifying files", total=None)
-    return verify(
+    return verify_files(
         installation.context,
         user_id=claims.user_id if claims is not None else None,
         node_id=node_id_of(installation, claims, node) if claims is not None and node is not None else None,
@@ -244,15 +224,11 @@ def _verify_files(
 
 
 def _audit_objects(installation: Installation, repair: bool, progress: Progress) -> OrphanReport:
-    from neurigraph_pipelines.lifecycle.orphans import audit_objects
-
     task = progress.add_task("looking for orphaned objects", total=None)
     return audit_objects(installation.context, dry_run=not repair, on_done=lambda count: progress.advance(task, count))
 
 
 def _verified_view(found: Verification, audit: OrphanReport | None) -> Any:
-    from neurigraph_pipelines.faces.cli import views
-
     lines = [
         f"Checked {counted(found.files, 'file')} of {counted(found.nodes, 'node')}: {found.bytes_read:,} bytes read, "
         f"{counted(found.passages, 'passage')} compared."
@@ -278,8 +254,6 @@ def _verified_view(found: Verification, audit: OrphanReport | None) -> Any:
 @administration.command()
 def storage(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Show the bytes that active and dormant files occupy, and the bytes saved: by user, or by node of one user."""
-    from neurigraph_pipelines.lifecycle.storage_report import storage_report
-
     with opened() as installation:
         user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         users = list(storage_report(installation.database, user_id=user_id))
@@ -287,8 +261,6 @@ def storage(user: AnyUserSlug = None, as_json: Json = False) -> None:
     nodes = [{"path": node.path, **_totals(node.totals)} for owner in users for node in owner.nodes]
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         shown = rows if user is None else nodes
         return views.table(shown) if shown else views.lines("No file is stored yet.")
 
@@ -300,6 +272,4 @@ def _totals(totals: StorageTotals) -> dict[str, int]:
 
 
 def _state_view(data: File | NodeFiles) -> Any:
-    from neurigraph_pipelines.faces.cli import views
-
     return views.state(data)

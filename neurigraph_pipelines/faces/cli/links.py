@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import (
     UserSlug,
@@ -21,13 +22,13 @@ from neurigraph_pipelines.faces.cli.session import (
     opened,
     parse_id,
 )
+from neurigraph_pipelines.knowledge.linking import StatedLink, end_link, sign_ending, sign_link, state_link
+from neurigraph_pipelines.knowledge.signing import private_key_of
+from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.links import End
 from neurigraph_pipelines.views.kinds import EndKind
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.model import Claims
-    from neurigraph_pipelines.wiring.installation import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
 
@@ -65,9 +66,6 @@ def add(
     as_json: Json = False,
 ) -> None:
     """State a link. The same again changes nothing."""
-    from neurigraph_pipelines.knowledge.linking import StatedLink, sign_link, state_link
-    from neurigraph_pipelines.knowledge.signing import private_key_of
-
     with opened() as installation:
         claims = claims_of(installation, user)
         said = StatedLink(
@@ -97,9 +95,6 @@ def end_of(
     as_json: Json = False,
 ) -> None:
     """End a link. The ended link stays, with the person who ended it."""
-    from neurigraph_pipelines.knowledge.linking import end_link, sign_ending
-    from neurigraph_pipelines.knowledge.signing import private_key_of
-
     link_id, until, signature = _link_id(link), moment("--at", at), None
     with opened() as installation:
         context = installation.acting_for(claims_of(installation, user))
@@ -131,8 +126,6 @@ def _link_id(link: str) -> UUID:
 
 def _lines(*texts: str) -> Callable[[], Any]:
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.lines(*texts)
 
     return view

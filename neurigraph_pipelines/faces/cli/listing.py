@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
+from uuid import UUID
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import Cursor, Limit, UserSlug, argument, claims_of, moment, opened
-from neurigraph_pipelines.model import SETTLED, Progress, SourceKind
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from neurigraph_pipelines.model import Claims
-    from neurigraph_pipelines.views.sources import SourceState
-    from neurigraph_pipelines.wiring.installation import Installation
+from neurigraph_pipelines.inbox.privacy import find_source
+from neurigraph_pipelines.inbox.source_lists import SourceFilter, get_source, list_sources
+from neurigraph_pipelines.model import SETTLED, Claims, Progress, SourceKind
+from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.views.sources import SourceState
+from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
 
@@ -48,8 +48,6 @@ def _lists(kind: SourceKind) -> None:
         cursor: Cursor = None,
         as_json: Json = False,
     ) -> None:
-        from neurigraph_pipelines.inbox.source_lists import SourceFilter, list_sources
-
         wanted = SourceFilter(
             state,
             external_id and argument(external_id),
@@ -66,8 +64,6 @@ def _lists(kind: SourceKind) -> None:
             )
 
         def view() -> Any:
-            from neurigraph_pipelines.faces.cli import views
-
             return views.sources(page.items, page.next_cursor)
 
         Output(as_json).result(page.shown(f"{kind}s"), view)
@@ -88,8 +84,6 @@ def progress(
     as_json: Json = False,
 ) -> None:
     """Show how far a conversation, an event, an upload or a note is, and the memories that it became."""
-    from neurigraph_pipelines.inbox.privacy import find_source
-
     with opened() as installation:
         claims = claims_of(installation, user)
         source_id = find_source(installation.database, claims, argument(source))
@@ -100,8 +94,6 @@ def progress(
             found = _get(installation, claims, source_id)
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         records = [f"neurigraph memory show {record_id} --user {user}" for record_id in found.record_ids]
         facts = {name.replace("_", " "): value for name, value in found if name != "record_ids"}
         return views.stacked(views.fields(facts), views.lines(*records))
@@ -110,9 +102,6 @@ def progress(
 
 
 def _get(installation: Installation, claims: Claims, source_id: UUID) -> SourceState:
-    from neurigraph_pipelines.inbox.source_lists import get_source
-    from neurigraph_pipelines.model.errors import NotFoundError
-
     for kind in SourceKind:
         try:
             return get_source(installation.database, claims, kind, source_id)

@@ -20,7 +20,7 @@ from neurigraph_pipelines.faces.cli.session import (
     node_id_of,
     opened,
 )
-from neurigraph_pipelines.faces.cli.uploading import Private, stated_privacy
+from neurigraph_pipelines.faces.cli.source_options import Private, stated_privacy
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.inbox.notes import WrittenNote

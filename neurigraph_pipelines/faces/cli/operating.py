@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, installed, opened
+from neurigraph_pipelines.graph import navigation, provisioning
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    import socket
-
-    from neurigraph_pipelines.wiring.installation import Installation
+from neurigraph_pipelines.runtime.stack.home_lock import HomeLock
+from neurigraph_pipelines.runtime.stack.keeper import Keeper
+from neurigraph_pipelines.runtime.stack.marks import VARIABLE
+from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
 
@@ -29,8 +33,6 @@ def admin_key(as_json: Json = False) -> None:
         key = installation.secrets.admin_key()
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.unbroken(key)
 
     Output(as_json).result({"admin_key": key}, view)
@@ -43,8 +45,6 @@ def metrics_token(as_json: Json = False) -> None:
         token = installation.secrets.metrics_token()
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.unbroken(token)
 
     Output(as_json).result({"metrics_token": token}, view)
@@ -57,8 +57,6 @@ def dagster_password(as_json: Json = False) -> None:
         password = installation.secret.role_password("neurigraph_dagster")
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.unbroken(password)
 
     Output(as_json).result({"dagster_password": password}, view)
@@ -74,8 +72,6 @@ def analyst_url(as_json: Json = False) -> None:
         url = installation.analyst_address
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.unbroken(url)
 
     Output(as_json).result({"analyst_url": url}, view)
@@ -87,8 +83,6 @@ def rotate_secret(as_json: Json = False) -> None:
 
     Secrets that settings name are taken from there; those in the home folder are generated again.
     """
-    from neurigraph_pipelines.runtime.stack.home_lock import HomeLock
-
     with installed() as installation:
         lock = HomeLock(installation.home)  # `up` would go on with the old ones
         try:
@@ -97,8 +91,6 @@ def rotate_secret(as_json: Json = False) -> None:
             lock.release()
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         places = f"New in the home folder: {', '.join(made)}." if made else "Both secrets come from the settings."
         return views.lines(f"The database has the new secrets. {places} Restart all running processes.")
 
@@ -124,8 +116,6 @@ def serve(
             url = f"http://[{address[0]}]:{address[1]}" if ":" in address[0] else f"http://{address[0]}:{address[1]}"
 
             def view() -> Any:
-                from neurigraph_pipelines.faces.cli import views
-
                 return views.lines(
                     f"The API runs at {url}, its documentation at {url}/docs; agents reach it at {url}/mcp."
                 )
@@ -140,9 +130,6 @@ def serve(
 
 def keeper(installation: Installation) -> AbstractContextManager[object]:
     """Return what stops embedded servers after a ``kill -9``; the stack's own keeper stops the one of the home."""
-    from neurigraph_pipelines.runtime.stack.keeper import Keeper
-    from neurigraph_pipelines.runtime.stack.marks import VARIABLE
-
     home, *others = installation.databases.folders()
     if installation.server is not None and VARIABLE not in os.environ:
         others.append(home)
@@ -163,10 +150,6 @@ def _listener(host: str, port: int) -> socket.socket:
 @commands.command()
 def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Count stored memories and queued segments."""
-    from neurigraph_pipelines.graph import navigation, provisioning
-    from neurigraph_pipelines.inbox import triggers
-    from neurigraph_pipelines.model import Claims
-
     with opened() as installation:
         database = installation.database
         if user is not None:
@@ -180,8 +163,6 @@ def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
         queue = triggers.queue(database, users[0].user_id if user is not None else None)
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         if not rows:
             return views.lines("There is no user yet: neurigraph import creates one.")
         waiting = f"Waiting to be stored: {counted(queue.due + queue.claimed, 'segment')}" + (

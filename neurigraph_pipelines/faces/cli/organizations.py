@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from neurigraph_pipelines.exchange.organizations import membership
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.resolving import resolved
 from neurigraph_pipelines.faces.cli.session import UserSlug, claims_of, opened
@@ -32,8 +33,6 @@ def leave(organization: _Organization, user: UserSlug, forget: _Forget = False, 
 @commands.command("adopt")
 def adopt(organization: _Organization, user: UserSlug, as_json: Json = False) -> None:
     """Make a user the owner of an organization that has none, such as a restored one."""
-    from neurigraph_pipelines.exchange.organizations import membership
-
     with opened() as installation:
         graph = claims_of(installation, organization, whole_graph=True).user_id
         call = Call(installation, claims_of(installation, user), "cli")

@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import RenderableType
 
+from neurigraph_pipelines.exchange.peers import pulling, subscriptions
+from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
+from neurigraph_pipelines.exchange.peers.subscriptions import Peer
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import DryRun, UserSlug, argument, claims_of, opened
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from neurigraph_pipelines.exchange.peers.subscriptions import Peer
 
 commands = typer.Typer()
 
@@ -32,8 +32,6 @@ _NOT_ALL = 1
 @commands.command("publisher-key")
 def publisher_key(as_json: Json = False) -> None:
     """Print the public key that signs this installation's answers to its peers."""
-    from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
-
     with opened() as installation:
         shown = PublisherKey(installation.secret).public
     Output(as_json).result({"publisher_key": shown}, lambda: _lines(shown))
@@ -51,8 +49,6 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add a publisher whose granted nodes are mirrored from now on. The next pull fetches them."""
-    from neurigraph_pipelines.exchange.peers import subscriptions
-
     key = _key(key_file)
     with opened() as installation:
         peering = installation.peers.acting_for(claims_of(installation, user))
@@ -63,8 +59,6 @@ def add(
 @commands.command("key")
 def key(peer: PeerName, user: UserSlug, key_file: KeyFile, as_json: Json = False) -> None:
     """Give a peer another key of its publisher."""
-    from neurigraph_pipelines.exchange.peers import subscriptions
-
     given = _key(key_file)
     with opened() as installation:
         peering = installation.peers.acting_for(claims_of(installation, user))
@@ -75,8 +69,6 @@ def key(peer: PeerName, user: UserSlug, key_file: KeyFile, as_json: Json = False
 @commands.command("list")
 def list_peers(user: UserSlug, as_json: Json = False) -> None:
     """List the peers of a user, with the counts of mirrored nodes and records, and the times of their last pulls."""
-    from neurigraph_pipelines.exchange.peers import subscriptions
-
     with opened() as installation:
         found = subscriptions.list_peers(installation.database, claims_of(installation, user))
     shown = [_line(one) for one in found] or ["There is no peer."]
@@ -90,8 +82,6 @@ def pull(
     as_json: Json = False,
 ) -> None:
     """Mirror the nodes and records that peers grant now, and forget those that are gone there."""
-    from neurigraph_pipelines.exchange.peers import pulling, subscriptions
-
     output, done, failed = Output(as_json), [], 0
     with opened() as installation:
         claims = claims_of(installation, user)
@@ -139,8 +129,6 @@ def remove(
     as_json: Json = False,
 ) -> None:
     """Remove a peer with everything that is mirrored of it."""
-    from neurigraph_pipelines.exchange.peers import subscriptions
-
     output = Output(as_json)
     with opened() as installation:
         peering = installation.peers.acting_for(claims_of(installation, user))
@@ -178,6 +166,4 @@ def _line(peer: Peer) -> str:
 
 
 def _lines(*texts: str) -> RenderableType:
-    from neurigraph_pipelines.faces.cli import views
-
     return views.lines(*texts)

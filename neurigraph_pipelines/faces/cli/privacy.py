@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, opened
+from neurigraph_pipelines.inbox import privacy as sources
 from neurigraph_pipelines.model import Privacy
 
 commands = typer.Typer()
@@ -26,16 +28,12 @@ def set_privacy(
 
     Only the owner of the graph sees a private source, even if others may read its nodes.
     """
-    from neurigraph_pipelines.inbox import privacy as sources
-
     with opened() as installation:
         claims = claims_of(installation, user)
         source_id = sources.find_source(installation.database, claims, argument(source))
         sources.set_privacy(installation.database, claims, source_id, privacy)
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.lines(f"{source} and all memories from it are now {privacy}.")
 
     Output(as_json).result({"source_id": source_id, "privacy": privacy}, view)

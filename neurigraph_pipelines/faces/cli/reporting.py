@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -50,8 +51,6 @@ def report(
         _write(frame, form, output)
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         if output is not None:
             return views.lines(f"{counted(len(frame), 'row')} written to {output}")
         return views.unbroken(_text(frame, form))

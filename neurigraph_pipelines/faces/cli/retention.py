@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
@@ -15,9 +16,8 @@ from neurigraph_pipelines.faces.cli.session import (
     claims_of,
     opened,
 )
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.lifecycle.archive import Expiry
+from neurigraph_pipelines.lifecycle import archive
+from neurigraph_pipelines.lifecycle.archive import Expiry
 
 commands = typer.Typer()
 
@@ -27,8 +27,6 @@ _NOT_ALL = 1
 @commands.command("sweep")
 def sweep(user: AnyUserSlug = None, dry_run: DryRun = False, as_json: Json = False) -> None:
     """Promote memories read often, and archive expired ones, as the asset `expired_records` does every hour."""
-    from neurigraph_pipelines.lifecycle import archive
-
     output = Output(as_json)
     with opened() as installation, output.progress() as progress:
         user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
@@ -56,8 +54,6 @@ def _memories(number: int) -> str:
 
 def _lines(*texts: str) -> Callable[[], Any]:
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.lines(*texts)
 
     return view

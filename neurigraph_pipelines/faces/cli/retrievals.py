@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened, parse_id
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.ingestion.canaries import Canary
+from neurigraph_pipelines.ingestion import canaries
+from neurigraph_pipelines.ingestion.canaries import Canary
+from neurigraph_pipelines.retrieval import log
 
 commands = typer.Typer()
 
@@ -38,8 +39,6 @@ def list_retrievals(
 
     Nothing is logged unless NEURIGRAPH_RETRIEVAL_LOG_DAYS is set.
     """
-    from neurigraph_pipelines.retrieval import log
-
     record_id = parse_id(record, "memory", "search") if record is not None else None
     from_time = moment("--since", since)
     with opened() as installation:
@@ -51,8 +50,6 @@ def list_retrievals(
         output.note("The log of retrievals is off: set NEURIGRAPH_RETRIEVAL_LOG_DAYS.")
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.table(
             [
                 {
@@ -81,15 +78,11 @@ def plant_canary(
 
     A search returns its best memories even if they are bad, so in a graph of a few memories honest questions find it.
     """
-    from neurigraph_pipelines.ingestion import canaries
-
     with opened() as installation:
         claims = claims_of(installation, user)
         planted = canaries.plant(installation.acting_for(claims), argument(text) if text is not None else None)
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.lines(f"Planted {planted.source_id}. It is watched from when it is stored.")
 
     Output(as_json).result(asdict(planted), view)
@@ -98,14 +91,10 @@ def plant_canary(
 @commands.command("canaries")
 def list_canaries(user: UserSlug, as_json: Json = False) -> None:
     """List the canaries of a user, and who retrieved them first."""
-    from neurigraph_pipelines.ingestion import canaries
-
     with opened() as installation:
         found = canaries.list_canaries(installation.database, claims_of(installation, user))
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.table([_row(one) for one in found])
 
     Output(as_json).result({"canaries": [asdict(one) for one in found]}, view)

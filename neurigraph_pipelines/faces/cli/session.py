@@ -14,6 +14,7 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines.database.paging import MAX_PAGE
+from neurigraph_pipelines.model import ReceivedThrough
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
@@ -162,7 +163,6 @@ def claims_of(
     """
     from neurigraph_pipelines.access.authentication import require_remembered
     from neurigraph_pipelines.exchange.organizations.callers import claims_called
-    from neurigraph_pipelines.model import ReceivedThrough
     from neurigraph_pipelines.text.container_tags import checked_tags
 
     caller = claims_called(installation.database, argument(name), ReceivedThrough.CLI, whole_graph=whole_graph)

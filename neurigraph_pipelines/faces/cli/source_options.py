@@ -9,7 +9,10 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines.faces.cli.session import argument
+from neurigraph_pipelines.model import Privacy, Tier
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.views.kinds import Channel, DocumentType
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.model.sources import SourceDetails
@@ -37,6 +40,25 @@ TierName = Annotated[
 ]
 
 
+Private = Annotated[
+    bool | None,
+    typer.Option(
+        "--private/--shared",
+        help="Only the owner sees it, whatever grants others have; or everybody with a grant on its nodes. Default: "
+        "private if its --channel is dm or private, otherwise shared.",
+        show_default=False,
+    ),
+]
+"""The option of commands that add memories."""
+
+
+def stated_privacy(private: bool | None) -> Privacy | None:
+    """Return the privacy that the options state; None if they state none."""
+    if private is None:
+        return None
+    return Privacy.PRIVATE if private else Privacy.SHARED
+
+
 def details_of(
     origin: str | None,
     document_type: str | None,
@@ -56,9 +78,6 @@ def details_of(
         InvalidInputError: A type, channel or time zone is unknown, or an option for metadata has no name.
     """
     from neurigraph_pipelines.inbox.imports.zones import with_zone
-    from neurigraph_pipelines.model import Tier
-    from neurigraph_pipelines.model.sources import SourceDetails
-    from neurigraph_pipelines.views.kinds import Channel, DocumentType
 
     metadata: dict[str, Scalar] = {}
     for one in meta or ():

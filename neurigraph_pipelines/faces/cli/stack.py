@@ -10,6 +10,7 @@ import typer
 
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import installed, opened
+from neurigraph_pipelines.faces.cli.signals import one_signal
 from neurigraph_pipelines.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ administration = typer.Typer()
 def up(as_json: Json = False) -> None:
     """Run everything until interrupted, and restart processes that die: Postgres, Dagster, the HTTP API."""
     from neurigraph_pipelines.faces.cli import leaving
-    from neurigraph_pipelines.faces.cli.signals import one_signal
     from neurigraph_pipelines.runtime.stack.processes import LocalStack
 
     output = Output(as_json)
@@ -83,7 +83,6 @@ def service(
 def demo(as_json: Json = False) -> None:
     """Ingest sample conversations with Dagster, show the tree and the answers to three questions, and stop."""
     from neurigraph_pipelines.faces.cli import views
-    from neurigraph_pipelines.faces.cli.signals import one_signal
     from neurigraph_pipelines.runtime.stack import demo as demonstration
 
     output = Output(as_json)

@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import installed
 
@@ -21,8 +22,6 @@ def migrate(as_json: Json = False) -> None:
         report = installation.migrate(lambda name: output.note(f"applied {name}"))
 
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         return views.lines(
             f"The database is at migration {report.version}: {counted(len(report.applied), 'migration')} applied."
         )

@@ -5,46 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 from uuid import UUID
 
-import typer
-
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Output
 from neurigraph_pipelines.faces.cli.session import argument, next_step, opened
-from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileError
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.graph.provisioning import User
-    from neurigraph_pipelines.inbox.uploads import Received
-    from neurigraph_pipelines.model import Claims, Privacy
-    from neurigraph_pipelines.model.sources import SourceDetails
-    from neurigraph_pipelines.views.sources import Upload
-    from neurigraph_pipelines.wiring.installation import Installation
-
-commands = typer.Typer()
-
-Private = Annotated[
-    bool | None,
-    typer.Option(
-        "--private/--shared",
-        help="Only the owner sees it, whatever grants others have; or everybody with a grant on its nodes. Default: "
-        "private if its --channel is dm or private, otherwise shared.",
-        show_default=False,
-    ),
-]
-"""The option of commands that add memories."""
+from neurigraph_pipelines.faces.cli.source_options import stated_privacy
+from neurigraph_pipelines.graph.provisioning import User, find_user
+from neurigraph_pipelines.inbox import drop_intake as drops
+from neurigraph_pipelines.inbox.source_lists import get_source
+from neurigraph_pipelines.inbox.uploads import Received
+from neurigraph_pipelines.inbox.web_pages import receive_address
+from neurigraph_pipelines.model import Claims, ReceivedThrough, SourceKind
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, UnreadableFileError
+from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.text.media_types import GIT_PACK
+from neurigraph_pipelines.text.note_dates import day_of_file
+from neurigraph_pipelines.views.sources import Upload
+from neurigraph_pipelines.wiring.installation import Installation
 
 _READ_BYTES = 1 << 20
-
-
-def stated_privacy(private: bool | None) -> Privacy | None:
-    """Return the privacy that the options state; None if they state none."""
-    from neurigraph_pipelines.model import Privacy
-
-    if private is None:
-        return None
-    return Privacy.PRIVATE if private else Privacy.SHARED
 
 
 def import_document(
@@ -55,9 +36,6 @@ def import_document(
     Raises:
         UnreadableFileError: The file was received, and its text cannot be read.
     """
-    from neurigraph_pipelines.model import Claims, ReceivedThrough
-    from neurigraph_pipelines.text.note_dates import day_of_file
-
     try:
         status = path.stat()
         if not path.is_file():
@@ -92,10 +70,6 @@ def import_page(
     Raises:
         UnreadableFileError: What was fetched was received; its text cannot be read.
     """
-    from neurigraph_pipelines.inbox.web_pages import receive_address
-    from neurigraph_pipelines.model import Claims
-    from neurigraph_pipelines.text.media_types import GIT_PACK
-
     with opened() as installation:
         installation, owner, created = ensure_owner(installation, user, output)
         claims = Claims.of_user(owner.user_id)
@@ -122,10 +96,6 @@ def _read(installation: Installation, claims: Claims, upload_id: UUID, name: str
     Raises:
         UnreadableFileError: Its text cannot be read.
     """
-    from neurigraph_pipelines.inbox.source_lists import get_source
-    from neurigraph_pipelines.model import SourceKind
-    from neurigraph_pipelines.views.sources import Upload
-
     installation.uploads.read_due(installation.text_extractor, claims.user_id)
     state = get_source(installation.database, claims, SourceKind.UPLOAD, upload_id)
     if state.state == "failed":
@@ -136,8 +106,6 @@ def _read(installation: Installation, claims: Claims, upload_id: UUID, name: str
 
 def _show(place: Mapping[str, object], received: Received, state: Upload, output: Output) -> None:
     def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
-
         known = "" if received.new else ", uploaded before"
         summary = f"{state.file_name}: {state.media_type} of {state.size_bytes:,} bytes{known}."
         notes = (f"Note: {note}." for note in [*received.notes, *state.notes])
@@ -152,8 +120,6 @@ def read_uploads(installation: Installation, user_id: UUID | None, output: Outpu
     Returns:
         The files that failed, each with its name and the error.
     """
-    from neurigraph_pipelines.inbox import drop_intake as drops
-
     failed = []
     if installation.drop_place is not None and user_id is None:
         for taken in drops.ingest_drops(installation.database, installation.drop_place, installation.uploads):
@@ -177,9 +143,6 @@ def ensure_owner(installation: Installation, slug: str, output: Output) -> tuple
 
 def find_owner(installation: Installation, slug: str) -> User | None:
     """Return a user, or None if there is none of that name."""
-    from neurigraph_pipelines.graph.provisioning import find_user
-    from neurigraph_pipelines.model.errors import NotFoundError
-
     try:
         return find_user(installation.database, argument(slug))
     except NotFoundError:

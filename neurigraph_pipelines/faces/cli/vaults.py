@@ -6,18 +6,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+from neurigraph_pipelines.exchange.portability.archive import is_export
+from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli.exporting import FORMAT
 from neurigraph_pipelines.faces.cli.output import Output, counted
 from neurigraph_pipelines.faces.cli.session import next_step, opened
 from neurigraph_pipelines.faces.cli.uploading import ensure_owner, find_owner
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.inbox.vaults import VaultReport
-    from neurigraph_pipelines.model import ImportReport, Privacy, RejectedItem
-    from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.inbox.import_format import import_format
+from neurigraph_pipelines.inbox.imports.vault import FORMAT as VAULT
+from neurigraph_pipelines.inbox.imports.vault import MAX_NOTES, has_notes, is_vault
+from neurigraph_pipelines.inbox.vaults import VaultReport, import_vault
+from neurigraph_pipelines.inbox.zipped_vaults import is_zip_of_notes, note_lines, unpacked
+from neurigraph_pipelines.model import Claims, ImportReport, Privacy, ReceivedThrough, RejectedItem
+from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.model.sources import SourceDetails
 
 _NOTHING_ACCEPTED = 2
 _MOST_SHOWN = 20
@@ -25,14 +31,6 @@ _MOST_SHOWN = 20
 
 def format_of(file: Path) -> str:
     """Return the format of a file or a folder by its contents."""
-    from neurigraph_pipelines.exchange.portability.archive import is_export
-    from neurigraph_pipelines.faces.cli.exporting import FORMAT
-    from neurigraph_pipelines.inbox.import_format import import_format
-    from neurigraph_pipelines.inbox.imports.vault import FORMAT as VAULT
-    from neurigraph_pipelines.inbox.imports.vault import has_notes, is_vault
-    from neurigraph_pipelines.inbox.zipped_vaults import is_zip_of_notes
-    from neurigraph_pipelines.model.errors import InvalidInputError
-
     if is_vault(file):
         return VAULT
     try:
@@ -47,10 +45,6 @@ def import_notes(
     folder: Path, user: str, output: Output, privacy: Privacy | None, details: SourceDetails, dry_run: bool
 ) -> None:
     """Import the notes of a vault, or preview the import."""
-    from neurigraph_pipelines.inbox.imports.vault import FORMAT
-    from neurigraph_pipelines.inbox.vaults import import_vault
-    from neurigraph_pipelines.model import Claims, ReceivedThrough
-
     with opened() as installation:
         if dry_run:
             owner, created = find_owner(installation, user), False
@@ -62,7 +56,7 @@ def import_notes(
         else:
             context = installation.acting_for(Claims.of_user(owner.user_id, ReceivedThrough.IMPORT))
         with output.progress() as progress:
-            task = progress.add_task(f"{'reading' if dry_run else 'importing'} {FORMAT}", total=None)
+            task = progress.add_task(f"{'reading' if dry_run else 'importing'} {VAULT}", total=None)
             with _unpacked(folder, installation.settings.ingestion.max_message_bytes) as (place, rejected):
                 report = import_vault(
                     context,
@@ -81,7 +75,7 @@ def import_notes(
     for item in report.unresolved_first[:_MOST_SHOWN]:
         output.note(f"{item.where}: no note is called {item.reason!r}")
     data = {"user": user if owner is None else owner.slug, "user_created": created, "dry_run": dry_run}
-    data |= {"file": str(folder), "format": FORMAT, "notes_seen": report.notes_seen, **asdict(report)}
+    data |= {"file": str(folder), "format": VAULT, "notes_seen": report.notes_seen, **asdict(report)}
     output.result(data, lambda: _view(report, dry_run))
     if report.rejected and not report.notes_seen:
         raise typer.Exit(_NOTHING_ACCEPTED)
@@ -90,8 +84,6 @@ def import_notes(
 @contextmanager
 def _unpacked(vault: Path, longest: int) -> Iterator[tuple[Path, list[RejectedItem]]]:
     """Give the folder of a vault, unpacked if it is a zip, and the rejected entries of the zip."""
-    from neurigraph_pipelines.inbox.zipped_vaults import note_lines, unpacked
-
     lines = note_lines(vault, longest) if vault.is_file() else iter(())
     first = next(lines, None)
     if first is None:
@@ -102,9 +94,6 @@ def _unpacked(vault: Path, longest: int) -> Iterator[tuple[Path, list[RejectedIt
 
 
 def _view(report: VaultReport, dry_run: bool) -> Any:
-    from neurigraph_pipelines.faces.cli import views
-    from neurigraph_pipelines.inbox.imports.vault import MAX_NOTES
-
     text = (
         f"{counted(report.added, 'note')} {'would be ' if dry_run else ''}added, {report.changed:,} changed, "
         f"{report.known:,} already there; {counted(report.links, 'link')} between notes, "
@@ -130,8 +119,6 @@ def _view(report: VaultReport, dry_run: bool) -> Any:
 
 def import_view(report: ImportReport, estimated: bool, dry_run: bool) -> Any:
     """Return the result of an import of conversations."""
-    from neurigraph_pipelines.faces.cli import views
-
     about = "about " if estimated else ""
     tokens = f" ({about}{report.tokens_added:,} tokens)" if report.tokens_added else ""
     text = (

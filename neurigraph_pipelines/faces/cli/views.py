@@ -16,15 +16,14 @@ from rich.text import Text
 from rich.tree import Tree
 
 from neurigraph_pipelines.faces.cli import origins
-from neurigraph_pipelines.faces.cli.output import more, printable
-from neurigraph_pipelines.faces.cli.profiles import profile_lines
+from neurigraph_pipelines.faces.cli.output import counted, more, printable
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
 from neurigraph_pipelines.retrieval.open import OpenedMessage
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.failures import FailureOfUser
 from neurigraph_pipelines.views.files import File, NodeFiles
-from neurigraph_pipelines.views.graph import Shell, TreeNode
+from neurigraph_pipelines.views.graph import Profile, Shell, TreeNode
 from neurigraph_pipelines.views.memories import Delta, Difference, Memory
 from neurigraph_pipelines.views.search import Found, Hit, MessageHit, Rationale
 from neurigraph_pipelines.views.sources import ListedUpload, Source
@@ -183,7 +182,7 @@ def node(shell: Shell) -> RenderableType:
                 "last accessed": _date(shell.last_accessed_at),
                 "aliases": ", ".join(shell.aliases),
                 "keywords": ", ".join(shell.keywords),
-                **profile_lines(shell.profile),
+                **_profile_lines(shell.profile),
                 "children": ", ".join(child.name for child in shell.children),
                 "edges": "; ".join(f"{one.relation} {one.arrow} {one.node_name}{one.held}" for one in shell.edges),
             }
@@ -364,3 +363,20 @@ def page(rows: Sequence[Mapping[str, object]], next_cursor: str | None) -> Rende
         return Text("Nothing found.")
     shown = [{name: str(value) for name, value in row.items()} for row in rows]
     return Group(table(shown), *(plain(line, "dim") for line in more(next_cursor)))
+
+
+def _profile_lines(profile: Profile | None) -> dict[str, str]:
+    if profile is None:
+        return {}
+    state = f"{profile.rebuilt_at:%Y-%m-%d}{', stale' if profile.is_stale else ''}"
+    lines = {
+        "profile": f"{counted(profile.records, 'record')} from {profile.first_at:%Y-%m-%d} to "
+        f"{profile.last_at:%Y-%m-%d}; made {state}",
+        "about": ", ".join(f"{each.word} {each.weight:.0%}" for each in profile.descriptors),
+        "centroids": "; ".join(f"{each.share:.0%} {', '.join(each.descriptors)}".strip() for each in profile.centroids),
+    }
+    if (drift := profile.drift) is not None:
+        lines["drift"] = (
+            f"{drift.distance:.2f} between the newest {drift.recent_records} and the {drift.baseline_records} before"
+        )
+    return lines

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 from uuid import UUID
 
 import typer
+from rich.console import RenderableType
 
+from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, filter_option, moment, opened
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from neurigraph_pipelines.views.fact_queries import QueriedFacts
-    from neurigraph_pipelines.views.facts import Fact
+from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, query_facts
+from neurigraph_pipelines.views.fact_queries import QueriedFacts
+from neurigraph_pipelines.views.facts import Fact
 
 commands = typer.Typer()
 
@@ -110,8 +109,6 @@ def _run(
     as_json: bool,
 ) -> None:
     """Walk and print."""
-    from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, query_facts
-
     fact_id = None if kind == "about" else _id(question)
     with opened() as installation:
         context = installation.acting_for(claims_of(installation, user))
@@ -129,8 +126,6 @@ def _run(
 
 
 def _view(found: QueriedFacts) -> RenderableType:
-    from neurigraph_pipelines.faces.cli import views
-
     matches = [_line(one) for one in found.matches]
     related = [one.path_description for one in found.related]
     return views.lines(*(matches or ["There are no such facts."]), *related, *found.notes)
