@@ -5,18 +5,17 @@ A table lists these pending records, so that no node has to be searched for them
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from uuid import UUID
 
 from neurigraph_pipelines.database.asking import typed
-from neurigraph_pipelines.database.leases import renewed, retry_delay, work_lease
+from neurigraph_pipelines.database.leases import work_lease
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation
 from neurigraph_pipelines.ingestion.records import Progress
+from neurigraph_pipelines.ingestion.waiting_records import WaitingRecords
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import TransientError
 
@@ -27,6 +26,7 @@ OVERDUE_SECONDS = 3_600.0
 """Waiting time from which a pending record is reported; several attempts have failed by then."""
 
 _LEASED_AT_ONCE = 16
+_WAITING = WaitingRecords("pending_embeddings")
 _QUERIES = statements("embeddings")
 
 
@@ -108,17 +108,17 @@ def heal_pending(
         leased = _lease(context, user_id, min(_LEASED_AT_ONCE, limit - leased_count))
         leased_count += len(leased)
         down = False
-        attempts = dict(leased)
-        with renewed(work_lease(context.settings), partial(_renew, context, attempts)):
+        attempts = {location.record_id: attempt for location, attempt in leased}
+        with _WAITING.kept(context, attempts):
             for location, result in embed_records(context, [location for location, _ in leased]):
-                attempt = attempts.pop(location)
+                attempt = attempts.pop(location.record_id)
                 if isinstance(result, int):
                     done.records += 1
                     done.record_ids.append(location.record_id)
                     done.passages += result
                 else:
                     done.failed.append((location.record_id, str(result)))
-                    _postpone(context, location, attempt, result)
+                    _WAITING.postpone(context, location.record_id, attempt, result)
                     down |= isinstance(result, TransientError)
                 if on_done is not None:
                     on_done(1)
@@ -163,28 +163,3 @@ def _lease(context: Context, user_id: UUID | None, limit: int) -> list[tuple[Rec
             },
         ).fetchall()
     return [(location, row["attempts"]) for location, row in zip(typed(rows, RecordLocation), rows, strict=True)]
-
-
-def _renew(context: Context, attempts: Mapping[RecordLocation, int]) -> None:
-    """Renew the leases of records that this run still works on, unless another run has taken them over."""
-    held = list(attempts.items())  # the other thread removes items
-    values = {
-        "record_ids": [location.record_id for location, _ in held],
-        "attempts": [attempt for _, attempt in held],
-        "lease_seconds": work_lease(context.settings),
-    }
-    with context.database.pipeline() as tx:
-        tx.execute(_QUERIES["renew_pending"], values)
-
-
-def _postpone(context: Context, location: RecordLocation, attempts: int, error: Exception) -> None:
-    retry_after = error.retry_after if isinstance(error, TransientError) else None
-    with context.database.pipeline() as tx:
-        tx.execute(
-            _QUERIES["postpone_pending"],
-            {
-                "record_id": location.record_id,
-                "delay_seconds": retry_delay(context.settings, attempts, retry_after),
-                "error": str(error)[:4_000],
-            },
-        )

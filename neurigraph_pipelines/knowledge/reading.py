@@ -17,12 +17,12 @@ from uuid import UUID
 
 from psycopg import OperationalError
 
-from neurigraph_pipelines.database.leases import renewed, retry_delay, work_lease
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.extraction import DESCRIPTION
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
+from neurigraph_pipelines.ingestion.waiting_records import Leased, WaitingRecords
 from neurigraph_pipelines.knowledge.grounding import Said, within_bounds
 from neurigraph_pipelines.knowledge.links import link_facts
 from neurigraph_pipelines.knowledge.locks import lock_facts
@@ -43,6 +43,9 @@ OVERDUE_SECONDS = 86_400.0
 
 _LEASED_AT_ONCE = 16
 _QUERIES = statements("facts")
+
+TO_READ = WaitingRecords("pending_facts")
+"""The records that wait to be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +83,9 @@ class FactsRead:
     failed: list[tuple[UUID, str]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Leased:
-    record_id: UUID
-    user_id: UUID
-    attempts: int
-
-
 def wait_for_reading(tx: Transaction, record_ids: Iterable[UUID]) -> None:
     """Let records wait to be read; those that wait already are due at once."""
     tx.execute(_QUERIES["insert_pending"], {"record_ids": list(record_ids)})
-
-
-def has_due(context: Context) -> bool:
-    """Return whether ``read_waiting`` would find work; costs one index lookup."""
-    with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["has_due"]).fetchone()
-    assert row is not None
-    return bool(row["due"])
 
 
 def waiting(context: Context) -> Waiting:
@@ -171,17 +159,17 @@ def _read(
     pool = ThreadPoolExecutor(context.language_model.concurrency, thread_name_prefix="facts")
     try:
         while limit > 0:
-            leased = _lease(context, min(_LEASED_AT_ONCE, limit), user_id, record_ids)
+            leased = TO_READ.lease(context, min(_LEASED_AT_ONCE, limit), user_id, record_ids)
             if not leased:
                 return
             limit -= len(leased)
-            held = {one.record_id: one for one in leased}
+            held = {one.record_id: one.attempts for one in leased}
             down = False
-            with renewed(work_lease(context.settings), partial(_renew, context, held)):
+            with TO_READ.kept(context, held):
                 for one, outcome in zip(leased, pool.map(partial(_attempt, context), leased), strict=True):
                     del held[one.record_id]
                     if isinstance(outcome, Exception):
-                        _postpone(context, one, outcome)
+                        TO_READ.postpone(context, one.record_id, one.attempts, outcome)
                         down |= isinstance(outcome, TransientError)
                         done.failed.append((one.record_id, str(outcome)))
                     else:
@@ -197,7 +185,7 @@ def _read(
         pool.shutdown(cancel_futures=True)
 
 
-def _attempt(context: Context, leased: _Leased) -> tuple[int, int] | Exception:
+def _attempt(context: Context, leased: Leased) -> tuple[int, int] | Exception:
     """Read one record; return how many facts were written and dropped."""
     try:
         return _read_record(context, leased)
@@ -205,13 +193,13 @@ def _attempt(context: Context, leased: _Leased) -> tuple[int, int] | Exception:
         raise
     except (NotFoundError, ConflictError):  # forgotten meanwhile, or without a transcript: there is nothing to read
         with context.database.pipeline() as tx:
-            tx.execute(_QUERIES["end_wait"], {"record_id": leased.record_id, "attempts": leased.attempts})
+            TO_READ.end(tx, leased)
         return 0, 0
     except Exception as error:  # one bad item must not fail the others
         return error
 
 
-def _read_record(context: Context, leased: _Leased) -> tuple[int, int]:
+def _read_record(context: Context, leased: Leased) -> tuple[int, int]:
     model = context.language_model
     segment = read_segment(context, leased.user_id, leased.record_id)
     with context.database.pipeline() as tx:
@@ -224,8 +212,7 @@ def _read_record(context: Context, leased: _Leased) -> tuple[int, int]:
     facts = within_bounds(list(grounded.values()), segment.messages)
     with context.database.pipeline() as tx:
         lock_facts(tx, leased.user_id)
-        ended = tx.execute(_QUERIES["end_wait"], {"record_id": leased.record_id, "attempts": leased.attempts})
-        if ended.fetchone() is None:
+        if not TO_READ.end(tx, leased):
             return 0, 0  # another run has taken it over, or it was forgotten
         if stated is not None:
             write_stated(tx, leased.record_id, leased.user_id, stated)
@@ -244,41 +231,3 @@ def _told(segment: Segment) -> Segment:
         if not (is_file and one.external_id == DESCRIPTION) and not rests_on_search(one.tool_calls)
     )
     return replace(segment, messages=told)
-
-
-def _lease(context: Context, limit: int, user_id: UUID | None, record_ids: Sequence[UUID] | None) -> list[_Leased]:
-    values = {
-        "limit": limit,
-        "user_id": user_id,
-        "record_ids": None if record_ids is None else list(record_ids),
-        "lease_seconds": work_lease(context.settings),
-    }
-    with context.database.pipeline() as tx:
-        return [_Leased(**row) for row in tx.execute(_QUERIES["lease"], values)]
-
-
-def _renew(context: Context, held: dict[UUID, _Leased]) -> None:
-    leased = list(held.values())
-    with context.database.pipeline() as tx:
-        tx.execute(
-            _QUERIES["renew"],
-            {
-                "record_ids": [one.record_id for one in leased],
-                "attempts": [one.attempts for one in leased],
-                "lease_seconds": work_lease(context.settings),
-            },
-        )
-
-
-def _postpone(context: Context, leased: _Leased, error: Exception) -> None:
-    retry_after = error.retry_after if isinstance(error, TransientError) else None
-    with context.database.pipeline() as tx:
-        tx.execute(
-            _QUERIES["postpone"],
-            {
-                "record_id": leased.record_id,
-                "attempts": leased.attempts,
-                "delay_seconds": retry_delay(context.settings, leased.attempts, retry_after),
-                "error": str(error)[:4_000],
-            },
-        )

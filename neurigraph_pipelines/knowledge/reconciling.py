@@ -8,21 +8,20 @@ killed leaves no verdict without its effects. Nothing is ever deleted: each effe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
 from psycopg import OperationalError
 
 from neurigraph_pipelines.database.asking import rows_of
-from neurigraph_pipelines.database.leases import renewed, retry_delay, work_lease
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import pipeline_author
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import OFFLINE
+from neurigraph_pipelines.ingestion.waiting_records import Leased, WaitingRecords
 from neurigraph_pipelines.knowledge.candidates import alike_pairs, distinct, own_pairs, pairs_of, shared_first_names
 from neurigraph_pipelines.knowledge.correcting import supersede_corrected
 from neurigraph_pipelines.knowledge.effects import write_effects
@@ -57,13 +56,8 @@ MAX_PAIRS = 120
 _LEASED_AT_ONCE = 16
 _QUERIES = statements("verdicts")
 
-
-class _Leased(NamedTuple):
-    """A record whose facts a run compares, with the number of its attempts."""
-
-    record_id: UUID
-    user_id: UUID
-    attempts: int
+TO_COMPARE = WaitingRecords("pending_verdicts")
+"""The records whose facts wait for verdicts."""
 
 
 class _Fact(NamedTuple):
@@ -115,14 +109,6 @@ class ToCompare:
 
     records: int
     pairs: int
-
-
-def has_due(context: Context) -> bool:
-    """Return whether ``reconcile_waiting`` would find work; costs one index lookup."""
-    with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["has_due"]).fetchone()
-    assert row is not None
-    return bool(row["due"])
 
 
 def waiting(context: Context) -> int:
@@ -196,12 +182,12 @@ def _reconcile(
     again: bool = False,
 ) -> None:
     while limit > 0:
-        leased = _lease(context, min(_LEASED_AT_ONCE, limit), user_id, record_ids)
+        leased = TO_COMPARE.lease(context, min(_LEASED_AT_ONCE, limit), user_id, record_ids)
         if not leased:
             return
         limit -= len(leased)
         held = {one.record_id: one.attempts for one in leased}
-        with renewed(work_lease(context.settings), partial(_renew, context, held)):
+        with TO_COMPARE.kept(context, held):
             for one in leased:
                 try:
                     decisions = _reconcile_record(context, one, before_effects, again=again)
@@ -209,7 +195,7 @@ def _reconcile(
                     raise
                 except Exception as error:  # one bad item must not fail the others
                     del held[one.record_id]
-                    _postpone(context, one, error)
+                    TO_COMPARE.postpone(context, one.record_id, one.attempts, error)
                     done.failed.append((one.record_id, str(error)))
                     if isinstance(error, TransientError):
                         return
@@ -220,7 +206,7 @@ def _reconcile(
 
 
 def _reconcile_record(
-    context: Context, leased: _Leased, before_effects: Callable[[], None] | None, *, again: bool
+    context: Context, leased: Leased, before_effects: Callable[[], None] | None, *, again: bool
 ) -> list[Decision] | None:
     """Compare the facts of one record; None if another run has taken it over."""
     user_id: UUID = leased.user_id
@@ -233,8 +219,7 @@ def _reconcile_record(
     )
     with context.database.pipeline() as tx:
         lock_facts(tx, user_id)
-        ended = tx.execute(_QUERIES["end_wait"], {"record_id": leased.record_id, "attempts": leased.attempts})
-        if ended.fetchone() is None:
+        if not TO_COMPARE.end(tx, leased):
             return None
         if again:
             _drop_changed(tx, user_id, decisions, context.language_model.name)
@@ -322,37 +307,3 @@ def _known(row: _Fact, shared: frozenset[str]) -> KnownFact:
         is_own=row.is_own,
         message=row.message,
     )
-
-
-def _lease(context: Context, limit: int, user_id: UUID | None, record_ids: Sequence[UUID] | None) -> list[_Leased]:
-    values = {
-        "limit": limit,
-        "user_id": user_id,
-        "record_ids": None if record_ids is None else list(record_ids),
-        "lease_seconds": work_lease(context.settings),
-    }
-    with context.database.pipeline() as tx:
-        return rows_of(tx, _QUERIES["lease"], _Leased, values)
-
-
-def _renew(context: Context, held: Mapping[UUID, int]) -> None:
-    leased = list(held.items())  # the other thread removes items
-    values = {
-        "record_ids": [record_id for record_id, _ in leased],
-        "attempts": [attempts for _, attempts in leased],
-        "lease_seconds": work_lease(context.settings),
-    }
-    with context.database.pipeline() as tx:
-        tx.execute(_QUERIES["renew"], values)
-
-
-def _postpone(context: Context, leased: _Leased, error: Exception) -> None:
-    retry_after = error.retry_after if isinstance(error, TransientError) else None
-    values = {
-        "record_id": leased.record_id,
-        "attempts": leased.attempts,
-        "delay_seconds": retry_delay(context.settings, leased.attempts, retry_after),
-        "error": str(error)[:4_000],
-    }
-    with context.database.pipeline() as tx:
-        tx.execute(_QUERIES["postpone"], values)

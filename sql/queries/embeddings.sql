@@ -50,17 +50,6 @@ FROM due AS d, neurigraph.graph_index AS g
 WHERE p.record_id = d.record_id AND p.node_id = g.node_id
 RETURNING p.record_id, p.node_id, p.user_id, g.schema_name, p.attempts;
 
--- name: renew_pending
--- Renew leases that no other run has taken over: each attempt has its own number.
-UPDATE neurigraph.pending_embeddings AS p SET next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
-FROM unnest(%(record_ids)s::uuid [], %(attempts)s::integer []) AS h (record_id, attempts)
-WHERE p.record_id = h.record_id AND p.attempts = h.attempts;
-
--- name: postpone_pending
-UPDATE neurigraph.pending_embeddings SET
-    next_attempt_at = now() + make_interval(secs => %(delay_seconds)s), last_error = %(error)s
-WHERE record_id = %(record_id)s;
-
 -- name: delete_pending
 DELETE FROM neurigraph.pending_embeddings
 WHERE record_id = %(record_id)s;

@@ -18,45 +18,6 @@ WHERE r.record_id = ANY(%(record_ids)s) AND (
     )
 );
 
--- name: has_due
-SELECT EXISTS (SELECT FROM neurigraph.pending_facts AS p WHERE p.next_attempt_at <= now()) AS due;
-
--- name: lease
--- Lease due records, the longest waiting first.
-WITH due AS (
-    SELECT p.record_id
-    FROM neurigraph.pending_facts AS p
-    WHERE p.next_attempt_at <= now()
-        AND (%(user_id)s::uuid IS NULL OR p.user_id = %(user_id)s::uuid)
-        AND (%(record_ids)s::uuid [] IS NULL OR p.record_id = ANY(%(record_ids)s))
-    ORDER BY p.next_attempt_at, p.record_id
-    LIMIT %(limit)s
-    FOR UPDATE SKIP LOCKED
-)
-
-UPDATE neurigraph.pending_facts AS p SET
-    attempts = p.attempts + 1, next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
-FROM due AS d
-WHERE p.record_id = d.record_id
-RETURNING p.record_id, p.user_id, p.attempts;
-
--- name: renew
--- Renew leases that no other run has taken over: each attempt has its own number.
-UPDATE neurigraph.pending_facts AS p SET next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
-FROM unnest(%(record_ids)s::uuid [], %(attempts)s::integer []) AS h (record_id, attempts)
-WHERE p.record_id = h.record_id AND p.attempts = h.attempts;
-
--- name: postpone
-UPDATE neurigraph.pending_facts SET
-    next_attempt_at = now() + make_interval(secs => %(delay_seconds)s), last_error = %(error)s
-WHERE record_id = %(record_id)s AND attempts = %(attempts)s;
-
--- name: end_wait
--- End the wait of a record, if this attempt still holds it.
-DELETE FROM neurigraph.pending_facts AS p
-WHERE p.record_id = %(record_id)s AND p.attempts = %(attempts)s
-RETURNING p.record_id;
-
 -- name: known_facts
 -- Lock the facts of a record. Facts about which, or about whose links, people have decided something are kept.
 SELECT

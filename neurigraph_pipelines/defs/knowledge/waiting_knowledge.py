@@ -29,7 +29,7 @@ def waiting_knowledge_sensor(
     """Reports that memories wait to be read or facts to be compared."""
     if not installation.settings.ingestion.facts:
         return dg.SkipReason("facts are switched off (`facts`)")
-    if not (reading.has_due(installation.context) or reconciling.has_due(installation.context)):
+    if not (reading.TO_READ.has_due(installation.context) or reconciling.TO_COMPARE.has_due(installation.context)):
         return dg.SkipReason("nothing waits")
     under_way = dg.RunsFilter(tags=WAITING, statuses=UNFINISHED)
     if context.instance.get_run_records(under_way, limit=1):
