@@ -1,7 +1,7 @@
 """The files of the wheel: all of them lie below ``neurigraph_pipelines``, and take no name from other projects.
 
 In a checkout, adapters, SQL and sample data stand beside the package. An installation holds them in it, and this hook
-names ``resources`` accordingly in import statements (docs/adr/0085-one-package-in-the-wheel.md).
+names ``resources`` accordingly in import statements (docs/adr/0001-rooms-in-one-order.md).
 """
 
 from __future__ import annotations

@@ -16,12 +16,10 @@ _HEADER = """# Benchmarks
 `make bench` measures everything and rewrites this page; `python -m benchmarks pipeline provisioning` rewrites only
 those sections. All figures of a section come from one run on one machine, next to a baseline of the same run:
 **compare ratios, because seconds vary between runs**. A figure is a median, with minimum and maximum in parentheses.
-[Goals](benchmarks/goals.md) has the goals of search, latency and throughput beside the newest figures.
 
-Before 28 November 2026, eight benchmarks called a function that read no times from a question's words and looked up
+Before 28 November 2026, some benchmarks called a function that read no times from a question's words and looked up
 neither conflicts nor expiry. They call `search` since then, as users do. Figures of earlier dates are of that other
-function under *Time from ended to searchable*, *Search speed*, *One node*, *Messages that are not stored yet*, *First
-questions of many users*, *Organisations*, *Access checks* and *Spaces*.
+function under *Time from ended to searchable*, *Search speed* and *First questions of many users*.
 """
 
 

@@ -150,7 +150,7 @@ def expire(context: Context) -> int:
     """End leases that expired or whose process is gone: segments return to the queue, or fail after the last attempt.
 
     This uses up an attempt only for the single segment of a batch. So a segment that kills its process is found alone,
-    and other segments lose no attempt (docs/adr/0009-runs-are-batches-claims-are-leases.md).
+    and other segments lose no attempt (docs/adr/0021-batches-and-leases.md).
 
     Returns:
         The number of these segments.

@@ -1,7 +1,7 @@
 """Results of the steps of a batch, kept in the database so that another process can go on at a later step.
 
 They belong to the segments that the batch holds, and go when a segment leaves it. Vectors are not kept: they are large,
-and ``embed`` makes them again (docs/adr/0091-failed-runs-go-on.md).
+and ``embed`` makes them again (docs/adr/0021-batches-and-leases.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Embeddings over the network: OpenAI, servers that speak its protocol, and Voyage AI.
 
 Belongs here: the models' properties, batching, splitting long texts, and checking answers. Retries and concurrency are
-in ``providers.retries``. ``docs/adr/0005`` says why one SDK serves both.
+in ``providers.retries``. ``docs/adr/0008-models-behind-ports.md`` says why one SDK serves both.
 """
 
 from __future__ import annotations

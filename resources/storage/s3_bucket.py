@@ -2,7 +2,7 @@
 
 Keys and content belong to the stores. boto3's retries are off: one policy here covers requests and the bodies of
 answers, which boto3's does not. boto3 is imported on first use, since that takes a third of a second
-(``docs/adr/0018-s3-through-boto3.md``).
+(``docs/adr/0015-stored-files.md``).
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ import dagster
 
 from tests.conftest import ROOT
 
-# Dagster's own command listens on a port that every account of the machine reaches: ADR 0034.
+# Dagster's own command listens on a port that every account of the machine reaches:
+# docs/adr/0039-processes-and-secrets.md.
 OF_THE_UI = {
     "dagster._core.workspace.context.WorkspaceProcessContext",
     "dagster._core.workspace.load_target.WorkspaceFileTarget",

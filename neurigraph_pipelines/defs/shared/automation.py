@@ -1,4 +1,4 @@
-"""When assets are made by themselves (docs/adr/0137-what-follows-is-automated.md)."""
+"""When assets are made by themselves (docs/adr/0038-assets.md)."""
 
 import dagster as dg
 

@@ -1,7 +1,7 @@
 """Metadata tables for Dagster runs. Their content is chosen by the assets and checks.
 
 Dagster keeps metadata as long as the run, without knowing the user. Metadata therefore holds ids, counts and times, and
-never names, titles, text or error messages (docs/adr/0026-forgetting.md).
+never names, titles, text or error messages (docs/adr/0016-forgetting.md).
 """
 
 import time

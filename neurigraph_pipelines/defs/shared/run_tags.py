@@ -1,7 +1,7 @@
 """Tags of runs that Dagster's queue limits, so that one slot is always left to ingestion.
 
 ``dagster_home/dagster.yaml`` says how many runs with each tag go on at once
-(docs/adr/0095-ingestion-has-a-slot-of-its-own.md).
+(docs/adr/0037-stock-dagster.md).
 """
 
 YIELDS = {"neurigraph/yields": "true"}

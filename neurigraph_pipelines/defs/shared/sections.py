@@ -2,7 +2,7 @@
 
 No address, key or command is a field: who may launch a run could otherwise send keys and memories to another server.
 Each is a ``float`` or a choice, since Dagster lets a text, an ``int`` or a ``bool`` quote the environment
-(docs/adr/0034-secrets-and-dagsters-processes.md).
+(docs/adr/0039-processes-and-secrets.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A thread that delivers events within half a second of the commit that raised them.
 
-It asks the database, since a notification could be heard by every role (docs/adr/0081-webhooks.md).
+It asks the database, since a notification could be heard by every role (docs/adr/0036-peers-and-webhooks.md).
 """
 
 from __future__ import annotations

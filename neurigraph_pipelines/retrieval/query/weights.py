@@ -41,7 +41,7 @@ NEAR = 0.3
 COMPARED = 300
 """Of estimated passages so many of the best are compared exactly, and two for each message that is wanted, with the
 nearest by estimate, since the best of each signal scales it. On LoCoMo and QMSum recall is the same as when all are
-compared; of noise less than one in a hundred is missed (ADR 0019)."""
+compared; of noise less than one in a hundred is missed (docs/adr/0024-search.md)."""
 
 COMPARED_SHARE, LEAST_COMPARED = 8, 100
 """Of few passages only one in eight is compared exactly, and at least a hundred."""
