@@ -117,7 +117,7 @@ class InboxCalls(Group[W]):
 
     @asked
     def note_state(self, note_id: UUID, *, wait: float = NOT_GIVEN) -> Steps[NoteState]:
-        """Return the state of a note, and the memories that its versions became."""
+        """Return the state of a note, and the memories that it became."""
         return answer("GET /v1/notes/{note_id}", "sources.NoteState", locals())
 
     @asked

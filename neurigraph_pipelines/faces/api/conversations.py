@@ -7,10 +7,9 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.faces.api import sources
-from neurigraph_pipelines.faces.api.authentication import Author, InstallationDep, Writer
+from neurigraph_pipelines.faces.api.authentication import InstallationDep, Writer
 from neurigraph_pipelines.faces.api.idempotency import Once
 from neurigraph_pipelines.faces.api.lag import NotesLag
-from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, ConversationGuard
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.faces.operations.sight import look
@@ -75,25 +74,10 @@ def end_conversation(
     return views.Ended(conversation_id=conversation_id, ended_at=ended_at)
 
 
-@router.get("")
-def list_conversations(asked: sources.ListingDep) -> Conversations:
-    """List conversations with their states, the last received first. A persona sees its own."""
-    return asked.of(SourceKind.CONVERSATION, Conversations)
-
-
-@router.get("/{conversation_id}", responses=NOT_MODIFIED)
-async def conversation_state(conversation_id: UUID, reading: sources.ReadingDep) -> ConversationState:
-    """Return the state of a conversation, and the memories that it became."""
-    return await sources.progress(reading, ConversationState, conversation_id)
-
-
-@router.patch("/{conversation_id}", status_code=204, responses=documented(412))
-def share_conversation(
-    conversation_id: UUID,
-    body: requests.Sharing,
-    caller: Author,
-    installation: InstallationDep,
-    guard: ConversationGuard,
-) -> None:
-    """Make a conversation and all memories from it private, or share them again. Only the owner may do so."""
-    sources.set_privacy(installation, caller, SourceKind.CONVERSATION, conversation_id, body, guard)
+sources.add_common(
+    router,
+    "",
+    SourceKind.CONVERSATION,
+    Conversations,
+    ConversationState,
+)

@@ -7,10 +7,9 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.faces.api import sources
-from neurigraph_pipelines.faces.api.authentication import Author, InstallationDep, Writer
+from neurigraph_pipelines.faces.api.authentication import InstallationDep, Writer
 from neurigraph_pipelines.faces.api.idempotency import Once
 from neurigraph_pipelines.faces.api.lag import NotesLag
-from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, EventGuard
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.faces.operations.sight import look
@@ -78,21 +77,4 @@ def end_event(
     return views.EventEnded(event_id=event_id, ended_at=ended_at)
 
 
-@router.get("")
-def list_events(asked: sources.ListingDep) -> Events:
-    """List events with their states, the last received first. A persona sees its own."""
-    return asked.of(SourceKind.EVENT, Events)
-
-
-@router.get("/{event_id}", responses=NOT_MODIFIED)
-async def event_state(event_id: UUID, reading: sources.ReadingDep) -> EventState:
-    """Return the state of an event, and the memories that it became."""
-    return await sources.progress(reading, EventState, event_id)
-
-
-@router.patch("/{event_id}", status_code=204, responses=documented(412))
-def share_event(
-    event_id: UUID, body: requests.Sharing, caller: Author, installation: InstallationDep, guard: EventGuard
-) -> None:
-    """Make an event and all memories from it private, or share them again. Only the owner may do so."""
-    sources.set_privacy(installation, caller, SourceKind.EVENT, event_id, body, guard)
+sources.add_common(router, "", SourceKind.EVENT, Events, EventState)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from uuid import UUID
 
 from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.faces.api import sources
-from neurigraph_pipelines.faces.api.authentication import Author, InstallationDep, Writer
+from neurigraph_pipelines.faces.api.authentication import InstallationDep, Writer
 from neurigraph_pipelines.faces.api.lag import NotesLag
-from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, NoteGuard
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.faces.operations.sight import look
@@ -42,21 +40,4 @@ def remember(body: requests.NewNote, response: Response, caller: Writer, install
     return views.Note.model_validate(asdict(written))
 
 
-@router.get("")
-def list_notes(asked: sources.ListingDep) -> Notes:
-    """List notes with their states, the last received first. A persona sees its own."""
-    return asked.of(SourceKind.NOTE, Notes)
-
-
-@router.get("/{note_id}", responses=NOT_MODIFIED)
-async def note_state(note_id: UUID, reading: sources.ReadingDep) -> NoteState:
-    """Return the state of a note, and the memories that its versions became."""
-    return await sources.progress(reading, NoteState, note_id)
-
-
-@router.patch("/{note_id}", status_code=204, responses=documented(412))
-def share_note(
-    note_id: UUID, body: requests.Sharing, caller: Author, installation: InstallationDep, guard: NoteGuard
-) -> None:
-    """Make a note and all memories from it private, or share them again. Only the owner may do so."""
-    sources.set_privacy(installation, caller, SourceKind.NOTE, note_id, body, guard)
+sources.add_common(router, "", SourceKind.NOTE, Notes, NoteState)

@@ -88,7 +88,7 @@ def _current_tag(installation: Installation, caller: Claims, kind: Versioned, ob
     return etag(read_source_version(installation, caller, object_id), View())
 
 
-def _guard(kind: Versioned, name: str) -> Any:
+def guard_of(kind: Versioned, name: str) -> Any:
     """Return a dependency that makes the guard of a change of the object in the path.
 
     Args:
@@ -115,12 +115,8 @@ def _guard(kind: Versioned, name: str) -> Any:
     return Depends(guard)
 
 
-RecordGuard = Annotated[Guard, _guard("record", "record_id")]
-NodeGuard = Annotated[Guard, _guard("node", "node_id")]
-ConversationGuard = Annotated[Guard, _guard("source", "conversation_id")]
-EventGuard = Annotated[Guard, _guard("source", "event_id")]
-NoteGuard = Annotated[Guard, _guard("source", "note_id")]
-UploadGuard = Annotated[Guard, _guard("source", "upload_id")]
+RecordGuard = Annotated[Guard, guard_of("record", "record_id")]
+NodeGuard = Annotated[Guard, guard_of("node", "node_id")]
 
 
 def _parsed(header: str, value: str) -> list[str]:

@@ -6,18 +6,24 @@ The routes belong in those routers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
-from fastapi import Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from neurigraph_pipelines.access.guards import Guard
-from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep, Within
+from neurigraph_pipelines.faces.api.authentication import Author, Caller, InstallationDep, Within
 from neurigraph_pipelines.faces.api.paging import Cursor, Limit
-from neurigraph_pipelines.faces.api.preconditions import IfNoneMatch, read_source_version, tagged
+from neurigraph_pipelines.faces.api.preconditions import (
+    NOT_MODIFIED,
+    IfNoneMatch,
+    guard_of,
+    read_source_version,
+    tagged,
+)
+from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.inbox import privacy
 from neurigraph_pipelines.inbox.conversations import Inbox
@@ -64,18 +70,6 @@ def append(
     return appended
 
 
-def set_privacy(
-    installation: Installation,
-    caller: Claims,
-    kind: SourceKind,
-    source_id: UUID,
-    body: requests.Sharing,
-    guard: Guard,
-) -> None:
-    """Set who may see a source and all memories from it."""
-    privacy.set_privacy(installation.database, caller, source_id, body.privacy, kind, guard=guard)
-
-
 def end(
     installation: Installation, caller: Claims, kind: SourceKind, source_id: UUID, body: requests.End | None
 ) -> datetime:
@@ -101,73 +95,82 @@ async def _wanted(
 Wanted = Annotated[SourceFilter, Depends(_wanted)]
 """The filters of a list."""
 
+_Page = TypeVar("_Page", Conversations, Events, Uploads, Notes)
+_State = TypeVar("_State", ConversationState, EventState, Upload, NoteState)
+
+
 Wait = Annotated[
     float, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait until it is stored or has failed.")
 ]
 """How long a caller waits."""
 
 
-_Page = TypeVar("_Page", Conversations, Events, Uploads, Notes)
-_State = TypeVar("_State", ConversationState, EventState, Upload, NoteState)
+def add_common(
+    router: APIRouter,
+    path: str,
+    kind: SourceKind,
+    page: type[_Page],
+    state: type[_State],
+    *,
+    who: str = ". Only the owner may do so.",
+    sees: str = " A persona sees its own.",
+) -> None:
+    """Add the routes that list the sources of a kind, return one with its progress, and set its privacy.
 
+    Args:
+        who: Who may set it, for its description.
+        sees: What callers see of the list.
+    """
+    one = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+    in_path: Any = Path(alias=f"{kind}_id")
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """A request for a page of sources."""
+    def listed(
+        caller: Within, installation: InstallationDep, wanted: Wanted, limit: Limit = 50, cursor: Cursor = None
+    ) -> Any:
+        database, cursors = installation.database, installation.cursors
+        return list_sources(database, cursors, caller, kind, wanted, limit=limit, cursor=cursor).into(page)
 
-    caller: Claims
-    installation: Installation
-    wanted: SourceFilter
-    limit: int
-    cursor: str | None
+    async def progress(
+        request: Request,
+        response: Response,
+        caller: Caller,
+        installation: InstallationDep,
+        source_id: UUID = in_path,
+        wait: Wait = 0.0,
+        if_none_match: IfNoneMatch = None,
+    ) -> Any:
+        found = await run_in_threadpool(get_source, installation.database, caller, kind, source_id)
+        if wait and found.state not in SETTLED:  # waiting occupies no thread
+            await request.app.state.waiters.wait(source_id, wait)
+            found = await run_in_threadpool(get_source, installation.database, caller, kind, source_id)
+        version = await run_in_threadpool(read_source_version, installation, caller, source_id)
+        return tagged(response, version, found, if_none_match)
 
-    def of(self, kind: SourceKind, view: type[_Page]) -> _Page:
-        """Return the page, of sources of one kind."""
-        database, cursors = self.installation.database, self.installation.cursors
-        page = list_sources(database, cursors, self.caller, kind, self.wanted, limit=self.limit, cursor=self.cursor)
-        return page.into(view)
+    def share(
+        body: requests.Sharing,
+        caller: Author,
+        installation: InstallationDep,
+        source_id: UUID = in_path,
+        guard: Guard = guard_of("source", f"{kind}_id"),  # noqa: B008 - FastAPI's
+    ) -> None:
+        privacy.set_privacy(installation.database, caller, source_id, body.privacy, kind, guard=guard)
 
-
-def _listing(
-    caller: Within, installation: InstallationDep, wanted: Wanted, limit: Limit = 50, cursor: Cursor = None
-) -> Listing:
-    """Return the parameters of a request for a page."""
-    return Listing(caller, installation, wanted, limit, cursor)
-
-
-ListingDep = Annotated[Listing, Depends(_listing)]
-"""The caller, filters and place of a list of conversations, events, uploads or notes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A request for one source: its wait, and the version that the caller has already."""
-
-    request: Request
-    response: Response
-    caller: Claims
-    wait: float
-    if_none_match: str | None
-
-
-def _reading(
-    request: Request, response: Response, caller: Caller, wait: Wait = 0.0, if_none_match: IfNoneMatch = None
-) -> Reading:
-    """Return the parameters of a request for one source."""
-    return Reading(request, response, caller, wait, if_none_match)
-
-
-ReadingDep = Annotated[Reading, Depends(_reading)]
-
-
-async def progress(reading: Reading, view: type[_State], source_id: UUID) -> _State:
-    """Return one source, once it is stored or has failed or the time to wait is over. Waiting occupies no thread."""
-    state = reading.request.app.state
-    installation, caller = state.installation, reading.caller
-    found = await run_in_threadpool(get_source, installation.database, caller, view.KIND, source_id)
-    if reading.wait and found.state not in SETTLED:
-        await state.waiters.wait(source_id, reading.wait)
-        found = await run_in_threadpool(get_source, installation.database, caller, view.KIND, source_id)
-    version = await run_in_threadpool(read_source_version, installation, caller, source_id)
-    assert isinstance(found, view)
-    return tagged(reading.response, version, found, reading.if_none_match)
+    said = f"List {kind}s with their states, the last received first.{sees}"
+    router.add_api_route(path, listed, response_model=page, name=f"list_{kind}s", description=said)
+    router.add_api_route(
+        f"{path}/{{{kind}_id}}",
+        progress,
+        response_model=state,
+        name=f"{kind}_state",
+        responses=NOT_MODIFIED,
+        description=f"Return the state of {one}, and the memories that it became.",
+    )
+    router.add_api_route(
+        f"{path}/{{{kind}_id}}",
+        share,
+        methods=["PATCH"],
+        status_code=204,
+        name=f"share_{kind}",
+        responses=documented(412),
+        description=f"Make {one} and all memories from it private, or share them again{who}",
+    )

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from typing import IO, Any, BinaryIO, Literal
-from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 from pydantic import ConfigDict, Field, Json, ValidationError, field_validator
@@ -17,9 +16,7 @@ from starlette.datastructures import UploadFile
 from neurigraph_pipelines.faces.api import sources
 from neurigraph_pipelines.faces.api.authentication import Author, InstallationDep
 from neurigraph_pipelines.faces.api.lag import NotesLag
-from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, UploadGuard
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.faces.operations.source_fields import CONTAINER_TAGS, PRIVACY, VersionFields
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder, with_order
@@ -146,24 +143,9 @@ async def upload(request: Request, response: Response, caller: Author, installat
     return views.Uploaded(upload_id=received.upload_id, notes=list(received.notes))
 
 
-@router.get("/uploads")
-def list_uploads(asked: sources.ListingDep) -> Uploads:
-    """List uploads with their states, the last received first."""
-    return asked.of(SourceKind.UPLOAD, Uploads)
-
-
-@router.get("/uploads/{upload_id}", responses=NOT_MODIFIED)
-async def upload_state(upload_id: UUID, reading: sources.ReadingDep) -> Upload:
-    """Return the state of an upload, and the memories that it became."""
-    return await sources.progress(reading, Upload, upload_id)
-
-
-@router.patch("/uploads/{upload_id}", status_code=204, responses=documented(412))
-def share_upload(
-    upload_id: UUID, body: requests.Sharing, caller: Author, installation: InstallationDep, guard: UploadGuard
-) -> None:
-    """Make an upload and all memories from it private, or share them again, as the owner or the member who sent it."""
-    sources.set_privacy(installation, caller, SourceKind.UPLOAD, upload_id, body, guard)
+sources.add_common(
+    router, "/uploads", SourceKind.UPLOAD, Uploads, Upload, who=", as the owner or the member who sent it.", sees=""
+)
 
 
 def _fields(given: Mapping[str, object]) -> _Fields:
