@@ -30,12 +30,18 @@ _ASKED = (
 )
 """Questions as what they ask about: "When do I prune the tree?", "Which papers do I need for the car?"."""
 
+_LETTER = re.compile(r"(?:[^:\n]{0,80}: )?(?:Dear|Hello|Hi) [^,.:!]{1,40},\s+(?=\w)")
+"""What stands before a letter that is quoted: "The insurer wrote: Dear customer, …"."""
+
 _SECRET = re.compile(r"(?P<subject>.{6,}?) (?:is|are)[:]? (?=\S*\d)\S+(?: \S*\d\S*)?$", re.I)
 _DAY = re.compile(r"\b(?P<verb>expires|ends|starts|begins|opens|closes) on (?=\d|the \d|[A-Z])")
 _CLAUSE = re.compile(
-    r"[,;:(–—](?!\d)|\s(?:since|because|which|who|that|but|although|while|if|when|and (?:i|we|it|they|then|he|she))\s",
+    r"[,;:(–—](?!\d)|\s(?:since|because|which|who|that|but|although|while|if|when|"
+    r"and (?:i|we|it|they|then|he|she|his|her|their))\s",
     re.I,
 )
+_AND = re.compile(r",? (?:and|und|y|e|et) ")
+_LEAST_BEFORE_AND = 24
 _LEAST = 12
 _LEAST_WORDS = 4
 
@@ -44,7 +50,7 @@ def heading(sentence: str, language: str) -> str:
     """Return a sentence as a heading of at most ``MAX_HEADING`` characters, without the value of a code or number."""
     text = without_opening(sentence.strip(), language).rstrip(".!?…。 ")
     if language == "en":
-        for rule in (_LEAD, _OWNED, _ARTICLE):
+        for rule in (_LETTER, _LEAD, _OWNED, _ARTICLE):
             led = rule.match(text)
             text = text[led.end() :] if led and len(text) - led.end() >= _LEAST else text
         for asked, kept in _ASKED:
@@ -61,6 +67,9 @@ def _shortened(text: str, language: str) -> str:
     """Return the words that fit, without an unfinished phrase at the end."""
     if len(text) <= MAX_HEADING:
         return text
+    before = [one.start() for one in _AND.finditer(text, _LEAST_BEFORE_AND, MAX_HEADING)]
+    if before:
+        return text[: before[-1]]
     words, small = text[: MAX_HEADING - 1].split(" ")[:-1], lexicon_of(language).stop
     for end in range(len(words) - 1, 0, -1):
         if words[end].lower() in small and words[end - 1].lower() not in small:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.text.lexemes import name_words
-from resources.offline.headings import heading
+from resources.offline.headings import MAX_HEADING, heading
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 
@@ -16,6 +17,12 @@ SHORT = 12
 """Messages up to which one sentence tells what a conversation is about."""
 
 MOST_PHRASES = 8
+_POINTS_BACK = re.compile(
+    r"\W*(?:he|she|it|they|then|yes|no|er|sie|es|dann|ja|nein|il|elle|ils|elles|ella|ellos)\b", re.I
+)
+"""Beginnings of sentences that speak of what was said before."""
+
+_SUBJECT_OF_MAIL = re.compile(r"\b(?:Subject|Betreff|Asunto|Objet|Oggetto): (?P<subject>[^.\n]{8,80})")
 LEAST = 8
 """Characters of a sentence that says enough."""
 
@@ -33,6 +40,8 @@ def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
     part = prose.segment.is_part
     if given and not part:
         return _shortened(given)
+    if mail := _SUBJECT_OF_MAIL.search(prose.segment.messages[0].content):
+        return heading(mail["subject"], prose.language)
     phrases = _as_written(prose, key_phrases[:3])
     speakers = [name for name in dict.fromkeys(names.speakers.values()) if name != names.owner]
     meeting = len({m.author for m in prose.segment.messages if m.author}) > 2
@@ -44,19 +53,22 @@ def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
     if not subjects and not meeting and len(speakers) < 2:
         subjects = [relation.person for relation in names.relations if relation.whose is None][:1]
     parts = [*subjects, *phrases[: 3 - len(subjects)]]
-    if len(prose.segment.messages) <= SHORT and (told := _told(prose, key_phrases[:MOST_PHRASES], subjects)):
+    is_told = len(prose.segment.messages) <= SHORT or (len(parts) == 2 and not subjects)  # two words tell too little
+    if is_told and (told := _told(prose, key_phrases[:MOST_PHRASES], subjects)):
         return told
     if len(speakers) == 2 and phrases:
-        return _shortened(f"{' and '.join(speakers)}: {_listed(phrases[:2], prose.language)}")
+        return _shortened(f"{' and '.join(speakers)}: {_listed(phrases[:2], prose.language)}", MAX_HEADING)
     if parts:
         listed = _listed(parts, prose.language)
-        return _shortened(listed[0].upper() + listed[1:])
+        return _shortened(listed[0].upper() + listed[1:], MAX_HEADING)
     if given:
         return f"{_shortened(given)} (from message {prose.segment.messages[0].seq})"
     day = prose.segment.occurred_at
     first = next((s.text for s in prose.sentences if any(word.content for word in s.words)), "")
     return (
-        _shortened(first) if first else f"{prose.segment.ref.source_kind.value.capitalize()} of {day.day} {day:%B %Y}"
+        _shortened(first, MAX_HEADING)
+        if first
+        else f"{prose.segment.ref.source_kind.value.capitalize()} of {day.day} {day:%B %Y}"
     )
 
 
@@ -69,6 +81,7 @@ def _told(prose: Prose, phrases: Sequence[str], subjects: Sequence[str]) -> str:
         said = 0.2 + sum(stems.get(stem, 0.0) for stem in {word.stem for word in sentence.words})
         # What somebody comes to talk about is said at once.
         said *= min(len(sentence.content), 3) * (2.0 if number == 0 else 1.0 / (1 + 0.2 * number))
+        said *= 0.4 if _POINTS_BACK.match(sentence.text) else 1.0
         if said > most:
             best, most = heading(sentence.text, sentence.language), said
     return best if len(best) >= LEAST else ""
@@ -99,7 +112,7 @@ def _listed(parts: list[str], language: str) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
-def _shortened(text: str) -> str:
-    if len(text) <= MAX_TITLE:
+def _shortened(text: str, most: int = MAX_TITLE) -> str:
+    if len(text) <= most:
         return text
-    return text[:MAX_TITLE].rsplit(" ", 1)[0].rstrip(" ,;:-") + "…"
+    return text[: most - 1].rsplit(" ", 1)[0].rstrip(" ,;:-") + "…"
