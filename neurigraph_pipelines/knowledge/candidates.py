@@ -107,7 +107,11 @@ def ended_pairs(new: Iterable[KnownFact], known: Sequence[KnownFact]) -> list[Pa
     for fact in new:
         for other in known if ended_by(fact.statement) else ():
             pair = _pair(fact, other)
-            if pair.later is fact and other is not fact and ends(fact.statement, other.statement):
+            if (
+                pair.later is fact
+                and other is not fact
+                and ends(fact.statement, other.statement, other.slot.object if other.slot is not None else "")
+            ):
                 found.append(pair)
     return found[:MAX_ENDED]
 

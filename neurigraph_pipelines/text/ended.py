@@ -20,7 +20,7 @@ _FORMS = [
         rf"\b(?:switched|switch|moved|changed|migrated|went)\s(?:over\s)?from\s{_PHRASE}\sto\s",
         rf"\b(?:instead\sof|rather\sthan)\s{_PHRASE}{_END}",
         rf"\bno\slonger\s{_PHRASE}{_END}",
-        rf"\b(?:not|n['’]t)\s{_PHRASE}\sany\s?more\b",
+        rf"(?:\bnot|n['’]t)\s{_PHRASE}\sany\s?more\b",
         rf"\b(?:replaced|replaces|swapped)\s{_PHRASE}\s(?:with|by|for)\s",
         rf"\b(?:stopped|quit|gave\sup|dropped|abandoned|cancelled|sold)\s{_PHRASE}{_END}",
         rf"\b(?:has|have)\sleft\s{_PHRASE}{_END}",
@@ -43,16 +43,18 @@ def ended_by(statement: str) -> tuple[frozenset[str], ...]:
     return tuple(found)
 
 
-def ends(later: str, earlier: str) -> bool:
+def ends(later: str, earlier: str, thing: str = "") -> bool:
     """Return whether a later statement says that what an earlier one says no longer holds.
 
-    One word of a thing is not enough: the statements share another word, too.
+    One word is not enough: the statements share another word, too, or the word is in the object of the earlier one.
+
+    Args:
+        thing: The object of the earlier one.
     """
-    before = _words(earlier)
-    after = _words(later)
+    before, after = _words(earlier), _words(later)
     return any(
         ended <= before
-        and (len(ended) > 1 or len((before & after) - ended) > 0)
+        and (len(ended) > 1 or (before & after) - ended or ended <= _words(thing))
         and not _says_so_itself(earlier, ended)
         for ended in ended_by(later)
     )

@@ -31,6 +31,7 @@ _FAMILIES = {
     "becomes": "amount",
     "starts on": "start",
     "is at": "time",
+    "is assigned to": "assignment",
     "meets on": "days",
     "happens on": "days",
     "is called": "name",
@@ -57,7 +58,7 @@ _ONE_VALUE = frozenset(
             "time",
             "days",
         ),
-        *("place", "name", "leader", "phone number", *PROPERTIES),
+        *("assignment", "place", "name", "leader", "phone number", *PROPERTIES),
     ]
 )
 _ONE_VALUE_OF_A_THING = ("favourite ", "number of ", "dose of ", "means for ")
@@ -69,6 +70,7 @@ _NUMBERS = {"no": "0", "one": "1", "a": "1", "an": "1"} | {
     word: str(number)
     for number, word in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)
 }
+_OF_MEDICINE = re.compile(r"(?P<whose>.+)\s(?P<thing>[a-z-]{4,30}): (?P<dose>\d[\d.,]*\s?(?:mg|mcg|µg|ml)).*")
 _OF_SOMEBODY = re.compile(r"(?P<whose>.+)\s(?P<what>weight|age)")
 _DOSE = re.compile(
     r"(?P<dose>\d[\d.,]*\s?(?:mg|mcg|µg|g|ml|units?|drops|tablets?|pills?))\s(?:of\s)?(?P<thing>[a-z-]{3,30})", re.I
@@ -110,6 +112,8 @@ def plain_slot(slot: Slot | None, statement: str) -> PlainSlot | None:
         relation = f"favourite {found['thing']}"
     elif predicate in ("has", "owns") and (counted := _count(slot.object)):
         relation, value = f"number of {counted[1]}", counted[0]
+    elif relation == "amount" and (medicine := _OF_MEDICINE.fullmatch(f"{plain_subject(slot.subject)}: {slot.object}")):
+        return PlainSlot(medicine["whose"], f"dose of {medicine['thing']}", plain_words(medicine["dose"]), True)
     elif relation == "amount" and (named := _OF_SOMEBODY.fullmatch(plain_subject(slot.subject))):
         return PlainSlot(named["whose"], named["what"], value, True)
     elif predicate == "leads":

@@ -38,11 +38,15 @@ _AFTER_OBJECT = re.compile(
 )
 """What begins another part of the sentence."""
 
+_PUT = (
+    r"(?:(?:is|was|were|has\sbeen)\s)?(?:moved|postponed|rescheduled|pushed\sback|pushed|brought\sforward|changed|"
+    r"shifted)"
+)
 _SLOTS = {
     "lives in": r"(?:lives?|lived|is\sliving|has\slived)\s(?:in|at|near|on)\s",
     "moved to": r"(?:moved|is\smoving|has\smoved|relocated)\s(?:back\s)?(?:in)?to\s(?!\d)",
     "works at": r"(?:works?|worked|is\sworking|has\sworked)\s(?:at|for)\s",
-    "joined": r"started\s(?:working\s)?at\s(?=[A-Z])",
+    "joined": r"(?:started\s(?:working\s)?at|joined)\s(?=[A-Z])",
     "works as": r"(?:works?|worked|is\sworking|has\sworked)\sas\s",
     "studies": r"(?:studies|studied|is\sstudying|majored\sin|majors\sin)\s",
     "married to": r"(?:is|was|got)\smarried\sto\s|married\s(?=[A-Z])",
@@ -53,11 +57,12 @@ _SLOTS = {
     r"(?=(?:an?|any|one|two|three|four|five|six|seven|eight|nine|ten|no|type|\d+)\s)",
     "is called": r"(?:is|are)\s(?:called|named)\s",
     **{
-        f"is {place}": rf"(?:is|are)\s(?:kept\s|stored\s|parked\s)?{place}\s(?!{_CALENDAR})"
-        r"(?=(?:the|an?|my|our|his|her|their|[A-Z])\b)"
+        f"is {place}": rf"(?:is|are)\s{_ADVERB}(?:kept\s|stored\s|parked\s)?{place}\s(?!{_CALENDAR})"
+        r"(?=(?:the|an?|my|our|his|her|their)\b|[A-Z])"
         for place in ("in", "on", "under", "behind", "inside", "beside", "above", "below", "next to", "near")
     },
-    "is at": r"(?:is|are)\sat\s(?=\d|noon|midnight)|moved\sto\s(?=\d{1,2}(?::\d\d|\s?[ap]m)\b)",
+    "is at": r"(?:is|are)\sat\s(?=\d|noon|midnight)|(?:(?:was|were|has\sbeen)\s)?(?:moved|postponed|"
+    r"changed|pushed|brought\sforward)\sto\s(?=\d{1,2}(?::\d\d|\s?[ap]m)\b)",
     "belongs to": r"belongs?\sto\s",
     "takes": r"takes?\s(?=(?:\d|an?\s|the\s|half|one|two|some\s|[a-z]+(?:in|ol|ne|ide|ate)\b))",
     "uses": r"uses?\s(?=\S)",
@@ -65,8 +70,8 @@ _SLOTS = {
     "weighs": r"weighs?\s(?=\D{0,12}\d)",
     "starts on": r"(?:starts?|begins?)\s(?:on|at|in)\s",
     "meets on": r"meets?\s(?:on|every)\s",
-    "goes to": r"goes?\sto\s(?=(?:the|an?|[A-Z])\b|[A-Z])",
-    "leads": r"(?:leads?|runs?|heads|manages?|chairs?)\s(?=(?:the|an?|our|[A-Z])\b)",
+    "goes to": r"goes?\sto\s(?=(?:the|an?)\b|[A-Z])",
+    "leads": r"(?:leads?|heads|manages?|chairs?)\s(?=(?:the|an?|our)\b|[A-Z])",
     "teaches": r"(?:teaches?)\s",
     "plays": r"plays?\s(?:the\s)?(?=[a-z])",
     "speaks": r"speaks?\s(?=[A-Z])",
@@ -74,14 +79,16 @@ _SLOTS = {
     "age": r"(?:is|was|turned|turns|will\sbe|will\sturn)\s"
     r"(?=\d{1,3}(?:\syears\sold)?(?:[.;,!](?!\d)|$|\s(?:on|in|this|next)\b))",
     "started": r"(?:started|has\sstarted|began|took\sup)\s",
-    "quit": r"(?:quit|has\squit|left|resigned\sfrom|gave\sup|stopped)\s",
+    "quit": r"(?:quit|has\squit|has\sleft|left|resigned\sfrom|gave\sup|stopped)\s",
     "prefers": r"(?:prefers?|preferred)\s",
     "likes": r"(?:loves?|likes?|enjoys?|adores?)\s",
     "dislikes": r"(?:hates?|dislikes?|can['’]t\sstand|does\snot\slike|doesn['’]t\slike)\s",
     "favourite": r"(?:['’]s?\s)?favou?rite\s[a-z]{2,20}(?:\s[a-z]{2,20})?\s(?:is|was|are)\s",
     "becomes": r"(?:(?:is|was|were|has\sbeen|have\sbeen)\s)?(?:raised|lowered|increased|reduced|cut|changed|rose|fell|"
     r"dropped|went\s(?:up|down))\s(?:from\s[^.;,]{1,40}?\s)?to\s(?=\D{0,10}\d)",
-    "happens on": rf"(?:is|are)\s{_ADVERB}on\s(?={_CALENDAR}|\d)",
+    "happens on": rf"(?:is|are)\s{_ADVERB}(?:on\s)?(?:the\s)?(?={_CALENDAR}|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?[A-Z])|"
+    rf"{_PUT}\sto\s(?:the\s)?(?={_CALENDAR}|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?[A-Z])",
+    "is assigned to": r"(?:is|was)\s(?:now\s)?assigned\sto\s",
     "amounts to": rf"(?:is|are)\s{_ADVERB}(?:about\s|around\s)?(?=[$€£]?\d[\d.,]*\s?(?:%|[a-z]+))",
     "is": r"(?:is|was|became|has\sbecome|is\sno\slonger|is\snot)\s"
     r"(?=(?:an?|the|my|our|The user['’]s)\s[a-z]|(?!(?:not|very|so|too|also|there|here|it|that|"
@@ -92,6 +99,11 @@ _FORMS = [
     (name, re.compile(rf"^{_SUBJECT}(?:\s|(?=['’])){_ADVERB}(?:{verb}){_ADVERB}{_OBJECT}"))
     for name, verb in _SLOTS.items()
 ]
+_CHANGED_BY = re.compile(
+    rf"^(?:{NAME}|The\suser(?:['’]s\s[a-z]+)?|We|I|My\s[a-z]+)\s(?:have\s|has\s)?(?P<verb>moved|postponed|rescheduled|pushed|changed|"
+    rf"raised|lowered|cut|increased|reduced|shifted)\s(?P<subject>(?:the|my|our|{NAME}['’]s?|the\suser['’]s)\s{_NOUNS})\s"
+    rf"(?:(?:from|back|up|down|forward)\b[^.;,]{{0,40}}?)?to\s(?=\D{{0,10}}\d|{_CALENDAR}){_OBJECT}"
+)
 _CANNOT = re.compile(rf"^{_SUBJECT}\s(?:can(?:not|['’]t|\snot))\s(?P<verb>[a-z]{{2,20}})\s(?:at\s)?{_OBJECT}")
 _ALLERGY = re.compile(
     rf"^{_SUBJECT}\s(?:has|have)\s(?:an?\s)?(?:severe\s|bad\s|strong\s)?"
@@ -102,7 +114,9 @@ _RELATIVE = re.compile(rf"^.*?['’]s?\s[a-z]+\s(?={NAME}$)")
 
 _QUOTED = re.compile(r'^[^":]{1,60}: "(.*)"$', re.S)
 _MINE = re.compile(r"^(?P<said>(?P<verb>I['’]m|I\sam|I['’]ve|I\shave|I|We)\s|(?:My|Our)\s)", re.I)
-_CLAUSES = re.compile(r"(?:,\s(?:and|but|while)\s|;\s)(?=(?:I|we|my|our|the|an?|[A-Z][\w'’-]+)\s)")
+_CLAUSES = re.compile(
+    r"(?:,\s(?:and|but|while)\s|;\s)(?=(?:I|we|my|our|the|an?|[A-Z][\w'’-]+)\s)|,\s(?=[A-Z][\w'’-]{2,}\s)"
+)
 _ROLE = (
     r"(?P<object>(?:[a-z]+[ -]){0,3}(?:lead(?:er)?|manager|director|head(?:\sof\s[a-z]+)?|chief|partner|supervisor|"
     r"foreman|captain|editor|treasurer|secretary|chair(?:man|woman|person)?|president|principal|coach|apprentice))\b"
@@ -263,6 +277,9 @@ def _slot(statement: str) -> Slot | None:
     appointed = next((match for form in _APPOINTED if (match := form.search(statement))), None)
     if appointed is not None:
         return Slot(appointed["subject"], "works as", appointed["object"])
+    if match := _CHANGED_BY.match(statement):
+        changed = match["subject"]
+        return _slot(f"{changed[:1].upper()}{changed[1:]} was changed to {match['object']}")
     if match := _CANNOT.match(statement):
         return Slot(
             match["subject"], f"cannot {match['verb']}", _AFTER_OBJECT.split(match["object"], maxsplit=1)[0].strip()

@@ -83,7 +83,8 @@ def judge(pair: Pair) -> Judgement:
     mine, theirs = plain_slot(later.slot, later.statement), plain_slot(earlier.slot, earlier.statement)
     have_slots = mine is not None and theirs is not None and mine.subject == theirs.subject
     is_said = not _TENTATIVE.search(_QUOTED.sub(r"\1", later.statement)) and earlier.kind is not FactKind.EVENT
-    if is_said and ends(later.statement, earlier.statement) and _whose(later) == _whose(earlier):
+    thing = earlier.slot.object if earlier.slot is not None else ""
+    if is_said and ends(later.statement, earlier.statement, thing) and _whose(later) == _whose(earlier):
         return Judgement(Verdict.UPDATES, _CLOSED, "it says that something is no longer so")
     if later.is_own and earlier.is_own and not have_slots:
         if _whose(later) != _whose(earlier):
@@ -213,10 +214,10 @@ def _by_words(later: KnownFact, earlier: KnownFact) -> Judgement:
 
 def _is_past(fact: KnownFact) -> bool:
     """Whether a fact with a slot tells of what was so before it was said."""
-    if fact.slot is not None and fact.slot.predicate in _CHANGES:
-        return False
     subject = len(fact.slot.subject) if fact.slot is not None else 0
-    return _PAST.search(fact.statement, subject, subject + _HEAD) is not None
+    head = fact.statement[subject : subject + _HEAD]
+    is_changed = _CHANGE.search(head) is not None or (fact.slot is not None and fact.slot.predicate in _CHANGES)
+    return _PAST.search(head) is not None and not is_changed
 
 
 def _is_negated(fact: KnownFact) -> bool:

@@ -41,6 +41,18 @@ WITH found AS (
     INNER JOIN neurigraph.facts AS f ON m.record_id = f.record_id
     WHERE m.node_id = ANY(%(node_ids)s) AND (m.fact_id = f.fact_id OR f.statement ~* ANY(%(patterns)s::text []))
     UNION
+    -- What the owner of the graph said without a name is about the owner.
+    SELECT f.fact_id FROM neurigraph.facts AS f
+    WHERE f.user_id = %(user_id)s AND f.author IS NULL AND f.statement ~* '^user: "|\mthe user\M'
+        AND EXISTS (
+            SELECT FROM neurigraph.users AS u
+            LEFT JOIN neurigraph.user_accounts AS a ON u.user_id = a.user_id
+            WHERE u.user_id = f.user_id AND (
+                %(lower)s::text [] && ARRAY['me', 'myself', 'i', 'the user']
+                OR lower(u.slug) = ANY(%(lower)s::text []) OR lower(a.display_name) = ANY(%(lower)s::text [])
+            )
+        )
+    UNION
     SELECT f.fact_id FROM neurigraph.facts AS f
     WHERE f.user_id = %(user_id)s AND (f.extractor = 'stated' OR %(worded)s)
         AND f.statement ~* ANY(%(patterns)s::text [])

@@ -105,6 +105,30 @@ def test_changed_lists_versions_by_time(graph: Graph) -> None:
     assert ask(graph, fact_id=homes[2], kind=CHANGED).matches, "one may begin there"
 
 
+def test_about_the_owner_is_what_the_owner_said_without_a_name(graph: Graph) -> None:
+    (record,) = graph.remember("#Boats We sail.")
+    sails = plant_fact(graph.here, record, "The user sails.")
+    plant_fact(graph.here, record, "The boat is red.")
+    for asked in (graph.user.slug, f"What do we know about {graph.user.slug}?", "me"):
+        assert [one.fact_id for one in ask(graph, asked, kind=ABOUT).matches] == [sails]
+
+
+def test_changed_shows_what_waits_for_a_person(graph: Graph) -> None:
+    (record,) = graph.remember("#Boats We sail.")
+    old = plant_fact(graph.here, record, "The mooring costs 40 euros.", occurred=(MAY, None))
+    new = plant_fact(graph.here, record, "The mooring costs 55 euros.", occurred=(MAY + timedelta(days=9), None))
+    with graph.here.database.pipeline() as tx:
+        tx.execute(
+            """INSERT INTO neurigraph.fact_verdicts (later_id, earlier_id, user_id, verdict, confidence, reason, effect,
+            judged_by) VALUES (%s, %s, %s, 'updates', 0.8, 'another cost', 'flagged', 'test')""",
+            [new, old, graph.user.user_id],
+        )
+    found = ask(graph, "What does the mooring cost?", kind=QueryKind.CHANGED)
+    assert [one.fact_id for one in found.matches] == [new]
+    assert [one.fact.fact_id for one in found.related] == [old]
+    assert "may replace" in found.related[0].path_description
+
+
 def test_about_knows_other_names(graph: Graph) -> None:
     here = graph.here
     first, second = graph.remember("#People/Robert He sails.", "#Boats The boat belongs to Bobby.")
@@ -118,7 +142,7 @@ def test_about_knows_other_names(graph: Graph) -> None:
     def matches(name: str) -> list[UUID]:
         return [one.fact_id for one in ask(graph, name, kind=ABOUT).matches]
 
-    assert matches("Bobby") == [bobby], "nothing says yet that they are one"
+    assert matches("Bobby") == [owner, bobby], "a name without a node is found by words"
     assert matches("Robert") == [sails]
     robert = graph.node("People/Robert")
     give_alias(here.database, graph.claims, robert, AliasType.NAME, "Bobby")
