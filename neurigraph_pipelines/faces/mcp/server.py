@@ -59,7 +59,8 @@ TOOLS: tuple[Tool[Any], ...] = (
 """All tools, those first that are used most."""
 
 INSTRUCTIONS = (
-    "Neurigraph is the long-term memory of one person. get_context says who the person is and what concerns a question, search_memory finds memories, open_memory reads their words, "
+    "Neurigraph is the long-term memory of one person. get_context says who the person is and what "
+    "concerns a question, search_memory finds memories, open_memory reads their words, "
     "browse_graph shows how they are filed, remember writes a note. "
     "Search before you answer anything about the person's past, people, "
     "projects or preferences. Cite the record_id of what you use. "
