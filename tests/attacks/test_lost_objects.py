@@ -95,7 +95,7 @@ def test_answers_of_tools(asker: Asker) -> None:
     async def session(client: Client) -> list[str]:
         return [
             text_of(await client.call_tool("open_memory", {"record_id": str(asker.record_id)})),
-            text_of(await client.call_tool("ask_memory", {"question": QUESTION})),
+            text_of(await client.call_tool("get_context", {"query": QUESTION, "answer": True})),
             text_of(await client.call_tool("searchDatabase", {"query": QUESTION, "includeFullDocs": True})),
         ]
 

@@ -125,6 +125,6 @@ def test_every_face_tells(people: People) -> None:
             assert _NOTE in answer.json()["notes"], route
         for result in (
             call_over_http(base, key, "search_memory", query=body["query"]),
-            call_over_http(base, key, "ask_memory", question=body["query"]),
+            call_over_http(base, key, "get_context", query=body["query"], answer=True),
         ):
             assert "12 accordion tunes" in text_of(result)

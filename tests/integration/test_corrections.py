@@ -91,7 +91,7 @@ def test_an_answer_puts_the_correction_first(notes: Notes) -> None:
     assert "expires on 9 March 2026. [2]" in second
     assert CHANGED in reply["notes"]
     assert [one["text"] for one in reply["citations"]] == [NEW, "My passport expires on 9 March 2026."]
-    agent = text_of(call_over_http(notes.address, notes.key, "ask_memory", question=WHEN))
+    agent = text_of(call_over_http(notes.address, notes.key, "get_context", query=WHEN, answer=True))
     assert agent.index("now expires on 9 March 2036") < agent.index("expires on 9 March 2026")
 
 

@@ -26,7 +26,7 @@ from tests.support.memories import plain_context
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 READERS = {
-    "search_memory", "open_memory", "ask_memory", "browse_graph", "memory_facts", "memory_history", "who_am_i",
+    "search_memory", "open_memory", "get_context", "browse_graph", "memory_facts", "memory_history", "who_am_i",
     "searchDatabase",
 }  # fmt: skip
 WRITERS = {
@@ -117,8 +117,12 @@ def test_agent_finds_opens_and_browses(address: str, key: str, graph: SharedGrap
         assert {child["name"] for child in top["children"]} >= {"Family", "Work"}
         (delta,) = found(await client.call_tool("memory_history", {"record_id": record_id}))["deltas"]
         assert (delta["operation"], delta["after"]["title"]) == ("create", hits[0]["title"])
-        reply = found(await client.call_tool("ask_memory", {"question": "What about the trout?"}))
+        reply = found(await client.call_tool("get_context", {"query": "What about the trout?", "answer": True}))
         assert {citation["record_id"] for citation in reply["citations"]} == {record_id}
+        block = found(await client.call_tool("get_context", {"query": "What about the trout?"}))["text"]
+        (line,) = [line for line in block.splitlines() if "trout" in line and line.startswith("- ")][:1]
+        of_line = found(await client.call_tool("open_memory", {"record_id": line.rpartition("[")[2].rstrip("]")}))
+        assert (of_line["record_id"], len(of_line["messages"])) == (record_id, 1)
         me = found(await client.call_tool("who_am_i", {}))
         assert (me["role"], me["may_write"], me["user_id"]) == ("user", True, str(graph.owner.user_id))
         answer = await client.call_tool("search_memory", {"query": "trout", "include_facts": True})
@@ -195,7 +199,7 @@ def test_wrong_arguments_are_refused(address: str, key: str) -> None:
             ("search_memory", {"query": "x", "limit": 51}, "limit: "),
             ("search_memory", {"query": "x", "max_tokens": 1}, "max_tokens: "),
             ("search_memory", {"query": "x", "known_at": "tomorrow"}, "known_at: "),
-            ("open_memory", {"record_id": "Dave"}, "record_id: "),
+            ("open_memory", {"record_id": "Dave"}, "not the id of a record"),
             ("open_memory", {"record_id": str(uuid4())}, "not found"),
             ("browse_graph", {"node": "Family/Nobody"}, "not found"),
             ("browse_graph", {"node": str(uuid4())}, "not found"),
@@ -331,7 +335,8 @@ def test_hostile_text_stays_in_its_frame(address: str, here: Installation) -> No
         answers = [
             await client.call_tool("search_memory", {"query": "instructions"}),
             await client.call_tool("open_memory", {"record_id": hit["record_id"]}),
-            await client.call_tool("ask_memory", {"question": "Which instructions?"}),
+            await client.call_tool("get_context", {"query": "Which instructions?", "answer": True}),
+            await client.call_tool("get_context", {"query": "Which instructions?"}),
             await client.call_tool("browse_graph", {"node": hit["node_id"]}),
             await client.call_tool("memory_history", {"record_id": hit["record_id"]}),
         ]

@@ -34,7 +34,7 @@ from neurigraph_pipelines.faces.mcp.tools.graph import BROWSE_GRAPH, MEMORY_HIST
 from neurigraph_pipelines.faces.mcp.tools.identity import WHO_AM_I
 from neurigraph_pipelines.faces.mcp.tools.notes import REMEMBER
 from neurigraph_pipelines.faces.mcp.tools.opening import OPEN_MEMORY
-from neurigraph_pipelines.faces.mcp.tools.search import ASK_MEMORY, SEARCH_MEMORY
+from neurigraph_pipelines.faces.mcp.tools.search import GET_CONTEXT, SEARCH_MEMORY
 from neurigraph_pipelines.faces.mcp.tools.stating import STATE_FACT
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Tool
 from neurigraph_pipelines.model import Claims
@@ -43,9 +43,9 @@ from neurigraph_pipelines.model.measuring import span
 from neurigraph_pipelines.wiring.installation import Installation
 
 TOOLS: tuple[Tool[Any], ...] = (
+    GET_CONTEXT,
     SEARCH_MEMORY,
     OPEN_MEMORY,
-    ASK_MEMORY,
     REMEMBER,
     BROWSE_GRAPH,
     MEMORY_FACTS,
@@ -59,7 +59,8 @@ TOOLS: tuple[Tool[Any], ...] = (
 """All tools, those first that are used most."""
 
 INSTRUCTIONS = (
-    "Neurigraph is the long-term memory of one person. search_memory finds memories, open_memory reads their words, "
+    "Neurigraph is the long-term memory of one person. get_context says who the person is and what "
+    "concerns a question, search_memory finds memories, open_memory reads their words, "
     "browse_graph shows how they are filed, remember writes a note. "
     "Search before you answer anything about the person's past, people, "
     "projects or preferences. Cite the record_id of what you use. "

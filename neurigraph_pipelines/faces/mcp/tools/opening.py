@@ -10,6 +10,7 @@ from uuid import UUID
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from neurigraph_pipelines.access.short_ids import id_of, place_of
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.failures import said
@@ -32,7 +33,7 @@ _CURSOR = re.compile(r"(\d{1,9})(?:\+(\d{1,9}))?")
 class OpenArguments(Arguments):
     """Arguments of ``open_memory``."""
 
-    record_id: UUID = Field(description="Of a hit; of one that is not stored yet, its source_id.")
+    record_id: str = Field(description="Of a hit, or its source_id if not stored yet; or a place such as 1f3a9c2d:5.")
     messages: ListOf[Annotated[int, Field(ge=0, le=2_147_483_647)]] = Field(
         default=[], max_length=50, description="Numbers of messages; default: all."
     )
@@ -98,11 +99,16 @@ class Opened(Result):
 
 def open_memory(call: Call, given: OpenArguments) -> Opened:
     """Read the messages that fit, of a record from its object, or of a source whose messages are not stored yet."""
+    database, claims = call.installation.database, call.claims
+    known, message = place_of(given.record_id)
+    if message is not None:
+        given = given.model_copy(update={"messages": [message, *given.messages]})
     try:
-        call.require_visible("record", given.record_id)
+        record_id = id_of(database, claims, "record", known)
+        call.require_visible("record", record_id)
     except NotFoundError:
-        return _open_unstored(call, given)
-    found = history.record_at(call.installation.database, call.claims, given.record_id)
+        return _open_unstored(call, given, id_of(database, claims, "source", known))
+    found = history.record_at(database, claims, record_id)
     first, offset = _place(given.cursor)
     wanted = sorted(set(given.messages)) or range(found.first_message, found.last_message + 1)
     budget = call.budget(given.max_tokens)
@@ -122,28 +128,28 @@ def open_memory(call: Call, given: OpenArguments) -> Opened:
     )
 
 
-def _open_unstored(call: Call, given: OpenArguments) -> Opened:
+def _open_unstored(call: Call, given: OpenArguments, source_id: UUID) -> Opened:
     """Read the messages of a source that are not stored yet and fit.
 
     Raises:
         NotFoundError: There is no such source, or nothing of it is visible to the caller.
     """
-    call.require_visible("source", given.record_id)
+    call.require_visible("source", source_id)
     first, offset = _place(given.cursor)
     budget = call.budget(given.max_tokens)
     wanted, shown, cursor = set(given.messages), list[Message](), None
-    found = open_unstored(call.context, given.record_id, from_message=max(first, 1), limit=READ_AT_ONCE)
+    found = open_unstored(call.context, source_id, from_message=max(first, 1), limit=READ_AT_ONCE)
     records = found.record_ids
     while found.messages and cursor is None:
         stop_if_cancelled()
         chosen = [one for one in found.messages if not wanted or one.seq in wanted]
         cursor = _show(chosen, (first, offset), budget, shown)
         after = found.messages[-1].seq + 1
-        found = open_unstored(call.context, given.record_id, from_message=after, limit=READ_AT_ONCE)
+        found = open_unstored(call.context, source_id, from_message=after, limit=READ_AT_ONCE)
     summary = f"Stored by now, as record_id {', '.join(map(str, records))}." if records and not shown else ""
     return Opened(
         record_id=None,
-        source_id=str(given.record_id),
+        source_id=str(source_id),
         stored=False,
         title="",
         summary=summary,

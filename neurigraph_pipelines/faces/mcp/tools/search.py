@@ -1,4 +1,4 @@
-"""``search_memory`` and ``ask_memory``: questions, answered by hits or in words."""
+"""``search_memory`` and ``get_context``: questions, answered by hits, by a block for a prompt, or in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from neurigraph_pipelines.faces.mcp.calls import Call
 from neurigraph_pipelines.faces.mcp.framing import inline
 from neurigraph_pipelines.faces.mcp.results import Only, Result, described, kept_until, path_of, plain, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, MaxTokens, Tool
+from neurigraph_pipelines.model.chat import Turn
 from neurigraph_pipelines.retrieval import ask as answering
+from neurigraph_pipelines.retrieval import prompt
 from neurigraph_pipelines.retrieval.query import search as searching
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.views import facts as fact_views
@@ -192,13 +194,14 @@ def _place(one: Hit | Citation) -> str:
     return f"source_id {one.source_id}, not stored yet"
 
 
-class AskArguments(Arguments):
-    """Arguments of ``ask_memory``."""
+class ContextArguments(Arguments):
+    """Arguments of ``get_context``."""
 
-    question: Query
+    query: Query
     node: Node = ""
+    answer: bool = Field(default=False, description="Instead: an answer in words, with citations.")
     asked_at: datetime | None = Field(default=None, description="Relative times count from here; default: now.")
-    max_tokens: MaxTokens = DEFAULT_TOKENS
+    max_tokens: MaxTokens = prompt.DEFAULT_TOKENS
 
 
 class Citation(Result):
@@ -226,15 +229,20 @@ class Citation(Result):
 
 
 class Reply(Result):
-    """An answer in words."""
+    """A block for a prompt, or an answer in words."""
 
-    answer: str
-    found: bool
-    citations: Annotated[list[Citation], WithJsonSchema({"type": "array"})]
+    text: str = ""
+    answer: str = ""
+    found: bool = True
+    citations: Annotated[list[Citation], WithJsonSchema({"type": "array"})] = Field(default_factory=list)
     notes: list[str]
 
     def lines(self) -> Iterator[str]:
-        """Yield the answer, which is made of remembered text, and its citations."""
+        """Yield the block, or the answer, which is made of remembered text, and its citations."""
+        if self.text:
+            yield from described(None, self.text)
+            yield "open_memory takes each id in brackets."
+            return
         yield "The answer, with the numbers of its citations:"
         yield from described(None, self.answer)
         for citation in self.citations:
@@ -243,9 +251,14 @@ class Reply(Result):
         yield from (f"Note: {inline(note)}" for note in self.notes)
 
 
-def ask_memory(call: Call, given: AskArguments) -> Reply:
-    """Answer in words, and show as many citations as fit."""
-    question = Question(given.question, node_id=call.node(given.node) if given.node else None)
+def get_context(call: Call, given: ContextArguments) -> Reply:
+    """Make a block for a prompt; or answer in words, and show as many citations as fit."""
+    node_id = call.node(given.node) if given.node else None
+    if not given.answer:
+        wanted = prompt.Wanted([Turn("user", given.query)], given.max_tokens, node_id)
+        made = prompt.prompt_context(call.context, wanted, given.asked_at)
+        return Reply(text=made.text or "", notes=plain(made.notes))
+    question = Question(given.query, node_id=node_id)
     reply = answering.ask(call.context, question, asked_at=given.asked_at)
     budget, notes = call.budget(given.max_tokens), plain(reply.notes)
     answer = budget.cut(plain(reply.answer))
@@ -269,10 +282,10 @@ SEARCH_MEMORY = Tool(
     Found,
     search_memory,
 )
-ASK_MEMORY = Tool(
-    "ask_memory",
-    "Answer a question from memory in words, with citations. Prefer search_memory to look around.",
-    AskArguments,
+GET_CONTEXT = Tool(
+    "get_context",
+    "Who the user is, and what concerns a question or statement, in few tokens. Begin with it.",
+    ContextArguments,
     Reply,
-    ask_memory,
+    get_context,
 )
