@@ -102,6 +102,7 @@ def _store_on_past_days(installation: Installation) -> None:
 @contextmanager
 def _stack(bench: Bench, installation: Installation) -> Iterator[LocalStack]:
     with pytest.MonkeyPatch.context() as environment:
+        environment.delenv("NEURIGRAPH_FIRST_DAY", raising=False)  # of the tests
         for name, value in bench.environment(installation).items():
             environment.setenv(name, value)
         with LocalStack(installation, with_api=False) as stack:
@@ -190,6 +191,7 @@ def _backfill(page: Page, stack: LocalStack) -> None:
     time.sleep(_SETTLED_SECONDS)
     page.click("button", "Materialize…")
     _see(page, "Launch backfill")
+    page.run("[...document.querySelectorAll('button')].filter((one) => one.textContent === 'All').at(-1).click()")
     _take(page, "dagster-backfill-dialog")
     page.click("button", "Launch backfill")
     await_true(lambda: _backfills(stack), "a backfill is launched")
