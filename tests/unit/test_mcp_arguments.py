@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from neurigraph_pipelines.faces.mcp.server import TOOLS
 from neurigraph_pipelines.faces.mcp.tools.tool import Tool
 
-REQUIRED = {"record_id": str(uuid4()), "query": "food", "question": "What food?", "text": "Soup."}
+REQUIRED = {"record_id": str(uuid4()), "query": "food", "question": "What food?", "content": "Soup."}
 
 
 def lists_of_types(schema: Any) -> list[Any]:
