@@ -247,7 +247,7 @@ def test_refusals_are_typed(base: str, memory: Memory, monkeypatch: pytest.Monke
 
 
 class Flaky(BaseHTTPRequestHandler):
-    """Answers 503 twice, then as a server would; keeps the keys of requests."""
+    """Answers 409 to a request that runs, then 503, then as a server would; keeps the keys of requests."""
 
     keys: list[str | None]
 
@@ -257,7 +257,7 @@ class Flaky(BaseHTTPRequestHandler):
         good = len(self.keys) > 2
         note = Note(note_id=UUID(int=1), version=1, created=True, node_id=None, replaces=None, redacted={})
         body = note.model_dump_json() if good else "busy"
-        self.send_response(202 if good else 503)
+        self.send_response(202 if good else (409, 503)[len(self.keys) - 1])
         self.send_header("Retry-After", "0.01")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

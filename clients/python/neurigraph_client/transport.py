@@ -17,7 +17,7 @@ from uuid import UUID, uuid4
 import httpx
 from pydantic import BaseModel
 
-from neurigraph_client.failures import RETRIED, Unavailable, error_of
+from neurigraph_client.failures import Conflict, Unavailable, error_of
 from neurigraph_client.models import Given, Message
 
 DEFAULT_URL = "http://127.0.0.1:8400"
@@ -95,8 +95,7 @@ def refuse(call: Call, response: httpx.Response) -> httpx.Response:
     if response.status_code < 400:
         return response
     error = error_of(response)
-    if response.status_code in RETRIED:
-        error.retry_after = _seconds(response.headers.get("Retry-After"))
+    error.retry_after = _seconds(response.headers.get("Retry-After"))
     raise error
 
 
@@ -107,7 +106,8 @@ def pause(call: Call, error: Exception, attempt: int, retries: int) -> float:
         Exception: The error, if another attempt would not help or would do harm.
     """
     is_lost = isinstance(error, httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)
-    if attempt == retries or not (isinstance(error, Unavailable) or (is_lost and not call.is_once)):
+    is_running = isinstance(error, Conflict) and error.retry_after is not None  # the same request, sent before
+    if attempt == retries or not (isinstance(error, Unavailable) or is_running or (is_lost and not call.is_once)):
         raise error
     drawn = random.uniform(0, _FIRST_PAUSE_SECONDS * 2**attempt)  # noqa: S311 - nothing depends on its secrecy
     return min(max(getattr(error, "retry_after", None) or 0.0, drawn), LONGEST_PAUSE_SECONDS)
