@@ -33,7 +33,7 @@ _CURSOR = re.compile(r"(\d{1,9})(?:\+(\d{1,9}))?")
 class OpenArguments(Arguments):
     """Arguments of ``open_memory``."""
 
-    record_id: str = Field(description="Of a hit, or its source_id if not stored yet; or a place such as 1f3a9c2d:5.")
+    record_id: str = Field(description="Of a hit; its source_id if not stored yet; or a place: 1f3a9c2d:5.")
     messages: ListOf[Annotated[int, Field(ge=0, le=2_147_483_647)]] = Field(
         default=[], max_length=50, description="Numbers of messages; default: all."
     )

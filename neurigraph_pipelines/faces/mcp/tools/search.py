@@ -199,8 +199,8 @@ class ContextArguments(Arguments):
 
     query: Query
     node: Node = ""
-    answer: bool = Field(default=False, description="Instead: an answer in words, with citations.")
-    asked_at: datetime | None = Field(default=None, description="Relative times count from here; default: now.")
+    answer: bool = Field(default=False, description="Instead, answer in words.")
+    asked_at: datetime | None = None
     max_tokens: MaxTokens = prompt.DEFAULT_TOKENS
 
 
@@ -233,8 +233,8 @@ class Reply(Result):
 
     text: str = ""
     answer: str = ""
-    found: bool = True
-    citations: Annotated[list[Citation], WithJsonSchema({"type": "array"})] = Field(default_factory=list)
+    found: SkipJsonSchema[bool] = True  # every agent pays for schemas
+    citations: SkipJsonSchema[list[Citation]] = Field(default_factory=list)
     notes: list[str]
 
     def lines(self) -> Iterator[str]:
@@ -284,7 +284,7 @@ SEARCH_MEMORY = Tool(
 )
 GET_CONTEXT = Tool(
     "get_context",
-    "Who the user is, and what concerns a question or statement, in few tokens. Begin with it.",
+    "Who the user is, and what concerns a question or statement, in few tokens.",
     ContextArguments,
     Reply,
     get_context,
