@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.views.memories import Delta, Difference, Memory
     from neurigraph_pipelines.views.mirrors import OfferedNodes, OfferedRecords, PulledRecords
     from neurigraph_pipelines.views.organizations import Deleted, Departure, Invitation, InvitationWithCode, Invitations, Member, MemberKey, Members, Organization, OrganizationWithKey, Organizations
+    from neurigraph_pipelines.views.profiles import PersonProfile, PromptContext
     from neurigraph_pipelines.views.quarantines import Quarantine, QuarantinePreview, Suggestions
     from neurigraph_pipelines.views.records import ListedRecord, Record
     from neurigraph_pipelines.views.retention import ArchiveChange, Archived, Purge, Retention
@@ -240,6 +241,20 @@ class RetrievalCalls(Group[W]):
     def unstored(self, source_id: UUID, *, from_message: int = NOT_GIVEN, limit: int = NOT_GIVEN) -> Steps[UnstoredMessages]:
         """Read the messages of a conversation, event, upload or note that are not stored yet: no file has them."""
         return answer("GET /v1/unstored/{source_id}", "files.UnstoredMessages", locals())
+
+
+class ContextCalls(Group[W]):
+    """Operations of the group ``context``."""
+
+    @asked
+    def context(self, *, node_id: UUID | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, query: str | None = NOT_GIVEN, messages: Sequence[Mapping[str, Any]] | None = NOT_GIVEN, budget: int = NOT_GIVEN, format: Literal["text", "messages", "json"] = NOT_GIVEN) -> Steps[PromptContext]:
+        """Make the block of memory for a prompt: who the user is, then what concerns the question, within a budget."""
+        return answer("POST /v1/context", "profiles.PromptContext", locals(), body=True, changes=True)
+
+    @asked
+    def get_profile(self, *, name: str | None = NOT_GIVEN, node_id: UUID | None = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Steps[PersonProfile]:
+        """Return what holds about the owner or another person, in sections, each statement with its source."""
+        return answer("GET /v1/profile", "profiles.PersonProfile", locals())
 
 
 class GraphCalls(Group[W]):
@@ -771,7 +786,7 @@ class ActionsCalls(Group[W]):
     """Operations of the group ``actions``."""
 
     @listed
-    def list(self, *, kind: Literal["store", "delete", "promote", "archive", "restore", "supersede", "link", "merge_nodes", "resolve", "digest"] | None = NOT_GIVEN, state: Literal["open", "approved", "rejected", "executed", "failed", "expired"] = NOT_GIVEN, all: bool = NOT_GIVEN, node_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN) -> Pages[Action]:
+    def list(self, *, kind: Literal["store", "delete", "promote", "archive", "restore", "supersede", "link", "merge_nodes", "resolve", "digest", "move"] | None = NOT_GIVEN, state: Literal["open", "approved", "rejected", "executed", "failed", "expired"] = NOT_GIVEN, all: bool = NOT_GIVEN, node_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN) -> Pages[Action]:
         """List the actions that wait for a decision, as far as the caller may see them, newest first."""
         return pages("GET /v1/actions", "actions", "actions.Action", locals())
 
@@ -786,7 +801,7 @@ class ActionsCalls(Group[W]):
         return answer("GET /v1/actions/{action_id}", "actions.Action", locals())
 
     @asked
-    def vote(self, action_id: UUID, approve: bool) -> Steps[Action]:
+    def vote(self, action_id: UUID, approve: bool, *, second: bool = NOT_GIVEN) -> Steps[Action]:
         """Approve or reject an action. An action is carried out as soon as the last vote approves it."""
         return answer("POST /v1/actions/{action_id}/votes", "actions.Action", locals(), body=True, changes=True)
 
@@ -910,6 +925,11 @@ class Operations(Group[W]):
     def retrieval(self) -> RetrievalCalls[W]:
         """Operations of this group."""
         return RetrievalCalls(self._sender)
+
+    @cached_property
+    def context(self) -> ContextCalls[W]:
+        """Operations of this group."""
+        return ContextCalls(self._sender)
 
     @cached_property
     def graph(self) -> GraphCalls[W]:
