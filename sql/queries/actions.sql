@@ -62,7 +62,7 @@ SELECT
     a.finished_at,
     a.failure,
     coalesce(v.votes, '[]') AS votes,
-    coalesce(p.places, '{}') AS places,
+    coalesce(p.places, ARRAY[]::text []) AS places,
     NULL AS title,
     NULL AS text
 FROM neurigraph.actions AS a
