@@ -48,8 +48,11 @@ from resources.offline.subjects import (
 
 CLEAR = 1.25
 DOUBTFUL = 1.6
-"""Least ratio of the first area's share to that of the second for a place in it: where words and meaning agree, and
-otherwise. Below that a person decides."""
+"""Least ratio of the first area's share to that of the second for a place in it: where words and meaning agree or a
+title says what it is about, and otherwise. Below that a person decides, unless much is said."""
+
+MUCH_SAID = 5.0
+"""Evidence of cue words from which the first area is right often enough, without a node below it."""
 
 MEANING_CHARACTERS = 300
 MEANING_WORDS = 40
@@ -136,24 +139,27 @@ class Placer:
             unknown = new_area(prose, phrases)
             return Placement((unknown,) if unknown else (), first, last, aliases=aliases, endings=names.endings)
         area = fits[0]
-        if self._is_unsure(fits):
+        if self._is_unsure(fits, sum(cues.topics.values()), has_title=prose.headline is not None):
             named = named_node(prose, fits[:2], outline)
             steps = _steps_to(named, outline) if named else []
             proposals = () if named else tuple(_known_path(fit, prose, names, cues, outline) for fit in fits[:2])
             return Placement(tuple(steps), first, last, _relations(names, None), aliases, names.endings, proposals)
         steps = [self._area_step(area, cues, tops)]
-        person = main_person(prose, names, cues, area.name, outline)
-        if person is None or person.confidence < 0.75 or exists_outside(person, outline, area.name):
-            topic = topic_step(prose, names, area, cues, outline)
-            steps += [topic] if topic else []
-        steps += [person_step(person, names, phrases)] if person else []
+        person = None
+        if len(fits) == 1 or area.share >= CLEAR * fits[1].share:
+            person = main_person(prose, names, cues, area.name, outline)
+            if person is None or person.confidence < 0.75 or exists_outside(person, outline, area.name):
+                topic = topic_step(prose, names, area, cues, outline)
+                steps += [topic] if topic else []
+            steps += [person_step(person, names, phrases)] if person else []
         return Placement(tuple(steps), first, last, _relations(names, person), aliases, names.endings)
 
-    def _is_unsure(self, fits: Sequence[Fit]) -> bool:
+    def _is_unsure(self, fits: Sequence[Fit], said: float, *, has_title: bool) -> bool:
         """Return whether a person has to decide between the first two areas; never about the user's own topics."""
-        if len(fits) < 2 or fits[0].name not in self._areas.topics:
+        if len(fits) < 2 or said >= MUCH_SAID or fits[0].name not in self._areas.topics:
             return False
-        return fits[0].share < (CLEAR if fits[0].is_certain else DOUBTFUL) * fits[1].share
+        least = CLEAR if fits[0].is_certain or has_title else DOUBTFUL
+        return fits[0].share < least * fits[1].share
 
     def _area_step(self, area: Fit, cues: CueScores, tops: Mapping[str, OutlineNode]) -> NodeProposal:
         topic = self._areas.topics.get(area.name)

@@ -150,9 +150,21 @@ def test_meaning_counts_without_cue_words(local_embedder: LocalEmbedder) -> None
     assert path_of(("user", "Thanks, that is great!"), model=model) == []
 
 
-def test_unclear_area_has_no_node_below() -> None:
+def test_unclear_area_waits_for_a_decision() -> None:
     turns = [("user", "The dog chewed the tax return."), ("user", "Now the puppy ate my savings book.")]
-    assert len(path_of(*turns)) == 1
+    (placement,) = MODEL.place(chat(*turns), Outline(()))
+    assert placement.steps == ()
+    assert sorted(placement.proposals) == [("Finance",), ("Pets",)]
+    (more,) = MODEL.place(chat(*(turns * 4)), Outline(()))
+    assert len(more.steps) == 1, "where much is said, the first area is right often enough"
+
+
+def test_a_name_decides_between_two_areas() -> None:
+    own = Outline((OutlineNode(("Finance",), ConceptKind.TOPIC), OutlineNode(("Finance", "Holt"), ConceptKind.TOPIC)))
+    said = [("user", "The dog chewed the tax return."), ("user", "Ask Holt about the puppy and the savings book.")]
+    (placement,) = MODEL.place(chat(*said), own)
+    assert [step.name for step in placement.steps] == ["Finance", "Holt"]
+    assert placement.proposals == ()
 
 
 def test_child_that_user_has_is_used() -> None:
