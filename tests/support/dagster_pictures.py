@@ -41,7 +41,6 @@ _PATIENCE_SECONDS = 300.0
 _PAGES = (
     ("dagster-overview", "/overview", ("ingestion_job", "retention_job")),
     ("dagster-runs", "/runs", ("View all tags", "ingestion_job")),
-    ("dagster-automation", "/automation", ("automation_sensor", "daily_report_schedule")),
     ("dagster-concurrency", "/deployment/concurrency", ("embedder",)),
 )
 """Pages that show what there is: the name of the picture, the path, and words of the page."""
