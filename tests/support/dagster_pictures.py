@@ -196,7 +196,7 @@ def _backfill(page: Page, stack: LocalStack) -> None:
     await_true(lambda: _backfills(stack), "a backfill is launched")
     await_true(lambda: _backfills(stack)[0]["status"].startswith("COMPLETED"), "the backfill is done")
     page.go(f"{stack.ui.url}/runs/b/{_backfills(stack)[0]['id']}")
-    _see(page, "record_summaries", "Completed")
+    _see(page, "record_summaries", "100% completed")
     _take(page, "dagster-backfill")
 
 
