@@ -253,32 +253,26 @@ def segment_of_record(tx: Transaction, schema: sql.Identifier, record_id: UUID) 
     return next(iter(_segments(tx, row)), None) if row is not None else None
 
 
+_PLAIN = (
+    *("trigger_id", "user_id", "user_slug", "source_id", "source_external_id", "title", "first_message"),
+    *("last_message", "token_count", "attempts", "persona_id", "about"),
+)
+
+
 def _segments(tx: Transaction, place: Mapping[str, object]) -> list[SegmentRef]:
     return [_ref_of(row) for row in tx.execute(_QUERIES["segments"], {"batch_id": None, "trigger_id": None, **place})]
 
 
 def _ref_of(row: DictRow) -> SegmentRef:
-    """Build a segment reference from a row with the columns of the query ``segments``."""
+    """Build a segment reference from a row of the query ``segments``."""
+    note = None
+    if row["pinned"] is not None:
+        note = NoteOptions(row["pinned"], row["pinned_node_id"], row["importance"], tuple(row["tags"]))
     return SegmentRef(
-        trigger_id=row["trigger_id"],
-        user_id=row["user_id"],
-        user_slug=row["user_slug"],
         source_kind=SourceKind(row["source_kind"]),
-        source_id=row["source_id"],
-        source_external_id=row["source_external_id"],
-        title=row["title"],
         trigger_type=TriggerType(row["trigger_type"]),
-        first_message=row["first_message"],
-        last_message=row["last_message"],
-        token_count=row["token_count"],
-        attempts=row["attempts"],
-        persona_id=row["persona_id"],
-        note=(
-            NoteOptions(row["pinned"], row["pinned_node_id"], row["importance"], tuple(row["tags"]))
-            if row["pinned"] is not None
-            else None
-        ),
-        about=row["about"],
+        note=note,
+        **{name: row[name] for name in _PLAIN},
     )
 
 
@@ -401,5 +395,4 @@ def count_undetected(database: Database) -> int:
     with database.pipeline() as tx:
         row = tx.execute(_QUERIES["count_undetected"]).fetchone()
     assert row is not None
-    sources: int = row["sources"]
-    return sources
+    return int(row["sources"])
