@@ -96,8 +96,9 @@ def _read(reading: Reading, program: str, read: _Reader) -> Iterator[Item]:
                 at = said.occurred_at or moment(raw.get("timestamp"))
                 key = said.external_id or message_id(len(messages) + 1, said)
                 messages.append(replace(said, occurred_at=at, external_id=key))
-    if messages and all(isinstance(one, RejectedItem) for one in messages):
-        yield from messages
+    rejected = [one for one in messages if isinstance(one, RejectedItem)]
+    if rejected and len(rejected) == len(messages):
+        yield from rejected
         return
     yield from assemble(
         name,
