@@ -34,7 +34,7 @@ lint: $(READY)  ## Run ruff, mypy, import-linter and sqlfluff
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/sqlfluff lint --disable-progress-bar sql
+	$(BIN)/sqlfluff lint --processes 0 --disable-progress-bar sql
 
 test: lint  ## Run all checks, and all tests but the long ones
 	$(TESTS) --numprocesses 3 -m "not end_to_end and not slow"

@@ -149,23 +149,23 @@ def test_commands(installation: Installation) -> None:
         assert done.returncode == code, done.stderr
         return json.loads(done.stdout if code == 0 else done.stderr)
 
-    run("org", "add", "acme", "--user", "ana")
-    code = run("org", "invite", "acme", "--for", "bo@example.com", "--user", "ana")["code"]
-    (invited,) = run("org", "invitations", "acme", "--user", "ana")["invitations"]
+    run("access", "org", "add", "acme", "--user", "ana")
+    code = run("access", "org", "invite", "acme", "--for", "bo@example.com", "--user", "ana")["code"]
+    (invited,) = run("access", "org", "invitations", "acme", "--user", "ana")["invitations"]
     assert invited["label"] == "bo@example.com"
-    assert run("org", "join", code, "--user", "bo")["role"] == "member"
+    assert run("access", "org", "join", code, "--user", "bo")["role"] == "member"
     run("note", "The lighthouse opens on Friday.", "--user", "ana@acme")
     run("note", "The volcano frightens me.", "--private", "--user", "bo@acme")
     run("ingest", "--user", "acme")
     assert len(run("search", "the volcano", "--user", "bo@acme")["hits"]) == 2
     assert len(run("search", "the volcano", "--user", "ana@acme")["hits"]) == 1
     assert "act as one of its members" in run("search", "the volcano", "--user", "acme", code=2)["message"]
-    assert run("org", "set-role", "acme", "bo", "owner", "--user", "ana")["role"] == "owner"
-    assert run("org", "remove", "acme", "--dry-run", "--user", "bo")["preview"]["records"] == 2
-    assert run("org", "leave", "acme", "--user", "ana") == {"forgotten": []}
-    assert [one["slug"] for one in run("org", "members", "acme", "--user", "bo")["members"]] == ["bo"]
-    run("org", "remove-member", "acme", "ana", "--user", "bo", code=3)
-    run("org", "leave", "acme", "--user", "bo", code=1)
-    run("org", "remove", "acme", "--user", "bo", code=2)
-    run("org", "remove", "acme", "--yes", "--user", "bo")
-    assert run("org", "list", "--user", "bo") == {"organizations": []}
+    assert run("access", "org", "set-role", "acme", "bo", "owner", "--user", "ana")["role"] == "owner"
+    assert run("access", "org", "remove", "acme", "--dry-run", "--user", "bo")["preview"]["records"] == 2
+    assert run("access", "org", "leave", "acme", "--user", "ana") == {"forgotten": []}
+    assert [one["slug"] for one in run("access", "org", "members", "acme", "--user", "bo")["members"]] == ["bo"]
+    run("access", "org", "remove-member", "acme", "ana", "--user", "bo", code=3)
+    run("access", "org", "leave", "acme", "--user", "bo", code=1)
+    run("access", "org", "remove", "acme", "--user", "bo", code=2)
+    run("access", "org", "remove", "acme", "--yes", "--user", "bo")
+    assert run("access", "org", "list", "--user", "bo") == {"organizations": []}

@@ -226,5 +226,5 @@ def test_commands_show_the_block_and_open_its_lines(home_env: dict[str, str]) ->
     assert place in [one["open"] for one in found["lines"]]
     refused = cli.run(home_env, "context", QUESTION, "--user", "block", "--budget", "49", code=2)
     assert "--budget" in refused.stderr
-    assert "name" in cli.ask(home_env, "profile", "--user", "block")
-    cli.run(home_env, "profile", "--name", "Nobody", "--user", "block", code=3)
+    assert "name" in cli.ask(home_env, "user", "profile", "--user", "block")
+    cli.run(home_env, "user", "profile", "--name", "Nobody", "--user", "block", code=3)

@@ -80,7 +80,7 @@ def test_commands(installation: Installation) -> None:
     new_user(installation, "bob")
 
     def run(*words: str) -> dict[str, object]:
-        done = run_cli(installation.settings, "webhook", *words, "--user", "bob", "--json", more=LOCAL)
+        done = run_cli(installation.settings, "access", "webhook", *words, "--user", "bob", "--json", more=LOCAL)
         assert done.returncode == 0, done.stderr
         found: dict[str, object] = json.loads(done.stdout)
         return found
@@ -100,7 +100,7 @@ def test_commands(installation: Installation) -> None:
         assert len(run("list")["webhooks"]) == 1  # type: ignore[arg-type]
         run("remove", webhook)
         assert run("list") == {"webhooks": []}
-    shown = run_cli(installation.settings, "webhook", "list", "--user", "bob", more=LOCAL)
+    shown = run_cli(installation.settings, "access", "webhook", "list", "--user", "bob", more=LOCAL)
     assert shown.stdout == "Nothing found.\n"
 
 

@@ -45,13 +45,15 @@ GROUPS = {
     "fact link": Group("Relations of facts and memories, and the keys that sign them.", ("links",), ("links",)),
     "action": Group("What waits for a decision.", ("actions",)),
     "source": Group("What was handed in: lists, progress, privacy, failures.", (), ("listing", "privacy", "failures")),
-    "access": Group("Who else may read or write, and who read what.", ("sharing",), ("retrievals",)),
+    "access": Group("Who else may read or write: keys, grants, organisations.", ("sharing",), ("retrievals",)),
     "access key": Group("API keys of the user, of personas and of third parties.", ("sharing",)),
     "access peer": Group("Mirrored nodes of other installations.", (), ("peers",)),
     "space": Group("Named sets of sources, to limit searches and keys to.", ("spaces",)),
-    "org": Group("Share a graph with other users.", ("organizations",), ("organizations",)),
-    "webhook": Group("Have addresses called when something happens.", ("webhooks",)),
-    "user": Group("Users: make, show, change, export, move.", ("accounts",), ("accounts", "users", "exporting")),
+    "access org": Group("Share a graph with other users.", ("organizations",), ("organizations",)),
+    "access webhook": Group("Have addresses called when something happens.", ("webhooks",)),
+    "user": Group(
+        "Users: make, show, change, export, move.", ("accounts", "search"), ("accounts", "users", "exporting")
+    ),
     "admin": Group(
         "Run, check and repair an installation.",
         (),
@@ -77,7 +79,6 @@ GROUPS = {
 
 DAILY = {
     "context": ("search", "Make the block of memory for a prompt."),
-    "profile": ("search", "Show what is known of the user, or of anybody."),
 }
 """Commands of operations outside of groups: the subject of each, and what the help says."""
 
@@ -116,6 +117,7 @@ class _Later(TyperCommand):
     subject: ClassVar[str]
 
     help: Any = property(lambda self: self._operation.help, lambda *_: None)
+    params: Any = property(lambda self: self._operation.params, lambda *_: None)
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Return the context of the operation's command, which runs instead."""

@@ -78,7 +78,7 @@ _Forget = Annotated[
 ]
 
 
-@operation("POST /organizations", "org add", status=201, refusals=(409,))
+@operation("POST /organizations", "access org add", status=201, refusals=(409,))
 def create_organization(call: Call, body: NewOrganization) -> views.OrganizationWithKey:
     """Create an organization that the caller owns. The answer has a key of the caller for it, shown only here."""
     made, key = membership.create(
@@ -92,19 +92,19 @@ def create_organization(call: Call, body: NewOrganization) -> views.Organization
     return views.OrganizationWithKey(**dict(made), api_key=key)
 
 
-@operation("GET /organizations", "org list")
+@operation("GET /organizations", "access org list")
 def list_organizations(call: Call) -> views.Organizations:
     """List the organizations of the caller, by slug."""
     return views.Organizations(organizations=membership.list_organizations(call.database, call.caller))
 
 
-@operation("GET /organizations/{organization_id}", "org show")
+@operation("GET /organizations/{organization_id}", "access org show")
 def organization(call: Call, organization_id: UUID) -> views.Organization:
     """Return an organization of the caller."""
     return membership.get_organization(call.database, call.caller, organization_id)
 
 
-@operation("PATCH /organizations/{organization_id}", "org edit")
+@operation("PATCH /organizations/{organization_id}", "access org edit")
 def change_organization(call: Call, organization_id: UUID, body: ChangeOrganization) -> views.Organization:
     """Change the name or the metadata of an organization, as its owner or admin."""
     return membership.change(call.database, call.caller, organization_id, name=body.name, metadata=body.metadata)
@@ -112,7 +112,7 @@ def change_organization(call: Call, organization_id: UUID, body: ChangeOrganizat
 
 @operation(
     "DELETE /organizations/{organization_id}",
-    "org remove",
+    "access org remove",
     destroys=True,
     refusals=(409,),
     answers={202: {**ACCEPTED[202], "model": views.Deleted}},
@@ -128,27 +128,27 @@ def delete_organization(call: Call, organization_id: UUID, dry_run: DryRun = Fal
     return views.Deleted(preview=None, receipt=receipts.with_objects(call.database, receipt))
 
 
-@operation("GET /organizations/{organization_id}/members", "org members")
+@operation("GET /organizations/{organization_id}/members", "access org members")
 def list_members(call: Call, organization_id: UUID) -> views.Members:
     """List the members of an organization, the first to join first."""
     found = membership.list_members(call.database, call.caller, organization_id)
     return views.Members(members=found)
 
 
-@operation("PATCH /organizations/{organization_id}/members/{member_id}", "org set-role", refusals=(409,))
+@operation("PATCH /organizations/{organization_id}/members/{member_id}", "access org set-role", refusals=(409,))
 def change_member(call: Call, organization_id: UUID, member_id: UUID, body: ChangeMember) -> views.Member:
     """Give a member another role, as an owner. There is always an owner."""
     return membership.change_role(call.database, call.caller, organization_id, member_id, body.role)
 
 
-@operation("DELETE /organizations/{organization_id}/members/{member_id}", "org remove-member", refusals=(409,))
+@operation("DELETE /organizations/{organization_id}/members/{member_id}", "access org remove-member", refusals=(409,))
 def remove_member(call: Call, organization_id: UUID, member_id: UUID, forget: _Forget = False) -> views.Departure:
     """Leave an organization, or remove a member. Access ends at once, and the member's private sources are erased."""
     done = membership.end_membership(call.context, organization_id, member_id, forget=forget, through=call.door)
     return views.Departure(forgotten=done)
 
 
-@operation("POST /organizations/{organization_id}/keys", "org add-key", status=201)
+@operation("POST /organizations/{organization_id}/keys", "access org add-key", status=201)
 def issue_member_key(call: Call, organization_id: UUID, body: NewMemberKey) -> views.MemberKey:
     """Issue another key of the caller's own membership. It is shown only here."""
     key = membership.issue_key(call.database, call.caller, organization_id, body.label)
@@ -157,7 +157,7 @@ def issue_member_key(call: Call, organization_id: UUID, body: NewMemberKey) -> v
 
 @operation(
     "POST /organizations/{organization_id}/invitations",
-    "org invite",
+    "access org invite",
     status=201,
     refusals=(409,),
     options={"label": "--for"},
@@ -176,7 +176,7 @@ def invite(call: Call, organization_id: UUID, body: NewInvitation) -> views.Invi
     return views.InvitationWithCode(**dict(made), code=code)
 
 
-@operation("GET /organizations/{organization_id}/invitations", "org invitations")
+@operation("GET /organizations/{organization_id}/invitations", "access org invitations")
 def list_invitations(
     call: Call,
     organization_id: UUID,
@@ -187,13 +187,13 @@ def list_invitations(
     return views.Invitations(invitations=found)
 
 
-@operation("DELETE /organizations/{organization_id}/invitations/{invitation_id}", "org remove-invitation")
+@operation("DELETE /organizations/{organization_id}/invitations/{invitation_id}", "access org remove-invitation")
 def revoke_invitation(call: Call, organization_id: UUID, invitation_id: UUID) -> views.Invitation:
     """Revoke an invitation. Revoking it again changes nothing."""
     return invitations.revoke_invitation(call.database, call.caller, organization_id, invitation_id)
 
 
-@operation("POST /invitations/accept", "org join", status=201)
+@operation("POST /invitations/accept", "access org join", status=201)
 def accept_invitation(call: Call, body: Acceptance) -> views.OrganizationWithKey:
     """Become a member with the code of an invitation. The answer has a key for the organization, shown only here."""
     joined, key = invitations.accept(call.database, call.caller, body.code, label=body.label)

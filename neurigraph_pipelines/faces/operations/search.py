@@ -79,7 +79,7 @@ def context(call: Call, body: requests.PromptFor) -> PromptContext:
     return prompt.prompt_context(call.context, body.wanted)
 
 
-@operation("GET /profile", "profile", tag="context", in_spaces=True)
+@operation("GET /profile", "user profile", tag="context", in_spaces=True)
 def get_profile(
     call: Call,
     name: Annotated[

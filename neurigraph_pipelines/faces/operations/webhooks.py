@@ -48,51 +48,51 @@ class Replay(Form):
     delivery_id: UUID | None = Field(default=None, description="One finished delivery; null for all dead ones.")
 
 
-@operation("POST /webhooks", "webhook add", status=201, refusals=(409,), who=Who.OWNER)
+@operation("POST /webhooks", "access webhook add", status=201, refusals=(409,), who=Who.OWNER)
 def add_webhook(call: Call, body: NewWebhook) -> views.WebhookWithSecret:
     """Add a webhook. The answer has its secret, which is not shown again."""
     outbox = call.installation.webhooks.acting_for(call.caller)
     return subscriptions.add(outbox, body.url, body.events, body.path_glob, body.author)
 
 
-@operation("GET /webhooks", "webhook list", who=Who.OWNER)
+@operation("GET /webhooks", "access webhook list", who=Who.OWNER)
 def list_webhooks(call: Call) -> views.Webhooks:
     """List the caller's webhooks, oldest first."""
     return views.Webhooks(webhooks=subscriptions.list_webhooks(call.database, call.caller))
 
 
-@operation("GET /webhooks/{webhook_id}", "webhook show", who=Who.OWNER)
+@operation("GET /webhooks/{webhook_id}", "access webhook show", who=Who.OWNER)
 def webhook(call: Call, webhook_id: UUID) -> views.Webhook:
     """Return a webhook, with how many deliveries wait, arrived and were given up."""
     return subscriptions.get_webhook(call.database, call.caller, webhook_id)
 
 
-@operation("PATCH /webhooks/{webhook_id}", "webhook edit", refusals=(409,), who=Who.OWNER)
+@operation("PATCH /webhooks/{webhook_id}", "access webhook edit", refusals=(409,), who=Who.OWNER)
 def change_webhook(call: Call, webhook_id: UUID, body: ChangeWebhook) -> views.Webhook:
     """Change, pause or resume a webhook."""
     outbox = call.installation.webhooks.acting_for(call.caller)
     return subscriptions.change(outbox, webhook_id, body.model_dump(exclude_unset=True))
 
 
-@operation("DELETE /webhooks/{webhook_id}", "webhook remove", status=204, who=Who.OWNER)
+@operation("DELETE /webhooks/{webhook_id}", "access webhook remove", status=204, who=Who.OWNER)
 def remove_webhook(call: Call, webhook_id: UUID) -> None:
     """Remove a webhook with its deliveries."""
     subscriptions.remove(call.database, call.caller, webhook_id)
 
 
-@operation("POST /webhooks/{webhook_id}/test", "webhook test", refusals=(409,), who=Who.OWNER)
+@operation("POST /webhooks/{webhook_id}/test", "access webhook test", refusals=(409,), who=Who.OWNER)
 def test_webhook(call: Call, webhook_id: UUID) -> views.Delivery:
     """Send a `webhook.test` event at once, and return the result of its delivery."""
     return deliver_test(call.installation.webhooks.acting_for(call.caller), webhook_id)
 
 
-@operation("POST /webhooks/{webhook_id}/rotate", "webhook rotate", refusals=(409,), who=Who.OWNER)
+@operation("POST /webhooks/{webhook_id}/rotate", "access webhook rotate", refusals=(409,), who=Who.OWNER)
 def rotate_webhook(call: Call, webhook_id: UUID) -> views.WebhookWithSecret:
     """Give a webhook another secret. For a day messages are signed with both."""
     return subscriptions.rotate(call.installation.webhooks.acting_for(call.caller), webhook_id)
 
 
-@operation("GET /webhooks/{webhook_id}/deliveries", "webhook deliveries", who=Who.OWNER)
+@operation("GET /webhooks/{webhook_id}/deliveries", "access webhook deliveries", who=Who.OWNER)
 def list_deliveries(
     call: Call,
     webhook_id: UUID,
@@ -106,7 +106,7 @@ def list_deliveries(
     )
 
 
-@operation("POST /webhooks/{webhook_id}/replay", "webhook replay", refusals=(409,), who=Who.OWNER)
+@operation("POST /webhooks/{webhook_id}/replay", "access webhook replay", refusals=(409,), who=Who.OWNER)
 def replay_deliveries(call: Call, webhook_id: UUID, body: Replay) -> views.Replayed:
     """Send all dead deliveries again, or one finished delivery."""
     return views.Replayed(replayed=subscriptions.replay(call.database, call.caller, webhook_id, body.delivery_id))
