@@ -115,7 +115,7 @@ def test_hostile_text_round_trip(client: httpx.Client, installation: Installatio
         client,
         bob,
         [{"role": "user", "content": text, "author": text[:300], "external_id": text[:300]}],
-        title=text[:500],
+        title=text[:256],
         external_id=text[:300],
     )
     assert store(installation) == 1
