@@ -172,6 +172,7 @@ def target(world: World) -> Iterator[Target]:
 
 
 @pytest.mark.parametrize(("path", "method"), OPERATIONS, ids=lambda part: part)
+@pytest.mark.slow
 def test_generated_requests(target: Target, path: str, method: str) -> None:
     schema = schemathesis.openapi.from_dict(DOCUMENT)
     operation = schema[path][method.upper()]

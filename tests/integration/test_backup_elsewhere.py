@@ -22,6 +22,8 @@ from tests.support.embedded_server import new_home
 from tests.support.exported_user import QUESTIONS, Source, exported_user
 from tests.support.s3_servers import ACCESS_KEY_ID, SECRET_ACCESS_KEY, new_bucket, rclone_server
 
+pytestmark = pytest.mark.slow
+
 SILENT = Listener(lambda _: None, lambda _: None)
 CHIEF = "chief"
 

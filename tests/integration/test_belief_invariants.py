@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +26,8 @@ from neurigraph_pipelines.model.errors import NotFoundError, TransientError
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import converse, ingest, stored
 from tests.support.told_people import People
+
+pytestmark = pytest.mark.slow
 
 RECORDS = 4
 SENTENCES = ("{} lives in {}.", "{} now lives in {}.", "{} has moved to {}.", "{} was born in {}.")

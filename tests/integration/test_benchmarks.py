@@ -22,6 +22,7 @@ def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
 
 
+@pytest.mark.slow
 def test_quick_run_writes_page(tmp_path: Path) -> None:
     kept = ROOT / "docs" / "benchmarks.md"
     before = kept.read_bytes() if kept.exists() else None
@@ -45,6 +46,7 @@ def test_quick_run_writes_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("data_folder")
+@pytest.mark.slow
 def test_quality_uses_a_server(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     done = run("quality", "--quick", "--output", str(page))
@@ -62,6 +64,7 @@ def test_quality_uses_a_server(tmp_path: Path) -> None:
         }
 
 
+@pytest.mark.slow
 def test_uninstallable_peers_are_named(tmp_path: Path) -> None:
     offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
     done = run("search_speed", "--quick", XDG_CACHE_HOME=str(tmp_path), **offline)

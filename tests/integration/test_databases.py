@@ -251,6 +251,7 @@ def test_searches_go_on_during_moves(front: Installation, address: str) -> None:
     assert not lives_in(front.database, user_id)
 
 
+@pytest.mark.slow
 def test_kills_leave_one_database(front: Installation, address: str, east: Path) -> None:
     """Killed at each step of the directory, the user is answered from one database, and the next run goes on."""
     user_id, key = made(front, "mona", MAIN)

@@ -42,6 +42,7 @@ steps = st.lists(
 )
 @given(changes=steps)
 @example(changes=[("supersede", 3, 5, 0)])  # of the edge that the first step made
+@pytest.mark.slow
 def test_any_changes_leave_sums_of_evidence(
     shared_installation: Installation,
     tmp_path_factory: pytest.TempPathFactory,

@@ -27,6 +27,8 @@ from tests.support.memories import converse, ingest, new_user, plain_context, ro
 from tests.support.pausing_facts import MOMENTS, FormsModel
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 FIRST, LATER = "Ana lives in Porto.", "Ana now lives in Lisbon."
 ALL = {FIRST: "superseded", LATER: "active"}
 _TABLES = ("facts", "fact_verdicts", "pending_facts", "pending_verdicts", "record_index")

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from uuid import UUID
 
+import pytest
+
 from neurigraph_pipelines.knowledge import effects
 from neurigraph_pipelines.knowledge.fact_lists import FactFilter, list_facts
 from neurigraph_pipelines.wiring.installation import Installation
@@ -41,6 +43,7 @@ def quickest(work: Callable[[], object]) -> float:
     return min(taken)
 
 
+@pytest.mark.slow
 def test_pages_and_beliefs_do_not_slow_down(here: Installation) -> None:
     graph = new_graph(here)
     (record_id,) = graph.remember("#Boats A boat is blue.")

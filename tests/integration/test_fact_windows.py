@@ -91,6 +91,7 @@ def partly(here: Installation, provider: ModelProvider, client: ProviderClient) 
     return memory
 
 
+@pytest.mark.slow
 def test_killed_reader_leaves_only_what_it_did_not_read(
     here: Installation, provider: ModelProvider, client: ProviderClient
 ) -> None:

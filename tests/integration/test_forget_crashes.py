@@ -20,6 +20,8 @@ from tests.support.memories import converse, ingest, new_user, plain_context, ro
 from tests.support.pausing_erasure import MOMENTS
 from tests.support.word_traces import found_in_database, found_in_objects
 
+pytestmark = pytest.mark.slow
+
 
 def kill_in(here: Installation, claims: Claims, subject: Subject, moment: str, occurrence: int) -> None:
     """Start a process that forgets, and kill it when it has come to that moment."""

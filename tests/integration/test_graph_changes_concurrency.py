@@ -33,6 +33,8 @@ from tests.support.graphs import Graph, new_graph
 from tests.support.locks import wait_until_locked
 from tests.support.pausing_change import CHANGES, MOMENTS
 
+pytestmark = pytest.mark.slow
+
 # After any run of changes
 
 MEMORIES = (

@@ -45,6 +45,8 @@ from tests.support.growing_graph import Turns, outline_of, records, store, tell
 from tests.support.memories import rows
 from tests.support.witnesses import doubt, new_witness, places_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def bob(installation: Installation) -> Claims:

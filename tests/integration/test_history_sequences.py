@@ -29,6 +29,8 @@ from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.memories import converse, ingest, new_user, stored
 from tests.support.vectors import NamedEmbedder
 
+pytestmark = pytest.mark.slow
+
 # A path is of the nodes, and theirs to change; a tier is not in the record's row.
 FIELDS = [field for field in EVOLVING if field not in ("node_path", "tier")]
 AUTHORS = ("the owner", "an assistant")

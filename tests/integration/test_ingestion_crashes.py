@@ -28,6 +28,8 @@ from tests.support.pausing_run import LEASE_SECONDS, MOMENTS
 from tests.support.record_checks import whole_records
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 CONVERSATION = ("#Family/Ana My sister called.", "#Work/Desks The desk is done. @Ana:sister")
 NOTE = NewNote("Dave said hello.", title="Hello", path="Family/Dave")
 

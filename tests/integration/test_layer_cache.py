@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -218,6 +219,7 @@ ACTS = st.one_of(
 
 @settings(THOROUGH, max_examples=12)
 @given(acts=st.lists(ACTS, min_size=5, max_size=25))
+@pytest.mark.slow
 def test_commits_in_any_order_are_seen(here: Installation, acts: list[tuple[Any, ...]]) -> None:
     _, claims = remembered(here)
     records = places(here, claims)
@@ -312,6 +314,7 @@ def change(here: Installation, user: User, claims: Claims, how: str, one: int, o
 @given(
     steps=st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(0, 20), st.integers(0, 20)), min_size=4, max_size=10)
 )
+@pytest.mark.slow
 def test_any_change_sequence_is_seen(here: Installation, steps: list[tuple[str, int, int]]) -> None:
     user, claims = remembered(here)
     reader = Reader(here, claims)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
@@ -29,6 +30,8 @@ from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.files import store_file
 from tests.support.memories import ingest, new_user, rows
+
+pytestmark = pytest.mark.slow
 
 SAMPLES = ROOT / "samples"
 NEXT = {

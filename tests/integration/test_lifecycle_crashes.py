@@ -21,6 +21,8 @@ from tests.support.files import StoredFile, store_file
 from tests.support.pausing_transition import MOMENTS
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def kill_in(file: StoredFile, step: str, moment: str, occurrence: int) -> None:
     """Start a process that takes the step, and kill it when it has come to that moment."""

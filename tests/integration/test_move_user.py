@@ -115,6 +115,7 @@ def assert_gone(here: Installation, user_id: UUID, slug: str) -> None:
     assert [key for tier in ("durable/", "active/") for key in here.objects.keys(f"{tier}{slug}/")] == []
 
 
+@pytest.mark.slow
 def test_every_kill_loses_and_doubles_nothing(source: Source, other: Installation) -> None:
     here, there, user = source.here, other, source.user
     key = issue_api_key(here.database, user.user_id)

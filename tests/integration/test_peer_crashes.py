@@ -35,6 +35,8 @@ from tests.support.api_server import serving
 from tests.support.memories import converse, ingest, plain_context, rows
 from tests.support.peers import GRANTED, THIRD_PARTY, Pair, mirrored, new_pair, offered, stored_words
 
+pytestmark = pytest.mark.slow
+
 MARK = "thylacine"
 STEP = 5
 """Each kill of a round comes so many moments later in its pull than the one before."""

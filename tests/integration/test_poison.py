@@ -11,6 +11,8 @@ from benchmarks.poison.measure import Asked, Measured, PoisonedMemory, measure
 from benchmarks.poison.world import HELD_OUT, TUNED, World, make_world
 from neurigraph_pipelines.wiring.installation import Installation
 
+pytestmark = pytest.mark.slow
+
 MEMORIES, QUESTIONS, EACH, RESTATED = 60, 30, 2, 12
 
 

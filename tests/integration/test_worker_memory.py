@@ -9,6 +9,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
@@ -18,6 +20,8 @@ from tests.conftest import ROOT
 from tests.support.command_line import environment
 from tests.support.memories import converse, new_user
 from tests.support.model_provider import ModelProvider
+
+pytestmark = pytest.mark.slow
 
 LIMIT_MB = 1_000
 WORDS = ("the doctor of Caroline said that running is good for her knee and the guitar waits in the garden").split()

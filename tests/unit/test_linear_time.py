@@ -123,6 +123,7 @@ def test_summary_of_half_a_million_tokens(model: OfflineLanguageModel) -> None:
 
 
 @pytest.mark.parametrize(("length", "characters"), [(1_000_000, 300), (500_000, None)])
+@pytest.mark.slow
 def test_facts_of_a_quarter_of_a_million_tokens(
     model: OfflineLanguageModel, length: int, characters: int | None
 ) -> None:
