@@ -316,6 +316,6 @@ def test_checks_find_faulty_facts(
             "UPDATE neurigraph.facts SET last_message = 99, version = 3, root_id = gen_random_uuid(), "
             "statement = repeat('word ', 200)"
         )
-        assert done.rowcount == 1
+        assert done.rowcount == 2  # the move, and its reason
     assert passed() == dict.fromkeys(names, False)
     assert len(verify(installation.context, user_id=graph.user.user_id, read=False).findings) == 3
