@@ -318,4 +318,4 @@ def test_checks_find_faulty_facts(
         )
         assert done.rowcount == 2  # the move, and its reason
     assert passed() == dict.fromkeys(names, False)
-    assert len(verify(installation.context, user_id=graph.user.user_id, read=False).findings) == 3
+    assert len(verify(installation.context, user_id=graph.user.user_id, read=False).findings) == 5
