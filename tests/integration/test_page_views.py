@@ -263,7 +263,10 @@ def test_failures_are_tried_again(page: Page, world: World, api: httpx.Client) -
     assert api.get("/failures").json()["failures"] == []
 
 
-def test_decisions_are_keys(page: Page, api: httpx.Client) -> None:
+def test_decisions_are_keys(page: Page, world: World, api: httpx.Client) -> None:
+    for place in ("Porto", "Oslo"):
+        world.people.tell(world.record_id, f"Ole lives in {place}.", 1, confidence=0.9)
+    world.people.reconcile()
     waiting = len(api.get("/actions").json()["actions"])
     show(page, "decide")
     page.wait_for_text(f"{waiting} decisions waiting")
