@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -215,7 +216,7 @@ def open_file(
             if output_file is not None or not _show_unstored(context, identifier, message, Output(as_json)):
                 raise
             return
-        try:
+        with _naming(identifier, message):
             if message is not None:
                 one = opening.open_message(context, file_id, message)
                 data: Any = opening.message_view(one)
@@ -223,14 +224,20 @@ def open_file(
             else:
                 file = opening.open_file(context, file_id, as_text=text, as_stored=stored, wait=wait)
                 data, view, content = _file_data(file), partial(_file_view, file), file.chunks()
-        except NotFoundError:
-            raise NotFoundError(
-                f"there is no file or record {identifier}" + ("" if message is None else f" with a message {message}")
-            ) from None
         if output_file is None:
             Output(as_json).result(data, view)
         else:
             _write(Output(as_json), output_file, file_id, content)
+
+
+@contextmanager
+def _naming(identifier: str, message: int | None) -> Iterator[None]:
+    """Let the error of a missing file name what was asked for."""
+    try:
+        yield
+    except NotFoundError:
+        where = "" if message is None else f" with a message {message}"
+        raise NotFoundError(f"there is no file or record {identifier}{where}") from None
 
 
 def _show_unstored(context: Context, identifier: str, message: int | None, output: Output) -> bool:
