@@ -168,7 +168,7 @@ def test_hooks_take_sessions_in_and_brief_the_next(env: dict[str, str], tmp_path
     assert start(env, line, {**event, "hook_event_name": "SessionEnd", "reason": "exit"})[0] == {}
     talks = cli.ask(env, "source", "conversations", "--user", user)["conversations"]
     assert "claude-code:5e551011" in [one["external_id"] for one in talks]
-    cli.run(env, "ingest")
+    cli.run(env, "ingest", "--user", user)
     told, _ = start(env, line, {**event, "hook_event_name": "SessionStart", "source": "startup"})
     brief = told["hookSpecificOutput"]["additionalContext"]
     assert "the login uses UTC" in brief

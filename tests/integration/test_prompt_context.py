@@ -217,7 +217,7 @@ def test_profile_of_a_person(owner: Facts) -> None:
 def test_commands_show_the_block_and_open_its_lines(home_env: dict[str, str]) -> None:
     cli.new_user(home_env, "block")
     cli.run(home_env, "note", "Bob likes green tea. The tarpaulin lies behind the shed.", "--user", "block")
-    cli.run(home_env, "ingest")
+    cli.run(home_env, "ingest", "--user", "block")
     text = cli.run(home_env, "context", QUESTION, "--user", "block", "--budget", "300").stdout
     line = next(one for one in text.splitlines() if "tarpaulin" in one)
     place = line.rpartition("[")[2].rstrip("]")

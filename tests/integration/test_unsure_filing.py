@@ -47,7 +47,7 @@ class Owner:
         return answer.json()
 
     def note(self, text: str, **more: Any) -> str:
-        note = self.call("POST", "notes", text=text, **more)
+        note = self.call("POST", "notes", content=text, **more)
         store(self.here)
         (record_id,) = self.call("GET", f"notes/{note['note_id']}")["record_ids"]
         return str(record_id)
