@@ -26,6 +26,7 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "samples/README.md": "samples.md",
+    "training/model-card.md": "model-card.md",
 }
 """Pages of the site by the places of their sources in the project."""
 

@@ -60,12 +60,12 @@ class IngestionSettings(BaseModel):
     digests: bool = Field(
         default=False,
         description="Whether windows of 7, 30 and 90 days of each node are put into words at night, a call of the "
-        "language model for each (docs/digests.md). Digests on request need no setting.",
+        "language model for each (docs/derived.md). Digests on request need no setting.",
     )
     reconciliation: Literal["auto", "flag"] = Field(
         default="flag",
         description="What becomes of a fact that a newer one updates: `auto` supersedes it if nothing is in doubt, "
-        "`flag` leaves it to a person (docs/belief.md).",
+        "`flag` leaves it to a person (docs/facts.md).",
     )
     inbox_retention_days: float = Field(
         default=0.0, ge=0, description="Days that message bodies stay in the inbox after their segment was stored."
