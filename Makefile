@@ -47,7 +47,7 @@ format: $(READY)  ## Format code and SQL
 	$(BIN)/ruff format .
 	$(BIN)/sqlfluff fix --disable-progress-bar sql
 
-bench: $(READY)  ## Run all benchmarks and write docs/benchmarks.md
+bench: $(READY)  ## Run all benchmarks and write benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
 breaks: $(READY)  ## Take one defence away after the other: a named test must fail each time (ONLY="words" selects, RESUME=1 goes on)

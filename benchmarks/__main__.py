@@ -1,4 +1,4 @@
-"""``python -m benchmarks [NAME ...]``: measure, print, and write the figures to ``docs/benchmarks.md``.
+"""``python -m benchmarks [NAME ...]``: measure, print, and write the figures to ``RESULTS.md``.
 
 ``python -m benchmarks check`` says which ratios of that page got worse.
 """
@@ -39,6 +39,8 @@ BENCHMARKS = (
 )
 """In the order of the page."""
 
+RESULTS = PROJECT_ROOT / "benchmarks" / "RESULTS.md"
+
 _MODULES = {
     "search_speed": "retrieval.comparison",
     "first_questions": "retrieval.first_questions",
@@ -61,16 +63,16 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few repetitions, to check that it works")
     parser.add_argument("--large", action="store_true", help="also the biggest sizes: an hour and 15 GB more")
     parser.add_argument(
-        "--output", type=Path, help="the page to write; default: docs/benchmarks.md, or none with --quick"
+        "--output", type=Path, help="the page to write; default: benchmarks/RESULTS.md, or none with --quick"
     )
     parser.add_argument("--record", action="store_true", help="with check: record the ratios of the page")
     chosen = parser.parse_args()
     if chosen.names == ["check"]:
-        sys.exit(check(chosen.output or PROJECT_ROOT / "docs" / "benchmarks.md", record=chosen.record))
+        sys.exit(check(chosen.output or RESULTS, record=chosen.record))
     unknown = set(chosen.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(BENCHMARKS)}")
-    page: Path | None = chosen.output or (None if chosen.quick else PROJECT_ROOT / "docs" / "benchmarks.md")
+    page: Path | None = chosen.output or (None if chosen.quick else RESULTS)
     with Bench(quick=chosen.quick, large=chosen.large, own=forget_own_settings()) as bench:
         for name in chosen.names or BENCHMARKS:
             print(f"{name} ...", file=sys.stderr, flush=True)

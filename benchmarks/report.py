@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-_HEADER = """# Benchmarks
+_HEADER = """# Results of the benchmarks
 
 `make bench` measures everything and rewrites this page; `python -m benchmarks pipeline provisioning` rewrites only
 those sections. All figures of a section come from one run on one machine, next to a baseline of the same run:

@@ -14,6 +14,8 @@ _PACKAGE = ROOT / "neurigraph_pipelines"
 _MOST_UNUSED = 0.05
 """Share by which a part may lie below its limit: a limit far above guards nothing."""
 
+_LONGEST_PAGE = 150
+
 
 def limits() -> dict[str, int]:
     """Return the limits of the newest section of the changelog that has some."""
@@ -44,6 +46,11 @@ def test_nothing_grows_unnoticed() -> None:
     assert {part: size for part, size in now.items() if size > allowed[part]} == {}, "raise the limit, and say why"
     unused = {part: size for part, size in now.items() if size < allowed[part] * (1 - _MOST_UNUSED)}
     assert unused == {}, "lower the limit"
+
+
+def test_pages_are_short() -> None:
+    pages = {page.name: len(page.read_text(encoding="utf-8").splitlines()) for page in (ROOT / "docs").glob("*.md")}
+    assert {page: lines for page, lines in pages.items() if lines >= _LONGEST_PAGE and page != "settings.md"} == {}
 
 
 def test_counting_sees_a_line(tmp_path: Path) -> None:
