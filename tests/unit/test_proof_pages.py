@@ -15,12 +15,8 @@ _MODULE = re.compile(r"`(tests/[\w/]+/test_\w+\.py)`")
 
 def _are_marked(module: Path, mark: str) -> bool:
     """Return whether all tests of a module bear a mark."""
-    tree = ast.parse(module.read_text(encoding="utf-8"))
-    marks = [
-        ast.unparse(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
-    ]
+    assigned = [node for node in ast.parse(module.read_text(encoding="utf-8")).body if isinstance(node, ast.Assign)]
+    marks = [ast.unparse(node.value) for node in assigned if ast.unparse(node.targets[0]) == "pytestmark"]
     return any(f"pytest.mark.{mark}" in one for one in marks)
 
 
