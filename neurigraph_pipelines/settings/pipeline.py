@@ -60,7 +60,7 @@ class IngestionSettings(BaseModel):
     digests: bool = Field(
         default=False,
         description="Whether windows of 7, 30 and 90 days of each node are put into words at night, a call of the "
-        "language model for each (docs/derived.md). Digests on request need no setting.",
+        "language model for each (docs/history.md). Digests on request need no setting.",
     )
     reconciliation: Literal["auto", "flag"] = Field(
         default="flag",
