@@ -9,6 +9,7 @@ import { failed, loading } from "./states.js";
 const SMOOTH = 150;
 const READABLE = 0.7;
 const LARGEST = 1.3;
+const MARGIN = 40;
 const THINNEST = 1;
 const THICKEST = 6;
 
@@ -32,7 +33,7 @@ export async function drawPicture(place, graph, found, select, signal) {
   const cy = cytoscape({
     container: place,
     elements: elements(graph, found),
-    layout: { name: "preset", padding: 40 },
+    layout: { name: "preset", padding: MARGIN },
     style: style(getComputedStyle(place)),
     minZoom: 0.05, maxZoom: 3, wheelSensitivity: 0.3, boxSelectionEnabled: false, autoungrabify: true,
     textureOnViewport: found.size > SMOOTH, hideEdgesOnViewport: found.size > SMOOTH * 4,
@@ -55,10 +56,21 @@ export async function drawPicture(place, graph, found, select, signal) {
 
 /** Show all of the picture, or as much around its centre as can be read. */
 function show(cy) {
-  cy.fit(undefined, 40);
+  cy.fit(undefined, MARGIN);
   if (cy.zoom() > LARGEST) cy.zoom(LARGEST);
-  if (cy.zoom() < READABLE) cy.zoom(READABLE).center(".centre");
-  else cy.center();
+  if (cy.zoom() >= READABLE) {
+    cy.center();
+    return;
+  }
+  cy.zoom(READABLE).center(".centre");
+  const { x1, x2, y1, y2 } = cy.elements().renderedBoundingBox();
+  cy.panBy({ x: filling(x1, x2, cy.width()), y: filling(y1, y2, cy.height()) });
+}
+
+/** Return how far to move a picture from one place to another along a side, so that no room of it stays empty. */
+function filling(from, to, side) {
+  if (to - from < side - 2 * MARGIN) return (side - from - to) / 2;
+  return Math.min(0, MARGIN - from) + Math.max(0, side - MARGIN - to);
 }
 
 function controls(cy) {
@@ -66,7 +78,7 @@ function controls(cy) {
   return [
     button("+", zoom(1.3), { "aria-label": "Zoom in" }),
     button("−", zoom(1 / 1.3), { "aria-label": "Zoom out" }),
-    button("Fit", () => cy.fit(undefined, 40)),
+    button("Fit", () => cy.fit(undefined, MARGIN)),
   ];
 }
 

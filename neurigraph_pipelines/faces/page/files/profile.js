@@ -39,7 +39,7 @@ export function profileSections(profile, { most = Infinity, edits = false } = {}
 function statement(item, edits) {
   const words = el("p", {}, item.node_id ? nodeLink(item.node_id, item.text) : item.text);
   const row = el("div", { class: `fact ${item.status ?? ""}` }, words, meta(
-    day(item.occurred_from ?? item.said_at),
+    (item.occurred_from ?? item.said_at) && day(item.occurred_from ?? item.said_at),
     item.pinned && el("span", { class: "tag" }, "pinned"),
     item.confirmed_at && el("span", { class: "tag" }, "confirmed"),
     item.source_count > 1 && `${item.source_count} sources`,
