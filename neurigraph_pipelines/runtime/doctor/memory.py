@@ -193,7 +193,7 @@ def databases(installation: Installation) -> Iterator[Finding]:
 def checks(installation: Installation) -> Iterator[Finding]:
     """Look at the asset checks that failed last, and at the runs that failed within a day."""
     found = dagster_records.read(installation)
-    remedy = "open the asset of the check in Dagster's UI (docs/files.md has what each means)"
+    remedy = "open the asset of the check in Dagster's UI (docs/pipeline.md lists them)"
     for name in found.errors:
         yield error("checks", f"the check {name} failed", remedy)
     for name in found.warnings:
