@@ -67,7 +67,7 @@ def test_key_commands(graph: SharedGraph, ask: Ask) -> None:
 
 def test_persona_is_created_and_granted(graph: SharedGraph, ask: Ask) -> None:
     made = ask("node", "add", "Work", "Finance", "--node-type", "persona", "--writes")["node_id"]
-    paths = {one["node_id"]: one["path"] for one in ask("access", "personas")["personas"]}
+    paths = {one["node_id"]: one["path"] for one in ask("access", "persona", "list")["personas"]}
     assert paths == {
         made: f"{graph.owner.slug}/Work/Finance",
         str(graph.persona_id): f"{graph.owner.slug}/Work/Legal",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 import typer
 from typer.core import TyperGroup
 
 from neurigraph_pipelines.faces.cli import entry
-from neurigraph_pipelines.faces.cli.groups import GROUPS
+from neurigraph_pipelines.faces.cli.groups import GROUPS, OTHERS, SHAPES
 from neurigraph_pipelines.faces.operations import subjects
 from neurigraph_pipelines.faces.operations.registry import Operation
 from neurigraph_pipelines.faces.operations.sight import KINDS
@@ -68,3 +69,21 @@ def test_no_two_have_one_name_route_or_command() -> None:
 
 def test_groups_lie_in_groups() -> None:
     assert {words.rpartition(" ")[0] for words in GROUPS} <= GROUPS.keys() | {""}
+
+
+def last_words(group: TyperGroup, words: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the last word of each command below a group."""
+    for name in group.list_commands(typer.Context(group)):
+        found = group.get_command(typer.Context(group), name)
+        if isinstance(found, TyperGroup):
+            yield from last_words(found, (*words, name)) if name != "admin" else ()
+        elif words:
+            yield name
+
+
+def test_commands_of_groups_end_in_few_shapes() -> None:
+    group = typer.main.get_command(entry.app)
+    assert isinstance(group, TyperGroup)
+    others = [word for listed in OTHERS.values() for word in listed]
+    assert set(last_words(group)) - set(SHAPES) == set(others)
+    assert len(set(others)) == len(others)

@@ -1,4 +1,4 @@
-"""Commands about segments and files whose processing failed: ``failures`` and ``replay``."""
+"""Commands about segments and files whose processing failed: ``source failure list`` and ``replay``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from neurigraph_pipelines.model.errors import InvalidInputError
 commands = typer.Typer()
 
 
-@commands.command()
+@commands.command("list")
 def failures(
     user: AnyUserSlug = None,
     replayed: Annotated[bool, typer.Option("--replayed", help="Include failures that were replayed.")] = False,
@@ -38,7 +38,7 @@ def failures(
 @commands.command()
 def replay(
     failure_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="FAILURE_ID…", help="Ids from `neurigraph source failures`.")
+        list[str] | None, typer.Argument(metavar="FAILURE_ID…", help="Ids from `neurigraph source failure list`.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Replay all open failures.")] = False,
     user: AnyUserSlug = None,

@@ -1,4 +1,4 @@
-"""Commands about the log of retrievals: ``retrievals``, ``plant-canary`` and ``canaries``."""
+"""Commands about the log of retrievals: ``access retrieval list`` and ``access canary``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from neurigraph_pipelines.ingestion.canaries import Canary
 from neurigraph_pipelines.retrieval import log
 
 commands = typer.Typer()
+canary = typer.Typer()
 
 _WHO = {
     "user": "the owner",
@@ -25,7 +26,7 @@ _WHO = {
 }
 
 
-@commands.command("retrievals")
+@commands.command("list")
 def list_retrievals(
     user: UserSlug,
     record: Annotated[
@@ -66,7 +67,7 @@ def list_retrievals(
     output.result({"retrievals": [asdict(one) for one in found]}, view)
 
 
-@commands.command("plant-canary")
+@canary.command("add")
 def plant_canary(
     user: UserSlug,
     text: Annotated[
@@ -88,7 +89,7 @@ def plant_canary(
     Output(as_json).result(asdict(planted), view)
 
 
-@commands.command("canaries")
+@canary.command("list")
 def list_canaries(user: UserSlug, as_json: Json = False) -> None:
     """List the canaries of a user, and who retrieved them first."""
     with opened() as installation:
