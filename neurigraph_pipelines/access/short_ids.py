@@ -18,8 +18,16 @@ _BEGINNING = re.compile(rf"[0-9a-f]{{{SHORTEST_ID},32}}")
 _PLACE = re.compile(r"(?P<id>.+):(?P<message>[1-9]\d{0,8})")
 
 
-def id_of(database: Database, caller: Claims, kind: str, text: str) -> UUID:
+def may_begin(text: str) -> bool:
+    """Return whether an id may begin with a text."""
+    return _BEGINNING.fullmatch(_digits(text)) is not None
+
+
+def id_of(database: Database, caller: Claims | None, kind: str, text: str) -> UUID:
     """Return the id of a kind that a text is, or the only one that begins with the text.
+
+    Args:
+        caller: Who must see the thing; None for the operator, who sees those of all users.
 
     Raises:
         InvalidInputError: The text is no id, or the beginning of several.
@@ -29,18 +37,23 @@ def id_of(database: Database, caller: Claims, kind: str, text: str) -> UUID:
         return UUID(text)
     except ValueError:
         pass
-    name, digits = kind.replace("_", " "), text.lower().replace("-", "")
-    if _BEGINNING.fullmatch(digits) is None:
+    name, digits = kind.replace("_", " "), _digits(text)
+    if not may_begin(text):
         shown = f"an id, or at least its first {SHORTEST_ID} characters"
         raise InvalidInputError(f"{text[:80]!r} is not the id of a {name}: give {shown}")
     bounds = {"first": UUID(digits.ljust(32, "0")), "last": UUID(digits.ljust(32, "f"))}
-    found = database.ask(caller, _QUERIES["between"], {"kind": kind, **bounds})
+    with database.pipeline() if caller is None else database.agent(caller) as tx:
+        found = tx.execute(_QUERIES["between"], {"kind": kind, **bounds}).fetchall()
     if not found:
         raise NotFoundError(f"there is no {name} {text}")
     if len(found) > 1:
         raise InvalidInputError(f"several ids of a {name} begin with {text}: give more characters")
     wanted: UUID = found[0]["id"]
     return wanted
+
+
+def _digits(text: str) -> str:
+    return text.lower().replace("-", "")
 
 
 def place_of(text: str) -> tuple[str, int | None]:

@@ -39,14 +39,14 @@ def _node(call: Call, text: str, _: Mapping[str, object]) -> UUID:
 
 
 def _source(call: Call, text: str, _: Mapping[str, object]) -> UUID:
-    try:
-        return find_source(call.database, call.caller, text)
-    except NotFoundError:
-        return id_of(call.database, call.caller, "source", text)
+    return find_source(call.database, call.caller, text)
 
 
 def _space(call: Call, text: str, _: Mapping[str, object]) -> UUID:
-    return get_space(call.database, call.caller, text).space_id
+    try:
+        return get_space(call.database, call.caller, text).space_id
+    except NotFoundError:
+        return id_of(call.database, call.caller, "space", text)
 
 
 def _organization(call: Call, text: str, _: Mapping[str, object]) -> UUID:

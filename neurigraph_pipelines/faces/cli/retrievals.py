@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output
-from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened, parse_id
+from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened
 from neurigraph_pipelines.ingestion import canaries
 from neurigraph_pipelines.ingestion.canaries import Canary
 from neurigraph_pipelines.retrieval import log
@@ -40,10 +41,10 @@ def list_retrievals(
 
     Nothing is logged unless NEURIGRAPH_RETRIEVAL_LOG_DAYS is set.
     """
-    record_id = parse_id(record, "memory", "search") if record is not None else None
     from_time = moment("--since", since)
     with opened() as installation:
         claims = claims_of(installation, user)
+        record_id = None if record is None else id_of(installation.database, claims, "record", argument(record))
         found = log.list_retrievals(installation.database, claims, record_id=record_id, since=from_time, limit=limit)
         is_on = installation.settings.retrieval.retrieval_log_days > 0
     output = Output(as_json)
