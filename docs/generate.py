@@ -136,20 +136,41 @@ def openapi_document() -> str:
 
 
 def operations_page() -> str:
-    """Return the list of all operations: name, route, command and first sentence, a line each."""
+    """Return the list of all operations: name, route, command, tool and first sentence, a line each."""
     declared = {(one.method, f"/v1{one.path}"): one for subject in subjects() for one in subject.operations}
-    lines = ["# Operations", "", WRITTEN, "", "Each route of the API, with the command that does the same.", ""]
+    lines = [
+        "# Operations",
+        "",
+        WRITTEN,
+        "",
+        "Each route of the API, with the command and the tool that do the same.",
+        "",
+    ]
     by_tag: dict[str, list[str]] = {}
-    for path, methods in json.loads(openapi_document())["paths"].items():
+    document = json.loads(openapi_document())
+    first = [one["name"] for one in document["tags"]]
+    for path, methods in document["paths"].items():
         for method, described in methods.items():
             one = declared.get((method.upper(), path))
             commands = [*([one.command] if one and one.command else []), *(one.presets if one else ())]
             command = ", ".join(f"`{command}`" for command in commands)
             said = _cell(described.get("description", "").split("\n\n")[0])
-            row = f"| `{method.upper()} {path}` | {command} | {_cell(_first_sentence(said))} |"
+            tool = f"`{one.tool}`" if one and one.tool else ""
+            cells = (f"`{described['operationId']}`", f"`{method.upper()} {path}`", command, tool)
+            row = f"| {' | '.join(cells)} | {_cell(_first_sentence(said))} |"
             by_tag.setdefault(described.get("tags", ["others"])[0], []).append(row)
-    for tag, rows in by_tag.items():
-        lines += [f"## {tag.capitalize()}", "", "| route | command | what it does |", "| --- | --- | --- |", *rows, ""]
+    for tag, rows in sorted(by_tag.items(), key=lambda one: (*first, one[0]).index(one[0])):
+        lines += [f"## {tag.capitalize()}", "", "| name | route | command | tool | what it does |"]
+        lines += ["| --- | --- | --- | --- | --- |", *rows, ""]
+    lines += ["## By hand", "", "| command | what it does |", "| --- | --- |"]
+    group = typer.main.get_command(entry.app)
+    assert isinstance(group, TyperGroup)
+    known = {command for one in declared.values() for command in (one.command, *one.presets)}
+    lines += [
+        f"| `{name}` | {_first_sentence(_cell((command.help or '').split(chr(10) * 2)[0]))} |"
+        for name, command in _commands(group)
+        if name not in known
+    ]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -140,6 +140,10 @@ def test_walkthrough_as_json(home_env: dict[str, str], here: Here, user: str, ta
     (listed,) = ask_here("memory", "list", "--node", path, "--user", user)["records"]
     assert listed["record_id"] == record_id
     assert ask_here("memory", "show", record_id[:8], "--user", user)["record_id"] == record_id
+    for identifier in (record_id[:8], file_id[:8]):
+        assert ask_here("memory", "state", identifier, "--user", user)["file_id"] == file_id
+    assert ask_here("node", "show", hit["node_id"][:8], "--user", user)["node_id"] == hit["node_id"]
+    assert ask_here("source", "show", hit["source_id"][:8], "--user", user)["record_ids"] == [record_id]
     below = ask_here("search", "trout", "--user", user, "--node", path)
     assert [found_hit["record_id"] for found_hit in below["hits"]] == [record_id]
 

@@ -225,7 +225,7 @@ class RetrievalCalls(Group[W]):
     @asked
     def duplicates(self, text: str, *, limit: int = NOT_GIVEN) -> Steps[Duplicates]:
         """Find facts and messages that say the same as a text, before the text is written. Nothing is written."""
-        return answer("POST /v1/duplicates", "search.Duplicates", locals(), body=True, changes=True)
+        return answer("POST /v1/duplicates", "search.Duplicates", locals(), body=True)
 
     @asked
     def walk_facts(self, *, query: str | None = NOT_GIVEN, kind: Literal["search", "why", "changed", "about", "connected"] = NOT_GIVEN, fact_id: UUID | None = NOT_GIVEN, max_hops: int | None = NOT_GIVEN, traverse_types: Sequence[str] = NOT_GIVEN, min_strength: float = NOT_GIVEN, time_range: Mapping[str, Any] | None = NOT_GIVEN, who: Sequence[str] = NOT_GIVEN, status: Sequence[Literal["active", "superseded", "disputed", "archived"]] = NOT_GIVEN, at: datetime | None = NOT_GIVEN, valid_at: datetime | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, include_graph: bool = NOT_GIVEN, max_nodes: int = NOT_GIVEN) -> Steps[QueriedFacts]:
@@ -249,7 +249,7 @@ class ContextCalls(Group[W]):
     @asked
     def context(self, *, node_id: UUID | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, query: str | None = NOT_GIVEN, messages: Sequence[Mapping[str, Any]] | None = NOT_GIVEN, budget: int = NOT_GIVEN, format: Literal["text", "messages", "json"] = NOT_GIVEN) -> Steps[PromptContext]:
         """Make the block of memory for a prompt: who the user is, then what concerns the question, within a budget."""
-        return answer("POST /v1/context", "profiles.PromptContext", locals(), body=True, changes=True)
+        return answer("POST /v1/context", "profiles.PromptContext", locals(), body=True)
 
     @asked
     def get_profile(self, *, name: str | None = NOT_GIVEN, node_id: UUID | None = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Steps[PersonProfile]:
