@@ -20,7 +20,7 @@ _PLACE = re.compile(r"(?P<id>.+):(?P<message>[1-9]\d{0,8})")
 
 def may_begin(text: str) -> bool:
     """Return whether an id may begin with a text."""
-    return _BEGINNING.fullmatch(_digits(text)) is not None
+    return _BEGINNING.fullmatch(text.lower().replace("-", "")) is not None
 
 
 def id_of(database: Database, caller: Claims | None, kind: str, text: str) -> UUID:
@@ -37,7 +37,7 @@ def id_of(database: Database, caller: Claims | None, kind: str, text: str) -> UU
         return UUID(text)
     except ValueError:
         pass
-    name, digits = kind.replace("_", " "), _digits(text)
+    name, digits = kind.replace("_", " "), text.lower().replace("-", "")
     if not may_begin(text):
         shown = f"an id, or at least its first {SHORTEST_ID} characters"
         raise InvalidInputError(f"{text[:80]!r} is not the id of a {name}: give {shown}")
@@ -50,10 +50,6 @@ def id_of(database: Database, caller: Claims | None, kind: str, text: str) -> UU
         raise InvalidInputError(f"several ids of a {name} begin with {text}: give more characters")
     wanted: UUID = found[0]["id"]
     return wanted
-
-
-def _digits(text: str) -> str:
-    return text.lower().replace("-", "")
 
 
 def place_of(text: str) -> tuple[str, int | None]:
