@@ -1,4 +1,4 @@
-"""Generates ``settings.md``, ``operations.md`` and the methods of the Python client from the code.
+"""Generates ``settings.md`` and the methods of the Python client from the code.
 
 The site has further pages from the code (``site_hooks.py``). Other pages are prose.
 
@@ -136,42 +136,49 @@ def openapi_document() -> str:
 
 
 def operations_page() -> str:
-    """Return the list of all operations: name, route, command, tool and first sentence, a line each."""
+    """Return the page of all operations: name, route, command, tool and first sentence, and commands without one."""
+    lines = ["# Operations", "", WRITTEN, "", "Each route, with the command and the tool that do the same.", ""]
+    for tag, rows in _operations().items():
+        lines += [f"## {tag.capitalize()}", "", "| name | route | command | tool | what it does |"]
+        lines += ["| --- | --- | --- | --- | --- |", *(f"| {' | '.join(row)} |" for row in rows), ""]
+    lines += ["## Commands by hand", "", "| command | what it does |", "| --- | --- |"]
+    lines += [f"| `{name}` | {about} |" for name, about in _by_hand()]
+    return "\n".join(lines) + "\n"
+
+
+def operations_digest() -> str:
+    """Return a line for each operation and for each command without one, so that a review sees what changes."""
+    lines = [" ".join(cell for cell in row[:4] if cell) for rows in _operations().values() for row in rows]
+    return "\n".join([*lines, *(f"by hand `{name}`" for name, _ in _by_hand())]) + "\n"
+
+
+@cache
+def _operations() -> dict[str, list[tuple[str, ...]]]:
+    """Return name, route, command, tool and first sentence of each operation by group, what people do first in front."""
     declared = {(one.method, f"/v1{one.path}"): one for subject in subjects() for one in subject.operations}
-    lines = [
-        "# Operations",
-        "",
-        WRITTEN,
-        "",
-        "Each route of the API, with the command and the tool that do the same.",
-        "",
-    ]
-    by_tag: dict[str, list[str]] = {}
     document = json.loads(openapi_document())
-    first = [one["name"] for one in document["tags"]]
+    by_tag: dict[str, list[tuple[str, ...]]] = {one["name"]: [] for one in document["tags"]}
     for path, methods in document["paths"].items():
         for method, described in methods.items():
             one = declared.get((method.upper(), path))
             commands = [*([one.command] if one and one.command else []), *(one.presets if one else ())]
             command = ", ".join(f"`{command}`" for command in commands)
-            said = _cell(described.get("description", "").split("\n\n")[0])
             tool = f"`{one.tool}`" if one and one.tool else ""
-            cells = (f"`{described['operationId']}`", f"`{method.upper()} {path}`", command, tool)
-            row = f"| {' | '.join(cells)} | {_cell(_first_sentence(said))} |"
+            said = _first_sentence(_cell(described.get("description", "").split("\n\n")[0]))
+            row = (f"`{described['operationId']}`", f"`{method.upper()} {path}`", command, tool, said)
             by_tag.setdefault(described.get("tags", ["others"])[0], []).append(row)
-    for tag, rows in sorted(by_tag.items(), key=lambda one: (*first, one[0]).index(one[0])):
-        lines += [f"## {tag.capitalize()}", "", "| name | route | command | tool | what it does |"]
-        lines += ["| --- | --- | --- | --- | --- |", *rows, ""]
-    lines += ["## By hand", "", "| command | what it does |", "| --- | --- |"]
+    return by_tag
+
+
+def _by_hand() -> Iterator[tuple[str, str]]:
+    """Yield the commands that follow from no operation, with what they do."""
+    declared = [one for subject in subjects() for one in subject.operations]
+    known = {command for one in declared for command in (one.command, *one.presets)}
     group = typer.main.get_command(entry.app)
     assert isinstance(group, TyperGroup)
-    known = {command for one in declared.values() for command in (one.command, *one.presets)}
-    lines += [
-        f"| `{name}` | {_first_sentence(_cell((command.help or '').split(chr(10) * 2)[0]))} |"
-        for name, command in _commands(group)
-        if name not in known
-    ]
-    return "\n".join(lines).rstrip() + "\n"
+    for name, command in _commands(group):
+        if name not in known:
+            yield name, _first_sentence(_cell((command.help or "").split("\n\n")[0]))
 
 
 def _first_sentence(text: str) -> str:
@@ -191,7 +198,7 @@ def main() -> int:
     """Write the pages, or report which are stale."""
     makers: dict[str, Callable[[], str]] = {
         "settings.md": settings_page,
-        "operations.md": operations_page,
+        "../tests/data/operations.txt": operations_digest,
         "../clients/python/neurigraph_client/operations.py": client_operations,
     }
     wanted = [argument for argument in sys.argv[1:] if argument != "--check"] or list(makers)
