@@ -154,7 +154,7 @@ def operations_digest() -> str:
 
 @cache
 def _operations() -> dict[str, list[tuple[str, ...]]]:
-    """Return name, route, command, tool and first sentence of each operation by group, what people do first in front."""
+    """Return name, route, command, tool and first sentence of each operation by group, the usual ones first."""
     declared = {(one.method, f"/v1{one.path}"): one for subject in subjects() for one in subject.operations}
     document = json.loads(openapi_document())
     by_tag: dict[str, list[tuple[str, ...]]] = {one["name"]: [] for one in document["tags"]}
