@@ -136,21 +136,49 @@ def openapi_document() -> str:
 
 
 def operations_page() -> str:
-    """Return the list of all operations: name, route, command and first sentence, a line each."""
+    """Return the page of all operations: name, route, command, tool and first sentence, and commands without one."""
+    lines = ["# Operations", "", WRITTEN, "", "Each route, with the command and the tool that do the same.", ""]
+    for tag, rows in _operations().items():
+        lines += [f"## {tag.capitalize()}", "", "| name | route | command | tool | what it does |"]
+        lines += ["| --- | --- | --- | --- | --- |", *(f"| {' | '.join(row)} |" for row in rows), ""]
+    lines += ["## Commands by hand", "", "| command | what it does |", "| --- | --- |"]
+    lines += [f"| `{name}` | {about} |" for name, about in _by_hand()]
+    return "\n".join(lines) + "\n"
+
+
+def operations_digest() -> str:
+    """Return a line for each operation and for each command without one, so that a review sees what changes."""
+    lines = [" ".join(cell for cell in row[:4] if cell) for rows in _operations().values() for row in rows]
+    return "\n".join([*lines, *(f"by hand `{name}`" for name, _ in _by_hand())]) + "\n"
+
+
+@cache
+def _operations() -> dict[str, list[tuple[str, ...]]]:
+    """Return name, route, command, tool and first sentence of each operation by group, the usual ones first."""
     declared = {(one.method, f"/v1{one.path}"): one for subject in subjects() for one in subject.operations}
-    lines = ["# Operations", "", WRITTEN, "", "Each route of the API, with the command that does the same.", ""]
-    by_tag: dict[str, list[str]] = {}
-    for path, methods in json.loads(openapi_document())["paths"].items():
+    document = json.loads(openapi_document())
+    by_tag: dict[str, list[tuple[str, ...]]] = {one["name"]: [] for one in document["tags"]}
+    for path, methods in document["paths"].items():
         for method, described in methods.items():
             one = declared.get((method.upper(), path))
             commands = [*([one.command] if one and one.command else []), *(one.presets if one else ())]
             command = ", ".join(f"`{command}`" for command in commands)
-            said = _cell(described.get("description", "").split("\n\n")[0])
-            row = f"| `{method.upper()} {path}` | {command} | {_cell(_first_sentence(said))} |"
+            tool = f"`{one.tool}`" if one and one.tool else ""
+            said = _first_sentence(_cell(described.get("description", "").split("\n\n")[0]))
+            row = (f"`{described['operationId']}`", f"`{method.upper()} {path}`", command, tool, said)
             by_tag.setdefault(described.get("tags", ["others"])[0], []).append(row)
-    for tag, rows in by_tag.items():
-        lines += [f"## {tag.capitalize()}", "", "| route | command | what it does |", "| --- | --- | --- |", *rows, ""]
-    return "\n".join(lines).rstrip() + "\n"
+    return by_tag
+
+
+def _by_hand() -> Iterator[tuple[str, str]]:
+    """Yield the commands that follow from no operation, with what they do."""
+    declared = [one for subject in subjects() for one in subject.operations]
+    known = {command for one in declared for command in (one.command, *one.presets)}
+    group = typer.main.get_command(entry.app)
+    assert isinstance(group, TyperGroup)
+    for name, command in _commands(group):
+        if name not in known:
+            yield name, _first_sentence(_cell((command.help or "").split("\n\n")[0]))
 
 
 def _first_sentence(text: str) -> str:
@@ -170,6 +198,7 @@ def main() -> int:
     """Write the pages, or report which are stale."""
     makers: dict[str, Callable[[], str]] = {
         "settings.md": settings_page,
+        "../tests/data/operations.txt": operations_digest,
         "../clients/python/neurigraph_client/operations.py": client_operations,
     }
     wanted = [argument for argument in sys.argv[1:] if argument != "--check"] or list(makers)

@@ -18,8 +18,16 @@ _BEGINNING = re.compile(rf"[0-9a-f]{{{SHORTEST_ID},32}}")
 _PLACE = re.compile(r"(?P<id>.+):(?P<message>[1-9]\d{0,8})")
 
 
-def id_of(database: Database, caller: Claims, kind: str, text: str) -> UUID:
+def may_begin(text: str) -> bool:
+    """Return whether an id may begin with a text."""
+    return _BEGINNING.fullmatch(text.lower().replace("-", "")) is not None
+
+
+def id_of(database: Database, caller: Claims | None, kind: str, text: str) -> UUID:
     """Return the id of a kind that a text is, or the only one that begins with the text.
+
+    Args:
+        caller: Who must see the thing; None for the operator, who sees those of all users.
 
     Raises:
         InvalidInputError: The text is no id, or the beginning of several.
@@ -30,11 +38,12 @@ def id_of(database: Database, caller: Claims, kind: str, text: str) -> UUID:
     except ValueError:
         pass
     name, digits = kind.replace("_", " "), text.lower().replace("-", "")
-    if _BEGINNING.fullmatch(digits) is None:
+    if not may_begin(text):
         shown = f"an id, or at least its first {SHORTEST_ID} characters"
         raise InvalidInputError(f"{text[:80]!r} is not the id of a {name}: give {shown}")
     bounds = {"first": UUID(digits.ljust(32, "0")), "last": UUID(digits.ljust(32, "f"))}
-    found = database.ask(caller, _QUERIES["between"], {"kind": kind, **bounds})
+    with database.pipeline() if caller is None else database.agent(caller) as tx:
+        found = tx.execute(_QUERIES["between"], {"kind": kind, **bounds}).fetchall()
     if not found:
         raise NotFoundError(f"there is no {name} {text}")
     if len(found) > 1:

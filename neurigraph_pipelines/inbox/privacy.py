@@ -9,6 +9,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_author
 from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.access.short_ids import id_of, may_begin
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.shell import rebuild_followers
@@ -76,7 +77,7 @@ def _rebuild(tx: Transaction, slug: str, privacy: Privacy, changes: dict[str, ob
 
 
 def find_source(database: Database, claims: Claims, name: str) -> UUID:
-    """Return the source with an id, or with that external id.
+    """Return the source with an id, its beginning, or that external id.
 
     Raises:
         NotFoundError: No source has it.
@@ -85,6 +86,8 @@ def find_source(database: Database, claims: Claims, name: str) -> UUID:
     with database.agent(claims) as tx:
         found = tx.execute(_QUERIES["sources_by_external_id"], {"user_id": claims.user_id, "name": name}).fetchall()
     if not found:
+        if may_begin(name):
+            return id_of(database, claims, "source", name)
         raise NotFoundError(f"there is no conversation, event, upload or note {name!r}")
     if len(found) > 1:
         kinds = ", ".join(f"{row['kind']} {row['source_id']}" for row in found)

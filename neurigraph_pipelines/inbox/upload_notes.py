@@ -42,7 +42,7 @@ def kept_as(known: KnownUpload, asked: Privacy | None) -> tuple[str, ...]:
         return ()
     return (
         f"the same file is there already and stays {known.privacy}: "
-        f"PATCH /v1/uploads/{known.source_id} or `neurigraph source privacy {known.source_id} {asked}` "
+        f"PATCH /v1/uploads/{known.source_id} or `neurigraph source edit {known.source_id} {asked}` "
         f"makes it {asked}",
     )
 

@@ -18,7 +18,7 @@ _TEXT = """This is the home folder of a Neurigraph installation.
 The database is in {data}
 Stored files are in {objects} unless NEURIGRAPH_OBJECTS_URL names another place.
 
-A copy of this folder is not a backup: `neurigraph admin backup create FOLDER` makes one, while everything runs.
+A copy of this folder is not a backup: `neurigraph admin backup add FOLDER` makes one, while everything runs.
 """
 
 
@@ -46,7 +46,7 @@ def mark_owner(home: Path, folder: Path) -> None:
 
 def _require_no_copy(home: Path, folder: Path, other: Path) -> None:
     """Raise if another home still uses the folder, or if the folder was copied from there while the server ran."""
-    remedy = f"set NEURIGRAPH_HOME={other}, or use `neurigraph admin backup create` there and `restore` in a new home"
+    remedy = f"set NEURIGRAPH_HOME={other}, or use `neurigraph admin backup add` there and `restore` in a new home"
     if not other.is_dir():
         return  # it was moved here from another file system
     if (other / folder.name).resolve() == folder.resolve():

@@ -63,5 +63,21 @@ FROM (
     SELECT w.webhook_id
     FROM neurigraph.webhooks AS w
     WHERE %(kind)s = 'webhook' AND w.webhook_id BETWEEN %(first)s AND %(last)s
+    UNION ALL
+    SELECT d.delivery_id
+    FROM neurigraph.webhook_deliveries AS d
+    WHERE %(kind)s = 'delivery' AND d.delivery_id BETWEEN %(first)s AND %(last)s
+    UNION ALL
+    SELECT s.space_id
+    FROM neurigraph.spaces AS s
+    WHERE %(kind)s = 'space' AND s.space_id BETWEEN %(first)s AND %(last)s
+    UNION ALL
+    SELECT i.invitation_id
+    FROM neurigraph.organization_invitations AS i
+    WHERE %(kind)s = 'invitation' AND i.invitation_id BETWEEN %(first)s AND %(last)s
+    UNION ALL
+    SELECT e.evidence_id
+    FROM neurigraph.edge_evidence AS e
+    WHERE %(kind)s = 'evidence' AND e.evidence_id BETWEEN %(first)s AND %(last)s
 ) AS found
 LIMIT 2;

@@ -220,7 +220,7 @@ def test_twenty_poison_items_in_200(running: BreakableStack) -> None:
     assert {one.source_id for one in failed} == set(sources[::10])
     provider.mend()
     by_hand, over_http, *rest = (str(one.failure_id) for one in failed)
-    subprocess.run([PROGRAM, "source", "replay", by_hand], capture_output=True, check=True)
+    subprocess.run([PROGRAM, "source", "failure", "replay", by_hand], capture_output=True, check=True)
     with serving(here) as base:
         headers = {"Authorization": f"Bearer {key}"}
         answer = httpx.post(f"{base}/v1/failures/{over_http}/replay", headers=headers, timeout=60)

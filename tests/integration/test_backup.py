@@ -345,7 +345,7 @@ def test_backup_by_cli(source: Source, target: Settings, tmp_path: Path) -> None
     made = run_cli(source.here.settings, "admin", "backup", "new-key", str(key), "--json")
     assert json.loads(made.stdout)["public_key"].startswith("age1")
     assert key.stat().st_mode & 0o077 == 0
-    done = run_cli(source.here.settings, "admin", "backup", "create", str(folder), "--key", str(key), "--json")
+    done = run_cli(source.here.settings, "admin", "backup", "add", str(folder), "--key", str(key), "--json")
     assert done.returncode == 0, done.stderr
     backup = Backup(**json.loads(done.stdout, object_hook=lambda row: {n: v for n, v in row.items() if n != "folder"}))
     assert backup.objects == backup.new_objects == OBJECTS

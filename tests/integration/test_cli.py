@@ -59,31 +59,33 @@ def test_retrievals_and_canaries(here: Here, user: str, talk: Path, monkeypatch:
         return json.loads(here(*arguments, "--user", user, "--json")[0])
 
     here("import", talk, "--user", user)
-    planted = ask_here("access", "plant-canary", "--text", "The vault opens with 7c1f3e.")
-    assert "not yet" in here("access", "canaries", "--user", user)[0]
+    planted = ask_here("access", "canary", "add", "--text", "The vault opens with 7c1f3e.")
+    assert "not yet" in here("access", "canary", "list", "--user", user)[0]
     here("ingest", "--user", user)
-    (canary,) = ask_here("access", "canaries")["canaries"]
+    (canary,) = ask_here("access", "canary", "list")["canaries"]
     assert (canary["source_id"], canary["retrieved_at"], len(canary["record_ids"])) == (planted["source_id"], None, 1)
     (hit, *_) = ask_here("search", "How many trout?", "--limit", "1")["hits"]
-    assert "The log of retrievals is off" in here("access", "retrievals", "--user", user)[1]
-    assert ask_here("access", "retrievals") == {"retrievals": []}, "nothing was logged"
+    assert "The log of retrievals is off" in here("access", "retrieval", "list", "--user", user)[1]
+    assert ask_here("access", "retrieval", "list") == {"retrievals": []}, "nothing was logged"
     monkeypatch.setenv("NEURIGRAPH_RETRIEVAL_LOG_DAYS", "30")
     monkeypatch.setenv("NEURIGRAPH_RETRIEVAL_LOG_QUESTIONS", "true")
     here("search", "What does the vault open with?", "--user", user, "--limit", "1")
-    (canary,) = ask_here("access", "canaries")["canaries"]
+    (canary,) = ask_here("access", "canary", "list")["canaries"]
     assert (canary["role"], canary["operation"]) == ("user", "search")
-    assert "by the owner" in here("access", "canaries", "--user", user)[0]
+    assert "by the owner" in here("access", "canary", "list", "--user", user)[0]
     here("open", hit["record_id"], "--user", user)
-    opened, searched = ask_here("access", "retrievals")["retrievals"]
+    opened, searched = ask_here("access", "retrieval", "list")["retrievals"]
     assert (opened["operation"], opened["record_ids"]) == ("open", [hit["record_id"]])
     assert (searched["operation"], searched["question"]) == ("search", "What does the vault open with?")
     assert canary["record_ids"][0] in searched["record_ids"]
-    assert ask_here("access", "retrievals", "--record", hit["record_id"])["retrievals"][0] == opened
-    assert len(ask_here("access", "retrievals", "--limit", "1", "--since", searched["asked_at"])["retrievals"]) == 1
-    assert ask_here("access", "retrievals", "--since", "2999-01-01") == {"retrievals": []}
-    assert "What does the vault open with?" in here("access", "retrievals", "--user", user)[0]
-    here("access", "retrievals", "--user", user, "--record", "no-uuid", code=2)
-    here("access", "retrievals", "--user", f"{user}-unknown", code=3)
+    assert ask_here("access", "retrieval", "list", "--record", hit["record_id"])["retrievals"][0] == opened
+    assert (
+        len(ask_here("access", "retrieval", "list", "--limit", "1", "--since", searched["asked_at"])["retrievals"]) == 1
+    )
+    assert ask_here("access", "retrieval", "list", "--since", "2999-01-01") == {"retrievals": []}
+    assert "What does the vault open with?" in here("access", "retrieval", "list", "--user", user)[0]
+    here("access", "retrieval", "list", "--user", user, "--record", "no-uuid", code=2)
+    here("access", "retrieval", "list", "--user", f"{user}-unknown", code=3)
 
 
 def test_import_says_what_it_would_add(here: Here, user: str, talk: Path) -> None:
@@ -138,6 +140,10 @@ def test_walkthrough_as_json(home_env: dict[str, str], here: Here, user: str, ta
     (listed,) = ask_here("memory", "list", "--node", path, "--user", user)["records"]
     assert listed["record_id"] == record_id
     assert ask_here("memory", "show", record_id[:8], "--user", user)["record_id"] == record_id
+    for identifier in (record_id[:8], file_id[:8]):
+        assert ask_here("memory", "state", identifier, "--user", user)["file_id"] == file_id
+    assert ask_here("node", "show", hit["node_id"][:8], "--user", user)["node_id"] == hit["node_id"]
+    assert ask_here("source", "show", hit["source_id"][:8], "--user", user)["record_ids"] == [record_id]
     below = ask_here("search", "trout", "--user", user, "--node", path)
     assert [found_hit["record_id"] for found_hit in below["hits"]] == [record_id]
 

@@ -1,4 +1,4 @@
-"""Commands of keys, personas and grants."""
+"""Commands of personas and grants."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from neurigraph_pipelines.access.authentication import authenticate
 from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import UnauthenticatedError
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.shared_graph import SharedGraph, new_shared_graph
@@ -39,35 +37,9 @@ def ask(graph: SharedGraph, capsys: pytest.CaptureFixture[str]) -> Ask:
     return run
 
 
-def test_key_commands(graph: SharedGraph, ask: Ask) -> None:
-    database = graph.installation.database
-    own = ask("access", "key", "add", "--label", "laptop")
-    theirs = ask("access", "key", "add", "--persona", "Work/Legal", "--expires", "2100-01-01")
-    assert authenticate(database, own["api_key"]) == graph.owners
-    assert authenticate(database, theirs["api_key"]) == graph.personas
-    assert (
-        authenticate(database, ask("access", "key", "add", "--third-party", "gmail")["api_key"]).role == "third_party"
-    )
-    listed = {key["key_id"]: key for key in ask("access", "key", "list")["keys"]}
-    assert listed[own["key_id"]]["label"] == "laptop"
-    assert listed[own["key_id"]]["last_used_at"] is not None
-    assert not any("api_key" in key or "key_hash" in key for key in listed.values())
-    replaced = ask("access", "key", "rotate", theirs["key_id"])
-    assert authenticate(database, replaced["api_key"]) == graph.personas
-    with pytest.raises(UnauthenticatedError):
-        authenticate(database, theirs["api_key"])
-    ask("access", "key", "remove", own["key_id"])
-    assert ask("access", "key", "remove", own["key_id"])["revoked_at"] is not None
-    with pytest.raises(UnauthenticatedError):
-        authenticate(database, own["api_key"])
-    assert own["key_id"] not in {key["key_id"] for key in ask("access", "key", "list")["keys"]}
-    assert own["key_id"] in {key["key_id"] for key in ask("access", "key", "list", "--all")["keys"]}
-    ask("access", "key", "rotate", own["key_id"], code=3)
-
-
 def test_persona_is_created_and_granted(graph: SharedGraph, ask: Ask) -> None:
     made = ask("node", "add", "Work", "Finance", "--node-type", "persona", "--writes")["node_id"]
-    paths = {one["node_id"]: one["path"] for one in ask("access", "personas")["personas"]}
+    paths = {one["node_id"]: one["path"] for one in ask("access", "persona", "list")["personas"]}
     assert paths == {
         made: f"{graph.owner.slug}/Work/Finance",
         str(graph.persona_id): f"{graph.owner.slug}/Work/Legal",

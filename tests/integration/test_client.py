@@ -180,6 +180,7 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
             assert isinstance(foreseen, ErasurePreview)
             assert foreseen.records == 1
             assert "472" in (await memory.ask("What is the code of door 2?")).answer
+            assert "472" in str((await memory.context("The code of door 2")).text)
 
     asyncio.run(run())
 

@@ -36,13 +36,13 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_settings_are_added_and_restored(env: dict[str, str], tmp_path: Path) -> None:
     before = contents(tmp_path)
-    shown = cli.run(env, "agents", "install", "--dry-run").stdout
+    shown = cli.run(env, "agents", "add", "--dry-run").stdout
     assert "+++ " in shown
     assert contents(tmp_path) == before
-    refused = cli.run(env, "agents", "install", code=2).stderr
+    refused = cli.run(env, "agents", "add", code=2).stderr
     assert "--yes" in refused
     assert contents(tmp_path) == before
-    cli.run(env, "agents", "install", "all", "--yes")
+    cli.run(env, "agents", "add", "all", "--yes")
     claude = json.loads((tmp_path / ".claude" / "settings.json").read_text())
     assert claude["model"] == "opus"
     assert claude["hooks"]["SessionStart"][0] == {"hooks": [{"type": "command", "command": "echo hi"}]}
@@ -52,23 +52,23 @@ def test_settings_are_added_and_restored(env: dict[str, str], tmp_path: Path) ->
     assert (codex["model"], codex["features"]) == ("o4", {"codex_hooks": True, "x": True})
     assert sorted(codex["mcp_servers"]) == ["neurigraph", "other"]
     assert json.loads((tmp_path / ".cursor" / "hooks.json").read_text())["version"] == 1
-    assert all(one["installed"] for one in cli.ask(env, "agents", "status")["agents"])
+    assert all(one["installed"] for one in cli.ask(env, "agents", "list")["agents"])
     written = contents(tmp_path)
-    assert cli.ask(env, "agents", "install", "--yes")["changes"] == []
+    assert cli.ask(env, "agents", "add", "--yes")["changes"] == []
     assert contents(tmp_path) == written
-    cli.run(env, "agents", "uninstall", "--yes")
+    cli.run(env, "agents", "remove", "--yes")
     assert contents(tmp_path) == before
     assert not (tmp_path / ".cursor").exists()
 
 
 def test_file_that_changed_since_keeps_its_changes(env: dict[str, str], tmp_path: Path) -> None:
-    cli.run(env, "agents", "install", "--yes")
+    cli.run(env, "agents", "add", "--yes")
     path = tmp_path / ".claude" / "settings.json"
     settings = json.loads(path.read_text())
     path.write_text(json.dumps({**settings, "theme": "dark"}))
     config = tmp_path / ".codex" / "config.toml"
     config.write_text(config.read_text() + "[later]\ny = 1\n")
-    cli.run(env, "agents", "uninstall", "--yes")
+    cli.run(env, "agents", "remove", "--yes")
     assert json.loads(path.read_text()) == {**json.loads(CLAUDE), "theme": "dark"}
     assert tomllib.loads(config.read_text()) == {**tomllib.loads(CODEX.decode()), "later": {"y": 1}}
     assert "# why" in config.read_text()
@@ -92,7 +92,7 @@ def test_broken_file_is_named_and_nothing_is_written(
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_bytes(content)
     before = contents(tmp_path)
-    refused = cli.run(env, "agents", "install", "--yes", code=2).stderr
+    refused = cli.run(env, "agents", "add", "--yes", code=2).stderr
     assert name in refused
     assert contents(tmp_path) == before
 
@@ -100,7 +100,7 @@ def test_broken_file_is_named_and_nothing_is_written(
 def test_read_only_file_is_left_alone(env: dict[str, str], tmp_path: Path) -> None:
     before = contents(tmp_path)
     (tmp_path / ".codex" / "config.toml").chmod(0o444)
-    assert "config.toml" in cli.run(env, "agents", "install", "--yes", code=2).stderr
+    assert "config.toml" in cli.run(env, "agents", "add", "--yes", code=2).stderr
     assert contents(tmp_path) == before
 
 
@@ -108,11 +108,11 @@ def test_project_has_settings_of_its_own(env: dict[str, str], tmp_path: Path) ->
     project = tmp_path / "shop"
     project.mkdir()
     before = contents(tmp_path)
-    cli.run(env, "agents", "install", "claude-code", "--project", project, "--yes")
+    cli.run(env, "agents", "add", "claude-code", "--project", project, "--yes")
     assert set(contents(tmp_path)) - set(before) == {"shop/.mcp.json", "shop/.claude/settings.json"}
-    cli.run(env, "agents", "uninstall", "claude-code", "--project", project, "--yes")
+    cli.run(env, "agents", "remove", "claude-code", "--project", project, "--yes")
     assert contents(tmp_path) == before
-    assert "no coding agent" in cli.run(env, "agents", "install", "emacs", "--yes", code=2).stderr
+    assert "no coding agent" in cli.run(env, "agents", "add", "emacs", "--yes", code=2).stderr
 
 
 def start(env: dict[str, str], line: str, event: dict[str, Any] | str) -> tuple[dict[str, Any], str]:
@@ -148,7 +148,7 @@ def claude_line(number: int, kind: str, content: Any) -> str:
 
 def test_hooks_take_sessions_in_and_brief_the_next(env: dict[str, str], tmp_path: Path) -> None:
     user = cli.new_user(env, "coder")
-    cli.run(env, "agents", "install", "--user", user, "--yes")
+    cli.run(env, "agents", "add", "--user", user, "--yes")
     shop = tmp_path / "shop"
     shop.mkdir()
     subprocess.run(["git", "init", "-q", shop], check=True)
@@ -166,7 +166,7 @@ def test_hooks_take_sessions_in_and_brief_the_next(env: dict[str, str], tmp_path
     event = {"session_id": "5e551011", "transcript_path": str(session), "cwd": str(shop)}
     assert start(env, line, {**event, "hook_event_name": "PreCompact", "trigger": "auto"})[0] == {}
     assert start(env, line, {**event, "hook_event_name": "SessionEnd", "reason": "exit"})[0] == {}
-    talks = cli.ask(env, "source", "conversations", "--user", user)["conversations"]
+    talks = cli.ask(env, "source", "list", "conversation", "--user", user)["conversations"]
     assert "claude-code:5e551011" in [one["external_id"] for one in talks]
     cli.run(env, "ingest", "--user", user)
     told, _ = start(env, line, {**event, "hook_event_name": "SessionStart", "source": "startup"})
@@ -186,7 +186,7 @@ def test_hooks_take_sessions_in_and_brief_the_next(env: dict[str, str], tmp_path
 
 def test_hook_never_stops_an_agent(env: dict[str, str], tmp_path: Path) -> None:
     user = cli.new_user(env, "stopper")
-    cli.run(env, "agents", "install", "--user", user, "--yes")
+    cli.run(env, "agents", "add", "--user", user, "--yes")
     line = line_of(tmp_path, "cursor")
     told, _ = start(env, line, {"hook_event_name": "sessionStart", "workspace_roots": [str(tmp_path)]})
     assert set(told) == {"additional_context"}

@@ -37,7 +37,7 @@ def test_copy_of_running_home_is_refused(home: Path) -> None:
         copy = EmbeddedPostgres(copied(home, "copy"))
         for use in (copy.lease, copy.stop, copy.delete):
             with pytest.raises(
-                ConfigurationError, match=f"copy is a copy of {home}.*neurigraph admin backup create"
+                ConfigurationError, match=f"copy is a copy of {home}.*neurigraph admin backup add"
             ) as caught:
                 use()
             assert "\n" not in str(caught.value)
@@ -48,7 +48,7 @@ def test_moved_home_goes_on(home: Path) -> None:
     EmbeddedPostgres(home).lease().close()
     readme = (home / "README.txt").read_text()
     assert str((home / "postgres" / "data").resolve()) in readme
-    assert "neurigraph admin backup create" in readme
+    assert "neurigraph admin backup add" in readme
     moved = home.rename(home.with_name("moved"))
     with EmbeddedPostgres(moved).lease() as lease:
         assert ask(lease, "SELECT 1") == 1

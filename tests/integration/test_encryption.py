@@ -310,20 +310,20 @@ def test_forgotten_graph_loses_its_key_first(sealed: Installation, tmp_path: Pat
 
 def test_backup_must_be_encrypted(sealed: Installation, tmp_path: Path) -> None:
     settings = sealed.settings
-    plain = run_cli(settings, "admin", "backup", "create", str(tmp_path / "plain"), more=ON)
+    plain = run_cli(settings, "admin", "backup", "add", str(tmp_path / "plain"), more=ON)
     assert plain.returncode == 4, plain.stdout
     assert "--key" in plain.stderr
     assert not (tmp_path / "plain").exists()
     key = tmp_path / "age"
     assert run_cli(settings, "admin", "backup", "new-key", str(key)).returncode == 0
-    done = run_cli(settings, "admin", "backup", "create", str(tmp_path / "sealed"), "--key", str(key), more=ON)
+    done = run_cli(settings, "admin", "backup", "add", str(tmp_path / "sealed"), "--key", str(key), more=ON)
     assert done.returncode == 0, done.stderr
 
 
 def test_commands(sealed: Installation) -> None:
     remember(sealed, f"#Family {WORD.decode()}", "Yes.")
     settings = sealed.settings
-    status = run_cli(settings, "admin", "encryption", "status", more=ON)
+    status = run_cli(settings, "admin", "encryption", "show", more=ON)
     assert "is on" in status.stdout, status.stderr
     assert "0 are not" in status.stdout
     assert run_cli(settings, "admin", "encryption", "apply", "--dry-run", more=ON).returncode == 0
@@ -332,7 +332,7 @@ def test_commands(sealed: Installation) -> None:
         refused = run_cli(settings, "admin", "encryption", command)
         assert refused.returncode == 4
         assert "NEURIGRAPH_ENCRYPTION=true" in refused.stderr
-    assert "is off" in run_cli(settings, "admin", "encryption", "status").stdout
+    assert "is off" in run_cli(settings, "admin", "encryption", "show").stdout
 
 
 def test_deleted_key_stops_nobody_else(sealed: Installation) -> None:

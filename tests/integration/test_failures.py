@@ -80,23 +80,25 @@ def test_cli_lists_and_replays(installation: Installation, settings: Settings, u
     other, _ = create_user(installation.database, "eve")
     fail(installation, other, "c3")
 
-    shown = run_cli(settings, "source", "failures")
+    shown = run_cli(settings, "source", "failure", "list")
     assert shown.returncode == 0, shown.stderr
     assert "bob: conversation c1  messages 1 to 2" in shown.stdout
     assert "\x1b" not in shown.stdout
     assert f"summarize, attempt 1: {ERROR}" in shown.stdout
-    data = json.loads(run_cli(settings, "source", "failures", "--user", "bob", "--json").stdout)["failures"]
+    data = json.loads(run_cli(settings, "source", "failure", "list", "--user", "bob", "--json").stdout)["failures"]
     assert {each["failure_id"] for each in data} == {str(first.failure_id), str(second.failure_id)}
 
     for outcome in ("replayed", "already_replayed"):
-        done = run_cli(settings, "source", "replay", str(first.failure_id), "--json")
+        done = run_cli(settings, "source", "failure", "replay", str(first.failure_id), "--json")
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["replays"] == [{"failure_id": str(first.failure_id), "outcome": outcome}]
     assert state_of(installation, first) == ("pending", 0)
-    everything = json.loads(run_cli(settings, "source", "replay", "--all", "--user", "bob", "--json").stdout)["replays"]
+    everything = json.loads(
+        run_cli(settings, "source", "failure", "replay", "--all", "--user", "bob", "--json").stdout
+    )["replays"]
     assert [each["failure_id"] for each in everything] == [str(second.failure_id)]
     assert count_open(installation.database) == 1, "eve's"
-    replayed = json.loads(run_cli(settings, "source", "failures", "-u", "bob", "--replayed", "--json").stdout)[
+    replayed = json.loads(run_cli(settings, "source", "failure", "list", "-u", "bob", "--replayed", "--json").stdout)[
         "failures"
     ]
     assert {each["state"] for each in replayed} == {"pending"}
@@ -105,11 +107,11 @@ def test_cli_lists_and_replays(installation: Installation, settings: Settings, u
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("source", "replay"), 2),
-        (("source", "replay", "--all", "6f1f3f2e-0000-4000-8000-000000000000"), 2),
-        (("source", "replay", "'; DROP TABLE neurigraph.users; --"), 2),
-        (("source", "replay", "6f1f3f2e-0000-4000-8000-000000000000"), 3),
-        (("source", "failures", "--user", "nobody"), 3),
+        (("source", "failure", "replay"), 2),
+        (("source", "failure", "replay", "--all", "6f1f3f2e-0000-4000-8000-000000000000"), 2),
+        (("source", "failure", "replay", "'; DROP TABLE neurigraph.users; --"), 2),
+        (("source", "failure", "replay", "6f1f3f2e-0000-4000-8000-000000000000"), 3),
+        (("source", "failure", "list", "--user", "nobody"), 3),
     ],
 )
 def test_cli_errors(installation: Installation, settings: Settings, arguments: tuple[str, ...], code: int) -> None:

@@ -39,6 +39,7 @@ def test_forget_by_cli(settings: Settings, installation: Installation) -> None:
     plan = said("forget", "family", "--user", "alice", "--dry-run")
     assert plan["nodes"] == ["alice/Family", "alice/Family/Dave"]
     assert plan["records"] == 2
+    assert said("forget", str(record_id)[:8], "--user", "alice", "--dry-run")["subject_id"] == str(record_id)
     assert said("forget", str(record_id), "--user", "alice", code=2)["error"] == "InvalidInputError", "nobody said yes"
     assert len(rows(installation, "SELECT FROM neurigraph.record_index")) == 2
 

@@ -220,11 +220,11 @@ def test_links_on_the_command_line(story: Story) -> None:
     run(env, "fact", "link", "add", "here", "supports", end, *user, code=2)
 
     first, second = (_public(Ed25519PrivateKey.generate()) for _ in range(2))
-    key = ask(env, "fact", "link", "add-key", first, *user)["signing_key_id"]
-    newer = ask(env, "fact", "link", "rotate-key", key, second, *user)["signing_key_id"]
-    assert [one["signing_key_id"] for one in ask(env, "fact", "link", "keys", *user)["signing_keys"]] == [newer]
-    assert ask(env, "fact", "link", "remove-key", newer, *user)["revoked_at"] is not None
-    run(env, "fact", "link", "add-key", "no key", *user, code=2)
+    key = ask(env, "fact", "link", "key", "add", first, *user)["signing_key_id"]
+    newer = ask(env, "fact", "link", "key", "rotate", key, second, *user)["signing_key_id"]
+    assert [one["signing_key_id"] for one in ask(env, "fact", "link", "key", "list", *user)["signing_keys"]] == [newer]
+    assert ask(env, "fact", "link", "key", "remove", newer, *user)["revoked_at"] is not None
+    run(env, "fact", "link", "key", "add", "no key", *user, code=2)
 
 
 def test_links_signed_on_the_command_line(story: Story, tmp_path: Path) -> None:
@@ -234,14 +234,14 @@ def test_links_signed_on_the_command_line(story: Story, tmp_path: Path) -> None:
     other.write_bytes(_pem(X25519PrivateKey.generate()))
     said = f"fact:{story.moved}", "led_to", f"fact:{story.small}", "--valid-from", "2026-05-01", "--key"
     run(env, "fact", "link", "add", *said, file, *user, code=3)  # its public half is not registered
-    key = ask(env, "fact", "link", "add-key", _public(private), *user)["signing_key_id"]
+    key = ask(env, "fact", "link", "key", "add", _public(private), *user)["signing_key_id"]
     run(env, "fact", "link", "add", *said, other, *user, code=2)
     made = ask(env, "fact", "link", "add", *said, file, *user)["link_id"]
     assert ask(env, "fact", "link", "show", made, *user)["attest"] == "self"
     run(env, "fact", "link", "end", made, "--key", file, *user)
     shown = ask(env, "fact", "link", "show", made, *user)
     assert (shown["attest"], shown["end_attest"]) == ("self", "self")
-    run(env, "fact", "link", "remove-key", key, *user)
+    run(env, "fact", "link", "key", "remove", key, *user)
     run(
         env,
         "fact",

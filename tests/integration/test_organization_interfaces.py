@@ -150,8 +150,8 @@ def test_commands(installation: Installation) -> None:
         return json.loads(done.stdout if code == 0 else done.stderr)
 
     run("access", "org", "add", "acme", "--user", "ana")
-    code = run("access", "org", "invite", "acme", "--for", "bo@example.com", "--user", "ana")["code"]
-    (invited,) = run("access", "org", "invitations", "acme", "--user", "ana")["invitations"]
+    code = run("access", "org", "invitation", "add", "acme", "--for", "bo@example.com", "--user", "ana")["code"]
+    (invited,) = run("access", "org", "invitation", "list", "acme", "--user", "ana")["invitations"]
     assert invited["label"] == "bo@example.com"
     assert run("access", "org", "join", code, "--user", "bo")["role"] == "member"
     run("note", "The lighthouse opens on Friday.", "--user", "ana@acme")
@@ -160,11 +160,11 @@ def test_commands(installation: Installation) -> None:
     assert len(run("search", "the volcano", "--user", "bo@acme")["hits"]) == 2
     assert len(run("search", "the volcano", "--user", "ana@acme")["hits"]) == 1
     assert "act as one of its members" in run("search", "the volcano", "--user", "acme", code=2)["message"]
-    assert run("access", "org", "set-role", "acme", "bo", "owner", "--user", "ana")["role"] == "owner"
+    assert run("access", "org", "member", "edit", "acme", "bo", "owner", "--user", "ana")["role"] == "owner"
     assert run("access", "org", "remove", "acme", "--dry-run", "--user", "bo")["preview"]["records"] == 2
     assert run("access", "org", "leave", "acme", "--user", "ana") == {"forgotten": []}
-    assert [one["slug"] for one in run("access", "org", "members", "acme", "--user", "bo")["members"]] == ["bo"]
-    run("access", "org", "remove-member", "acme", "ana", "--user", "bo", code=3)
+    assert [one["slug"] for one in run("access", "org", "member", "list", "acme", "--user", "bo")["members"]] == ["bo"]
+    run("access", "org", "member", "remove", "acme", "ana", "--user", "bo", code=3)
     run("access", "org", "leave", "acme", "--user", "bo", code=1)
     run("access", "org", "remove", "acme", "--user", "bo", code=2)
     run("access", "org", "remove", "acme", "--yes", "--user", "bo")

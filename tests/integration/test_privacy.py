@@ -275,10 +275,10 @@ def test_privacy_by_api_and_cli(installation: Installation) -> None:
         wrong = f"{base}/v1/events/{made['conversation_id']}"
         assert client.patch(wrong, json={"privacy": "private"}).status_code == 404
     assert rows(installation, "SELECT FROM neurigraph.sources WHERE privacy = 'private'") == []
-    result = run_cli(installation.settings, "source", "privacy", "c", "private", "--user", user.slug, "--json")
+    result = run_cli(installation.settings, "source", "edit", "c", "private", "--user", user.slug, "--json")
     assert result.returncode == 0, result.stderr
     assert len(rows(installation, "SELECT FROM neurigraph.sources WHERE privacy = 'private'")) == 1
-    unknown = run_cli(installation.settings, "source", "privacy", "nothing", "private", "--user", user.slug)
+    unknown = run_cli(installation.settings, "source", "edit", "nothing", "private", "--user", user.slug)
     assert unknown.returncode == 3
     converse(installation, owner, "Hello.")
 

@@ -100,13 +100,13 @@ def test_last_attempt_becomes_failure(installation: Installation, user: User) ->
 def test_cli_replays_both_kinds(installation: Installation, settings: Settings, user: User) -> None:
     (segment,) = fail(installation, user, "c1")
     unread = fail_to_read(installation, user, "ferry\x1b[31m.txt")
-    shown = run_cli(settings, "source", "failures")
+    shown = run_cli(settings, "source", "failure", "list")
     assert "bob: upload ferry[31m.txt  " in shown.stdout
     assert TOO_LONG in shown.stdout
     assert "bob: conversation c1  messages 1 to 2  " in shown.stdout
-    listed = json.loads(run_cli(settings, "source", "failures", "--user", "bob", "--json").stdout)["failures"]
+    listed = json.loads(run_cli(settings, "source", "failure", "list", "--user", "bob", "--json").stdout)["failures"]
     assert [each["failure_id"] for each in listed] == [str(unread.failure_id), str(segment.failure_id)]
-    done = json.loads(run_cli(settings, "source", "replay", "--all", "--json").stdout)["replays"]
+    done = json.loads(run_cli(settings, "source", "failure", "replay", "--all", "--json").stdout)["replays"]
     assert [each["outcome"] for each in done] == ["replayed"] * 2
     assert json.loads(run_cli(settings, "ingest", "--json").stdout)["stored"] == 2
 
@@ -121,11 +121,11 @@ def test_ingest_says_what_failed_with_its_exit_code(installation: Installation, 
     ended = run_cli(settings, "ingest", "--json")
     done = json.loads(ended.stdout)
     assert (ended.returncode, done["stored"], len(done["returned"]), done["unread"]) == (1, 1, 1, [])
-    assert "neurigraph source failures" in done["remedy"]
+    assert "neurigraph source failure list" in done["remedy"]
     upload(installation, user, "broken.pdf", b"%PDF-1.7 broken")
     ended = run_cli(settings, "ingest")
     assert ended.returncode == 1
-    assert "Not read: 1 file. `neurigraph source failures` shows why" in ended.stdout
+    assert "Not read: 1 file. `neurigraph source failure list` shows why" in ended.stdout
 
 
 def test_api_replays_own_failures(installation: Installation) -> None:

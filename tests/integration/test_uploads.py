@@ -271,7 +271,7 @@ def test_upload_by_cli(tmp_path: Path, settings: Settings, installation: Install
     assert refused["error"] == "UnreadableFileError"
     assert refused["message"].startswith("broken.pdf: the file cannot be read: it is damaged")
     assert run("ingest")["stored"] == 1
-    listed = run("source", "uploads", "--user", "bob")["uploads"]
+    listed = run("source", "list", "upload", "--user", "bob")["uploads"]
     assert [(row["file_name"], row["state"]) for row in listed] == [
         ("broken.pdf", "failed"),
         ("ferry times.pdf", "stored"),

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 import typer
 from typer.core import TyperGroup
 
+from neurigraph_pipelines.database.statements import SQL_ROOT
+from neurigraph_pipelines.faces.api.idempotency import CHANGES_NOTHING, why_not
 from neurigraph_pipelines.faces.cli import entry
-from neurigraph_pipelines.faces.cli.groups import GROUPS
+from neurigraph_pipelines.faces.cli.groups import GROUPS, OTHERS, SHAPES
+from neurigraph_pipelines.faces.cli.operations import values_of
+from neurigraph_pipelines.faces.cli.resolving import BY_NAME
+from neurigraph_pipelines.faces.mcp.server import TOOLS
 from neurigraph_pipelines.faces.operations import subjects
 from neurigraph_pipelines.faces.operations.registry import Operation
 from neurigraph_pipelines.faces.operations.sight import KINDS
@@ -58,6 +64,17 @@ def test_returns_a_view(operation: Operation) -> None:
     assert all(kind is type(None) or issubclass(kind, View) for kind in kinds)
 
 
+@of_all
+def test_takes_a_key_if_it_changes_anything(operation: Operation) -> None:
+    reads = why_not(operation.method, f"/v1{operation.path}") == CHANGES_NOTHING
+    assert operation.method == "PUT" or reads is not operation.changes
+
+
+def test_tools_are_those_that_operations_name() -> None:
+    by_hand = {"remember", "open_memory", "who_am_i", "searchDatabase"}
+    assert {one.tool for one in OPERATIONS} - {None} == {tool.name for tool in TOOLS} - by_hand
+
+
 def test_no_two_have_one_name_route_or_command() -> None:
     names = [one.name for one in OPERATIONS]
     routes = [(one.method, one.path) for one in OPERATIONS]
@@ -68,3 +85,29 @@ def test_no_two_have_one_name_route_or_command() -> None:
 
 def test_groups_lie_in_groups() -> None:
     assert {words.rpartition(" ")[0] for words in GROUPS} <= GROUPS.keys() | {""}
+
+
+def test_every_id_of_a_command_may_be_shortened() -> None:
+    short = set(
+        re.findall(r"%\(kind\)s = '(\w+)'", (SQL_ROOT / "queries" / "short_ids.sql").read_text(encoding="utf-8"))
+    )
+    things = {one.thing for operation in OPERATIONS if words(operation) for one in values_of(operation)}
+    assert things - short - BY_NAME.keys() == {None, "invitee"}  # another user, of whom nobody sees a list
+
+
+def last_words(group: TyperGroup, words: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the last word of each command below a group."""
+    for name in group.list_commands(typer.Context(group)):
+        found = group.get_command(typer.Context(group), name)
+        if isinstance(found, TyperGroup):
+            yield from last_words(found, (*words, name)) if name != "admin" else ()
+        elif words:
+            yield name
+
+
+def test_commands_of_groups_end_in_few_shapes() -> None:
+    group = typer.main.get_command(entry.app)
+    assert isinstance(group, TyperGroup)
+    others = [word for listed in OTHERS.values() for word in listed]
+    assert set(last_words(group)) - set(SHAPES) == set(others)
+    assert len(set(others)) == len(others)

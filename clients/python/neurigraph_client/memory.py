@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # a view takes a while: it is loaded when an answer is read
     from neurigraph_pipelines.views.answers import Reply
     from neurigraph_pipelines.views.erasures import Forgotten
     from neurigraph_pipelines.views.inbox import Added, Appended, Note
+    from neurigraph_pipelines.views.profiles import PromptContext
     from neurigraph_pipelines.views.search import Found
 
 MESSAGES_AT_ONCE = 500
@@ -154,6 +155,11 @@ class _Daily(Operations[W]):
     def ask(self, /, query: str, **filters: Any) -> Steps[Reply]:
         """Answer a question in words, with citations. ``filters`` are as in ``search``."""
         return answer("POST /v1/ask", "answers.Reply", {"query": query, **filters}, body=True)
+
+    @asked
+    def context(self, /, query: str, **fields: Any) -> Steps[PromptContext]:
+        """Make the block of memory for a prompt: who the user is, then what concerns the query."""
+        return answer("POST /v1/context", "profiles.PromptContext", {"query": query, **fields}, body=True)
 
     @asked
     def forget(self, record_id: UUID, *, dry_run: bool = True, etag: str | None = None) -> Steps[Forgotten]:

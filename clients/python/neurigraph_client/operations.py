@@ -225,7 +225,7 @@ class RetrievalCalls(Group[W]):
     @asked
     def duplicates(self, text: str, *, limit: int = NOT_GIVEN) -> Steps[Duplicates]:
         """Find facts and messages that say the same as a text, before the text is written. Nothing is written."""
-        return answer("POST /v1/duplicates", "search.Duplicates", locals(), body=True, changes=True)
+        return answer("POST /v1/duplicates", "search.Duplicates", locals(), body=True)
 
     @asked
     def walk_facts(self, *, query: str | None = NOT_GIVEN, kind: Literal["search", "why", "changed", "about", "connected"] = NOT_GIVEN, fact_id: UUID | None = NOT_GIVEN, max_hops: int | None = NOT_GIVEN, traverse_types: Sequence[str] = NOT_GIVEN, min_strength: float = NOT_GIVEN, time_range: Mapping[str, Any] | None = NOT_GIVEN, who: Sequence[str] = NOT_GIVEN, status: Sequence[Literal["active", "superseded", "disputed", "archived"]] = NOT_GIVEN, at: datetime | None = NOT_GIVEN, valid_at: datetime | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, include_graph: bool = NOT_GIVEN, max_nodes: int = NOT_GIVEN) -> Steps[QueriedFacts]:
@@ -238,23 +238,19 @@ class RetrievalCalls(Group[W]):
         return answer("POST /v1/ask", "answers.Reply", locals(), body=True)
 
     @asked
-    def unstored(self, source_id: UUID, *, from_message: int = NOT_GIVEN, limit: int = NOT_GIVEN) -> Steps[UnstoredMessages]:
-        """Read the messages of a conversation, event, upload or note that are not stored yet: no file has them."""
-        return answer("GET /v1/unstored/{source_id}", "files.UnstoredMessages", locals())
-
-
-class ContextCalls(Group[W]):
-    """Operations of the group ``context``."""
-
-    @asked
     def context(self, *, node_id: UUID | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, query: str | None = NOT_GIVEN, messages: Sequence[Mapping[str, Any]] | None = NOT_GIVEN, budget: int = NOT_GIVEN, format: Literal["text", "messages", "json"] = NOT_GIVEN) -> Steps[PromptContext]:
         """Make the block of memory for a prompt: who the user is, then what concerns the question, within a budget."""
-        return answer("POST /v1/context", "profiles.PromptContext", locals(), body=True, changes=True)
+        return answer("POST /v1/context", "profiles.PromptContext", locals(), body=True)
 
     @asked
     def get_profile(self, *, name: str | None = NOT_GIVEN, node_id: UUID | None = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Steps[PersonProfile]:
         """Return what holds about the owner or another person, in sections, each statement with its source."""
         return answer("GET /v1/profile", "profiles.PersonProfile", locals())
+
+    @asked
+    def unstored(self, source_id: UUID, *, from_message: int = NOT_GIVEN, limit: int = NOT_GIVEN) -> Steps[UnstoredMessages]:
+        """Read the messages of a conversation, event, upload or note that are not stored yet: no file has them."""
+        return answer("GET /v1/unstored/{source_id}", "files.UnstoredMessages", locals())
 
 
 class GraphCalls(Group[W]):
@@ -925,11 +921,6 @@ class Operations(Group[W]):
     def retrieval(self) -> RetrievalCalls[W]:
         """Operations of this group."""
         return RetrievalCalls(self._sender)
-
-    @cached_property
-    def context(self) -> ContextCalls[W]:
-        """Operations of this group."""
-        return ContextCalls(self._sender)
 
     @cached_property
     def graph(self) -> GraphCalls[W]:

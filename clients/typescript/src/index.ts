@@ -47,6 +47,11 @@ export class Neurigraph extends Operations {
     return this.retrieval.ask({ ...filters, query }, options);
   }
 
+  /** The block of memory for a prompt: who the user is, then what concerns the query. */
+  context(query: string, fields: Omit<Input<"retrieval.context">, "query"> = {}, options: Options = {}): Promise<Result<"retrieval.context">> {
+    return this.retrieval.context({ ...fields, query }, options);
+  }
+
   /** Count what would be erased with a memory, or erase it for good with `dry_run: false`. */
   forget(recordId: string, input: Input<"forgetting.forget_record"> = {}, options: Options = {}): Promise<Result<"forgetting.forget_record">> {
     return this.forgetting.forgetRecord(recordId, { dry_run: true, ...input }, options);

@@ -12,6 +12,7 @@ test("a text is added, found, answered with and forgotten", async () => {
   const found = await client.search("code of the boiler", { limit: 3 });
   expect(found.hits[0]?.record_id).toBe(recordId);
   expect((await client.ask("What is the code of the boiler?")).answer).toContain("4711");
+  expect((await client.context("boiler")).text).toContain("4711");
 
   const foreseen = await client.forget(recordId!);
   expect("records" in foreseen && foreseen.records).toBe(1);

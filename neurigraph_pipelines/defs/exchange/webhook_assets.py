@@ -34,7 +34,7 @@ def webhook_deliveries(installation: InstallationResource) -> dg.MaterializeResu
 def webhooks_are_delivered(installation: InstallationResource) -> dg.AssetCheckResult:
     """Of the events of the last hour, 95 % were delivered.
 
-    If it fails: `neurigraph access webhook deliveries` says why; `neurigraph access webhook replay` sends again.
+    If it fails: `neurigraph access webhook delivery list` says why, and `delivery replay` sends again.
     """
     found = upkeep.figures(installation.opened.webhooks)
     return dg.AssetCheckResult(

@@ -16,7 +16,9 @@ from neurigraph_pipelines.views.failures import ReplayOutcome
 class ReplayConfig(JobConfig):
     """The failures to put back into the queue."""
 
-    failure_ids: list[str] = Field(default_factory=list, description="Ids as `neurigraph source failures` shows them.")
+    failure_ids: list[str] = Field(
+        default_factory=list, description="Ids as `neurigraph source failure list` shows them."
+    )
     all: bool = Field(default=True, description="All open failures; switch it off to name some.")
     user: str = Field(default="", description="Only failures of this user, by slug. Empty: of all users.")
 
@@ -54,5 +56,5 @@ def _uuids(texts: list[str]) -> list[UUID]:
         return [UUID(text) for text in texts]
     except ValueError as error:
         raise InvalidInputError(
-            "failure_ids holds a value that is not an id: copy ids from `neurigraph source failures`"
+            "failure_ids holds a value that is not an id: copy ids from `neurigraph source failure list`"
         ) from error

@@ -38,7 +38,9 @@ def read_uploads(context: dg.OpExecutionContext, installation: InstallationResou
 
     def log_failure(read: Read) -> None:
         if read.error is not None:
-            context.log.warning("upload %s could not be read: `neurigraph source failures` says why", read.upload_id)
+            context.log.warning(
+                "upload %s could not be read: `neurigraph source failure list` says why", read.upload_id
+            )
 
     done = opened.uploads.read_due(opened.text_extractor, on_read=log_failure)
     cleared = opened.uploads.clear()

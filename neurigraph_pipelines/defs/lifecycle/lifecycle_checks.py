@@ -100,7 +100,7 @@ def every_table_is_guarded(installation: InstallationResource) -> dg.AssetCheckR
 def no_canary_was_retrieved(installation: InstallationResource) -> dg.AssetCheckResult:
     """Nobody retrieved a memory that was planted as a canary.
 
-    If it fails: `neurigraph access canaries` says through which key; end it with `neurigraph access key remove`.
+    If it fails: `neurigraph access canary list` says through which key; end it with `neurigraph access key remove`.
     """
     retrieved = canaries.retrieved_canaries(installation.opened.database)
     rows = [{name: str(value) for name, value in one._asdict().items()} for one in retrieved]

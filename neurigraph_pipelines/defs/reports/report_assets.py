@@ -47,9 +47,9 @@ def no_segment_waits_too_long(installation: InstallationResource) -> dg.AssetChe
 
 @dg.asset_check(asset="sources")
 def no_segment_waits_for_a_person(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No segment and no upload has failed for good: `neurigraph source failures` lists them.
+    """No segment and no upload has failed for good: `neurigraph source failure list` lists them.
 
-    If it fails: `neurigraph source failures` says why; then launch `replay_job`.
+    If it fails: `neurigraph source failure list` says why; then launch `replay_job`.
     """
     found = reports.backlog(installation.opened.database)
     return dg.AssetCheckResult(

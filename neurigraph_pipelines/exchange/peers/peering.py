@@ -52,5 +52,5 @@ class Peering:
         except InvalidTag as error:
             raise ConfigurationError(
                 "the key of the peer cannot be decrypted with the secret of this installation: give it again with "
-                "`neurigraph access peer key`"
+                "`neurigraph access peer edit`"
             ) from error

@@ -289,5 +289,5 @@ def _key_of(peering: Peering, peer_id: UUID) -> str:
     with peering.context.database.owner() as tx:
         row = tx.execute(_QUERIES["sealed_key"], {"peer_id": peer_id}).fetchone()
     if row is None:
-        raise ConfigurationError("this peer has no key: give it one with `neurigraph access peer key`")
+        raise ConfigurationError("this peer has no key: give it one with `neurigraph access peer edit`")
     return peering.unsealed(peer_id, row["sealed"])

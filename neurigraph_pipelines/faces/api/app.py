@@ -104,6 +104,7 @@ _GROUPS = {
     "add": "Remember a conversation, a text or a file. The first call is all that most programs need.",
     "search": "Find memories and messages.",
     "ask": "Answer a question in words.",
+    "context": "Make the block of memory for a prompt.",
     "forget": "Erase memories for good.",
 }
 """What people do first, in the order in which the page of operations begins."""

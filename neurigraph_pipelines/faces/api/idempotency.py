@@ -33,7 +33,7 @@ _KEY = re.compile(rb"[\x21-\x7e]{1,%d}" % MAX_KEY_LENGTH)
 CHANGES_NOTHING = "it changes nothing"
 _CHANGING = frozenset({"POST", "PATCH", "DELETE"})
 _WITHOUT: dict[str, str] = {
-    r"/v1/(search|ask|facts/query|quarantines/preview|files/[^/]+/open|mirror/.*)": CHANGES_NOTHING,
+    r"/v1/(search|ask|context|duplicates|facts/query|quarantines/preview|files/[^/]+/open|mirror/.*)": CHANGES_NOTHING,
     r"/v1/(users|(keys|webhooks)(/[^/]+/rotate)?|organizations(/[^/]+/(keys|invitations))?|invitations/accept)": (
         "its answer holds a secret, which is never stored"
     ),

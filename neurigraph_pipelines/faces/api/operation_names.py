@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi.routing import APIRoute
 
-_GROUPS = {"add": "inbox", "search": "retrieval", "ask": "retrieval", "forget": "forgetting"}
+_GROUPS = {"add": "inbox", "search": "retrieval", "ask": "retrieval", "context": "retrieval", "forget": "forgetting"}
 """Groups by the tags that are verbs: a client has methods of these names."""
 
 

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened, record_id_of
+from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, claims_of, opened
 from neurigraph_pipelines.ingestion.filing_again import FiledAgain, file_again
 from neurigraph_pipelines.ingestion.reembed import Reembedded
 from neurigraph_pipelines.ingestion.reembed import reembed as embed_again
@@ -80,8 +81,8 @@ def resummarize(
         raise InvalidInputError("give the ids of memories together with --user, and without --since and --until")
     output = Output(as_json)
     first, end = moments(since, until)
-    record_ids = [record_id_of(identifier) for identifier in records] if records else None
     with opened() as installation:
+        record_ids = [id_of(installation.database, None, "record", argument(one)) for one in records or ()] or None
         user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
         with output.progress() as progress:
             task = progress.add_task("summarising", total=None)

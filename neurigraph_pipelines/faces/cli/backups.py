@@ -29,7 +29,7 @@ KeyFile = Annotated[
 BackupId = Annotated[str | None, typer.Option("--backup", help="Id of a backup. Default: the newest.")]
 
 
-@commands.command()
+@commands.command("add")
 def create(
     folder: Folder,
     key: KeyFile = None,

@@ -48,8 +48,8 @@ Confirmed = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmat
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the changes, and write nothing.")]
 
 
-@commands.command()
-def install(
+@commands.command("add")
+def add(
     agent: Agents = "all",
     project: Project = None,
     user: MemoryOf = None,
@@ -68,8 +68,8 @@ def install(
     _change(agent, project, command, None if user is None else argument(user), home, (yes, dry_run, as_json))
 
 
-@commands.command()
-def uninstall(
+@commands.command("remove")
+def remove(
     agent: Agents = "all",
     project: Project = None,
     yes: Confirmed = False,
@@ -82,8 +82,8 @@ def uninstall(
     _change(agent, project, None, None, home, (yes, dry_run, as_json))
 
 
-@commands.command()
-def status(project: Project = None, as_json: Json = False) -> None:
+@commands.command("list")
+def list_agents(project: Project = None, as_json: Json = False) -> None:
     """Show which coding agents are connected."""
     with installed() as installation:
         home = installation.home

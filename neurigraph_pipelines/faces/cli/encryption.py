@@ -20,7 +20,7 @@ from resources.storage.encrypted import EncryptedObjectStore
 commands = typer.Typer()
 
 
-@commands.command()
+@commands.command("show")
 def status(as_json: Json = False) -> None:
     """Show whether new files are encrypted, how many stored ones are, and which master key wraps the keys of graphs."""
     with opened() as installation:

@@ -1,4 +1,4 @@
-"""Commands of facts: ``facts`` lists them, ``refact`` reads memories again."""
+"""The command ``admin refact``, which reads memories again for facts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
+from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.backfills import NOT_ALL, Since, Until, moments
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
+    argument,
     claims_of,
     opened,
-    record_id_of,
 )
 from neurigraph_pipelines.ingestion.record_locations import storage_times
 from neurigraph_pipelines.knowledge.reading import FactsRead, choose_days, read_again
@@ -52,7 +53,7 @@ def refact(
     with opened() as installation:
         context = installation.context
         if records:
-            chosen = [record_id_of(identifier) for identifier in records]
+            chosen = [id_of(installation.database, None, "record", argument(one)) for one in records]
             if len(storage_times(installation.database, chosen)) < len(set(chosen)):
                 raise NotFoundError(
                     "a memory with one of these ids does not exist: `neurigraph memory list` lists them"

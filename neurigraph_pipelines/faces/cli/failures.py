@@ -1,4 +1,4 @@
-"""Commands about segments and files whose processing failed: ``failures`` and ``replay``."""
+"""Commands about segments and files whose processing failed: ``source failure list`` and ``replay``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output
-from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened, parse_id
+from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, claims_of, opened
 from neurigraph_pipelines.ingestion import failures as domain
 from neurigraph_pipelines.ingestion.failures import list_failures
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -16,7 +17,7 @@ from neurigraph_pipelines.model.errors import InvalidInputError
 commands = typer.Typer()
 
 
-@commands.command()
+@commands.command("list")
 def failures(
     user: AnyUserSlug = None,
     replayed: Annotated[bool, typer.Option("--replayed", help="Include failures that were replayed.")] = False,
@@ -38,7 +39,7 @@ def failures(
 @commands.command()
 def replay(
     failure_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="FAILURE_ID…", help="Ids from `neurigraph source failures`.")
+        list[str] | None, typer.Argument(metavar="FAILURE_ID…", help="Ids from `neurigraph source failure list`.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Replay all open failures.")] = False,
     user: AnyUserSlug = None,
@@ -47,9 +48,11 @@ def replay(
     """Put failed segments and files back into the queue with all their attempts. Repeating it changes nothing."""
     if bool(failure_ids) == everything:
         raise InvalidInputError("give the ids of the failures to replay, or --all")
-    named = None if everything else [parse_id(text, "failure", "failures") for text in failure_ids or ()]
     with opened() as installation:
-        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        claims = claims_of(installation, user, whole_graph=True) if user is not None else None
+        user_id = None if claims is None else claims.user_id
+        ids = [id_of(installation.database, claims, "failure", argument(text)) for text in failure_ids or ()]
+        named = None if everything else ids
         done = domain.replay(installation.database, named, user_id)
 
     def view() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
@@ -59,26 +60,13 @@ def forget(
     """
     if everything == (identifier is not None):
         raise InvalidInputError("give a record, a node or a fact, or --everything to erase the user")
-    erase(user, identifier, dry_run=dry_run, yes=yes, as_json=as_json)
-
-
-def erase(
-    user: str, identifier: str | None, *, only_facts: bool = False, dry_run: bool, yes: bool, as_json: bool
-) -> None:
-    """Erase the memory, source, node or user that an identifier names, and print the receipt.
-
-    Args:
-        only_facts: Whether the identifier is that of a fact and of nothing else.
-        dry_run: Print what would be erased instead.
-        yes: Do not ask for confirmation.
-    """
     from neurigraph_pipelines.lifecycle.erasure import forget as domain
     from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind, with_objects
 
     output = Output(as_json)
     with opened() as installation:
         claims = claims_of(installation, user, whole_graph=True)
-        subject, preview = _find(installation, claims, identifier, only_facts=only_facts)
+        subject, preview = _find(installation, claims, identifier)
         if dry_run:
             if preview is None:
                 raise NotFoundError("it was erased already: `neurigraph admin erasures` shows the receipt")
@@ -164,9 +152,7 @@ def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
         raise typer.Exit(_NOT_ALL)
 
 
-def _find(
-    installation: Installation, claims: Claims, identifier: str | None, *, only_facts: bool
-) -> tuple[Subject, ErasurePreview | None]:
+def _find(installation: Installation, claims: Claims, identifier: str | None) -> tuple[Subject, ErasurePreview | None]:
     """Return the subject and a preview of its erasure, which is None if that was done or begun before."""
     from neurigraph_pipelines.lifecycle.erasure.forget import preview
     from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind, receipts
@@ -174,23 +160,36 @@ def _find(
     if identifier is None:
         user = Subject(SubjectKind.USER, claims.user_id)
         return user, preview(installation.database, claims, user)
-    try:
-        wanted = UUID(identifier)
-    except ValueError:
-        node = Subject(SubjectKind.NODE, node_id_of(installation, claims, identifier))
-        return node, preview(installation.database, claims, node)
-    kinds = (SubjectKind.FACT,) if only_facts else (SubjectKind.RECORD, SubjectKind.NODE, SubjectKind.FACT)
-    for kind in kinds:
-        subject = Subject(kind, wanted)
-        try:
+    for kind, wanted in _called(installation, claims, argument(identifier)).items():
+        with suppress(NotFoundError):
+            subject = Subject(SubjectKind(kind), wanted)
             return subject, preview(installation.database, claims, subject)
-        except NotFoundError:
-            continue
     with installation.database.agent(claims) as tx:
         for receipt in receipts(tx):
-            if receipt.subject_id == wanted and receipt.subject_kind in kinds:
-                return Subject(receipt.subject_kind, wanted), None
-    raise NotFoundError(f"there is no {'fact' if only_facts else 'record, node or fact'} {argument(identifier)}")
+            if str(receipt.subject_id) == identifier and receipt.subject_kind != SubjectKind.USER:
+                return Subject(receipt.subject_kind, receipt.subject_id), None
+    raise NotFoundError(f"there is no record, node or fact {argument(identifier)}")
+
+
+def _called(installation: Installation, claims: Claims, text: str) -> dict[str, UUID]:
+    """Return what a text may name by kind: the node with that path or name before things whose ids begin with it.
+
+    Raises:
+        InvalidInputError: Several nodes have the name, or ids of several things begin with the text.
+    """
+    from neurigraph_pipelines.access.short_ids import id_of, may_begin
+
+    found = dict[str, UUID]()
+    with suppress(NotFoundError):
+        found["node"] = node_id_of(installation, claims, text)
+    if not may_begin(text) or ("node" in found and not str(found["node"]).startswith(text.lower())):
+        return found
+    for kind in ("record", "fact"):
+        with suppress(NotFoundError):
+            found[kind] = id_of(installation.database, claims, kind, text)
+    if len(set(found.values())) > 1:
+        raise InvalidInputError(f"ids of several things begin with {text}: give more characters")
+    return found
 
 
 def _confirm(preview: ErasurePreview) -> None:

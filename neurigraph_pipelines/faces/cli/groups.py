@@ -38,19 +38,30 @@ GROUPS = {
     ),
     "memory digest": Group("Memories in a few sentences.", ("digests",), ("digests",)),
     "memory quarantine": Group("Put memories out of every retrieval, keep them, put them back.", ("quarantines",)),
-    "node": Group(
-        "The graph: its tree, nodes, names, edges, standards.", ("nodes", "graph_changes", "evidence", "actions")
-    ),
+    "node": Group("The graph: its tree, nodes, names, edges, standards.", ("nodes", "graph_changes", "evidence")),
+    "node alias": Group("Other names and ids of nodes.", ("evidence",)),
+    "node evidence": Group("What memories and people say about an edge.", ("evidence",)),
+    "node standard": Group("What a node asks of its memories.", ("actions",)),
     "fact": Group("Single statements: list, state, judge, follow.", ("facts", "links", "search")),
     "fact link": Group("Relations of facts and memories, and the keys that sign them.", ("links",), ("links",)),
+    "fact link key": Group("Public keys, with which links are signed.", ("links",)),
     "action": Group("What waits for a decision.", ("actions",)),
-    "source": Group("What was handed in: lists, progress, privacy, failures.", (), ("listing", "privacy", "failures")),
-    "access": Group("Who else may read or write: keys, grants, organisations.", ("sharing",), ("retrievals",)),
+    "source": Group("What was handed in: lists, progress, privacy, failures.", (), ("listing", "privacy")),
+    "source failure": Group("Sources that could not be stored or read.", (), ("failures",)),
+    "access": Group("Who else may read or write: keys, grants, organisations.", ("sharing",)),
     "access key": Group("API keys of the user, of personas and of third parties.", ("sharing",)),
+    "access persona": Group("Nodes that act: they have keys and grants of their own.", ("sharing",)),
+    "access retrieval": Group("Who read which memories.", (), ("retrievals",)),
+    "access canary": Group("Memories that nobody should ever read.", (), ("retrievals.canary",)),
     "access peer": Group("Mirrored nodes of other installations.", (), ("peers",)),
     "space": Group("Named sets of sources, to limit searches and keys to.", ("spaces",)),
+    "space source": Group("What lies in a space.", ("spaces",)),
     "access org": Group("Share a graph with other users.", ("organizations",), ("organizations",)),
+    "access org member": Group("Who shares a graph.", ("organizations",)),
+    "access org invitation": Group("Codes with which others become members.", ("organizations",)),
+    "access org key": Group("Keys of the caller's own membership.", ("organizations",)),
     "access webhook": Group("Have addresses called when something happens.", ("webhooks",)),
+    "access webhook delivery": Group("What was sent to an address.", ("webhooks",)),
     "user": Group(
         "Users: make, show, change, export, move.", ("accounts", "search"), ("accounts", "users", "exporting")
     ),
@@ -75,6 +86,26 @@ GROUPS = {
     "admin encryption": Group("Encrypt raw files with a key for each graph.", (), ("encryption",)),
 }
 """The groups by their words, in the order of the help."""
+
+
+SHAPES = ("list", "show", "add", "edit", "remove")
+"""What the commands of groups end in."""
+
+OTHERS = {
+    "a decision about one thing, which `edit` would hide": (
+        "approve", "reject", "confirm", "retract", "undo", "end", "supersede", "promote", "keep", "adopt",
+    ),
+    "several things change together": ("move", "merge", "split", "restore", "purge", "sweep", "replay"),
+    "one thing from one side, for which `show` has no room": (
+        "history", "diff", "facts", "links", "mentions", "profile", "state", "retention", "belief", "tree",
+    ),
+    "a search": ("find", "duplicates", "why", "changed", "about", "connected", "suggest", "preview"),
+    "a file, a clock or a server is touched, and no row is kept": (
+        "touch", "compress", "rotate", "test", "pull", "publisher-key", "export", "join", "leave", "password",
+    ),
+    "a program starts it": ("hook", "install"),
+}  # fmt: skip
+"""Further last words of commands, by the reason for them; the group ``admin`` is free: it holds an operator's work."""
 
 
 DAILY = {

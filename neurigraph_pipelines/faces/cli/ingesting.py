@@ -26,9 +26,9 @@ commands = typer.Typer()
 _NOTHING_STORED = 5
 _NOT_ALL = 1
 _RETURNED_REMEDY = (
-    "`neurigraph ingest` tries those that are pending again, `neurigraph source failures` shows the others"
+    "`neurigraph ingest` tries those that are pending again, `neurigraph source failure list` shows the others"
 )
-_UNREAD_REMEDY = "`neurigraph source failures` shows why, and `neurigraph source replay` reads them again"
+_UNREAD_REMEDY = "`neurigraph source failure list` shows why, and `neurigraph source failure replay` reads them again"
 
 
 @commands.command(short_help="Store what was handed in, in this process.")
@@ -183,7 +183,7 @@ def _ingest_view(done: _Ingested, installation: Installation) -> Any:
         lines.append(f"Leased by another run: {counted(queue.claimed, 'segment')}.")
     if queue.failed:
         lines.append(
-            f"Failed after all attempts: {counted(queue.failed, 'segment')}. See `neurigraph source failures`."
+            f"Failed after all attempts: {counted(queue.failed, 'segment')}. See `neurigraph source failure list`."
         )
     return views.lines(*lines)
 

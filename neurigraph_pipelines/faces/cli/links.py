@@ -6,10 +6,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
-from uuid import UUID
 
 import typer
 
+from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import (
@@ -20,7 +20,6 @@ from neurigraph_pipelines.faces.cli.session import (
     moment,
     node_id_of,
     opened,
-    parse_id,
 )
 from neurigraph_pipelines.knowledge.linking import StatedLink, end_link, sign_ending, sign_link, state_link
 from neurigraph_pipelines.knowledge.signing import private_key_of
@@ -95,9 +94,10 @@ def end_of(
     as_json: Json = False,
 ) -> None:
     """End a link. The ended link stays, with the person who ended it."""
-    link_id, until, signature = _link_id(link), moment("--at", at), None
+    until, signature = moment("--at", at), None
     with opened() as installation:
         context = installation.acting_for(claims_of(installation, user))
+        link_id = id_of(installation.database, context.claims, "link", argument(link))
         if key is not None:
             until = until or datetime.now(UTC)
             signature = sign_ending(context, link_id, until, private_key_of(key.read_bytes()))
@@ -112,16 +112,12 @@ def _decided(link: str, what: str, as_json: bool) -> None:
 def _end(installation: Installation, claims: Claims, text: str) -> End:
     kind, is_named, rest = text.partition(":")
     if not is_named:
-        return End.fact(parse_id(text, "fact", "facts"))
+        return End.fact(id_of(installation.database, claims, "fact", argument(text)))
     if kind not in list(EndKind):
         raise InvalidInputError(f"an end is one of {', '.join(f'{one}:ID' for one in EndKind)}")
     if kind == EndKind.NODE:
         return End(EndKind.NODE, node_id_of(installation, claims, rest))
-    return End(EndKind(kind), parse_id(rest, kind, "facts" if kind == EndKind.FACT else "search"))
-
-
-def _link_id(link: str) -> UUID:
-    return parse_id(link, "link", "link list")
+    return End(EndKind(kind), id_of(installation.database, claims, kind, argument(rest)))
 
 
 def _lines(*texts: str) -> Callable[[], Any]:

@@ -1,4 +1,4 @@
-"""Commands about sources: ``conversations``, ``events``, ``uploads``, ``notes``, ``progress``."""
+"""Commands about sources: ``source list`` and ``source show``."""
 
 from __future__ import annotations
 
@@ -31,49 +31,44 @@ _StartedBefore = Annotated[str | None, typer.Option(metavar="TIME", help="Starte
 _PAUSE_SECONDS = 0.5
 
 
-def _lists(kind: SourceKind) -> None:
-    """Add the command that lists one kind of source."""
-
-    @commands.command(f"{kind}s", help=f"List {kind}s with their states, the last received first.")
-    def listed(
-        user: UserSlug,
-        state: _State = None,
-        external_id: _ExternalId = None,
-        title: _Title = None,
-        received_after: _After = None,
-        received_before: _Before = None,
-        started_after: _StartedAfter = None,
-        started_before: _StartedBefore = None,
-        limit: Limit = 20,
-        cursor: Cursor = None,
-        as_json: Json = False,
-    ) -> None:
-        wanted = SourceFilter(
-            state,
-            external_id and argument(external_id),
-            title and argument(title),
-            moment("--received-after", received_after),
-            moment("--received-before", received_before),
-            moment("--started-after", started_after),
-            moment("--started-before", started_before),
+@commands.command("list")
+def listed(
+    kind: Annotated[SourceKind, typer.Argument(help="What to list.", show_default=False)],
+    user: UserSlug,
+    state: _State = None,
+    external_id: _ExternalId = None,
+    title: _Title = None,
+    received_after: _After = None,
+    received_before: _Before = None,
+    started_after: _StartedAfter = None,
+    started_before: _StartedBefore = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+    as_json: Json = False,
+) -> None:
+    """List sources of one kind with their states, the last received first."""
+    wanted = SourceFilter(
+        state,
+        external_id and argument(external_id),
+        title and argument(title),
+        moment("--received-after", received_after),
+        moment("--received-before", received_before),
+        moment("--started-after", started_after),
+        moment("--started-before", started_before),
+    )
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        page = list_sources(
+            installation.database, installation.cursors, claims, kind, wanted, limit=limit, cursor=cursor
         )
-        with opened() as installation:
-            claims = claims_of(installation, user)
-            page = list_sources(
-                installation.database, installation.cursors, claims, kind, wanted, limit=limit, cursor=cursor
-            )
 
-        def view() -> Any:
-            return views.sources(page.items, page.next_cursor)
+    def view() -> Any:
+        return views.sources(page.items, page.next_cursor)
 
-        Output(as_json).result(page.shown(f"{kind}s"), view)
+    Output(as_json).result(page.shown(f"{kind}s"), view)
 
 
-for _kind in SourceKind:
-    _lists(_kind)
-
-
-@commands.command()
+@commands.command("show")
 def progress(
     source: Annotated[
         str,

@@ -189,7 +189,7 @@ def add_commands(group: typer.Typer, subject: Subject, words: str) -> None:
 
 def _function(operation: Operation, preset: Mapping[str, Any], about: str) -> Callable[..., None]:
     """Return the function of an operation's command, with the parameters that Typer reads."""
-    takes = [one for one in _taken(operation) if one.name not in preset]
+    takes = [one for one in values_of(operation) if one.name not in preset]
 
     def run(user: str, as_json: bool, **values: Any) -> None:
         with opened() as installation:
@@ -216,7 +216,7 @@ def _function(operation: Operation, preset: Mapping[str, Any], about: str) -> Ca
     return run
 
 
-def _taken(operation: Operation) -> Iterator[_Taken]:
+def values_of(operation: Operation) -> Iterator[_Taken]:
     """Yield the values that a command takes: the ids of the path, what must be given, and the rest as options."""
     found = []
     for one in operation.parameters:

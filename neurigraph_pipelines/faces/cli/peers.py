@@ -56,8 +56,8 @@ def add(
     Output(as_json).result(_shown(made), lambda: _lines(_line(made)))
 
 
-@commands.command("key")
-def key(peer: PeerName, user: UserSlug, key_file: KeyFile, as_json: Json = False) -> None:
+@commands.command("edit")
+def edit(peer: PeerName, user: UserSlug, key_file: KeyFile, as_json: Json = False) -> None:
     """Give a peer another key of its publisher."""
     given = _key(key_file)
     with opened() as installation:

@@ -1,4 +1,4 @@
-"""The command that sets who may see a source: ``privacy``."""
+"""The command that sets who may see a source: ``source edit``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from neurigraph_pipelines.model import Privacy
 commands = typer.Typer()
 
 
-@commands.command("privacy")
+@commands.command("edit")
 def set_privacy(
     source: Annotated[str, typer.Argument(help="Id or external id of a conversation, event, upload or note.")],
     privacy: Annotated[

@@ -29,8 +29,8 @@ def resolved(call: Call, kind: str, text: str, named: Mapping[str, object]) -> U
     text = text.removeprefix(f"{kind}:")
     with suppress(ValueError):
         return UUID(text)
-    if kind in _BY_NAME:
-        return _BY_NAME[kind](call, argument(text), named)
+    if kind in BY_NAME:
+        return BY_NAME[kind](call, argument(text), named)
     return id_of(call.database, call.caller, kind, argument(text))
 
 
@@ -39,14 +39,14 @@ def _node(call: Call, text: str, _: Mapping[str, object]) -> UUID:
 
 
 def _source(call: Call, text: str, _: Mapping[str, object]) -> UUID:
-    try:
-        return find_source(call.database, call.caller, text)
-    except NotFoundError:
-        return id_of(call.database, call.caller, "source", text)
+    return find_source(call.database, call.caller, text)
 
 
 def _space(call: Call, text: str, _: Mapping[str, object]) -> UUID:
-    return get_space(call.database, call.caller, text).space_id
+    try:
+        return get_space(call.database, call.caller, text).space_id
+    except NotFoundError:
+        return id_of(call.database, call.caller, "space", text)
 
 
 def _organization(call: Call, text: str, _: Mapping[str, object]) -> UUID:
@@ -65,10 +65,11 @@ def _member(call: Call, text: str, named: Mapping[str, object]) -> UUID:
     raise NotFoundError(f"the organization has no member {text!r}")
 
 
-_BY_NAME: dict[str, Callable[[Call, str, Mapping[str, object]], UUID]] = {
+BY_NAME: dict[str, Callable[[Call, str, Mapping[str, object]], UUID]] = {
     "node": _node,
     "source": _source,
     "space": _space,
     "organization": _organization,
     "member": _member,
 }
+"""Kinds of things that have names besides their ids."""

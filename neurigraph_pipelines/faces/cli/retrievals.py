@@ -1,4 +1,4 @@
-"""Commands about the log of retrievals: ``retrievals``, ``plant-canary`` and ``canaries``."""
+"""Commands about the log of retrievals: ``access retrieval list`` and ``access canary``."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output
-from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened, parse_id
+from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened
 from neurigraph_pipelines.ingestion import canaries
 from neurigraph_pipelines.ingestion.canaries import Canary
 from neurigraph_pipelines.retrieval import log
 
 commands = typer.Typer()
+canary = typer.Typer()
 
 _WHO = {
     "user": "the owner",
@@ -25,7 +27,7 @@ _WHO = {
 }
 
 
-@commands.command("retrievals")
+@commands.command("list")
 def list_retrievals(
     user: UserSlug,
     record: Annotated[
@@ -39,10 +41,10 @@ def list_retrievals(
 
     Nothing is logged unless NEURIGRAPH_RETRIEVAL_LOG_DAYS is set.
     """
-    record_id = parse_id(record, "memory", "search") if record is not None else None
     from_time = moment("--since", since)
     with opened() as installation:
         claims = claims_of(installation, user)
+        record_id = None if record is None else id_of(installation.database, claims, "record", argument(record))
         found = log.list_retrievals(installation.database, claims, record_id=record_id, since=from_time, limit=limit)
         is_on = installation.settings.retrieval.retrieval_log_days > 0
     output = Output(as_json)
@@ -66,7 +68,7 @@ def list_retrievals(
     output.result({"retrievals": [asdict(one) for one in found]}, view)
 
 
-@commands.command("plant-canary")
+@canary.command("add")
 def plant_canary(
     user: UserSlug,
     text: Annotated[
@@ -88,7 +90,7 @@ def plant_canary(
     Output(as_json).result(asdict(planted), view)
 
 
-@commands.command("canaries")
+@canary.command("list")
 def list_canaries(user: UserSlug, as_json: Json = False) -> None:
     """List the canaries of a user, and who retrieved them first."""
     with opened() as installation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
@@ -172,7 +172,7 @@ def claims_of(
 
 
 def file_id_of(installation: Installation, claims: Claims, identifier: str) -> UUID:
-    """Return the id of a file, given its id or that of its record, or the beginning of that.
+    """Return the id of a file, given its id or that of its record, or the beginning of one.
 
     Raises:
         InvalidInputError: The text is not an id.
@@ -182,68 +182,46 @@ def file_id_of(installation: Installation, claims: Claims, identifier: str) -> U
     from neurigraph_pipelines.lifecycle.transitions import locate
     from neurigraph_pipelines.retrieval.open import file_of_record
 
+    database, text = installation.database, argument(identifier)
     try:
-        wanted = id_of(installation.database, claims, "record", argument(identifier))
+        with suppress(NotFoundError):
+            return file_of_record(database, claims, id_of(database, claims, "record", text))
+        with suppress(NotFoundError):
+            wanted = id_of(database, claims, "file", text)
+            with database.agent(claims) as tx:
+                return locate(tx, wanted).file_id
     except InvalidInputError as error:
         raise InvalidInputError(f"{error}, as search shows it") from None
-    try:
-        return file_of_record(installation.database, claims, wanted)
-    except NotFoundError:
-        pass
-    try:
-        with installation.database.agent(claims) as tx:
-            return locate(tx, wanted).file_id
-    except NotFoundError:
-        raise NotFoundError(f"there is no file or record {identifier}") from None
+    raise NotFoundError(f"there is no file or record {identifier}")
 
 
 def node_id_of(installation: Installation, claims: Claims, place: str) -> UUID:
-    """Return the id of a node, given its id, its path, or its name if no other node has it.
+    """Return the id of a node, given its path, its name if no other node has it, its id, or the beginning of that.
 
     Raises:
         NotFoundError: There is no such node, or the caller may not see it.
-        InvalidInputError: Several nodes have the name.
+        InvalidInputError: Several nodes have the name, or such an id.
     """
+    from neurigraph_pipelines.access.short_ids import id_of, may_begin
     from neurigraph_pipelines.graph.navigation import shell
     from neurigraph_pipelines.graph.node_lists import node_called
 
     try:
         wanted = UUID(place)
     except ValueError:
-        return node_called(installation.database, installation.cursors, claims, argument(place))
+        name = argument(place)
+        try:
+            return node_called(installation.database, installation.cursors, claims, name)
+        except NotFoundError:
+            if may_begin(name):
+                return id_of(installation.database, claims, "node", name)
+            raise
     with installation.database.agent(claims) as tx:
         try:
             shell(tx, wanted)
         except NotFoundError:
             raise NotFoundError(f"there is no node {place}") from None
         return wanted
-
-
-def record_id_of(identifier: str) -> UUID:
-    """Parse the id of a record.
-
-    Raises:
-        InvalidInputError: The text is not an id.
-    """
-    return parse_id(identifier, "record", "search")
-
-
-def parse_id(identifier: str, what: str, shown_by: str) -> UUID:
-    """Parse an id.
-
-    Args:
-        identifier: The argument.
-        what: The kind of object, for the error text.
-        shown_by: The command that shows ids of that kind.
-
-    Raises:
-        InvalidInputError: The text is not an id.
-    """
-    try:
-        return UUID(identifier)
-    except ValueError:
-        shown = argument(identifier)[:80]
-        raise InvalidInputError(f"{shown!r} is not the id of a {what}: `neurigraph {shown_by}` shows them") from None
 
 
 def moment(option: str, text: str | None) -> datetime | None:

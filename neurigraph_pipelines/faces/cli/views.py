@@ -293,7 +293,7 @@ def failures(found: Sequence[FailureOfUser]) -> RenderableType:
         )
         parts.append(plain(f"   {failure.step}, attempt {failure.attempts}: {_excerpt(failure.error)}"))
         if failure.replayed_at is None:
-            parts.append(plain(f"   neurigraph source replay {failure.failure_id}", "dim"))
+            parts.append(plain(f"   neurigraph source failure replay {failure.failure_id}", "dim"))
     return Group(*parts)
 
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.faces.operations.registry import Subject
+    from neurigraph_pipelines.faces.operations.registry import Operation, Subject
 
 SUBJECTS = (
     "search",
@@ -36,3 +36,8 @@ def subjects() -> Iterator[Subject]:
     """Yield the subjects with their operations."""
     for name in SUBJECTS:
         yield import_module(f"{__name__}.{name}").operation
+
+
+def operations_of(tool: str) -> list[Operation]:
+    """Return the operations that a tool for agents does."""
+    return [one for subject in subjects() for one in subject.operations if one.tool == tool]

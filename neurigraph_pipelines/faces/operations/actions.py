@@ -41,7 +41,7 @@ def list_actions(
     )
 
 
-@operation("POST /actions", "action request", status=201, refusals=(409,))
+@operation("POST /actions", "action add", status=201, refusals=(409,))
 def request_action(call: Call, body: forms.NewAction) -> views.Action:
     """Ask, as a persona, for a record to be deleted, promoted, archived, or put into words with those around it."""
     call.look(record_id=body.record_id)
@@ -64,13 +64,13 @@ def vote(call: Call, action_id: UUID, body: forms.NewVote) -> views.Action:
     return actions.vote(call.context, action_id, approves=body.approve, takes_second=body.second)
 
 
-@operation("GET /nodes/{node_id}/standard", "node standard")
+@operation("GET /nodes/{node_id}/standard", "node standard show")
 def standard(call: Call, node_id: UUID) -> views.Standard:
     """Return the standard that holds at a node, and where each field comes from."""
     return standard_of(call.database, call.caller, node_id)
 
 
-@operation("PUT /nodes/{node_id}/standard", "node set-standard", refusals=(409,))
+@operation("PUT /nodes/{node_id}/standard", "node standard edit", refusals=(409,))
 def set_standard(call: Call, node_id: UUID, body: forms.NewStandard) -> views.Standard:
     """Set the standard of a node, which replaces the node's earlier standard. Only the owner may."""
     new = standards.NewStandard(**body.model_dump())

@@ -30,13 +30,13 @@ ACCEPTED: Mapping[int, Mapping[str, Any]] = {
 """The answer for an erasure that has begun and could not be finished; ``finished_at`` is null."""
 
 
-@operation("DELETE /records/{record_id}", guarded="record_id", answers=ACCEPTED)
+@operation("DELETE /records/{record_id}", tool="forget", destroys=True, guarded="record_id", answers=ACCEPTED)
 def forget_record(call: Call, record_id: UUID, dry_run: DryRun = False) -> Forgotten:
     """Erase a record and everything derived from it, permanently. Repeating the call returns the same receipt."""
     return _forget(call, Erased(SubjectKind.RECORD, record_id), dry_run)
 
 
-@operation("DELETE /facts/{fact_id}", answers=ACCEPTED)
+@operation("DELETE /facts/{fact_id}", destroys=True, answers=ACCEPTED)
 def forget_fact(call: Call, fact_id: UUID, dry_run: DryRun = False) -> Forgotten:
     """Erase a fact, permanently, so that its memory does not state it again. Repeating the call returns the receipt.
 
@@ -46,13 +46,13 @@ def forget_fact(call: Call, fact_id: UUID, dry_run: DryRun = False) -> Forgotten
     return _forget(call, Erased(SubjectKind.FACT, fact_id), dry_run)
 
 
-@operation("DELETE /nodes/{node_id}", guarded="node_id", answers=ACCEPTED)
+@operation("DELETE /nodes/{node_id}", tool="forget", destroys=True, guarded="node_id", answers=ACCEPTED)
 def forget_node(call: Call, node_id: UUID, dry_run: DryRun = False) -> Forgotten:
     """Erase a node, all nodes below it and their records, permanently. Repeating the call returns the same receipt."""
     return _forget(call, Erased(SubjectKind.NODE, node_id), dry_run)
 
 
-@operation("DELETE /users/{user_id}", answers=ACCEPTED)
+@operation("DELETE /users/{user_id}", destroys=True, answers=ACCEPTED)
 def forget_user(call: Call, user_id: UUID, dry_run: DryRun = False) -> Forgotten:
     """Erase the calling user and all their data, keys included, permanently.
 

@@ -53,7 +53,7 @@ def mentions(
     return call.page(views.Mentions, listing.page_of_mentions, node_id, role, limit=limit, cursor=cursor)
 
 
-@operation("GET /edges/{edge_id}/evidence", "node evidence")
+@operation("GET /edges/{edge_id}/evidence", "node evidence list")
 def evidence(call: Call, edge_id: UUID, limit: Limit = 50, cursor: Cursor = None) -> views.Evidence:
     """Return an edge with its evidence, the newest first.
 
@@ -68,7 +68,7 @@ def evidence(call: Call, edge_id: UUID, limit: Limit = 50, cursor: Cursor = None
 
 @operation(
     "POST /edges/{edge_id}/evidence",
-    "node state-evidence",
+    "node evidence add",
     status=201,
     refusals=(409,),
     answers={200: {"model": views.StatedEvidence, "description": "You said the same already."}},
@@ -85,19 +85,19 @@ def state_evidence(call: Call, edge_id: UUID, body: NewEvidence) -> views.Stated
     return stated
 
 
-@operation("DELETE /edges/{edge_id}/evidence/{evidence_id}", "node take-back", status=204)
+@operation("DELETE /edges/{edge_id}/evidence/{evidence_id}", "node evidence remove", status=204)
 def take_back_evidence(call: Call, edge_id: UUID, evidence_id: UUID) -> None:
     """Take back a statement made by hand about an edge. A memory's statements go with the memory."""
     edge_statements.take_back_evidence(call.database, call.caller, edge_id, evidence_id)
 
 
-@operation("GET /nodes/{node_id}/aliases", "node aliases")
+@operation("GET /nodes/{node_id}/aliases", "node alias list")
 def list_aliases(call: Call, node_id: UUID, limit: Limit = 50, cursor: Cursor = None) -> views.Aliases:
     """List the other names and ids of a node, the oldest first."""
     return call.page(views.Aliases, listing.page_of_aliases, node_id=node_id, limit=limit, cursor=cursor)
 
 
-@operation("POST /nodes/{node_id}/aliases", "node add-alias", status=201, refusals=(409,))
+@operation("POST /nodes/{node_id}/aliases", "node alias add", status=201, refusals=(409,))
 def give_alias(call: Call, node_id: UUID, body: NewAlias) -> views.NodeAlias:
     """Give a node another name or an id, which stands until somebody removes it."""
     return aliases.give_alias(
@@ -105,7 +105,7 @@ def give_alias(call: Call, node_id: UUID, body: NewAlias) -> views.NodeAlias:
     )
 
 
-@operation("DELETE /nodes/{node_id}/aliases", "node remove-alias")
+@operation("DELETE /nodes/{node_id}/aliases", "node alias remove")
 def remove_alias(call: Call, node_id: UUID, value: _Value, alias_type: _Type = None) -> views.RemovedAliases:
     """Remove a name or an id of a node. Memories that use a name may add it again."""
     removed = aliases.remove_alias(call.database, call.caller, node_id, value, alias_type)

@@ -22,7 +22,7 @@ from neurigraph_pipelines.views.kinds import FactKind, FactStatus
 operation = Subject("facts")
 
 
-@operation("GET /facts", "fact list", in_spaces=True)
+@operation("GET /facts", "fact list", tool="memory_facts", in_spaces=True)
 def list_facts(
     call: Call,
     node_id: Annotated[UUID | None, Field(description="Of memories in this node, or below it.")] = None,
@@ -87,6 +87,7 @@ def facts_of_node(
 @operation(
     "POST /facts",
     "fact add",
+    tool="state_fact",
     status=202,
     refusals=(409,),
     who=Who.WRITER,
@@ -105,7 +106,7 @@ def state_fact(call: Call, body: StateFact) -> views.StatedFact:
     return stated
 
 
-@operation("GET /facts/{fact_id}", "fact show")
+@operation("GET /facts/{fact_id}", "fact show", tool="memory_facts")
 def get_fact(call: Call, fact_id: UUID) -> views.FactWithEvidence:
     """Return a fact with where it was said: memories, sources and messages, and through which door they came."""
     return listing.fact(call.database, call.caller, fact_id)
@@ -141,7 +142,7 @@ def get_belief(call: Call, fact_id: UUID) -> views.Belief:
     return beliefs.belief(call.database, call.caller, fact_id)
 
 
-@operation("POST /facts/{fact_id}/retract", "fact retract", status=204, refusals=(409,))
+@operation("POST /facts/{fact_id}/retract", "fact retract", tool="state_fact", status=204, refusals=(409,))
 def retract_fact(call: Call, fact_id: UUID) -> None:
     """Take a fact back. It is archived, and the version that it superseded stands again."""
     if not call.is_repeated:

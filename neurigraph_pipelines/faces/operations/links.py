@@ -114,7 +114,7 @@ def reject_link(call: Call, link_id: UUID) -> views.Link:
     return listing.link(call.database, call.caller, link_id)
 
 
-@operation("GET /signing-keys", "fact link keys")
+@operation("GET /signing-keys", "fact link key list")
 def list_signing_keys(
     call: Call, all_of_them: _Ended = False, limit: Limit = 50, cursor: Cursor = None
 ) -> views.SigningKeys:
@@ -124,19 +124,19 @@ def list_signing_keys(
     return views.SigningKeys(signing_keys=found.items, next_cursor=found.next_cursor)
 
 
-@operation("POST /signing-keys", "fact link add-key", status=201, refusals=(409,), who=Who.WRITER)
+@operation("POST /signing-keys", "fact link key add", status=201, refusals=(409,), who=Who.WRITER)
 def register_signing_key(call: Call, body: forms.NewSigningKey) -> views.SigningKey:
     """Register the public key with which you sign links. The private key stays with you."""
     return signing.register_key(call.context, body.bytes, body.peer)
 
 
-@operation("POST /signing-keys/{signing_key_id}/rotate", "fact link rotate-key", status=201, refusals=(409,))
+@operation("POST /signing-keys/{signing_key_id}/rotate", "fact link key rotate", status=201, refusals=(409,))
 def rotate_signing_key(call: Call, signing_key_id: UUID, body: forms.NewPublicKey) -> views.SigningKey:
     """Replace a key. Signatures of the old key still count, and the old key signs no more."""
     return signing.rotate_key(call.context, signing_key_id, body.bytes)
 
 
-@operation("DELETE /signing-keys/{signing_key_id}", "fact link remove-key", refusals=(409,))
+@operation("DELETE /signing-keys/{signing_key_id}", "fact link key remove", refusals=(409,))
 def revoke_signing_key(call: Call, signing_key_id: UUID) -> views.SigningKey:
     """Revoke a key: links that it signed are shown as unsigned from now on. Revoking it again changes nothing."""
     return signing.revoke_key(call.context, signing_key_id)

@@ -59,7 +59,7 @@ def list_records(
     return call.page(ListedRecords, listing.list_records, wanted, limit=limit, cursor=cursor)
 
 
-@operation("GET /records/{record_id}", "memory show", has_version=True)
+@operation("GET /records/{record_id}", "memory show", tool="memory_history", has_version=True)
 def memory(
     call: Call,
     record_id: UUID,
@@ -71,7 +71,7 @@ def memory(
     return call.versioned(*read_record(call.installation, call.caller, record_id, at))
 
 
-@operation("GET /records/{record_id}/history", "memory history")
+@operation("GET /records/{record_id}/history", "memory history", tool="memory_history")
 def deltas(call: Call, record_id: UUID, limit: Limit = 50, cursor: Cursor = None) -> views.History:
     """List all changes of a memory, newest first."""
     return call.page(views.History, history.page_of_history, record_id, limit, cursor)
@@ -99,6 +99,7 @@ def revise(call: Call, record_id: UUID, body: requests.Revise) -> views.Memory:
 @operation(
     "POST /records/{record_id}/supersede",
     "memory supersede",
+    tool="supersede",
     refusals=(409,),
     guarded="record_id",
     options={"by": "--by"},

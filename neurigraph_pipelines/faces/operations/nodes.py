@@ -77,7 +77,7 @@ def provision(call: Call, body: requests.NewNode) -> views.NewNode:
     return views.NewNode(node_id=node_id)
 
 
-@operation("GET /nodes/{node_id}", "node show", has_version=True)
+@operation("GET /nodes/{node_id}", "node show", tool="browse_graph", has_version=True)
 def shell(call: Call, node_id: UUID) -> views.Shell:
     """Return the shell of a node: identity, state, profile, children and edges."""
     return call.versioned(*read_node(call.installation, call.caller, node_id))

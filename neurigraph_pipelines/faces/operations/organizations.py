@@ -128,27 +128,27 @@ def delete_organization(call: Call, organization_id: UUID, dry_run: DryRun = Fal
     return views.Deleted(preview=None, receipt=receipts.with_objects(call.database, receipt))
 
 
-@operation("GET /organizations/{organization_id}/members", "access org members")
+@operation("GET /organizations/{organization_id}/members", "access org member list")
 def list_members(call: Call, organization_id: UUID) -> views.Members:
     """List the members of an organization, the first to join first."""
     found = membership.list_members(call.database, call.caller, organization_id)
     return views.Members(members=found)
 
 
-@operation("PATCH /organizations/{organization_id}/members/{member_id}", "access org set-role", refusals=(409,))
+@operation("PATCH /organizations/{organization_id}/members/{member_id}", "access org member edit", refusals=(409,))
 def change_member(call: Call, organization_id: UUID, member_id: UUID, body: ChangeMember) -> views.Member:
     """Give a member another role, as an owner. There is always an owner."""
     return membership.change_role(call.database, call.caller, organization_id, member_id, body.role)
 
 
-@operation("DELETE /organizations/{organization_id}/members/{member_id}", "access org remove-member", refusals=(409,))
+@operation("DELETE /organizations/{organization_id}/members/{member_id}", "access org member remove", refusals=(409,))
 def remove_member(call: Call, organization_id: UUID, member_id: UUID, forget: _Forget = False) -> views.Departure:
     """Leave an organization, or remove a member. Access ends at once, and the member's private sources are erased."""
     done = membership.end_membership(call.context, organization_id, member_id, forget=forget, through=call.door)
     return views.Departure(forgotten=done)
 
 
-@operation("POST /organizations/{organization_id}/keys", "access org add-key", status=201)
+@operation("POST /organizations/{organization_id}/keys", "access org key add", status=201)
 def issue_member_key(call: Call, organization_id: UUID, body: NewMemberKey) -> views.MemberKey:
     """Issue another key of the caller's own membership. It is shown only here."""
     key = membership.issue_key(call.database, call.caller, organization_id, body.label)
@@ -157,7 +157,7 @@ def issue_member_key(call: Call, organization_id: UUID, body: NewMemberKey) -> v
 
 @operation(
     "POST /organizations/{organization_id}/invitations",
-    "access org invite",
+    "access org invitation add",
     status=201,
     refusals=(409,),
     options={"label": "--for"},
@@ -176,7 +176,7 @@ def invite(call: Call, organization_id: UUID, body: NewInvitation) -> views.Invi
     return views.InvitationWithCode(**dict(made), code=code)
 
 
-@operation("GET /organizations/{organization_id}/invitations", "access org invitations")
+@operation("GET /organizations/{organization_id}/invitations", "access org invitation list")
 def list_invitations(
     call: Call,
     organization_id: UUID,
@@ -187,7 +187,7 @@ def list_invitations(
     return views.Invitations(invitations=found)
 
 
-@operation("DELETE /organizations/{organization_id}/invitations/{invitation_id}", "access org remove-invitation")
+@operation("DELETE /organizations/{organization_id}/invitations/{invitation_id}", "access org invitation remove")
 def revoke_invitation(call: Call, organization_id: UUID, invitation_id: UUID) -> views.Invitation:
     """Revoke an invitation. Revoking it again changes nothing."""
     return invitations.revoke_invitation(call.database, call.caller, organization_id, invitation_id)

@@ -35,6 +35,7 @@ def quarantine(call: Call, body: requests.NewQuarantine) -> views.Quarantine:
 @operation(
     "POST /quarantines/preview",
     "memory quarantine preview",
+    is_read=True,
     who=Who.OWNER,
     options={"reason": "--reason", "received_after": "--from", "received_before": "--until"},
 )

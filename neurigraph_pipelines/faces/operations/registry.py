@@ -53,6 +53,8 @@ class Operation:
         method: Method of its route.
         path: Path of its route below ``/v1``.
         command: Words of its command after ``neurigraph``; None if it has none.
+        tool: The tool for agents that does it, alone or with others; None if none does.
+        is_read: Whether it changes nothing; by default if its method is GET.
         tag: Its group in the documentation of the API; by default the name of its subject.
         status: Status of its usual answer.
         refusals: Further statuses that it may answer with, besides those of its subject.
@@ -66,7 +68,7 @@ class Operation:
             an argument, which may be left out where it has a default.
         presets: Further commands, each with values that it gives: ``{"action approve": {"approve": True}}``.
         sentences: Descriptions of further commands that differ from its own.
-        destroys: Whether its command asks before it does what cannot be undone.
+        destroys: Whether it cannot be undone: its command asks before, and its tool says so.
         says: What its command prints when it returned nothing.
     """
 
@@ -76,6 +78,8 @@ class Operation:
     path: str
     command: str | None = None
     who: Who = Who.READER
+    tool: str | None = None
+    is_read: bool = False
     tag: str | None = None
     status: int = 200
     refusals: tuple[int, ...] = ()
@@ -90,6 +94,11 @@ class Operation:
     sentences: Mapping[str, str] = field(default_factory=dict)
     destroys: bool = False
     says: str = "Done."
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes anything."""
+        return self.method != "GET" and not self.is_read
 
     @property
     def about(self) -> str:

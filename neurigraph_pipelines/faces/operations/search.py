@@ -27,7 +27,7 @@ from neurigraph_pipelines.views.search import Duplicates, Found
 operation = Subject("search")
 
 
-@operation("POST /search", is_sparse=True)
+@operation("POST /search", tool="search_memory", is_read=True, is_sparse=True)
 def search(call: Call, body: requests.Search) -> Found:
     """Search memories and messages for a question. No file is opened."""
     call = call.within(body.container_tags)
@@ -35,7 +35,7 @@ def search(call: Call, body: requests.Search) -> Found:
     return searching.search(call.context, body.question, asked_at=body.asked_at, run_after=call.run_after)
 
 
-@operation("POST /duplicates", "fact duplicates", is_sparse=True)
+@operation("POST /duplicates", "fact duplicates", is_read=True, is_sparse=True)
 def duplicates(call: Call, body: SayTheSame) -> Duplicates:
     """Find facts and messages that say the same as a text, before the text is written. Nothing is written."""
     return find_duplicates(call.context, body.text, body.limit)
@@ -43,6 +43,8 @@ def duplicates(call: Call, body: SayTheSame) -> Duplicates:
 
 @operation(
     "POST /facts/query",
+    tool="memory_facts",
+    is_read=True,
     is_sparse=True,
     options={"query": None, "fact_id": "--fact", "traverse_types": "--relation"},
     presets={f"fact {kind}": {"kind": kind} for kind in ("why", "changed", "about", "connected")},
@@ -60,7 +62,7 @@ def walk_facts(call: Call, body: QueryFacts) -> QueriedFacts:
     return query_facts(call.context, body.asked)
 
 
-@operation("POST /ask", tag="ask")
+@operation("POST /ask", tool="get_context", is_read=True, tag="ask")
 def ask(call: Call, body: requests.Ask) -> Reply:
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
     call = call.within(body.container_tags)
@@ -68,7 +70,15 @@ def ask(call: Call, body: requests.Ask) -> Reply:
     return answering.ask(call.context, body.question, asked_at=body.asked_at)
 
 
-@operation("POST /context", "context", tag="context", is_sparse=True, options={"query": None})
+@operation(
+    "POST /context",
+    "context",
+    tool="get_context",
+    is_read=True,
+    tag="context",
+    is_sparse=True,
+    options={"query": None},
+)
 def context(call: Call, body: requests.PromptFor) -> PromptContext:
     """Make the block of memory for a prompt: who the user is, then what concerns the question, within a budget.
 

@@ -55,7 +55,7 @@ def revoke_key(call: Call, key_id: UUID) -> views.Key:
     return sharing.revoke_key(call.database, call.caller, key_id)
 
 
-@operation("GET /personas", "access personas")
+@operation("GET /personas", "access persona list")
 def list_personas(call: Call) -> views.Personas:
     """List the personas of the graph, by path."""
     return views.Personas(personas=personas.list_personas(call.database, call.caller))

@@ -20,6 +20,7 @@ KINDS = {
     "record_id": "record",
     "fact_id": "fact",
     "to_fact_id": "fact",
+    "other_fact_id": "fact",
     "to_record_id": "record",
     "to_node_id": "node",
     "to_source_id": "source",

@@ -90,13 +90,13 @@ def remove_space(call: Call, space_id: UUID) -> views.Space:
     return spaces.remove_space(call.database, call.caller, space_id)
 
 
-@operation("GET /spaces/{space_id}/sources", "space sources")
+@operation("GET /spaces/{space_id}/sources", "space source list")
 def list_sources(call: Call, space_id: UUID, limit: Limit = 50, cursor: Cursor = None) -> views.SourcesOfSpace:
     """List the sources of a space, the last added first."""
     return call.page(views.SourcesOfSpace, spaces.page_of_sources, space_id, limit=limit, cursor=cursor)
 
 
-@operation("POST /spaces/{space_id}/sources", "space put", who=Who.OWNER)
+@operation("POST /spaces/{space_id}/sources", "space source add", who=Who.OWNER)
 def add_sources(call: Call, space_id: UUID, body: Sources) -> views.Space:
     """Put sources into a space, with all memories from them."""
     for source_id in body.source_ids:
@@ -104,7 +104,7 @@ def add_sources(call: Call, space_id: UUID, body: Sources) -> views.Space:
     return spaces.add_sources(call.database, call.caller, space_id, body.source_ids)
 
 
-@operation("DELETE /spaces/{space_id}/sources/{source_id}", "space take", who=Who.OWNER)
+@operation("DELETE /spaces/{space_id}/sources/{source_id}", "space source remove", who=Who.OWNER)
 def remove_source(call: Call, space_id: UUID, source_id: UUID) -> views.Space:
     """Take a source out of a space. It stays in the graph and in other spaces."""
     return spaces.remove_sources(call.database, call.caller, space_id, [source_id])

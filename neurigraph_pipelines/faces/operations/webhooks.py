@@ -92,7 +92,7 @@ def rotate_webhook(call: Call, webhook_id: UUID) -> views.WebhookWithSecret:
     return subscriptions.rotate(call.installation.webhooks.acting_for(call.caller), webhook_id)
 
 
-@operation("GET /webhooks/{webhook_id}/deliveries", "access webhook deliveries", who=Who.OWNER)
+@operation("GET /webhooks/{webhook_id}/deliveries", "access webhook delivery list", who=Who.OWNER)
 def list_deliveries(
     call: Call,
     webhook_id: UUID,
@@ -106,7 +106,7 @@ def list_deliveries(
     )
 
 
-@operation("POST /webhooks/{webhook_id}/replay", "access webhook replay", refusals=(409,), who=Who.OWNER)
+@operation("POST /webhooks/{webhook_id}/replay", "access webhook delivery replay", refusals=(409,), who=Who.OWNER)
 def replay_deliveries(call: Call, webhook_id: UUID, body: Replay) -> views.Replayed:
     """Send all dead deliveries again, or one finished delivery."""
     return views.Replayed(replayed=subscriptions.replay(call.database, call.caller, webhook_id, body.delivery_id))

@@ -142,7 +142,9 @@ def backlog(installation: Installation) -> Iterator[Finding]:
     for figure in figures_of_work(installation.database):
         totals[f"{figure.name} {figure.label}" if figure.name == "queue_segments" else figure.name] += int(figure.value)
     if failed := totals["failures_open"]:
-        remedy = "`neurigraph source failures` says why, and `neurigraph source replay` tries again (docs/operation.md)"
+        remedy = (
+            "`neurigraph source failure list` says why, and `source failure replay` tries again (docs/operation.md)"
+        )
         yield warning("backlog", f"segments and uploads that failed for good: {failed:,}", remedy)
     if unfinished := count_unfinished(installation.database):
         lacking = f"memories that lack what a defect kept from being made: {unfinished:,}"

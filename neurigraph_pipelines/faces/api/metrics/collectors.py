@@ -47,7 +47,7 @@ _SHOWN = {
     "stored_tokens": _Shown(_COUNTER, "Tokens of stored segments.", (_KIND,)),
     "failed_segments": _Shown(_COUNTER, "Segments given up by the pipeline, by the step that failed.", (_STEP,)),
     "retried_segments": _Shown(_COUNTER, "Segments returned to the queue, by the step that failed.", (_STEP,)),
-    "failures_open": _Shown(_GAUGE, "Failures that wait for a person (`neurigraph source failures`).", (_KIND, _STEP)),
+    "failures_open": _Shown(_GAUGE, "Failures that wait for a person: `source failure list`.", (_KIND, _STEP)),
     "queue_segments": _Shown(_GAUGE, "Segments in the queue.", (("state", QUEUE),)),
     "queue_age_seconds": _Shown(_GAUGE, "Seconds for which the oldest due segment has waited to be stored."),
     "queue_held": _Shown(_GAUGE, "1 while nothing is leased, because a model provider refuses the account."),

@@ -125,7 +125,6 @@ SUPERSEDE = Tool(
     SupersedeArguments,
     Superseded,
     supersede,
-    reads=False,
 )
 FORGET = Tool(
     "forget",
@@ -134,6 +133,4 @@ FORGET = Tool(
     ForgetArguments,
     Forgotten,
     forget,
-    reads=False,
-    destroys=True,
 )

@@ -62,5 +62,4 @@ STATE_FACT = Tool(
     StateFactArguments,
     Stated,
     state,
-    reads=False,
 )

@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from neurigraph_pipelines.faces.mcp.budget import LEAST_TOKENS, MOST_TOKENS
 from neurigraph_pipelines.faces.mcp.calls import Call
 from neurigraph_pipelines.faces.mcp.results import Result, schema_of
+from neurigraph_pipelines.faces.operations import operations_of
 from neurigraph_pipelines.text.exact_json import keep_exactly
 
 
@@ -74,10 +75,8 @@ class Tool(Generic[_Taken]):
     """A tool.
 
     Attributes:
-        run: Does the work, in a thread.
-        reads: Whether it changes nothing.
-        destroys: Whether something may be lost by it.
-        repeats: Whether a repeated call changes nothing more.
+        run: Does the work, in a thread. A repeated call changes nothing more.
+        reads: Whether it changes nothing; of a tool with operations they say so.
         view: The ``ui://`` resource that shows its results; None for none.
     """
 
@@ -87,15 +86,15 @@ class Tool(Generic[_Taken]):
     result: type[Result]
     run: Callable[[Call, _Taken], Result]
     reads: bool = True
-    destroys: bool = False
-    repeats: bool = True
     view: str | None = None
 
     def listed(self) -> Listed:
         """Return its description for clients."""
-        hints = ToolAnnotations(read_only_hint=self.reads, open_world_hint=False)
-        if not self.reads:  # of one that only reads, the others mean nothing
-            hints.destructive_hint, hints.idempotent_hint = self.destroys, self.repeats
+        does = operations_of(self.name)
+        reads = not any(one.changes for one in does) if does else self.reads
+        hints = ToolAnnotations(read_only_hint=reads, open_world_hint=False)
+        if not reads:  # of one that only reads, the others mean nothing
+            hints.destructive_hint, hints.idempotent_hint = any(one.destroys for one in does), True
         return Listed(
             name=self.name,
             description=self.description,
