@@ -35,7 +35,7 @@ class Values:
 
     def newest(self, name: str) -> Source | None:
         """Return the source that holds the value of a name; None if there is none."""
-        return next(iter(self.memory.sources("conversation", external_id=name, limit=1)), None)
+        return _newest(self.memory, name)
 
     def of(self, source: Source) -> Any:
         """Return the value that a source holds."""
@@ -107,7 +107,8 @@ class Items:
     def all(self) -> list[Any]:
         """Return the items that were not taken back."""
         items: list[Any] = []
-        for message in messages_of(self._memory, self._memory.open_conversation(**self._opening)):
+        source = _newest(self._memory, self._opening["external_id"])
+        for message in messages_of(self._memory, source.source_id) if source and source.message_count else ():
             (kept,) = message["tool_calls"] or [{_JSON: json.dumps(message["content"])}]
             if _EDIT in kept:
                 del items[-int(kept[_EDIT]) if kept[_EDIT] else 0 :]
@@ -140,6 +141,10 @@ def messages_of(memory: Memory, source_id: Any) -> Iterator[Mapping[str, Any]]:
     while waiting.messages:
         yield from ({"content": one.content, "tool_calls": one.tool_calls} for one in waiting.messages)
         waiting = memory.retrieval.unstored(source_id, from_message=waiting.messages[-1].seq + 1, limit=_PAGE)
+
+
+def _newest(memory: Memory, name: str) -> Source | None:
+    return next(iter(memory.sources("conversation", external_id=name, limit=1)), None)
 
 
 def tag_of(prefix: str, parts: Sequence[str]) -> str:
