@@ -93,6 +93,7 @@ EXPORT_FORMATS = {
     "cursor": ExportFormat(
         "sessions of Cursor", "coding_sessions.cursor", "file", ({"role", "message"},), may_hold_keys=True
     ),
+    "git": ExportFormat("the log of Git", "git_log.conversations", "file", may_hold_keys=True),
     "jsonl": ExportFormat("Neurigraph's JSON lines", "jsonl.of_file", "file"),
     "slack": ExportFormat("Slack", "slack.conversations", "json"),
     "whatsapp": ExportFormat("WhatsApp", "whatsapp.conversations", "text"),
