@@ -25,6 +25,7 @@ FILES_SHOWN = 20
 
 _MAX_LINE_BYTES = 4 * 1024**2
 _HEAD = re.compile(r"commit ([0-9a-f]{40,64})\b|decision (.+)")
+_BEGIN = re.compile(r"(?:repository .*\n)?commit [0-9a-f]{40,64}\b.*\n(?:Merge: .*\n)?Author: ")
 _AUTHOR = re.compile(r"Author:\s+(.*?)\s*(?:<[^<>]*>)?")
 _DATE = re.compile(r"Date:\s+(\S.*)")
 _INDENT = "    "
@@ -52,6 +53,11 @@ class _Entry:
             self.date = found[1]
         elif line and self.date is not None:
             self.files.append(line)
+
+
+def is_log(start: str) -> bool:
+    """Return whether a text begins as a log of Git does."""
+    return _BEGIN.match(start) is not None
 
 
 def conversations(reading: Reading) -> Iterator[Item]:
