@@ -59,7 +59,8 @@ class NeurigraphChatMessageHistory(BaseChatMessageHistory):
     @property
     def messages(self) -> list[BaseMessage]:
         """The messages of the session, as they were added."""
-        return messages_from_dict(self._items.all())
+        messages: list[BaseMessage] = messages_from_dict(self._items.all())
+        return messages
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages in their order."""

@@ -64,17 +64,18 @@ def test_answers_are_those_of_the_store_in_memory(store: NeurigraphStore) -> Non
         items = one.search(path, limit=50, **asked)
         return sorted((item.namespace, item.key, tuple(item.value.items())) for item in items)
 
-    for asked in (
+    filters: list[dict[str, Any]] = [
         {},
         {"filter": {"even": True}},
         {"filter": {"n": {"$gte": 2}, "even": {"$ne": True}}},
         {"filter": {"n": {"$gt": 1, "$lt": 5}}},
         {"filter": {"n": {"$lte": 1}}},
         {"filter": {"n": {"$eq": 3}}},
-    ):
+    ]
+    for asked in filters:
         assert found(store, "team", **asked) == found(known, "team", **asked), asked
         assert found(store, "team", "user1", **asked) == found(known, "team", "user1", **asked), asked
-    for asked in (
+    conditions: list[dict[str, Any]] = [
         {},
         {"max_depth": 2},
         {"prefix": ("team", "user0")},
@@ -83,8 +84,9 @@ def test_answers_are_those_of_the_store_in_memory(store: NeurigraphStore) -> Non
         {"suffix": ("user1", "*")},
         {"prefix": ("team",), "limit": 2, "offset": 1},
         {"prefix": ("absent",)},
-    ):
-        asked = {"prefix": ("team",), **asked}
+    ]
+    for condition in conditions:
+        asked = {"prefix": ("team",), **condition}
         assert store.list_namespaces(**asked) == known.list_namespaces(**asked), asked
     pages = [store.search(("team",), limit=3, offset=offset) for offset in (0, 3, 6)]
     assert len({(item.namespace, item.key) for page in pages for item in page}) == 7
