@@ -58,6 +58,27 @@ EXPORT_FORMATS = {
     "supermemory": ExportFormat(
         "Supermemory", "kept_memories.of_supermemory", keys=({"containerTags"}, {"memories", "pagination"})
     ),
+    "zep": ExportFormat(
+        "Zep",
+        "agent_files.of_zep",
+        keys=({"fact", "source_node_uuid"}, {"edges"}, {"episodes"}, {"messages", "row_count"}),
+    ),
+    "langgraph": ExportFormat(
+        "items of LangGraph's store", "kept_memories.of_langgraph", keys=({"namespace", "key", "value"},)
+    ),
+    "hindsight": ExportFormat(
+        "Hindsight", "kept_memories.of_hindsight", keys=({"items", "total", "limit"}, {"text", "fact_type"})
+    ),
+    "letta": ExportFormat("agents of Letta (.af)", "agent_files.of_letta", keys=({"agents", "blocks"},)),
+    "memgpt-af": ExportFormat(
+        "earlier agents of Letta and MemGPT (.af)", "agent_files.of_letta", keys=({"core_memory", "agent_type"},)
+    ),
+    "mcp-memory": ExportFormat(
+        "the memory server of MCP",
+        "kept_memories.of_mcp_memory",
+        "file",
+        ({"name", "entityType", "observations"}, {"from", "to", "relationType"}),
+    ),
     "qmsum": ExportFormat("QMSum", "qmsum.meetings", "json", keys=({"meeting_transcripts"},)),
     "claude-code": ExportFormat(
         "sessions of Claude Code",
@@ -72,6 +93,7 @@ EXPORT_FORMATS = {
     "cursor": ExportFormat(
         "sessions of Cursor", "coding_sessions.cursor", "file", ({"role", "message"},), may_hold_keys=True
     ),
+    "git": ExportFormat("the log of Git", "git_log.conversations", "file", may_hold_keys=True),
     "jsonl": ExportFormat("Neurigraph's JSON lines", "jsonl.of_file", "file"),
     "slack": ExportFormat("Slack", "slack.conversations", "json"),
     "whatsapp": ExportFormat("WhatsApp", "whatsapp.conversations", "text"),

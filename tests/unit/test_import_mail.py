@@ -223,7 +223,7 @@ def test_mem0(content: Any, tmp_path: Path) -> None:
     assert kept.external_id == "mem0:m-1"
     assert kept.started_at == datetime(2024, 5, 20, 19, tzinfo=UTC)
     assert (kept.details.origin, kept.details.document_type) == ("mem0", DocumentType.NOTE)
-    assert kept.details.metadata == {"type": "professional"}
+    assert kept.details.metadata == {"type": "professional", "user_id": "dev"}
     assert [item.reason for item in rejected] == ["it has no memory"]
 
 

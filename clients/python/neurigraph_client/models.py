@@ -30,6 +30,8 @@ class Message(BaseModel):
     output: Any = None
     error: str | None = None
     duration_ms: int | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+    complete: bool | None = None
 
 
 Given = Message | Mapping[str, object] | str

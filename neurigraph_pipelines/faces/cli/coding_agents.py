@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +18,7 @@ import typer
 from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.agent_settings import EVENTS, Change, Command, Kept, as_data, changes, write_all
 from neurigraph_pipelines.faces.cli.agents import MemoryOf
+from neurigraph_pipelines.faces.cli.git_history import repository_of, space_of
 from neurigraph_pipelines.faces.cli.output import Json, Output, printable
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, installed, opened
 from neurigraph_pipelines.inbox.importing import import_file
@@ -37,7 +37,6 @@ BRIEF_TOKENS = 800
 _MOST_BYTES = 1_000_000
 _BEGINS = ("SessionStart", "sessionStart")
 _ASKED = "decisions, conventions, preferences, what failed and what mended it, what is open"
-_REMOTE = re.compile(r"^(?:[a-z+]+://)?(?:[^@/]*@)?(?P<place>.+?)(?:\.git)?/*$")
 
 Agents = Annotated[str, typer.Argument(metavar="AGENT", help=f"One of {', '.join(AGENTS)}, or all.")]
 Project = Annotated[
@@ -217,26 +216,3 @@ def _transcript(agent: str, event: dict[str, Any]) -> Path:
         for found in Path.home().glob(f".cursor/projects/*/agent-transcripts/**/{key}.jsonl"):
             return found
     raise InvalidInputError("the hook names no transcript")
-
-
-def repository_of(folder: Path) -> str:
-    """Return the address of a folder's repository without scheme and user, or the name of the folder."""
-    for of_git in (("config", "--get", "remote.origin.url"), ("rev-parse", "--show-toplevel")):
-        try:
-            done = subprocess.run(  # noqa: S603
-                ["git", "-C", str(folder), *of_git],  # noqa: S607
-                capture_output=True,
-                text=True,
-                timeout=5,
-                check=False,
-            )
-        except (OSError, ValueError, subprocess.TimeoutExpired):
-            break
-        if (said := done.stdout.strip()) and (found := _REMOTE.fullmatch(said)):
-            return found["place"].replace(":", "/") if of_git[0] == "config" else Path(said).name
-    return folder.name or "folder"
-
-
-def space_of(repository: str) -> str:
-    """Return the tag of the space of a repository."""
-    return f"repository:{re.sub(r'[^A-Za-z0-9_-]+', '_', repository).strip('_')}"[:100]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import typer
 
 from neurigraph_pipelines.faces.cli.exporting import FORMAT, import_export
+from neurigraph_pipelines.faces.cli.git_history import repository_of, space_of, write_history
 from neurigraph_pipelines.faces.cli.output import Output
 from neurigraph_pipelines.faces.cli.session import argument, opened
 from neurigraph_pipelines.faces.cli.source_options import stated_privacy
@@ -18,6 +20,7 @@ from neurigraph_pipelines.faces.cli.watching import watch
 from neurigraph_pipelines.inbox import importing
 from neurigraph_pipelines.inbox.import_format import DOCUMENT, why_document
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder
+from neurigraph_pipelines.inbox.imports.git_log import FORMAT as GIT
 from neurigraph_pipelines.inbox.imports.source import content_size
 from neurigraph_pipelines.inbox.imports.vault import FORMAT as VAULT
 from neurigraph_pipelines.model import Claims, ReceivedThrough, RejectedItem
@@ -67,6 +70,21 @@ class Import:
             raise InvalidInputError("--watch goes without --dry-run, --external-id, --replaces and --format vault.")
         else:
             self._watch(Path(what))
+
+    def take_history(self, folder: Path) -> None:
+        """Take in the commits of a repository and its decisions, in the space of the repository.
+
+        Raises:
+            InvalidInputError: The folder is no repository, or there is no Git.
+        """
+        repository = repository_of(folder)
+        tags = (*self.details.container_tags, space_of(repository))
+        with NamedTemporaryFile(prefix="neurigraph-git-", suffix=".log") as log:
+            write_history(folder, repository, log)
+            log.flush()
+            replace(self, format_name=GIT, details=replace(self.details, container_tags=tags))._take_file(
+                Path(log.name), None
+            )
 
     def _watch(self, folder: Path) -> None:
         def take(file: Path) -> None:

@@ -41,6 +41,10 @@ _Key = Annotated[Path | None, typer.Option(help="The file of the secret age key 
 _Watch = Annotated[
     bool, typer.Option("--watch", help="Import the files of a folder, and new and changed files, until Ctrl-C.")
 ]
+_Git = Annotated[
+    bool,
+    typer.Option("--git", help="FILE is a repository on this machine: take in its commits and decisions (docs/adr)."),
+]
 
 
 @commands.command("import", short_help="Take in conversations, exports, mails or any file.")
@@ -63,6 +67,7 @@ def import_file(
     private: source_options.Private = None,
     dates: _Dates = None,
     watch: _Watch = False,
+    git: _Git = False,
     key: _Key = None,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -79,4 +84,8 @@ def import_file(
 
     where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space, time_zone)
     details = source_options.details_of(*where)
-    Import(user, format_name, private, details, Output(as_json), dates, dry_run).take(what, external_id, key, watch)
+    chosen = Import(user, format_name, private, details, Output(as_json), dates, dry_run)
+    if git:
+        chosen.take_history(Path(what))
+    else:
+        chosen.take(what, external_id, key, watch)

@@ -99,8 +99,10 @@ def conversations(
         )
 
 
-def lines_of(stream: io.BufferedReader, max_bytes: int) -> Iterator[tuple[int, bytes | RejectedItem]]:
-    """Yield the lines that are not blank, with their numbers."""
+def lines_of(
+    stream: io.BufferedReader, max_bytes: int, *, blank: bool = False
+) -> Iterator[tuple[int, bytes | RejectedItem]]:
+    """Yield the lines with their numbers, without those that are blank unless these are asked for."""
     number = 0
     while line := stream.readline(max_bytes):
         number += 1
@@ -111,7 +113,7 @@ def lines_of(stream: io.BufferedReader, max_bytes: int) -> Iterator[tuple[int, b
                 number,
                 RejectedItem("", f"it is longer than {max_bytes:,} bytes: split the conversation"),
             )
-        elif line.strip():
+        elif blank or line.strip():
             yield number, line
 
 

@@ -1,64 +1,215 @@
-"""Exports of other memory systems: mem0's memories and Supermemory's documents. Each becomes a conversation.
+"""What other memory systems keep, as their calls and files give it. Each memory becomes a conversation.
 
-Its one message is what the system kept. ``json_stream`` reads the file as a stream.
+Its one message is what the system kept. Shapes are those of the systems' own sources:
+
+- mem0: the memories of ``get_all``. Supermemory: the documents of its list.
+- Zep: ``EntityEdge``, ``Episode`` and ``EntityNode`` of its Python client, as its lists and searches have them.
+- LangGraph: ``Item.dict()`` of ``langgraph.store.base``.
+- Hindsight: ``ListMemoryUnitsResponse`` of its HTTP API.
+- The reference server "memory" of the Model Context Protocol: its ``memory.jsonl``.
+
+``json_stream`` reads the file as a stream; ``letta`` and ``zep`` have conversations, which ``agent_files`` reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
-from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_id, moment_of
-from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
+from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_id, message_id, moment_of
+from neurigraph_pipelines.inbox.imports.json_stream import parse_object
+from neurigraph_pipelines.inbox.imports.jsonl import MAX_LINE_BYTES, lines_of
+from neurigraph_pipelines.inbox.imports.source import Reading
+from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.model.spaces import MAX_TAGS, is_container_tag
+from neurigraph_pipelines.text.exact_json import KeepingParser
 from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_objects, as_text, list_of, object_of, text_of
 from neurigraph_pipelines.views.kinds import DocumentType
-from neurigraph_pipelines.views.scalars import Scalar
+from neurigraph_pipelines.views.scalars import MetadataValue
 
 
-def of_mem0(item: JsonObject, where: str, fallback_time: datetime | None) -> Iterator[Item]:
-    """Read a memory of mem0, or the page of them that ``get_all`` returns."""
-    for number, raw in enumerate(_listed(item, "results"), 1):
-        yield from _kept("mem0", raw, "memory", "created_at", f"{where}, memory {number}", fallback_time)
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """How a system writes one kind of what it keeps.
+
+    Attributes:
+        page: The fields of a page that list it.
+        words: The field with its text. Values that are no text are written in lines.
+        ids: Fields that name it together; none, if the words do.
+        times: Fields with the time at which it was said, the best first.
+        told: Fields that become metadata.
+        title: The field with its title.
+        changes: Whether another text under the same id is the next message; otherwise the first one stays.
+        known: Further fields that are read or say nothing.
+    """
+
+    page: tuple[str, ...]
+    words: str
+    ids: tuple[str, ...]
+    times: tuple[str, ...]
+    told: tuple[str, ...] = ()
+    title: str = "title"
+    changes: bool = True
+    known: frozenset[str] = frozenset()
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields that are read."""
+        one = {self.words, self.title, "metadata", *self.ids, *self.times, *self.told}
+        return self.known | one | {"updated_at", "updatedAt", "type", "url", "actor_id", "containerTags"}
 
 
-def of_supermemory(item: JsonObject, where: str, fallback_time: datetime | None) -> Iterator[Item]:
-    """Read a document of Supermemory, or the page of them that its list returns."""
-    for number, raw in enumerate(_listed(item, "memories", "documents"), 1):
-        yield from _kept("supermemory", raw, "content", "createdAt", f"{where}, document {number}", fallback_time)
+_USERS = ("user_id", "agent_id", "app_id", "run_id")
+_OF_SUPERMEMORY = frozenset({"customId"})
+_OF_EPISODES = ("source", "source_description", "session_id", "thread_id", "role")
+_SCORES = frozenset({"score", "relevance", "processed"})
+_KINDS = {
+    "mem0": (_Kept(("results",), "memory", ("id",), ("created_at",), (*_USERS, "categories"), changes=False),),
+    "supermemory": (
+        _Kept(
+            ("memories", "documents"), "content", ("id",), ("createdAt",), changes=False, known=frozenset({"customId"})
+        ),
+    ),
+    "zep": (
+        _Kept(
+            ("edges",),
+            "fact",
+            ("uuid",),
+            ("valid_at", "created_at"),
+            ("name", "invalid_at", "expired_at"),
+            "",
+            known=_SCORES,
+        ),
+        _Kept(
+            ("episodes",),
+            "content",
+            ("uuid",),
+            ("created_at",),
+            ("source", "source_description", "session_id", "thread_id"),
+        ),
+        _Kept(("nodes",), "summary", ("uuid",), ("created_at",), ("labels",), "name", known=_SCORES),
+    ),
+    "langgraph": (
+        _Kept(("items",), "value", ("namespace", "key"), ("updated_at", "created_at"), ("namespace", "key")),
+    ),
+    "hindsight": (
+        _Kept(
+            ("items",),
+            "text",
+            ("id",),
+            ("occurred_start", "date", "mentioned_at"),
+            ("context", "type", "fact_type", "entities", "tags", "document_id", "occurred_end"),
+        ),
+    ),
+    "mcp-memory": (
+        _Kept((), "observations", ("name",), (), ("entityType",), title="name"),
+        _Kept((), "relationType", ("from", "relationType", "to"), (), title=""),
+    ),
+}
+"""What each system keeps, by the name of its format."""
 
 
-def _listed(item: JsonObject, *names: str) -> list[JsonObject]:
-    found = next((item[name] for name in names if isinstance(item.get(name), list)), None)
-    return [item] if found is None else as_objects(found)
+def _of(origin: str, item: JsonObject, where: str, fallback_time: datetime | None) -> Iterator[Item]:
+    kinds = _KINDS[origin]
+    pages = [(kind, name) for kind in kinds for name in kind.page if isinstance(item.get(name), list)]
+    if not pages:
+        kind = next((one for one in kinds if one.words in item), kinds[0])
+        yield from _kept(origin, kind, item, f"{where}, memory 1", fallback_time)
+    for kind, name in pages:
+        for number, raw in enumerate(as_objects(item[name]), 1):
+            yield from _kept(origin, kind, raw, f"{where}, memory {number}", fallback_time)
 
 
-def _kept(
-    origin: str, raw: JsonObject, words: str, created: str, where: str, fallback_time: datetime | None
-) -> Iterator[Item]:
-    text = text_of(raw, words)
-    if text is None:
-        yield RejectedItem(where, f"it has no {words}")
+of_mem0 = partial(_of, "mem0")
+of_supermemory = partial(_of, "supermemory")
+of_zep = partial(_of, "zep")
+of_langgraph = partial(_of, "langgraph")
+of_hindsight = partial(_of, "hindsight")
+
+
+def of_mcp_memory(reading: Reading) -> Iterator[Item]:
+    """Read the lines of a graph of the reference server."""
+    parser = KeepingParser()
+    with reading.open() as stream:
+        for number, line in lines_of(stream, MAX_LINE_BYTES):
+            where = f"{reading.part.name}, line {number}"
+            try:
+                if isinstance(line, RejectedItem):
+                    raise InvalidInputError(line.reason)
+                yield from _of("mcp-memory", parse_object(line, parser), where, reading.fallback_time)
+            except InvalidInputError as error:
+                yield RejectedItem(where, str(error))
+
+
+def _kept(origin: str, kind: _Kept, raw: JsonObject, where: str, fallback_time: datetime | None) -> Iterator[Item]:
+    words = _words(kind, raw)
+    if words is None:
+        yield RejectedItem(where, f"it has no {kind.words}")
         return
-    time = moment_of(raw, created) or fallback_time
-    key = next((name for value in (raw.get("customId"), raw.get("id")) if (name := as_text(value))), None)
-    kind = text_of(raw, "type")
+    time = moment_of(raw, *kind.times) or fallback_time
+    message = NewMessage(Role.USER, words, text_of(raw, "actor_id"), "1", time)
+    stated = text_of(raw, "type")
+    metadata = {name: raw[name] for name in kind.told if name in raw} | object_of(raw, "metadata")
     yield from assemble(
         where,
-        f"{origin}:{key}" if key else derived_id(origin, text),
-        [NewMessage(Role.USER, text, text_of(raw, "actor_id"), "1", time)],
-        title=text_of(raw, "title"),
+        _id(origin, kind, raw) or derived_id(origin, words),
+        [NewMessage(Role.USER, words, message.author, message_id(1, message), time) if kind.changes else message],
+        title=text_of(raw, kind.title),
         fallback_time=fallback_time,
         details=SourceDetails(
             origin=origin,
-            document_type=DocumentType(kind) if kind in tuple(DocumentType) else DocumentType.NOTE,
+            document_type=DocumentType(stated) if stated in tuple(DocumentType) else DocumentType.NOTE,
             url=text_of(raw, "url"),
-            metadata=_scalars(object_of(raw, "metadata")),
+            metadata=_flat(metadata),
             updated_at=moment_of(raw, "updated_at", "updatedAt"),
             container_tags=_tags(list_of(raw, "containerTags")),
         ),
     )
+    yield from _placeless(origin, kind, raw, metadata)
+
+
+def _id(origin: str, kind: _Kept, raw: JsonObject) -> str | None:
+    """Return the id of a memory in its system; None if it has none."""
+    if name := as_text(raw.get("customId")):
+        return f"{origin}:{name}"
+    if len(kind.ids) == 1:
+        return f"{origin}:{name}" if (name := as_text(raw.get(kind.ids[0]))) else None
+    return derived_id(origin, *(str(raw.get(name)) for name in kind.ids))
+
+
+def _words(kind: _Kept, raw: JsonObject) -> str | None:
+    if "relationType" in raw and kind.words == "relationType":
+        ends = [text_of(raw, name) for name in ("from", "relationType", "to")]
+        return " ".join(one.replace("_", " ") for one in ends if one) if all(ends) else None
+    value = raw.get(kind.words)
+    words = "\n".join(_lines(value)).strip() if isinstance(value, list | dict) else text_of(raw, kind.words)
+    until = moment_of(raw, "invalid_at", "expired_at")
+    return f"{words} (until {until.date()})" if words and until else words or None
+
+
+def _lines(value: Json, name: str = "") -> Iterator[str]:
+    """Yield a value in lines: texts and numbers, after the names of their fields."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from _lines(one, f"{name}.{key}" if name else key)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _lines(one, name)
+    elif value is not None and value != "":
+        yield f"{name}: {value}" if name else str(value)
+
+
+def _placeless(origin: str, kind: _Kept, raw: JsonObject, metadata: JsonObject) -> Iterator[ImportNote]:
+    """Yield what has no place here: fields with a value that are not read, and nested metadata."""
+    for name in sorted(raw.keys() - kind.fields):
+        if raw[name] not in (None, "", [], {}):
+            yield ImportNote(f"{origin}: the field {name[:40]!r} has no place here, in memories", 1)
+    if any(value is not None and name not in _flat({name: value}) for name, value in metadata.items()):
+        yield ImportNote(f"{origin}: nested metadata have no place here, in memories", 1)
 
 
 def _tags(value: list[Json]) -> tuple[str, ...]:
@@ -66,6 +217,12 @@ def _tags(value: list[Json]) -> tuple[str, ...]:
     return tuple(sorted({tag for tag in value if isinstance(tag, str) and is_container_tag(tag)}))[:MAX_TAGS]
 
 
-def _scalars(metadata: JsonObject) -> dict[str, Scalar]:
+def _flat(metadata: JsonObject) -> dict[str, MetadataValue]:
     """Return what flat metadata can hold."""
-    return {name: value for name, value in metadata.items() if isinstance(value, str | int | float | bool)}
+    flat: dict[str, MetadataValue] = {}
+    for name, value in metadata.items():
+        if isinstance(value, str | int | float | bool):
+            flat[name] = value
+        elif isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+            flat[name] = [one for one in value if isinstance(one, str)]
+    return flat

@@ -17,6 +17,7 @@ from neurigraph_pipelines.inbox.export_formats import EXPORT_FORMATS, NAMES, REA
 from neurigraph_pipelines.inbox.imports import (
     discord,
     gemini_page,
+    git_log,
     json_stream,
     jsonl,
     mail,
@@ -206,6 +207,8 @@ def _signature(part: Part) -> str | None:
     if (found := _of_archive(part)) is not None:
         return found
     start = text.head_of(part)
+    if git_log.is_log(start):
+        return git_log.FORMAT
     if whatsapp.is_chat(start):
         return "whatsapp"
     if subtitles.is_subtitles(start):
