@@ -34,7 +34,7 @@ class NeurigraphMemoryBlock(BaseMemoryBlock[str]):
         if not asked:
             return ""
         block = await asyncio.to_thread(
-            self.memory.context.context, messages=asked, budget=self.budget, format="text", **self.where
+            self.memory.retrieval.context, messages=asked, budget=self.budget, format="text", **self.where
         )
         return block.text or ""
 
