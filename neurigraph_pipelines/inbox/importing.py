@@ -16,6 +16,7 @@ from uuid import UUID
 
 import psycopg
 
+from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.export_formats import EXPORT_FORMATS
 from neurigraph_pipelines.inbox.imports import read_conversations
@@ -42,6 +43,7 @@ _PROGRAMS = ("chatgpt", "claude")
 """Formats that name the program that their conversations come from."""
 
 _EVERYTHING = "everything"
+_ACCOUNTS = statements("accounts")
 """The field of the metadata that asks for what is left out otherwise."""
 
 _GROUPS_AT_ONCE = 2
@@ -162,13 +164,23 @@ class _UndoneError(Exception):
     """A transaction of a dry run ends."""
 
 
+def _zone_of_owner(context: Context) -> str | None:
+    """Return the time zone that the user or the organization of a graph names."""
+    found = context.database.ask(context.claims, _ACCOUNTS["time_zone"], {"user_id": context.claims.user_id})
+    return found[0]["time_zone"] if found else None
+
+
 class Importer:
     """Adds conversations to the inbox of the context's caller, and counts them in a report.
 
     Args:
         format_name: The format that they were read from.
         privacy: As for ``import_file``, like the others.
-        details: Their ``time_zone`` among the metadata is that of times without one, else that of the settings.
+        details: Their ``time_zone`` among the metadata is that of times without one, else that of the user or the
+            organization, else that of the settings.
+
+    Raises:
+        InvalidInputError: The user or the organization names an unknown time zone.
     """
 
     def __init__(
@@ -195,7 +207,7 @@ class Importer:
         self._openings = KnownOpenings(self._inbox)
         self._dry_run = dry_run
         self._format = format_name
-        self._zone = zone_of(details, context.settings.ingestion.time_zone)
+        self._zone = zone_of(details, _zone_of_owner(context) or context.settings.ingestion.time_zone)
 
     def add(self, items: Iterator[NewConversation | RejectedItem]) -> Iterator[NewConversation]:
         """Add conversations as a reader yields them, and yield those that are there once that is committed."""

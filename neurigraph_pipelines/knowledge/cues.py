@@ -14,7 +14,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.model import Detector, Message
 from neurigraph_pipelines.model.links import End, NewLink
-from neurigraph_pipelines.text.causes import Cause, causes_of, decided_by
+from neurigraph_pipelines.text.causes import Cause, causes_of, decided_by, refers_back
 from neurigraph_pipelines.text.lexemes import lexer_of
 
 OBSERVER = "rule:causal_cues"
@@ -106,11 +106,11 @@ def _told_before(stated: Cause, earlier: Sequence[StatedFact], words: Mapping[UU
     own = words_of(_GENERAL.sub(" ", stated.cause))
     if len(own) > 1:
         return best_fact(_GENERAL.sub(" ", stated.cause), earlier, words)
-    if own and _GENERAL.search(stated.cause) is not None:
-        return next(
-            (one.fact_id for one in earlier if own <= words[one.fact_id] and _CHOSEN.search(one.statement)), None
-        )
-    return None
+    if not own or not refers_back(stated.cause):
+        return None
+    is_choice = _GENERAL.search(stated.cause) is not None
+    found = (one for one in earlier if own <= words[one.fact_id] and (not is_choice or _CHOSEN.search(one.statement)))
+    return next((one.fact_id for one in found), None)
 
 
 def find_deciders(facts: Sequence[StatedFact], messages: Sequence[Message]) -> Iterator[tuple[UUID, str, int]]:

@@ -246,7 +246,7 @@ def _chosen(context: Context, asked: FactQuery, found: Walk) -> list[tuple[Step,
 _ORDERS: Mapping[QueryKind, Callable[[Step], tuple[object, ...]]] = {
     QueryKind.SEARCH: lambda step: (-step.score, step.step),
     QueryKind.WHY: lambda step: (step.hops, -step.score, step.step),
-    QueryKind.CHANGED: lambda step: (step.said_at, step.step),
+    QueryKind.CHANGED: lambda step: (step.said_at.timestamp() * (1 if step.hops else -1), step.step),
     QueryKind.ABOUT: lambda step: (-step.score, step.step),
     QueryKind.CONNECTED: lambda step: (step.hops, -step.score, step.step),
 }

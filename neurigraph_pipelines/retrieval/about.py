@@ -192,7 +192,7 @@ def _told(context: Context, name: str, *, is_all: bool) -> Told:
         others = [node for node in nodes if node not in people]
         found += list(_descriptions(context, others, newest))
         found += list(_facts(context, name, nodes)) + newest
-    passages = _passages(context, {place for _, rests in found for place in rests})
+    passages = passages_at(context, {place for _, rests in found for place in rests})
     cited = [(text, [place_of(passages[one]) for one in rests if one in passages]) for text, rests in found]
     return Told(cited, {place_of(one): one for one in passages.values()}, is_all=is_all)
 
@@ -266,7 +266,7 @@ def _memory(context: Context, record_id: UUID) -> Memory | None:
         return None
 
 
-def _passages(context: Context, places: set[_Place]) -> dict[_Place, Passage]:
+def passages_at(context: Context, places: set[_Place]) -> dict[_Place, Passage]:
     """Return the messages at some places, and summaries for those that cannot be read."""
     memories = {one: memory for one in {place[0] for place in places} if (memory := _memory(context, one))}
     wanted: dict[UUID, list[int]] = {}

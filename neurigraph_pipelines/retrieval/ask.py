@@ -22,12 +22,20 @@ from neurigraph_pipelines.model.errors import NeurigraphError, StorageError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import LanguageModel, TokenCounter
 from neurigraph_pipelines.retrieval.about import Told, told_about
+from neurigraph_pipelines.retrieval.because import causes_behind
 from neurigraph_pipelines.retrieval.changed import conflicts_of, latest_first, note_of
 from neurigraph_pipelines.retrieval.corrected import corrected_first, with_corrections
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_in_files
-from neurigraph_pipelines.retrieval.passages import STATED_CHARACTERS, Passage, in_context, places_of, with_replies
+from neurigraph_pipelines.retrieval.passages import (
+    STATED_CHARACTERS,
+    Passage,
+    in_context,
+    places_of,
+    stated,
+    with_replies,
+)
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
@@ -60,6 +68,9 @@ ACCORDING_TO = "According to "
 
 BEFORE_THAT = "Before that, "
 """How a statement begins that was said before things changed."""
+
+BEHIND_THAT = "Behind that, "
+"""How a statement begins that tells the cause of another one."""
 
 CHANGED = "What was said about this has changed: the latest comes first."
 
@@ -169,7 +180,12 @@ def reply_from(
         statements += told.unsaid(said.once_a_source(found), passages)
     statements = corrected_first(context, asked, statements, passages)
     conflicts = conflicts_of(context, places_of(passages[n - 1] for one in statements for n in one.quoted), without)
-    statements = latest_first(statements, passages[: len(quotable)], conflicts, lexer)
+    passages = passages[: len(quotable)]
+    statements = latest_first(statements, passages, conflicts, lexer)
+    causes = causes_behind(context, query, [passages[n - 1] for one in statements for n in one.quoted])
+    passages, quotable = [*passages, *causes], [*quotable, *in_context(causes)]
+    behind = [stated(passages, len(passages) - number) for number in reversed(range(len(causes)))]
+    statements += [replace(one, text=f"{BEHIND_THAT}{one.text}") for one in behind]
     if any(statement.is_superseded for statement in statements):
         notes.append(CHANGED)
     cited = dict.fromkeys(place for statement in statements for place in statement.quoted)

@@ -58,6 +58,11 @@ _OF_PHRASES = re.compile(r"\b(?:of|to|by|in|on)$")
 """Ends of cues that a noun follows, or stands before."""
 
 _PERFECT = re.compile(r"\b(?:have|has|['’]ve|['’]s)\s(?:\w+\s)?(?:been|\w+ed|had|got|become|gone|done)\b", re.I)
+_POINTS = re.compile(
+    r"(?:the|that|this|these|those|my|our|his|her|their)\s(?:[\w-]+|(?:[\w-]+\s){0,2}"
+    r"(?:choice|decision|idea|change|move|plan|problem|incident|experience)s?)",
+    re.I,
+)
 _ASKS_OR_DOUBTS = re.compile(
     r"\?|\b(?:if|whether|maybe|perhaps|might|would\shave|not\sbecause|isn['’]t\sbecause)\b", re.I
 )
@@ -144,6 +149,11 @@ def causes_of(sentence: str, before: str = "") -> Iterator[Cause]:
     for pattern, relation in ((_PART, "part_of"), (_DEPENDS, "depends_on")):
         if match := pattern.search(said):
             yield Cause(_side(said[: match.start()]), _side(said[match.end() :]), relation, match["cue"].lower())
+
+
+def refers_back(cause: str) -> bool:
+    """Whether a noun only points at something that was told before: "the drums", "the JWT choice"."""
+    return _POINTS.fullmatch(cause.strip()) is not None
 
 
 def without_opening(sentence: str) -> str | None:

@@ -71,6 +71,7 @@ _NUMBERS = {"no": "0", "one": "1", "a": "1", "an": "1"} | {
     for number, word in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)
 }
 _OF_MEDICINE = re.compile(r"(?P<whose>.+)\s(?P<thing>[a-z-]{4,30}): (?P<dose>\d[\d.,]*\s?(?:mg|mcg|µg|ml)).*")
+_PRICE = re.compile(r"(?:price|cost) (?:of|for) (?:the )?(?P<thing>.+)|(?P<whose>.+) price")
 _OF_SOMEBODY = re.compile(r"(?P<whose>.+)\s(?P<what>weight|age)")
 _DOSE = re.compile(
     r"(?P<dose>\d[\d.,]*\s?(?:mg|mcg|µg|g|ml|units?|drops|tablets?|pills?))\s(?:of\s)?(?P<thing>[a-z-]{3,30})", re.I
@@ -116,6 +117,8 @@ def plain_slot(slot: Slot | None, statement: str) -> PlainSlot | None:
         return PlainSlot(medicine["whose"], f"dose of {medicine['thing']}", plain_words(medicine["dose"]), True)
     elif relation == "amount" and (named := _OF_SOMEBODY.fullmatch(plain_subject(slot.subject))):
         return PlainSlot(named["whose"], named["what"], value, True)
+    elif relation == "amount" and (priced := _PRICE.fullmatch(plain_subject(slot.subject))):
+        return PlainSlot(priced["thing"] or priced["whose"], "cost", value, True)
     elif predicate == "leads":
         return PlainSlot(value, "leader", plain_subject(slot.subject), True)
     elif predicate == "takes" and (dose := _DOSE.match(slot.object)):

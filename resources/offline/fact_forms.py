@@ -88,7 +88,7 @@ _SLOTS = {
     r"dropped|went\s(?:up|down))\s(?:from\s[^.;,]{1,40}?\s)?to\s(?=\D{0,10}\d)",
     "happens on": rf"(?:is|are)\s{_ADVERB}(?:on\s)?(?:the\s)?(?={_CALENDAR}|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?[A-Z])|"
     rf"{_PUT}\sto\s(?:the\s)?(?={_CALENDAR}|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?[A-Z])",
-    "is assigned to": r"(?:is|was)\s(?:now\s)?assigned\sto\s",
+    "is assigned to": r"(?:is|was|has\sbeen|got)\s(?:now\s)?(?:re)?assigned\sto\s",
     "amounts to": rf"(?:is|are)\s{_ADVERB}(?:about\s|around\s)?(?=[$€£]?\d[\d.,]*\s?(?:%|[a-z]+))",
     "is": r"(?:is|was|became|has\sbecome|is\sno\slonger|is\snot)\s"
     r"(?=(?:an?|the|my|our|The user['’]s)\s[a-z]|(?!(?:not|very|so|too|also|there|here|it|that|"
@@ -111,6 +111,9 @@ _ALLERGY = re.compile(
 )
 _RELATIVE = re.compile(rf"^.*?['’]s?\s[a-z]+\s(?={NAME}$)")
 """What stands before the name of somebody: ``The user's sister Anjali``."""
+
+_AUXILIARY = re.compile(r"\s(?:is|was|are|were|ha[sd]|have|been)(?:\sbeen)?$")
+"""Words of the verb behind a subject: ``The price of bread was``."""
 
 _QUOTED = re.compile(r'^[^":]{1,60}: "(.*)"$', re.S)
 _MINE = re.compile(r"^(?P<said>(?P<verb>I['’]m|I\sam|I['’]ve|I\shave|I|We)\s|(?:My|Our)\s)", re.I)
@@ -288,7 +291,7 @@ def _slot(statement: str) -> Slot | None:
         return Slot(match["subject"], "allergic to", (match["object"] or match["to"]).strip())
     for name, form in _FORMS:
         if match := form.match(statement):
-            subject = _RELATIVE.sub("", match["subject"])
+            subject = _AUXILIARY.sub("", _RELATIVE.sub("", match["subject"]))
             told = _AFTER_OBJECT.split(match["object"], maxsplit=1)[0].strip()
             return Slot(subject, name, told) if told else None
     return None

@@ -47,7 +47,7 @@ _CHANGES = frozenset(["moved to", "joined", "becomes"])
 _CHANGE = re.compile(
     r"\b(?:now|no longer|any ?more|moved|relocated|new|changed|switched|instead|actually|correction|corrected|"
     r"since then|these days|from now on|became|quit|left|resigned|stopped|sold|divorced|replaced|updated|increased|"
-    r"decreased|raised|extended|postponed|rescheduled|turned|finally)\b",
+    r"decreased|raised|extended|postponed|rescheduled|turned|finally|reassigned)\b",
     re.I,
 )
 _BESIDES = re.compile(r"\b(?:also|too|as well|another|second|both|besides)\b", re.I)

@@ -23,6 +23,18 @@ email = CASE WHEN %(with_email)s THEN excluded.email ELSE a.email END,
 metadata = CASE WHEN %(with_metadata)s THEN excluded.metadata ELSE a.metadata END,
 updated_at = now();
 
+-- name: time_zone
+-- The time zone that the owner of a graph names in the metadata of the user or the organization.
+SELECT m.metadata ->> 'time_zone' AS time_zone
+FROM (
+    SELECT a.metadata FROM neurigraph.user_accounts AS a
+    WHERE a.user_id = %(user_id)s
+    UNION ALL
+    SELECT o.metadata FROM neurigraph.organizations AS o
+    WHERE o.user_id = %(user_id)s
+) AS m
+WHERE m.metadata ->> 'time_zone' IS NOT NULL;
+
 -- name: set_password
 SELECT neurigraph.set_password(%(salt)s, %(derived)s) AS is_set;
 

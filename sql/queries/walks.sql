@@ -39,3 +39,38 @@ WHERE l.user_id = %(user_id)s AND l.from_id = ANY(%(ids)s) AND l.to_id = ANY(%(i
     AND l.valid @> coalesce(%(moment)s::timestamptz, now()) AND l.strength >= %(min_strength)s
 ORDER BY l.strength DESC, l.link_id
 LIMIT 500;
+
+-- name: messages_behind
+-- The messages that tell the causes of what some messages state, and the causes of those, over links that hold and that
+-- nobody rejected: the nearest first. Links and facts that the caller does not see lead nowhere.
+WITH RECURSIVE behind AS (
+    SELECT
+        l.to_fact_id,
+        1 AS hops,
+        l.strength
+    FROM unnest(%(record_ids)s::uuid [], %(messages)s::integer []) AS q (record_id, message)
+    INNER JOIN neurigraph.facts AS f
+        ON q.record_id = f.record_id AND q.message BETWEEN f.first_message AND f.last_message
+    INNER JOIN neurigraph.links AS l ON f.fact_id = l.from_fact_id
+    WHERE l.user_id = %(user_id)s AND l.to_fact_id IS NOT NULL AND l.relation IN ('caused_by', 'influenced_by')
+        AND l.verdict <> 'rejected' AND l.valid @> now()
+    UNION
+    SELECT
+        l.to_fact_id,
+        b.hops + 1,
+        l.strength
+    FROM behind AS b
+    INNER JOIN neurigraph.links AS l ON b.to_fact_id = l.from_fact_id
+    WHERE b.hops < %(hops)s AND l.user_id = %(user_id)s AND l.to_fact_id IS NOT NULL
+        AND l.relation IN ('caused_by', 'influenced_by') AND l.verdict <> 'rejected' AND l.valid @> now()
+)
+
+SELECT
+    f.record_id,
+    f.first_message AS message
+FROM behind AS b
+INNER JOIN neurigraph.facts AS f ON b.to_fact_id = f.fact_id
+WHERE f.status <> 'archived' AND f.forgotten_at IS NULL
+GROUP BY f.record_id, f.first_message
+ORDER BY min(b.hops), max(b.strength) DESC, f.record_id, f.first_message
+LIMIT %(most)s;

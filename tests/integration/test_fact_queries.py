@@ -16,6 +16,8 @@ from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, qu
 from neurigraph_pipelines.model import AliasType
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.links import End
+from neurigraph_pipelines.retrieval.ask import ask as answer_of
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.kinds import EndKind, FactStatus
 from neurigraph_pipelines.wiring.installation import Installation
@@ -79,6 +81,24 @@ def test_why_follows_causes_and_says_how(graph: Graph) -> None:
         "“We moved to Porto” (2026-05-10) led to “Everybody is happy” (2026-05-21)."
     ]
     assert words(ask(graph, fact_id=small, traverse_types=("caused_by",))) == []
+
+
+def test_an_answer_to_why_names_the_cause_of_another_memory(graph: Graph) -> None:
+    here, user = graph.here, graph.user.user_id
+    office, move = graph.remember("#Work/Office The ceiling leaked every week.", "#Work/Move We moved to Porto.")
+    leak = plant_fact(here, office, "The ceiling leaked every week.")
+    moved = plant_fact(here, move, "We moved to Porto.")
+    context = here.acting_for(graph.claims)
+    why = Question("Why did we move to Porto?")
+    assert "ceiling" not in answer_of(context, why).answer
+    link(here, user, inferred(moved, leak, "caused_by"))
+    reply = answer_of(context, why)
+    first, last = reply.answer.splitlines()[0], reply.answer.splitlines()[-1]
+    assert "We moved to Porto." in first
+    assert last.startswith("Behind that, ")
+    assert "The ceiling leaked every week." in last
+    assert reply.citations[-1].record_id == office
+    assert "ceiling" not in answer_of(context, Question("When did we move to Porto?")).answer
 
 
 def test_changed_lists_versions_by_time(graph: Graph) -> None:

@@ -9,12 +9,16 @@ from pathlib import Path
 import httpx
 import pytest
 
+from neurigraph_pipelines.access.accounts import change_account
+from neurigraph_pipelines.access.authentication import authenticate
+from neurigraph_pipelines.exchange.organizations import membership
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.inbox.imports import detect_format, read_conversations
 from neurigraph_pipelines.inbox.imports.zones import in_zone, with_zone, zone_named
 from neurigraph_pipelines.model import Claims, NewConversation
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import NO_DETAILS
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.question import Question
@@ -71,6 +75,28 @@ def test_time_zone_of_an_import(
     assert f"Yesterday ({day})" in answer(context, "When did I sell my red kayak?")
     again = import_file(context, path, "jsonl", details=with_zone(NO_DETAILS, zone))
     assert (again.messages_added, again.messages_known) == (0, 1)
+
+
+def test_time_zone_of_a_user_and_of_an_organization(
+    here: Installation, bob: tuple[User, Claims], tmp_path: Path
+) -> None:
+    context = here.acting_for(bob[1])
+    change_account(here.database, bob[1], {"metadata": {"time_zone": "Europe/Berlin"}})
+    path = write(tmp_path, ("Yesterday I sold my red kayak.", "2025-06-30T22:30:00Z"))
+    import_file(context, path, "jsonl")
+    assert "Yesterday (30 June 2025)" in answer(context, "When did I sell my red kayak?")
+    lamp = write(tmp_path, ("Yesterday I bought a lamp.", "2025-06-30T22:30:00Z"))
+    import_file(context, lamp, "jsonl", details=with_zone(NO_DETAILS, "America/New_York"))
+    assert "Yesterday (29 June 2025)" in answer(context, "When did I buy the lamp?"), "the import's own comes first"
+    change_account(here.database, bob[1], {"metadata": {"time_zone": "Berlin"}})
+    with pytest.raises(InvalidInputError, match="time zone 'Berlin' is unknown"):
+        import_file(context, path, "jsonl")
+
+    _, key = membership.create(here.database, bob[1], f"club-{bob[0].slug}", "Club", {"time_zone": "Europe/Berlin"})
+    club = here.acting_for(authenticate(here.database, key))
+    path = write(tmp_path, ("Mona sold the red kayak yesterday.", "2025-06-30T22:30:00Z"))
+    import_file(club, path, "jsonl")
+    assert "yesterday (30 June 2025)" in answer(club, "When did Mona sell the red kayak?")
 
 
 @pytest.mark.parametrize(
