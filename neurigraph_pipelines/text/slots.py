@@ -135,7 +135,7 @@ def plain_slot(slot: Slot | None, statement: str) -> PlainSlot | None:
 
 
 def may_be_one(one: Slot | None, other: Slot | None) -> bool:
-    """Return whether one of two slots names the thing of the other more exactly: a gate, a workshop's gate."""
+    """Return whether a slot names the thing of another one more exactly: a gate, and the gate of a workshop."""
     if one is None or other is None or one.predicate != other.predicate or one.predicate not in KEYS:
         return False
     mine, theirs = (set(plain_subject(slot.subject).split()) for slot in (one, other))
