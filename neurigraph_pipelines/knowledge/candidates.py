@@ -18,7 +18,7 @@ from neurigraph_pipelines.model.verdicts import KnownFact, Pair
 from neurigraph_pipelines.text.assertions import Difference, assertions_of, differences
 from neurigraph_pipelines.text.ended import ended_by, ends
 from neurigraph_pipelines.text.lexemes import lexer_of
-from neurigraph_pipelines.text.slots import plain_slot, plain_subject
+from neurigraph_pipelines.text.slots import may_be_one, plain_slot, plain_subject
 
 MAX_CANDIDATES = 20
 """Most facts that one fact is compared with."""
@@ -74,8 +74,9 @@ def pairs_of(fact: KnownFact, known: Iterable[KnownFact], language: str) -> list
         if one.fact_id == fact.fact_id:
             continue
         theirs = plain_slot(one.slot, one.statement)
-        is_slot = mine is not None and theirs is not None and (
-            (mine.subject, mine.relation) == (theirs.subject, theirs.relation)
+        is_slot = may_be_one(fact.slot, one.slot) or (
+            mine is not None and theirs is not None
+            and (mine.subject, mine.relation) == (theirs.subject, theirs.relation)
         )  # fmt: skip
         overlap = _overlap(_words(fact.statement, language), _words(one.statement, language))
         if is_slot or (overlap >= LEAST_OVERLAP and about & _about(one) and not _are_of_two(fact, one)):

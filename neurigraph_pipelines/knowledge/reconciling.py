@@ -42,7 +42,7 @@ from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.model.verdicts import Authority, KnownFact, Pair
 from neurigraph_pipelines.text.hygiene import storable
 from neurigraph_pipelines.text.lexemes import lexer_of
-from neurigraph_pipelines.text.slots import PROPERTIES
+from neurigraph_pipelines.text.slots import KEYS, PROPERTIES
 from neurigraph_pipelines.views.kinds import Effect, FactKind
 
 MAX_RECONCILED = 2_000
@@ -263,8 +263,9 @@ def _read(
     tx: Transaction, user_id: UUID, record_id: UUID, *, again: bool
 ) -> tuple[list[KnownFact], list[KnownFact], set[frozenset[UUID]]]:
     """Return the facts of a record, all facts that may have to do with them, and pairs with a verdict."""
-    everything = {"record_id": None, "subjects": None, "firsts": None, "who": None, "owns": False, "limit": MAX_KNOWN}
-    values: dict[str, object] = everything | {"user_id": user_id, "undated": sorted(PROPERTIES)}
+    everything = dict.fromkeys(("record_id", "subjects", "firsts", "who", "predicates"))
+    usual = {"user_id": user_id, "undated": sorted(PROPERTIES), "owns": False, "limit": MAX_KNOWN}
+    values: dict[str, object] = everything | usual
     new = rows_of(tx, _QUERIES["to_compare"], _Fact, values | {"record_id": record_id})
     if not new:
         return [], [], set()
@@ -277,6 +278,8 @@ def _read(
     known = rows_of(tx, _QUERIES["to_compare"], _Fact, values | about)
     if any(row.is_own for row in new):
         known += rows_of(tx, _QUERIES["to_compare"], _Fact, values | {"owns": True, "limit": MAX_OWN_KNOWN})
+    if keys := sorted(KEYS & {row.predicate for row in new}):
+        known += rows_of(tx, _QUERIES["to_compare"], _Fact, values | {"predicates": keys})
     rows = {row.fact_id: row for row in (*known, *new)}
     shared = _shared_first_names(tx, user_id, rows.values())
     facts = {fact_id: _known(row, shared) for fact_id, row in rows.items()}

@@ -39,7 +39,10 @@ _FAMILIES = {
 }
 """Predicates that fill one slot; others are slots of their own."""
 
-PROPERTIES = frozenset(["expires", "renews", "code", "pin", "combination", "password", "birthday", "anniversary"])
+KEYS = frozenset(["code", "pin", "combination", "password"])
+"""Predicates that say what opens a thing."""
+
+PROPERTIES = frozenset(["expires", "renews", "birthday", "anniversary", *KEYS])
 """Predicates that say of a thing, or of a day of somebody, what it is now."""
 
 _ONE_VALUE = frozenset(
@@ -80,6 +83,9 @@ _MEANS = re.compile(
     r"(?P<means>.{1,60}?)\sfor\s(?!now\b)(?P<purpose>[^.,;]{2,60}?)(?=\s(?:for now|instead of|now)\b|$)", re.I
 )
 _COUNTED = re.compile(r"^(?P<count>\d{1,9}|[a-z]{1,6})\s(?P<thing>[a-z][\w-]{1,30}(?:\s[a-z][\w-]{1,30})?)")
+_APART = frozenset("back bike front guest lower main office other second side spare upper work".split())
+"""Words that tell a thing from another one of its kind."""
+
 _POSSESSIVE = re.compile(r"['’]s?\b")
 _WORD = re.compile(r"\w+")
 _ARTICLES = frozenset(["a", "an", "any", "the", "his", "her", "their", "its", "my"])
@@ -129,6 +135,15 @@ def plain_slot(slot: Slot | None, statement: str) -> PlainSlot | None:
         relation = f"{relation} {value}"
     is_single = relation in _ONE_VALUE or relation.startswith(_ONE_VALUE_OF_A_THING)
     return PlainSlot(plain_subject(slot.subject), relation, value, is_single)
+
+
+def may_be_one(one: Slot | None, other: Slot | None) -> bool:
+    """Return whether a slot names the thing of another one more exactly: a gate, and the gate of a workshop."""
+    if one is None or other is None or one.predicate != other.predicate or one.predicate not in KEYS:
+        return False
+    mine, theirs = (set(plain_subject(slot.subject).split()) for slot in (one, other))
+    is_owned = any(_POSSESSIVE.search(slot.subject) for slot in (one, other))
+    return (mine < theirs or theirs < mine) and not is_owned and _APART.isdisjoint(mine ^ theirs)
 
 
 def _told(slot: Slot, statement: str) -> str:

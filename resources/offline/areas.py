@@ -45,13 +45,13 @@ WEIGHTS = {"pieces": 1.0, "phrases": 0.3, "title": 0.15, "cues": 0.7}
 """Weight of each kind of evidence. Half or twice of each changes two areas of a hundred on the labelled conversations
 of the development half and on LoCoMo."""
 
-CLOSE = 0.35
+CLOSE = 0.3
 """Cosine of the nearest subject below which the meaning of a text says nothing."""
 
 FEW_CUES = 1.0
 """Evidence of cue words that counts half of its weight beside the meaning: a single word decides nothing."""
 
-LEAST_SAID = 6
+LEAST_SAID = 4
 """Words that carry meaning of which a segment needs so many for its meaning to count."""
 
 MAX_KNOWN_NODES = 400

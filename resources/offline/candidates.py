@@ -19,7 +19,7 @@ from resources.offline.candidate import Candidate
 from resources.offline.deeds import tells_deed
 from resources.offline.elliptic import may_be_anyone, persons_meant
 from resources.offline.fitting import fit, names_in, sets_date, uncapitalised
-from resources.offline.oneself import said_in_other_words, says_another
+from resources.offline.oneself import said_in_other_words, says_another, tells_of_itself
 from resources.offline.prose import sentences
 from resources.offline.questions import LISTS, Asked, Kind, Trust, Words
 from resources.offline.whose import Others, is_of_asker, speaks_first, speaks_of_oneself
@@ -138,6 +138,9 @@ def _of_subject(
             one.said |= named
             one.near |= named
             one.understood |= named
+        is_of_itself = spoken.voice is Voice.ASSISTANT and tells_of_itself(one.text)
+        if (of_asker or asked.is_own) and is_of_itself and not _SECOND_PERSON.search(one.text):
+            continue
         is_foreign = _is_foreign(one, asked, spoken.speaker, subjects) or (asked.is_own and spoken.is_of_others)
         is_foreign = is_foreign or (of_asker and spoken.is_of_others and speaks_of_oneself(one.text))
         one.is_foreign = is_foreign and bool(_FIRST_PERSON.search(one.text))

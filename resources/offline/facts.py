@@ -21,6 +21,7 @@ from resources.offline.dates import is_dated, resolve_dates
 from resources.offline.fact_forms import LASTING, ReadFact, clauses_of, names_a_person, read_fact, slot_said
 from resources.offline.leading import stated_before_asking
 from resources.offline.names import Names, find_names
+from resources.offline.oneself import tells_of_itself
 from resources.offline.properties import RECURRING, THE_USER, property_of
 from resources.offline.prose import Prose
 from resources.offline.reasons import reasons_of, worded_reason
@@ -90,15 +91,6 @@ _POINTS = re.compile(
     r"|\b(?:this|these)(?=[.,;:!?\"]|$| (?:after|before|when|while|because|for|lately|must|so|and|but|to|with)\b)"
 )
 """What points to something seen or said before: ``this hike``, but not ``this week``, ``this sign in the frame``."""
-
-_OF_ITSELF = re.compile(
-    r"\bI(?:(?:['’]m| am)(?! \w+ing\b)| was (?:trained|made|built|created|developed|designed)|['’]d love| would love|"
-    r" (?:live|love|like|enjoy|prefer|feel|don['’]t|do not|can['’]t|cannot|never)|['’]ve never| have (?:a|no))\b"
-    r"|\bmy (?:training|knowledge|name|creators?|developers?|favou?rite|capabilities|purpose|age|birthday|home)\b"
-    r"|\bich (?:bin|lebe|mag|wurde|habe kein\w{0,2}|kann nicht)\b",
-    re.I,
-)
-"""What an assistant says of itself, rather than of what it has done: it is no fact of the user."""
 
 MAX_SENTENCES = 2
 """Most sentences of a fact: the second one names what the first one is about."""
@@ -187,7 +179,7 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
 
 def _is_of_assistant_itself(prose: Prose, unit: Unit) -> bool:
     is_of_assistant = prose.message(prose.sentences[unit.sentences[0]]).role is Role.ASSISTANT
-    return is_of_assistant and any(map(_OF_ITSELF.search, unit.texts))
+    return is_of_assistant and any(map(tells_of_itself, unit.texts))
 
 
 def _weight(prose: Prose, salience: Salience, unit: Unit) -> float:

@@ -63,6 +63,16 @@ _AT_HOME = re.compile(
     r"maison|chez|appartement|mudó|emménag\w+|déménag\w+)\b",
     re.I,
 )
+_OF_ITSELF = re.compile(
+    r"\bI(?:(?:['’]m| am)(?! \w+ing\b)| was (?:trained|made|built|created|developed|designed)|['’]d love| would love|"
+    r" (?:live|work (?:at|for|as|in)|love|like|enjoy|prefer|feel|don['’]t|do not|can['’]t|cannot|never)|['’]ve never|"
+    r" have (?:a|no))\b"
+    r"|\bmy (?:training|knowledge|name|creators?|developers?|favou?rite|capabilities|purpose|age|birthday|home)\b"
+    r"|\bich (?:bin|lebe|mag|wurde|habe kein\w{0,2}|kann nicht)\b",
+    re.I,
+)
+"""What an assistant says of itself, rather than of what it has done: it is no fact of the user."""
+
 MOST_WORDS = 8
 """Words of a question up to which it asks for nothing else."""
 
@@ -75,6 +85,11 @@ def is_about_asker(question: str) -> bool:
 def is_of_speaker(text: str) -> bool:
     """Return whether a sentence is about its speaker."""
     return _OF_ONESELF.search(text) is not None and not text.rstrip().endswith("?")
+
+
+def tells_of_itself(text: str) -> bool:
+    """Return whether a sentence of an assistant is about the assistant."""
+    return _OF_ITSELF.search(text) is not None
 
 
 def said_in_other_words(question: str, text: str) -> list[str]:

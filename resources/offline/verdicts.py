@@ -16,7 +16,7 @@ from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact,
 from neurigraph_pipelines.text.assertions import differences
 from neurigraph_pipelines.text.ended import ends
 from neurigraph_pipelines.text.lexemes import lexer_of
-from neurigraph_pipelines.text.slots import LASTING, PlainSlot, plain_slot
+from neurigraph_pipelines.text.slots import LASTING, PlainSlot, may_be_one, plain_slot
 from neurigraph_pipelines.views.kinds import FactKind, Verdict
 from resources.offline.lexicon import english
 
@@ -81,7 +81,11 @@ def judge(pair: Pair) -> Judgement:
     if _key(later.statement) == _key(earlier.statement):
         return Judgement(Verdict.SAME, MOST_CERTAIN, "the same words")
     mine, theirs = plain_slot(later.slot, later.statement), plain_slot(earlier.slot, earlier.statement)
-    have_slots = mine is not None and theirs is not None and mine.subject == theirs.subject
+    have_slots = (
+        mine is not None
+        and theirs is not None
+        and (mine.subject == theirs.subject or may_be_one(later.slot, earlier.slot))
+    )
     is_said = not _TENTATIVE.search(_QUOTED.sub(r"\1", later.statement)) and earlier.kind is not FactKind.EVENT
     thing = earlier.slot.object if earlier.slot is not None else ""
     if is_said and ends(later.statement, earlier.statement, thing) and _whose(later) == _whose(earlier):
@@ -133,6 +137,8 @@ def _by_slots(pair: Pair, later: PlainSlot, earlier: PlainSlot) -> Judgement | N
     slot = pair.later.slot
     predicate = slot.predicate if slot is not None else ""
     changes = bool(_CHANGE.search(pair.later.statement)) or predicate in _CHANGES
+    if may_be_one(slot, pair.earlier.slot):
+        return UNRELATED if later.value == earlier.value else Judgement(Verdict.UPDATES, _CLOSED, "it may be one thing")
     if later.value == earlier.value:
         return _of_one_value(pair, changes=changes)
     if not later.is_single:

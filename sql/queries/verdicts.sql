@@ -15,8 +15,8 @@ SELECT count(*) AS records FROM neurigraph.pending_verdicts;
 SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.beliefs:' || %(user_id)s::text, 0));
 
 -- name: to_compare
--- The facts of a record to compare, and the known facts that stand about the same subjects or people, or that the owner
--- said without a name, with their weight.
+-- The facts of a record to compare, and the known facts that stand about the same subjects or people, that the owner
+-- said without a name, or that have some predicates, with their weight.
 SELECT
     f.fact_id,
     f.record_id,
@@ -65,6 +65,7 @@ CROSS JOIN LATERAL (
 WHERE f.user_id = %(user_id)s
     AND (%(record_id)s::uuid IS NULL OR f.record_id = %(record_id)s)
     AND (NOT %(owns)s::boolean OR o.is_own)
+    AND (%(predicates)s::text [] IS NULL OR f.predicate = ANY(%(predicates)s::text []))
     AND (
         %(subjects)s::text [] IS NULL
         OR (

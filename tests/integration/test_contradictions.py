@@ -42,6 +42,10 @@ WORDED = [
     ("Marta's birthday: 8 June", "Marta's birthday is on 3 May.", "When is Marta's birthday?"),
     ("I live in Leipzig.", "My home is in Hamburg.", "Where do I live?"),
 ]
+PLACED = [
+    ("The gate code is 4711.", "The gate code of the workshop is 9922.", "What is the gate code?"),
+    ("The PIN of the garage alarm is 1234.", "The alarm PIN is 8765.", "What is the PIN of the alarm?"),
+]
 GERMAN = [
     ("Mein Reisepass läuft am 9. März 2036 ab.", "Mein Reisepass läuft am 9. März 2026 ab.", "Wann läuft der Pass ab?"),
     ("Ich habe einen Ausschlag am Arm.", "Ich habe keinen Ausschlag am Arm.", "Habe ich einen Ausschlag?"),
@@ -61,7 +65,7 @@ def remember(here: Installation, claims: Claims, texts: Sequence[str]) -> None:
     assert not reconcile_waiting(here.context, user_id=claims.user_id).failed
 
 
-@pytest.mark.parametrize("told", [NOTES, OTHERS, WORDED, GERMAN])
+@pytest.mark.parametrize("told", [NOTES, OTHERS, WORDED, PLACED, GERMAN])
 def test_blatant_contradictions_wait_for_a_decision(
     shared_installation: Installation, told: list[tuple[str, str, str]]
 ) -> None:

@@ -126,10 +126,12 @@ def test_stated_fact_weighs_as_an_assistants(address: str, here: Installation) -
     read_waiting(context, user_id=user.user_id)
     weights = {}
     for one in rows(here, f"{STATED} AND user_id = %s", user.user_id):
-        asked = {"user_id": user.user_id, "record_id": one["record_id"], "owns": False, "limit": 10, "undated": []}
+        asked = {"user_id": user.user_id, "record_id": one["record_id"], "owns": False, "predicates": None}
         query = statements("verdicts")["to_compare"]
         with here.database.pipeline() as tx:
-            (row,) = tx.execute(query, asked | {"subjects": None, "firsts": None, "who": []}).fetchall()
+            (row,) = tx.execute(
+                query, asked | {"limit": 10, "undated": [], "subjects": None, "firsts": None, "who": []}
+            ).fetchall()
         weights[one["fact_id"]] = row["authority"]
     assert weights == {by_hand.fact_id: "by_hand", fact_id: "assistant"}
 

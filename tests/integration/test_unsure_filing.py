@@ -18,8 +18,8 @@ from tests.support.api_server import serving
 from tests.support.command_line import describe
 from tests.support.memories import new_user
 
-BANK = "We sat on the bank of the river until the trout bit at dusk."
-AGAIN = "At dusk we sat on the bank again and waited for trout."
+BANK = "Trout on the bank at dusk."
+AGAIN = "At dusk, trout on the bank again."
 
 
 @pytest.fixture(scope="module")

@@ -194,6 +194,18 @@ def test_others_are_quoted_where_the_owner_says_nothing_about_it() -> None:
     assert statement.quoted == (1,)
 
 
+def test_an_assistant_tells_nothing_of_the_asker() -> None:
+    told = [
+        voiced("I'm Claude. I work at Anthropic, and I live in the cloud. My birthday is 14 March.", Voice.ASSISTANT),
+        voiced("Your birthday party is on 15 May, and I'm sure that your tent is big enough.", Voice.ASSISTANT),
+    ]
+    for question in ("Where do I work?", "Where do I live?", "Who do I work for?"):
+        assert MODEL.answer(question, AT, told[:1]) == []
+    assert MODEL.answer("When is my birthday?", AT, told[:1]) == []
+    assert MODEL.answer("When is my birthday party?", AT, told)[0].quoted == (2,)
+    assert MODEL.answer("Where do you work?", AT, told)[0].quoted == (1,)
+
+
 def test_latest_comes_first_where_things_changed() -> None:
     later = AT.replace(month=6)
     quotable = [
