@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -107,9 +108,9 @@ def register_key(context: Context, public_key: bytes, peer: str | None = None) -
     if peer is not None and _PEER_NAME.fullmatch(peer) is None:
         raise InvalidInputError("the name of an installation has 1 to 100 letters, digits, dots, colons and hyphens")
     _require_public_key(public_key)
-    holder = f"{_PEER}{peer}" if peer is not None else author_of(claims)
+    persona_id = UUID(claims.sub) if claims.role == "persona" and peer is None else None
     with context.database.pipeline() as tx:
-        return _registered(tx, claims, holder, public_key)
+        return _registered(tx, claims, {"persona_id": persona_id, "peer_name": peer}, public_key)
 
 
 def page_of_keys(
@@ -199,7 +200,7 @@ def rotate_key(context: Context, key_id: UUID, public_key: bytes) -> SigningKey:
         old = tx.execute(_QUERIES["retire_key"], {"key_id": key_id}).fetchone()
         if old is None:
             raise ConflictError("this key was rotated or revoked already")
-        return _registered(tx, context.claims, old["holder"], public_key)
+        return _registered(tx, context.claims, old, public_key)
 
 
 def revoke_key(context: Context, key_id: UUID) -> SigningKey:
@@ -226,10 +227,10 @@ def signer(context: Context, key_id: UUID) -> SigningKey:
     return key
 
 
-def _registered(tx: Transaction, claims: Claims, holder: str, public_key: bytes) -> SigningKey:
+def _registered(tx: Transaction, claims: Claims, holder: Mapping[str, object], public_key: bytes) -> SigningKey:
     values = {
+        **holder,
         "user_id": claims.user_id,
-        "holder": holder,
         "public_key": public_key,
         "registered_by": author_of(claims),
     }

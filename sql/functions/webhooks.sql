@@ -53,7 +53,7 @@ CREATE OR REPLACE FUNCTION neurigraph_private.plain_author(author text) RETURNS 
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
         WHEN author ~ '^(user|persona|quarantine):[0-9a-f-]{36}$' THEN author
-        WHEN author ~ '^(user|persona|quarantine|pipeline|job)(:|$)' THEN split_part(author, ':', 1)
+        WHEN author ~ '^(user|persona|quarantine|pipeline|job)(:|$)' THEN neurigraph.kind_of_author(author)
     END
 $$;
 

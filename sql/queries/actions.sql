@@ -69,7 +69,10 @@ FROM neurigraph.actions AS a
 LEFT JOIN LATERAL (
     SELECT
         jsonb_agg(
-            jsonb_build_object('voter', b.voter, 'approves', b.approves, 'voted_at', b.voted_at) ORDER BY b.voted_at
+            jsonb_build_object(
+                'voter', coalesce('persona:' || b.persona_id, 'user:' || b.user_id),
+                'approves', b.approves, 'voted_at', b.voted_at
+            ) ORDER BY b.voted_at
         ) AS votes
     FROM neurigraph.action_votes AS b
     WHERE b.action_id = a.action_id
@@ -170,7 +173,7 @@ FROM neurigraph.sources AS s
 INNER JOIN neurigraph.notes AS n ON s.source_id = n.source_id AND s.last_message = n.message
 CROSS JOIN LATERAL neurigraph.propose_action(jsonb_build_object(
     'user_id', s.user_id, 'kind', 'store', 'origin', 'policy', 'reason', 'standard', 'node_id', n.node_id,
-    'source_id', s.source_id, 'message', n.message, 'requested_by', 'persona:' || s.persona_id
+    'source_id', s.source_id, 'message', n.message, 'persona_id', s.persona_id
 )) AS p
 WHERE s.held AND s.persona_id IS NOT NULL
     AND NOT EXISTS (

@@ -190,8 +190,8 @@ WHERE l.link_id = %(link_id)s AND a.user_id = l.user_id AND a.kind = 'link' AND 
     AND coalesce(a.other_fact_id, a.other_record_id, a.other_node_id) = l.to_id;
 
 -- name: register_key
-INSERT INTO neurigraph.signing_keys AS k (user_id, holder, public_key, registered_by)
-VALUES (%(user_id)s, %(holder)s, %(public_key)s, %(registered_by)s)
+INSERT INTO neurigraph.signing_keys AS k (user_id, persona_id, peer_name, public_key, registered_by)
+VALUES (%(user_id)s, %(persona_id)s, %(peer_name)s, %(public_key)s, %(registered_by)s)
 ON CONFLICT DO NOTHING
 RETURNING
     k.key_id AS signing_key_id, k.holder, encode(k.public_key, 'base64') AS public_key, k.registered_at,
@@ -240,10 +240,10 @@ ORDER BY k.registered_at DESC, k.key_id DESC
 LIMIT %(limit)s;
 
 -- name: retire_key
--- Rotate a key, and return the user and the holder of the next key.
+-- Rotate a key, and return the holder of the next key.
 UPDATE neurigraph.signing_keys AS k SET rotated_at = now()
 WHERE k.key_id = %(key_id)s AND k.rotated_at IS NULL AND k.revoked_at IS NULL
-RETURNING k.user_id, k.holder;
+RETURNING k.persona_id, k.peer_name;
 
 -- name: revoke_key
 UPDATE neurigraph.signing_keys AS k SET revoked_at = coalesce(k.revoked_at, now())

@@ -75,7 +75,7 @@ def propose(tx: Transaction, doubt: Doubt) -> Proposed:
         "user_id": doubt.user_id,
         "origin": "doubt",
         "reason": doubt.reason,
-        "requested_by": f"job:{doubt.job}",
+        "job": doubt.job,
         "fact_id": doubt.fact_id,
         "record_id": doubt.record_id,
         "node_id": doubt.node_id,
