@@ -34,6 +34,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
     persona uuid := neurigraph_private.persona_of(asking);
+    voting text := coalesce('persona:' || persona, 'user:' || (asking ->> 'user_id'));
     asked neurigraph.actions;
     approver text;
     needed bigint;
@@ -88,9 +89,7 @@ BEGIN
     WHERE a.action_id = wanted;
     IF NOT cast_vote.approves THEN
         PERFORM neurigraph_private.drop_held(asked.source_id);
-        PERFORM neurigraph_private.reject_inferred(
-            asked, coalesce('persona:' || persona, 'user:' || asked.user_id)
-        );
+        PERFORM neurigraph_private.reject_inferred(asked, voting);
     END IF;
     RETURN CASE WHEN cast_vote.approves THEN 'approved' ELSE 'rejected' END;
 END

@@ -70,11 +70,7 @@ BEGIN
         RETURN;
     END IF;
     happened.author := neurigraph_private.plain_author(happened.author);
-    names := (
-        SELECT array_agg(a.node_name ORDER BY a.layer_depth)
-        FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
-        WHERE g.node_id = happened.node_id
-    );
+    names := (SELECT n.names FROM neurigraph.path_of(happened.node_id) AS n);
     wanted := ARRAY(
         SELECT w.webhook_id FROM neurigraph.webhooks AS w
         WHERE w.user_id = happened.user_id AND w.state = 'active'

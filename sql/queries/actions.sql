@@ -80,12 +80,7 @@ LEFT JOIN LATERAL (
 LEFT JOIN LATERAL (
     SELECT array_agg(coalesce(n.node_path, w.place) ORDER BY w.number) AS places
     FROM (VALUES (1, a.details ->> 'first'), (2, a.details ->> 'second')) AS w (number, place)
-    LEFT JOIN LATERAL (
-        SELECT string_agg(o.node_name, '/' ORDER BY o.layer_depth) AS node_path
-        FROM neurigraph.graph_index AS g
-        INNER JOIN neurigraph.graph_index AS o ON o.node_id = ANY(g.path)
-        WHERE g.node_id = CASE WHEN strpos(w.place, '-') > 0 THEN w.place::uuid END
-    ) AS n ON true
+    LEFT JOIN LATERAL neurigraph.path_of(CASE WHEN strpos(w.place, '-') > 0 THEN w.place::uuid END) AS n ON true
     WHERE a.kind = 'move'
 ) AS p ON true
 WHERE a.user_id = %(user_id)s

@@ -210,11 +210,7 @@ SELECT
     n.names
 FROM neurigraph.graph_index AS g
 INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
-CROSS JOIN LATERAL (
-    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
-    FROM neurigraph.graph_index AS a
-    WHERE a.node_id = ANY(g.path)
-) AS n
+CROSS JOIN LATERAL neurigraph.names_along(g.path) AS n
 WHERE g.record_count > 0 AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
 ORDER BY u.slug, n.names;
 

@@ -484,11 +484,7 @@ SELECT
     coalesce(
         u.statement,
         s.title,
-        (
-            SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth)
-            FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
-            WHERE g.node_id = f.to_node_id
-        )
+        (SELECT n.node_path FROM neurigraph.path_of(f.to_node_id) AS n)
     ) AS to_text
 FROM found AS f
 LEFT JOIN neurigraph.relation_words() AS t ON f.relation = t.relation
