@@ -126,9 +126,7 @@ def page_of_keys(
     """
 
     def read(after: Position | None, most: int) -> list[SigningKey]:
-        at, last = after or NEWEST
-        values = {"user_id": context.claims.user_id, "with_ended": with_ended, "at": at, "id": last, "limit": most}
-        return ask_views(context.database, context.claims, _QUERIES["keys"], SigningKey, values)
+        return _keys(context, user_id=context.claims.user_id, with_ended=with_ended, after=after, limit=most)
 
     filters = {"with_ended": with_ended}
     return cursors.page(
@@ -148,7 +146,7 @@ def get_key(context: Context, key_id: UUID) -> SigningKey:
     Raises:
         NotFoundError: There is no such key, or it is hidden from the caller.
     """
-    found = ask_views(context.database, context.claims, _QUERIES["key"], SigningKey, {"key_id": key_id})
+    found = _keys(context, key_id=key_id, with_ended=True)
     if not found:
         raise NotFoundError
     return found[0]
@@ -180,8 +178,8 @@ def key_with(context: Context, private_key: Ed25519PrivateKey) -> SigningKey:
     Raises:
         NotFoundError: There is none that the caller sees, or it was rotated or revoked.
     """
-    values = {"user_id": context.claims.user_id, "public_key": private_key.public_key().public_bytes_raw()}
-    found = ask_views(context.database, context.claims, _QUERIES["key_with"], SigningKey, values)
+    public_key = private_key.public_key().public_bytes_raw()
+    found = _keys(context, user_id=context.claims.user_id, public_key=public_key)
     if not found:
         raise NotFoundError("the key is not registered, or was rotated or revoked: `neurigraph signing-keys add`")
     return found[0]
@@ -225,6 +223,22 @@ def signer(context: Context, key_id: UUID) -> SigningKey:
     if key.rotated_at is not None or key.revoked_at is not None:
         raise ConflictError("this key was rotated or revoked: sign with a current one")
     return key
+
+
+def _keys(
+    context: Context,
+    *,
+    user_id: UUID | None = None,
+    key_id: UUID | None = None,
+    public_key: bytes | None = None,
+    with_ended: bool = False,
+    after: Position | None = None,
+    limit: int = 1,
+) -> list[SigningKey]:
+    at, last = after or NEWEST
+    wanted = {"user_id": user_id, "key_id": key_id, "public_key": public_key, "with_ended": with_ended}
+    values = {**wanted, "at": at, "id": last, "limit": limit}
+    return ask_views(context.database, context.claims, _QUERIES["keys"], SigningKey, values)
 
 
 def _registered(tx: Transaction, claims: Claims, holder: Mapping[str, object], public_key: bytes) -> SigningKey:

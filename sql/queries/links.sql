@@ -197,33 +197,9 @@ RETURNING
     k.key_id AS signing_key_id, k.holder, encode(k.public_key, 'base64') AS public_key, k.registered_at,
     k.registered_by, k.rotated_at, k.revoked_at;
 
--- name: key
-SELECT
-    k.key_id AS signing_key_id,
-    k.holder,
-    encode(k.public_key, 'base64') AS public_key,
-    k.registered_at,
-    k.registered_by,
-    k.rotated_at,
-    k.revoked_at
-FROM neurigraph.signing_keys AS k
-WHERE k.key_id = %(key_id)s;
-
--- name: key_with
--- The key with the given public bytes, unless it was rotated or revoked.
-SELECT
-    k.key_id AS signing_key_id,
-    k.holder,
-    encode(k.public_key, 'base64') AS public_key,
-    k.registered_at,
-    k.registered_by,
-    k.rotated_at,
-    k.revoked_at
-FROM neurigraph.signing_keys AS k
-WHERE k.user_id = %(user_id)s AND k.public_key = %(public_key)s AND k.rotated_at IS NULL AND k.revoked_at IS NULL;
-
 -- name: keys
--- Keys, newest first. Rotated and revoked keys are left out unless the caller asks for them.
+-- Keys, newest first: one by its id, the current one with some bytes, or a page. Rotated and revoked keys are left out
+-- unless the caller asks for them.
 SELECT
     k.key_id AS signing_key_id,
     k.holder,
@@ -233,7 +209,9 @@ SELECT
     k.rotated_at,
     k.revoked_at
 FROM neurigraph.signing_keys AS k
-WHERE k.user_id = %(user_id)s
+WHERE (%(user_id)s::uuid IS NULL OR k.user_id = %(user_id)s)
+    AND (%(key_id)s::uuid IS NULL OR k.key_id = %(key_id)s)
+    AND (%(public_key)s::bytea IS NULL OR k.public_key = %(public_key)s)
     AND (%(with_ended)s OR (k.rotated_at IS NULL AND k.revoked_at IS NULL))
     AND (k.registered_at, k.key_id) < (%(at)s::timestamptz, %(id)s::uuid)
 ORDER BY k.registered_at DESC, k.key_id DESC
