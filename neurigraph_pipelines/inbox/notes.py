@@ -70,7 +70,7 @@ class NewNote:
         importance: From 0 to 1.
         priority: From 1 to 10 instead; 10 is an importance of 1.
         tags: Topics of the memory.
-        fact: What the fact that it states has besides its words; None for a note that is read for facts.
+        fact: The fields besides its words of the fact that it states; None for a note that is read for facts.
         follows: The fact that it is the next version of.
         replaces: The note whose memory this one will supersede; if no fact follows another, the caller's own.
         external_id: Its id where it comes from: other text under it is its next version, wherever its node is now.

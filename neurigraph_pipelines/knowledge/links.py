@@ -37,7 +37,7 @@ SURE = 0.8
 """Least confidence of a link that nobody is asked about."""
 
 LIKELY = 0.6
-"""Least confidence of one that waits for a person; what is less sure is dropped."""
+"""Least confidence of one that waits for a person; less certain ones are dropped."""
 
 MAX_ASKED = 10
 """Most links of one memory that wait for a person."""

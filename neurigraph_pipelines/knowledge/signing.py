@@ -1,6 +1,6 @@
-"""Signatures of links: Ed25519 (RFC 8032) over bytes that say what is stated, and the keys that make them.
+"""Signatures of links: Ed25519 (RFC 8032) over bytes with the statement, and the keys that make them.
 
-A statement and its ending are signed apart, so an ending does not void what it ends. Signatures are checked when they
+A statement and its ending are signed apart, so an ending does not void the statement. Signatures are checked when they
 are written and whenever a link is shown: a changed row is shown as unsigned.
 """
 

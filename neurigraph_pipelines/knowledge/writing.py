@@ -34,7 +34,7 @@ class Stated:
 
     Attributes:
         message: The message that is its statement.
-        values: What it has, as ``state_fact`` takes it.
+        values: Its fields, as ``state_fact`` takes them.
         follows: The fact that it is the next version of.
     """
 

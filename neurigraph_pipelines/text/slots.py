@@ -40,7 +40,7 @@ _FAMILIES = {
 """Predicates that fill one slot; others are slots of their own."""
 
 PROPERTIES = frozenset(["expires", "renews", "code", "pin", "combination", "password", "birthday", "anniversary"])
-"""Predicates that say of a thing, or of a day of somebody, what it is now."""
+"""Predicates that state the present value of a thing, or of a day of somebody."""
 
 _ONE_VALUE = frozenset(
     [

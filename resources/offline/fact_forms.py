@@ -210,7 +210,7 @@ _STATE = re.compile(r"\b(?:is|are|am|has|have|lives|works|owns|keeps|knows|needs
 
 @dataclass(frozen=True, slots=True)
 class ReadFact:
-    """What was read from the words of a fact; see ``Fact``."""
+    """The values read from the words of a fact; see ``Fact``."""
 
     kind: FactKind
     stated_as: StatedAs

@@ -15,7 +15,7 @@ GROUP BY d.record_id
 HAVING (array_agg(a.is_person ORDER BY d.w_coordinate DESC))[1];
 
 -- name: revised_summaries
--- What a user wrote in the place of a record's summary, the oldest first, without what is in quarantine.
+-- The texts that a user wrote in the place of a record's summary, the oldest first, without those in quarantine.
 SELECT
     d.delta_payload -> 'before' ->> 'summary' AS before,
     d.delta_payload -> 'after' ->> 'summary' AS after,

@@ -1,6 +1,6 @@
-"""Deliveries of webhooks: an asset that sends what was left, its check, and the sensor that launches it.
+"""Deliveries of webhooks: an asset that sends undelivered events, its check, and the sensor that launches it.
 
-The API delivers right after a commit. These deliver what it left, and everything where no API runs.
+The API delivers right after a commit. These deliver the rest, and everything where no API runs.
 """
 
 import dagster as dg

@@ -1,6 +1,6 @@
 """Exports of other memory systems: mem0's memories and Supermemory's documents. Each becomes a conversation.
 
-Its one message is what the system kept. ``json_stream`` reads the file as a stream.
+Its one message is the memory of the other system. ``json_stream`` reads the file as a stream.
 """
 
 from __future__ import annotations
