@@ -64,8 +64,8 @@ class FoundLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """A statement that can be understood alone: names instead of pronouns, absolute dates, all figures.
+class ReadFact:
+    """A fact as it is read in messages: a sentence that can be understood alone, with names, dates and figures.
 
     Attributes:
         statement: One sentence of at most ``MAX_STATEMENT`` characters.
