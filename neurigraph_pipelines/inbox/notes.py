@@ -120,7 +120,7 @@ class WrittenNote:
     action_id: UUID | None = None
 
 
-class _UndoneError(Exception):
+class UndoneError(Exception):
     """The transaction of a dry run ends."""
 
 
@@ -150,10 +150,10 @@ def write_note(context: Context, note: NewNote, *, dry_run: bool = False) -> Wri
     node_id, claims = _pin(context, note), context.claims
     decides = claims.acts_for_owner or claims.role == "member"
     note = replace(note, privacy=starting_privacy(note.privacy, note.details.channel, decides=decides))
-    with suppress(_UndoneError), context.database.agent(claims) as tx:
+    with suppress(UndoneError), context.database.agent(claims) as tx:
         written = _write(tx, context, words, note, node_id, importance)
         if dry_run:
-            raise _UndoneError
+            raise UndoneError
     return written
 
 
