@@ -1,4 +1,4 @@
-"""Embedding assets in Dagster: daily partitions, backfills in one run, the schedule and the check."""
+"""Embedding assets in Dagster: daily partitions, backfills in one run, the sensor and the check."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.embeddings.embedding_assets import (
-    heal_embeddings_schedule,
     pending_embeddings,
     record_embeddings,
+    waiting_embeddings_sensor,
 )
 from neurigraph_pipelines.defs.ingestion.ingestion_job import run_config
 from neurigraph_pipelines.defs.ingestion.passage_assets import passages
@@ -138,14 +138,14 @@ def test_incomplete_backfill_fails(installation: Installation, user: User) -> No
     assert models_of(installation, user.user_id) == ("old", LOCAL)
 
 
-def test_schedule_launches_due_healing(installation: Installation, user: User, tmp_path: Path) -> None:
+def test_sensor_launches_due_healing(installation: Installation, user: User, tmp_path: Path) -> None:
     def tick() -> object:
         resources = {"installation": InstallationResource()}
         with (
             dg.DagsterInstance.local_temp(str(tmp_path)) as instance,
-            dg.build_schedule_context(instance=instance, resources=resources) as context,
+            dg.build_sensor_context(instance=instance, resources=resources) as context,
         ):
-            return heal_embeddings_schedule(context)
+            return waiting_embeddings_sensor(context)
 
     assert isinstance(tick(), dg.SkipReason)
     remember(installation, user, UnreachableEmbedder(LOCAL), "a", "b")

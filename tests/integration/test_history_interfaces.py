@@ -50,6 +50,12 @@ def records(client: httpx.Client, shared_installation: Installation, owner: dict
     return [hit["record_id"] for hit in sorted(hits, key=lambda hit: "walnut" not in hit["summary"])]
 
 
+def history(client: httpx.Client, path: str, owner: dict[str, str], **params: Any) -> Any:
+    answer = client.get(f"{path}/history", params=params, headers=owner)
+    assert answer.is_success, (params, answer.text)
+    return answer.json()
+
+
 def test_revise_over_http(client: httpx.Client, owner: dict[str, str], records: list[str]) -> None:
     path = f"/v1/records/{records[0]}"
     first = client.get(path, headers=owner).json()
@@ -58,14 +64,14 @@ def test_revise_over_http(client: httpx.Client, owner: dict[str, str], records: 
     assert client.get(path, headers=owner).json() == revised
     assert client.get(path, params={"at": first["changed_at"]}, headers=owner).json() == first
 
-    page = client.get(f"{path}/history", params={"limit": 1}, headers=owner).json()
+    page = history(client, path, owner, limit=1)
     (revision,) = page["deltas"]
     assert (revision["operation"], revision["delta_id"], revision["changed_at"]) == (
         "revise",
         revised["delta_id"],
         revised["changed_at"],
     )
-    page = client.get(f"{path}/history", params={"cursor": page["next_cursor"]}, headers=owner).json()
+    page = history(client, path, owner, cursor=page["next_cursor"])
     assert ([delta["operation"] for delta in page["deltas"]], page["next_cursor"]) == (["create"], None)
     changes = client.get(f"{path}/diff", params={"from_at": first["changed_at"]}, headers=owner).json()
     assert changes == {

@@ -154,14 +154,14 @@ heal_job = dg.define_asset_job(
 )
 
 
-@dg.schedule(
+@dg.sensor(
     job=heal_job,
-    cron_schedule="* * * * *",
-    default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Checks once a minute and launches a run only if a record is due.",
+    minimum_interval_seconds=60,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Launches a run if a record that waits for its vectors is due.",
 )
-def heal_embeddings_schedule(
-    context: dg.ScheduleEvaluationContext, installation: InstallationResource
+def waiting_embeddings_sensor(
+    context: dg.SensorEvaluationContext, installation: InstallationResource
 ) -> dg.RunRequest | dg.SkipReason:
     """Launches a run if a record that waits for its vectors is due."""
     if not healing.has_due(installation.context):

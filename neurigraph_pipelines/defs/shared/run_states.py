@@ -6,10 +6,12 @@ WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.Dagst
 UNFINISHED = [*WAITING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 
 
-def waiting_already(context: dg.ScheduleEvaluationContext, job_name: str) -> dg.SkipReason | None:
-    """Return why a schedule launches nothing: a run of its job waits; None if none does.
+def waiting_already(
+    context: dg.ScheduleEvaluationContext | dg.SensorEvaluationContext, job_name: str
+) -> dg.SkipReason | None:
+    """Return why a schedule or sensor launches nothing: a run of its job waits; None if none does.
 
-    While the code server is away, a schedule of every minute would put sixty runs an hour into the queue, and what
+    While the code server is away, a sensor of every minute would put sixty runs an hour into the queue, and what
     ingestion requests would wait behind them.
     """
     waiting = dg.RunsFilter(job_name=job_name, statuses=WAITING)
