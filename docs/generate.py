@@ -1,4 +1,4 @@
-"""Generates ``settings.md``, ``operations.md`` and the methods of the Python client from the code.
+"""Generates ``settings.md`` and the methods of the Python client from the code.
 
 The site has further pages from the code (``site_hooks.py``). Other pages are prose.
 
@@ -170,7 +170,6 @@ def main() -> int:
     """Write the pages, or report which are stale."""
     makers: dict[str, Callable[[], str]] = {
         "settings.md": settings_page,
-        "operations.md": operations_page,
         "../clients/python/neurigraph_client/operations.py": client_operations,
     }
     wanted = [argument for argument in sys.argv[1:] if argument != "--check"] or list(makers)

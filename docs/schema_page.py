@@ -38,7 +38,7 @@ no single table in `sql/functions`.
 
 Four roles use them. `neurigraph_owner` owns everything and runs migrations. `neurigraph_pipeline` runs the pipeline
 for all users. `neurigraph_agent` serves interfaces, and sees what the signed claims of its transaction allow.
-`neurigraph_analyst` reads the columns of some tables that hold no words of users ([figures](analysis.md)).
+`neurigraph_analyst` reads the columns of some tables that hold no words of users ([figures](metrics.md)).
 """.strip()
 
 

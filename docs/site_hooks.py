@@ -26,15 +26,17 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "samples/README.md": "samples.md",
+    "training/model-card.md": "model-card.md",
 }
 """Pages of the site by the places of their sources in the project."""
 
 FROM_THE_CODE: dict[str, Callable[[], str]] = {
     "cli.md": generate.cli_page,
     "openapi.json": generate.openapi_document,
+    "operations.md": generate.operations_page,
     "schema.md": partial(schema_page, generate.WRITTEN),
 }
-"""Files of the site that are in no commit; ``operations.md`` shows in a review what changed."""
+"""Files of the site that are in no commit."""
 
 _SOURCES = {page: source for source, page in ELSEWHERE.items()}
 _LINK = re.compile(r"(?P<shown>\[(?:[^\[\]]|\[[^\]]*\])*\])\((?P<target>[^()#\s:]+)(?P<anchor>#[^()\s]*)?\)")

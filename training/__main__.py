@@ -20,7 +20,7 @@ from training.talks import PUBLIC, TALKS, Talk, TalkError, read_public, read_tal
 
 GRAPH = PROJECT_ROOT / "build" / "neurigraph-minilm-1.onnx"
 SHIPPED = PROJECT_ROOT / "resources" / "minilm" / GRAPH.name
-CARD = PROJECT_ROOT / "docs" / "model-card.md"
+CARD = PROJECT_ROOT / "training" / "model-card.md"
 LARGEST = 25_000_000
 """Bytes of the graph, which stands in the wheel."""
 

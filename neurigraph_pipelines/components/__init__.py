@@ -1,4 +1,4 @@
-"""Components of Dagster: what one YAML file makes of a few attributes (docs/own-sources.md)."""
+"""Components of Dagster: what one YAML file makes of a few attributes (docs/uploads.md)."""
 
 from neurigraph_pipelines.components.export_source import ExportSource
 

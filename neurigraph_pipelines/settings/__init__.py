@@ -99,7 +99,7 @@ class Settings(BaseSettings):
     language: Language = Field(
         default="english",
         description="Language of texts that do not tell their own, one that Snowball and Postgres know, such as "
-        "`german`; the error for an unknown one lists them (docs/languages.md).",
+        "`german`; the error for an unknown one lists them (docs/models.md).",
     )
     database: DatabaseSettings = DatabaseSettings()
     jwt: JwtSettings = JwtSettings()

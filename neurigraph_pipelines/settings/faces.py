@@ -180,7 +180,7 @@ class UiSettings(BaseModel):
 
 
 class WebhookSettings(BaseModel):
-    """Webhooks of users (docs/webhooks.md)."""
+    """Webhooks of users (docs/peers.md)."""
 
     model_config = group("WEBHOOK_")
 
@@ -274,7 +274,7 @@ class FailureWebhookSettings(BaseModel):
 
     url: SecretStr | None = Field(
         default=None,
-        description="Address to which a failed run is reported by HTTP POST (docs/failures.md). Unset: only logged.",
+        description="Address to which a failed run is reported by HTTP POST (docs/operation.md). Unset: only logged.",
     )
     timeout_seconds: float = Field(
         default=10.0,

@@ -19,7 +19,7 @@ class RunSettings(BaseModel):
         default=None,
         validation_alias="NEURIGRAPH_BROKER_URL",
         description="Redis that hands runs to `neurigraph admin worker`, such as `redis://:password@redis:6379/0` "
-        "(docs/machines.md). Unset: the code server starts runs on its own machine.",
+        "(docs/scaling.md). Unset: the code server starts runs on its own machine.",
     )
     at_once: int = Field(
         default=4,

@@ -60,12 +60,12 @@ class IngestionSettings(BaseModel):
     digests: bool = Field(
         default=False,
         description="Whether windows of 7, 30 and 90 days of each node are put into words at night, a call of the "
-        "language model for each (docs/digests.md). Digests on request need no setting.",
+        "language model for each (docs/derived.md). Digests on request need no setting.",
     )
     reconciliation: Literal["auto", "flag"] = Field(
         default="flag",
         description="What becomes of a fact that a newer one updates: `auto` supersedes it if nothing is in doubt, "
-        "`flag` leaves it to a person (docs/belief.md).",
+        "`flag` leaves it to a person (docs/facts.md).",
     )
     inbox_retention_days: float = Field(
         default=0.0, ge=0, description="Days that message bodies stay in the inbox after their segment was stored."
@@ -86,7 +86,7 @@ class IngestionSettings(BaseModel):
     redact: Annotated[tuple[Literal["email", "phone", "card", "key"], ...], NoDecode] = Field(
         default=(),
         description="What is removed from messages and titles before anything is stored, such as "
-        "`email,phone,card,key` (docs/redaction.md). Empty: nothing.",
+        "`email,phone,card,key` (docs/forgetting.md). Empty: nothing.",
     )
     redact_phone_region: str | None = Field(
         default=None,
@@ -189,13 +189,13 @@ class LifecycleSettings(BaseModel):
         ge=0.1,
         le=8_760,
         description="Hours after which an action that nobody decides about expires, unless its proposal says otherwise "
-        "(docs/actions.md).",
+        "(docs/quarantine.md).",
     )
     action_overdue_hours: float = Field(
         default=4.0,
         gt=0,
         le=8_760,
-        description="Hours of waiting after which an action is reported to the failure webhook (docs/actions.md).",
+        description="Hours of waiting after which an action is reported to the failure webhook (docs/quarantine.md).",
     )
     orphan_grace_hours: float = Field(
         default=24.0, ge=0, description="Hours for which an object that no record names is left alone."

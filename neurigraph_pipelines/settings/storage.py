@@ -61,7 +61,7 @@ class ObjectSettings(BaseModel):
     encryption: bool = Field(
         default=False,
         validation_alias="NEURIGRAPH_ENCRYPTION",
-        description="Whether raw files are encrypted, with a key for each graph (docs/encryption.md).",
+        description="Whether raw files are encrypted, with a key for each graph (docs/object-storage.md).",
     )
     master_key_command: SecretStr | None = Field(
         default=None,

@@ -46,7 +46,7 @@ expired AS (
         claimed_until = NULL,
         next_attempt_at = now(),
         last_error = 'its process died ' || CASE t.deaths WHEN 0 THEN 'once' ELSE t.deaths + 1 || ' times' END
-            || ' without a word: it may need more memory than there is (docs/failures.md)'
+            || ' without a word: it may need more memory than there is (docs/operation.md)'
     FROM counted AS c
     WHERE t.trigger_id = c.trigger_id
     RETURNING t.trigger_id, t.user_id, t.state, t.attempts, t.last_error

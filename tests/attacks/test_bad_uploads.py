@@ -151,7 +151,7 @@ def test_drawing_and_page_with_scripts_do_not_run(
         page.go(f"{address}/")
         page.fill("input[name=key]", str(client.headers["Authorization"]).removeprefix("Bearer "))
         page.press("Enter")
-        page.wait_for("document.querySelector('[role=tree]')")
+        page.wait_for("document.querySelector('.home .lately')")
         seen = ""
         page.run("Blob = class extends Blob { constructor(parts, how) { super(parts, how); window.made = how.type } }")
         for record_id in records:

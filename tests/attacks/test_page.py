@@ -40,7 +40,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, place: tuple[str, World]) -> 
         page.go(f"{address}/")
         page.fill("input[name=key]", world.key)
         page.press("Enter")
-        page.wait_for("document.querySelector('[role=tree]')")
+        page.wait_for("document.querySelector('.home .lately')")
         yield page
 
 

@@ -25,7 +25,7 @@ from tests.support.command_line import describe, environment
 from tests.support.s3_servers import ACCESS_KEY_ID, SECRET_ACCESS_KEY, moto_server, new_bucket, s3_client
 
 DG = Path(sys.executable).parent / "dg"
-PAGE = (ROOT / "docs" / "own-sources.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "uploads.md").read_text(encoding="utf-8")
 TALK = b'{"external_id": "t1", "messages": [{"role": "user", "content": "The ferry to Bryher leaves at noon."}]}\n'
 
 

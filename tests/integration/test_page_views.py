@@ -8,9 +8,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.wiring.installation import Installation
+from tests.conftest import ROOT
 from tests.support.api_server import serving
 from tests.support.browser import Browser, Page, find_chromium
+from tests.support.memories import ingest
 from tests.support.page_world import Words, World, make_world
 from tests.support.uploads import store
 
@@ -59,7 +62,13 @@ def sign_in(page: Page, address: str, key: str) -> None:
     page.go(f"{address}/")
     page.fill("input[name=key]", key)
     page.press("Enter")
-    page.wait_for("document.querySelector('[role=tree]')")
+    page.wait_for("document.querySelector('.home .lately')")
+
+
+def read(world: World) -> None:
+    """Store what was handed in, and read it for facts."""
+    ingest(world.people.context, world.people.user)
+    read_waiting(world.people.context, user_id=world.people.user.user_id)
 
 
 def show(page: Page, place: str) -> None:
@@ -76,11 +85,11 @@ def test_key_stays_in_the_tab(browser: Browser, address: str, world: World) -> N
     page.run("document.querySelector('input').value = ''")
     page.fill("input[name=key]", world.key)
     page.press("Enter")
-    page.wait_for("document.querySelector('[role=tree]')")
+    page.wait_for("document.querySelector('.home .lately')")
     assert page.run("[sessionStorage.length, localStorage.length, document.cookie]") == [1, 0, ""]
     assert not [one for one in page.requests if world.key in one or WRONG in one]
     page.go(f"{address}/")
-    page.wait_for("document.querySelector('[role=tree]')")
+    page.wait_for("document.querySelector('.home .lately')")
     page.click("header button", "Sign out")
     page.wait_for("document.querySelector('input[name=key]')")
     assert page.run("sessionStorage.length") == 0
@@ -101,7 +110,7 @@ def test_password_opens_the_page(
     page.run("document.querySelector('input[name=password]').value = ''")
     page.fill("input[name=password]", "correct horse battery")
     page.press("Enter")
-    page.wait_for("document.querySelector('[role=tree]')")
+    page.wait_for("document.querySelector('.home .lately')")
     key = page.run("sessionStorage.getItem('neurigraph.key')")
     headers = {"Authorization": f"Bearer {key}"}
     assert httpx.get(f"{address}/v1/tree", headers=headers, timeout=30.0).status_code == 200
@@ -111,18 +120,31 @@ def test_password_opens_the_page(
     assert page.run("[sessionStorage.length, localStorage.length, document.cookie]") == [0, 0, ""]
 
 
-def test_tree_follows_the_keyboard(page: Page, world: World) -> None:
+def test_first_view_shows_what_came_in(page: Page, api: httpx.Client) -> None:
+    waiting = len(api.get("/actions").json()["actions"])
+    assert waiting
     show(page, "")
+    page.wait_for_text("Lately", "Today", "The keel Dora", "Subjects", f"{waiting} decision")
+    chips = page.run("[...document.querySelectorAll('.chips li')].map((one) => one.innerText)")
+    assert "Harbour 2" in chips
+    page.fill(".home input[type=search]", "Who needs bolts for the keel?")
+    page.press("Enter")
+    page.wait_for("document.querySelector('.hits mark')")
+    assert page.run("location.hash") == "#/search"
+
+
+def test_tree_follows_the_keyboard(page: Page, world: World) -> None:
+    show(page, "nodes")
     page.wait_for("document.querySelector('[role=treeitem][tabindex=\"0\"]')")
     page.wait_for("document.activeElement.tagName === 'MAIN'")
     page.run("document.querySelector('[role=treeitem][tabindex=\"0\"]').focus()")
     page.press("ArrowDown")
-    assert page.run("document.activeElement.getAttribute('aria-label')") == "Harbour, sleeping, 1 memory"
+    assert page.run("document.activeElement.getAttribute('aria-label')") == "Harbour, sleeping, 2 memories"
     assert page.run("document.activeElement.getAttribute('aria-expanded')") == "false"
     page.press("ArrowRight")
     assert page.run("document.activeElement.getAttribute('aria-expanded')") == "true"
     page.press("ArrowRight")
-    assert page.run("document.activeElement.getAttribute('aria-label')") == "Dora, awake, 1 memory"
+    assert page.run("document.activeElement.getAttribute('aria-label')") == "Dora, 1 memory"
     page.press("ArrowLeft")
     page.press("Enter")
     page.wait_for(f"location.hash === '#/nodes/{world.node_id}'")
@@ -198,6 +220,14 @@ def test_graph_shows_two_steps_and_opens_a_shell(page: Page, world: World) -> No
     page.wait_for_text("nodes shown, 0 left out")
 
 
+@pytest.mark.parametrize("size", [30, 300])
+def test_graph_is_laid_out_without_overlaps(page: Page, size: int) -> None:
+    check = (ROOT / "tests" / "data" / "layout_check.js").read_text(encoding="utf-8")
+    found = page.run(f"{check}({size})")
+    assert (found["nodes"], found["overlaps"], found["through"]) == (size, 0, 0)
+    assert found["edges"] > size
+
+
 def test_stronger_relations_are_thicker(page: Page) -> None:
     show(page, "graph")
     page.wait_for("document.querySelector('.canvas')._cyreg.cy.nodes().length > 3")
@@ -223,6 +253,7 @@ def test_seen_as_a_persona(page: Page, world: World, api: httpx.Client) -> None:
     page.run("(() => { const who = document.querySelector('.seen-as select'); who.selectedIndex = 1;"
              " who.dispatchEvent(new Event('change')) })()")  # fmt: skip
     page.wait_for_text("Seen as Lawyer")
+    show(page, "nodes")
     page.wait_for("document.querySelector('[role=tree]')")
     shown = page.run("[...document.querySelectorAll('[role=treeitem]')].map((one) => one.dataset.node)")
     assert set(shown) == {str(world.node_id), str(world.persona_id)}
@@ -231,13 +262,14 @@ def test_seen_as_a_persona(page: Page, world: World, api: httpx.Client) -> None:
     assert len(keys) == 1
     assert keys[0]["expires_at"] is not None
     page.click(".seen-as button", "Back to my view")
+    show(page, "nodes")
     page.wait_for("document.querySelectorAll('[role=treeitem]').length === 3")
     assert not [key for key in api.get("/keys").json()["keys"] if key["persona_id"] == str(world.persona_id)]
 
 
 def test_grants_are_given_and_revoked(page: Page, api: httpx.Client) -> None:
     show(page, "access")
-    page.wait_for("document.querySelectorAll('.rows li').length === 2")
+    page.wait_for("document.querySelectorAll('[aria-label=Grants] li').length === 2")
     page.run("(() => { const who = document.querySelector('form select'); who.value = 'third party';"
              " who.dispatchEvent(new Event('change')) })()")  # fmt: skip
     page.fill("form input[type=text]", "calendar")
@@ -253,6 +285,31 @@ def test_grants_are_given_and_revoked(page: Page, api: httpx.Client) -> None:
     page.click(".rows button", "Revoke it from calendar")
     page.wait_for_text("calendar no longer sees")
     assert len(api.get("/grants").json()["grants"]) == 2
+
+
+def test_personas_and_keys_are_made(page: Page, api: httpx.Client) -> None:
+    show(page, "access")
+    page.fill("form:nth-of-type(2) input", "Coach")
+    page.click("form button", "Make the persona")
+    page.wait_for(
+        "[...document.querySelectorAll('form:nth-of-type(3) option')].some((one) => one.textContent.includes('Coach'))"
+    )
+    (coach,) = [one for one in api.get("/personas").json()["personas"] if one["path"].endswith("/Coach")]
+    page.run("(() => { const whose = document.querySelector('form:nth-of-type(3) select');"
+             " whose.value = [...whose.options].find((one) => one.textContent.includes('Coach')).value;"
+             " whose.dispatchEvent(new Event('change')) })()")  # fmt: skip
+    page.run("document.querySelectorAll('form:nth-of-type(3) input[type=text]')[1].value = 'running'")
+    page.click("form button", "Make the key")
+    page.wait_for("document.querySelector('.made code')")
+    secret = page.run("document.querySelector('.made code').textContent")
+    seen = api.get("/tree", headers={"Authorization": f"Bearer {secret}"})
+    assert seen.json()["node_id"] == coach["node_id"]
+    page.wait_for("document.querySelector('[aria-label=Keys]').textContent.includes('running')")
+    page.run("[...document.querySelectorAll('[aria-label=Keys] li')].find((one) => one.textContent.includes('running'))"
+             ".querySelector('button').click()")  # fmt: skip
+    page.click("[aria-label=Keys] button", "Revoke the key running")
+    page.wait_for_text("The key running is revoked.")
+    assert api.get("/tree", headers={"Authorization": f"Bearer {secret}"}).status_code == 401
 
 
 def test_failures_are_tried_again(page: Page, world: World, api: httpx.Client) -> None:
@@ -327,10 +384,44 @@ def test_upload_shows_progress_until_stored(page: Page, shared_installation: Ins
     page.wait_for_text("High water at Orrin")
 
 
+def test_profile_is_confirmed_corrected_pinned_and_forgotten(page: Page, world: World, api: httpx.Client) -> None:
+    for statement in ("The user likes green tea.", "The user likes black bread."):
+        stated = api.post("/facts", json={"statement": statement, "kind": "preference"})
+        assert stated.status_code == 202, stated.text
+    read(world)
+    show(page, "profile")
+    page.wait_for_text("Preferences", "The user likes green tea.", "The user likes black bread.")
+
+    def click(word: str, label: str) -> None:
+        page.run(f"[...{row(word)}.querySelectorAll('button')].find((one) => one.textContent === '{label}').click()")
+
+    def row(word: str) -> str:
+        return f"[...document.querySelectorAll('main .fact')].find((one) => one.textContent.includes('{word}'))"
+
+    click("tea", "Confirm")
+    page.wait_for_text("It is confirmed.")
+    click("tea", "Pin")
+    page.wait_for_text("It stays.")
+    click("bread", "Forget")
+    click("bread", "Forget it for good")
+    page.wait_for_text("It is forgotten.")
+    click("tea", "Correct")
+    page.run(f"{row('tea')}.querySelector('input').value = 'The user likes white tea.'")
+    click("tea", "Save")
+    page.wait_for_text("The new words hold as soon as they are stored.")
+    read(world)
+    show(page, "")
+    page.wait_for("document.querySelector('.who')?.innerText.includes('The user likes white tea.')")
+    said = page.run("document.querySelector('.who').innerText")
+    assert "green tea" not in said
+    assert "black bread" not in said
+
+
 def test_narrow_page_has_no_sideways_scroll(page: Page, world: World) -> None:
     page.resize(360, 740)
     for place in (
         "",
+        "profile",
         f"nodes/{world.node_id}",
         f"records/{world.record_id}",
         "graph",

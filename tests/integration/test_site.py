@@ -93,7 +93,7 @@ def test_browser_searches_without_other_hosts(served: tuple[str, list[str]], tmp
         page.wait_for("document.querySelector('.md-search-result__link[href*=quarantine]') !== null")
         assert "Quarantine" in page.run("document.querySelector('.md-search-result__list').textContent")
         page.go(page.run("document.querySelector('.md-search-result__link[href*=quarantine]').href"))
-        page.wait_for_text("Origin and quarantine")
+        page.wait_for_text("Origin, quarantine and decisions")
     assert [one for one in page.requests if not one.startswith((address, "data:"))] == []
     assert page.complaints == []
     assert "/search/search_index.json" in asked

@@ -56,13 +56,15 @@ def sign_in(page: Page, address: str, key: str, folder: Path | None = None) -> N
         page.screenshot(folder / "sign_in.png")
     page.fill("input[name=key]", key)
     page.press("Enter")
-    page.wait_for("document.querySelector('[role=tree]')")
+    page.wait_for("document.querySelector('.lately h2')")
 
 
 def take(page: Page, world: World, folder: Path, look: str) -> None:
     """Take a picture of each view."""
     views = {
-        "tree": "",
+        "home": "",
+        "profile": "profile",
+        "tree": "nodes",
         "node": f"nodes/{world.node_id}",
         "record": f"records/{world.record_id}",
         **{name: name for name in ("graph", "upload", "decide", "failures", "access", "spaces")},

@@ -56,7 +56,7 @@ def test_view_is_one_document_that_allows_only_itself() -> None:
     assert not re.search(r"<link|<script [^t]|\ssrc=|https?:", html.replace(script, ""))
     assert "{{" not in html.replace(script, "")
     assert "Permission is hereby granted" in script
-    for module in ("cytoscape-3.34.4.min.js", "layout.js", "host.js"):
+    for module in ("cytoscape-3.34.4.min.js", "dagre-3.1.3.min.js", "layout.js", "host.js"):
         assert script.count(f'MODULES["{module}"] = ') == 1
     assert "api.js" not in script, "the view has no way to the HTTP API"
 

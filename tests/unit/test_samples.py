@@ -15,7 +15,6 @@ from neurigraph_pipelines.text.hygiene import validate_message
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 BOB = SAMPLES / "bob.jsonl"
-DOCUMENTATION = SAMPLES.parent / "docs" / "import.md"
 
 
 @pytest.fixture(scope="module")
@@ -84,14 +83,13 @@ def test_hard_questions_point_at_messages_or_at_none(conversations: dict[str, Ne
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_documented_example_can_be_imported(name: str, tmp_path: Path) -> None:
-    section = DOCUMENTATION.read_text(encoding="utf-8").split(f"\n## {name}\n")[1]
-    example = section.split("```")[1].partition("\n")[2]
+def test_example_of_a_format_can_be_imported(name: str, tmp_path: Path) -> None:
+    (example,) = (SAMPLES / "formats").glob(f"{name}.*")
     path = tmp_path / "example.txt"
     if name == "slack":  # the example is one file of the zip
         with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("general/2024-05-20.json", example)
+            archive.write(example, "general/2024-05-20.json")
     else:
-        path.write_text(example, encoding="utf-8")
+        path.write_bytes(example.read_bytes())
     assert detect_format(path) == name
     assert [type(item) for item in read_conversations(path, name)] == [NewConversation]

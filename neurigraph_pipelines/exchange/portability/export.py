@@ -1,7 +1,7 @@
 """The writer of the stream: the rows of every table of a user as JSON lines, and the stored objects unchanged.
 
 It reads one snapshot of the database, row by row. Objects that are forgotten after the snapshot are noted as such.
-docs/export.md describes the layout.
+docs/backup.md describes the layout.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ def _checked(
     known = {ANY_EVENT, *KINDS_OF_EVENTS, *EVENTS}
     if not events or (unknown := set(events) - known):
         what = f"there is no event {sorted(unknown)[0][:60]!r}" if events else "a webhook needs events"
-        raise InvalidInputError(f"{what}: give `*`, {', '.join(KINDS_OF_EVENTS)}, or the names in docs/webhooks.md")
+        raise InvalidInputError(f"{what}: give `*`, {', '.join(KINDS_OF_EVENTS)}, or the names in docs/peers.md")
     if path_glob is not None and not 1 <= len(path_glob) <= MAX_GLOB:
         raise InvalidInputError(f"a pattern of paths has 1 to {MAX_GLOB} characters")
     if author is not None and not _AUTHOR.fullmatch(author):

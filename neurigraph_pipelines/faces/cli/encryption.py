@@ -84,5 +84,5 @@ def rotate(as_json: Json = False) -> None:
 def _required(installation: Installation) -> EncryptedObjectStore:
     objects = installation.encrypted_objects
     if objects is None or not installation.settings.objects.encryption:
-        raise ConfigurationError("encryption is off: set NEURIGRAPH_ENCRYPTION=true (docs/encryption.md)")
+        raise ConfigurationError("encryption is off: set NEURIGRAPH_ENCRYPTION=true (docs/object-storage.md)")
     return objects

@@ -44,7 +44,8 @@ _POLICY = (
 _IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "\./([\w.-]+)";$', re.MULTILINE)
 _LATER = re.compile(r'\bimport\("\./([\w.-]+)"\)')
 _EXPORT = re.compile(r"^export ((?:async )?function|const|class) (\w+)", re.MULTILINE)
-_DEFAULT = re.compile(r"export\{(\w+) as default\};?\s*\Z")
+_EXPORTS = re.compile(r"export\{([\w$ ,]+)\};?(?=\s*(?:/\*![^*]*\*/\s*)?(?://#[^\n]*\s*)?\Z)")
+_AS = re.compile(r"([\w$]+) as (\w+)")
 _LEFT = re.compile(r"^\s*(?:import|export)\b|\bimport\(|</script|<!--", re.MULTILINE | re.IGNORECASE)
 
 
@@ -74,7 +75,7 @@ def _add(name: str, modules: dict[str, str]) -> None:
     text = _IMPORT.sub(lambda found: f'const {{ {found[1]} }} = MODULES["{found[2]}"];', text)
     text = _LATER.sub(lambda found: f'MODULES["{found[1]}"]', text)
     text = _EXPORT.sub(r"\1 \2", text)
-    text = _DEFAULT.sub(r"return { default: \1 };", text)
+    text = _EXPORTS.sub(lambda found: "return { " + _AS.sub(r"\2: \1", found[1]) + " };", text)
     if left := _LEFT.search(text):
         raise ValueError(f"{name}: {left[0].strip()!r} cannot stand in a script of one document")
     start = "const MODULES = {};\n" if not modules else ""

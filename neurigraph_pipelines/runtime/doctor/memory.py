@@ -142,7 +142,7 @@ def backlog(installation: Installation) -> Iterator[Finding]:
     for figure in figures_of_work(installation.database):
         totals[f"{figure.name} {figure.label}" if figure.name == "queue_segments" else figure.name] += int(figure.value)
     if failed := totals["failures_open"]:
-        remedy = "`neurigraph source failures` shows why, and `neurigraph source replay` tries again (docs/failures.md)"
+        remedy = "`neurigraph source failures` says why, and `neurigraph source replay` tries again (docs/operation.md)"
         yield warning("backlog", f"segments and uploads that failed for good: {failed:,}", remedy)
     if unfinished := count_unfinished(installation.database):
         lacking = f"memories that lack what a defect kept from being made: {unfinished:,}"
@@ -193,7 +193,7 @@ def databases(installation: Installation) -> Iterator[Finding]:
 def checks(installation: Installation) -> Iterator[Finding]:
     """Look at the asset checks that failed last, and at the runs that failed within a day."""
     found = dagster_records.read(installation)
-    remedy = "open the asset of the check in Dagster's UI (docs/upkeep.md has what each means)"
+    remedy = "open the asset of the check in Dagster's UI (docs/files.md has what each means)"
     for name in found.errors:
         yield error("checks", f"the check {name} failed", remedy)
     for name in found.warnings:

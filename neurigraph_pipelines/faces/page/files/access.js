@@ -6,6 +6,7 @@ import { at, call, get } from "./api.js";
 import { choice, el, field, fill, heading, link, meta } from "./dom.js";
 import { nodeLink } from "./frame.js";
 import { loadGraph } from "./graph_data.js";
+import { personasAndKeys } from "./keys.js";
 import { pages } from "./pages.js";
 import { change, empty, load } from "./states.js";
 import { sureButton } from "./sure.js";
@@ -15,15 +16,16 @@ const THIRD_PARTY = "third party";
 
 /** Show the grants of the graph, and the form to give one. */
 export function show(main, _, signal) {
-  load(main, loadGraph, (graph) => accessView(graph, signal), signal);
+  const draw = () => load(main, loadGraph, (graph) => accessView(graph, draw, signal), signal);
+  draw();
 }
 
-function accessView(graph, signal) {
+function accessView(graph, again, signal) {
   const list = el("div", {});
   const refresh = () => fill(list, pages("v1/grants", "grants", (grant) => grantRow(graph, grant),
     { signal, label: "Grants", none: empty("Nobody else sees anything.", "A persona sees its own node and what is below it, without a grant.") }));
   refresh();
-  return [heading("Access", "A grant opens exactly one node: nothing above, beside or below it."), list, newGrant(graph, refresh, signal)];
+  return [heading("Access", "A grant opens exactly one node: nothing above, beside or below it."), list, newGrant(graph, refresh, signal), personasAndKeys(graph, again, signal)];
 }
 
 function grantRow(graph, grant) {
@@ -78,8 +80,7 @@ function newGrant(graph, refresh, signal) {
   showOpened();
   return el("form", { class: "card", onsubmit }, el("h2", {}, "Give access"),
     el("div", { class: "fields" }, field("To", who), nameField, field("Node", node), field("May", kind), field("Until", until, "Empty: until it is revoked")),
-    opened, give, notice,
-    el("p", { class: "quiet" }, "Personas and keys are made on the command line: ", el("code", {}, "neurigraph node add"), ", ", el("code", {}, "neurigraph access key add"), "."));
+    opened, give, notice);
 }
 
 function preview(opens) {

@@ -7,7 +7,8 @@ import { personaSwitch } from "./persona.js";
 import * as session from "./session.js";
 
 const PLACES = [
-  ["", "Memories"],
+  ["", "Home"],
+  ["nodes", "Memories"],
   ["search", "Search"],
   ["graph", "Graph"],
   ["upload", "Upload"],

@@ -29,7 +29,14 @@ async function read() {
     for (const top of [page, ...page.others]) take(top, null, nodes, tops);
     cursor = page.next_cursor;
   } while (cursor);
+  for (const top of tops) countBelow(top);
   return { tops, nodes, relations: relationsOf(nodes) };
+}
+
+/** Count the memories of a node with all below it as its `total`; return that. */
+function countBelow(node) {
+  node.total = node.children.reduce((sum, child) => sum + countBelow(child), node.record_count);
+  return node.total;
 }
 
 /** Add a node with all below it. A later page has the nodes above its own once more. */

@@ -8,8 +8,8 @@ import { drawPicture } from "./picture.js";
 import { count, dot } from "./words.js";
 
 const HOPS = [["1", "One step"], ["2", "Two steps"], ["3", "Three steps"], ["9", "Everything"]];
-const MOST = 300;
-const MOST_OF_ALL = 2000;
+const MOST = 150;
+const MOST_OF_ALL = 600;
 let hops = "2";
 
 /**

@@ -1,9 +1,17 @@
 /**
- * Which nodes are near one, and where they stand in the picture: rings around it, each branch in its own sector.
+ * Which nodes are near one, and where they stand in the picture: layers from left to right, laid out by dagre. Boxes of
+ * one size never cover each other, and an edge bends around the boxes between its ends.
  */
 
-const RING = 120;
-const SPACE = 46;
+import { Graph, layout } from "./dagre-3.1.3.min.js";
+
+/** The size of a node's box; its name stands in it. */
+export const BOX = { width: 150, height: 26 };
+
+const RELATION = { width: 90, height: 16, labelpos: "c", weight: 0 };
+const TREE = { weight: 4 };
+const DIRECTION = { rankdir: "LR", ranker: "tight-tree", nodesep: 10, edgesep: 10, ranksep: 50 };
+const PASSAGE = BOX.width / 2 + 4;
 
 /** Return the nodes within some steps of a node, nearest first: `Map` of nodes to `{hops, before}`. */
 export function around(graph, centre, hops, most) {
@@ -23,42 +31,30 @@ export function around(graph, centre, hops, most) {
   return found;
 }
 
-/** Return the position of each node: `Map` of nodes to `{x, y}`. */
-export function positions(found) {
-  const below = new Map([...found.keys()].map((node) => [node, []]));
-  for (const [node, { before }] of found) if (before) below.get(before).push(node);
-  const widths = new Map();
-  for (const node of [...found.keys()].reverse()) {
-    widths.set(node, Math.max(1, below.get(node).reduce((sum, one) => sum + widths.get(one), 0)));
-  }
-  const radius = ringRadii(found);
-  const placed = new Map();
-  const centre = found.keys().next().value;
-  placeSector(centre, 0, 2 * Math.PI);
-  return placed;
-
-  function placeSector(node, from, to) {
-    const angle = (from + to) / 2;
-    const far = radius[found.get(node).hops];
-    placed.set(node, { x: far * Math.cos(angle), y: far * Math.sin(angle) });
-    let start = from;
-    for (const one of below.get(node)) {
-      const end = start + ((to - from) * widths.get(one)) / widths.get(node);
-      placeSector(one, start, end);
-      start = end;
-    }
-  }
+/** Return where each node stands, and the edges with their bends: `{at: Map, edges: [{from, to, relation, strength, bends}]}`. */
+export function positions(graph, found) {
+  const nodes = [...found.keys()];
+  const edges = [
+    ...nodes.filter((node) => node.parent && found.has(node.parent)).map((node) => ({ from: node.parent, to: node, relation: null })),
+    ...graph.relations.filter(({ from, to }) => found.has(from) && found.has(to)),
+  ];
+  const drawn = new Graph({ multigraph: true });
+  drawn.setGraph({ ...DIRECTION });
+  for (const node of nodes) drawn.setNode(node.node_id, { ...BOX });
+  edges.forEach(({ from, to, relation }, name) => drawn.setEdge(from.node_id, to.node_id, { ...(relation ? RELATION : TREE) }, String(name)));
+  layout(drawn);
+  const bends = ({ from, to }, name) => drawn.edge(from.node_id, to.node_id, String(name)).points.slice(1, -1).flatMap(passed);
+  return {
+    at: new Map(nodes.map((node) => [node, drawn.node(node.node_id)])),
+    edges: edges.map((edge, name) => ({ ...edge, bends: bends(edge, name) })),
+  };
 }
 
-/** Rings are far enough from each other, and long enough for their nodes. */
-function ringRadii(found) {
-  const sizes = [];
-  for (const { hops } of found.values()) sizes[hops] = (sizes[hops] ?? 0) + 1;
-  const radii = [0];
-  for (let hop = 1; hop < sizes.length; hop += 1) {
-    radii[hop] = Math.max(radii[hop - 1] + RING, (sizes[hop] * SPACE) / (2 * Math.PI));
-  }
-  return radii;
+/** Return the bends of one point of an edge: every second point is in a layer, where the edge passes between two boxes. */
+function passed({ x, y }, place, points) {
+  if (place % 2 === 0) return [{ x, y }];
+  const step = Math.sign(points[place + 1].x - x) * PASSAGE;
+  return [{ x: x - step, y }, { x: x + step, y }];
 }
 
 function neighbours(graph) {

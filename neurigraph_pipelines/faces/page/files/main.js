@@ -12,7 +12,8 @@ import { failed } from "./states.js";
 import { endPersona } from "./persona.js";
 
 const VIEWS = {
-  "": ["Memories", () => import("./memories.js")],
+  "": ["Memory", () => import("./home.js")],
+  profile: ["Profile", () => import("./profile.js")],
   nodes: ["Memories", () => import("./memories.js")],
   records: ["Memory", () => import("./record.js")],
   search: ["Search", () => import("./search.js")],
@@ -52,7 +53,7 @@ async function show() {
   } catch (error) {
     fill(main, failed(error, show));
   }
-  if (!isFirst) main.focus({ preventScroll: name === "nodes" || !name });
+  if (!isFirst) main.focus({ preventScroll: name === "nodes" });
   isFirst = false;
 }
 
@@ -63,7 +64,7 @@ function mainOf(name) {
     fill(page, frame({ leave: signOut, again: redraw }));
     main = page.querySelector(".frame > main");
   }
-  markCurrent(page, name === "nodes" || name === "records" ? "" : name);
+  markCurrent(page, name === "records" ? "nodes" : name === "profile" ? "" : name);
   return main;
 }
 

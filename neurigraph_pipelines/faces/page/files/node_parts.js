@@ -3,7 +3,7 @@
  */
 
 import { el, meta } from "./dom.js";
-import { count, phrase, state } from "./words.js";
+import { count, phrase, unusual } from "./words.js";
 
 /** Return the names above a node, each a link where the id is known. */
 export function path(node, open) {
@@ -16,7 +16,7 @@ export function path(node, open) {
 /** Return the badges of a node: its state, kind and layer. */
 export function badges(node) {
   return el("p", { class: "badges" },
-    state(node.state),
+    unusual(node.state),
     node.node_type === "persona" && el("span", { class: "tag" }, "persona"),
     el("span", { class: "tag" }, node.kind),
     el("span", { class: "tag" }, node.depth === 0 ? "root" : `layer ${node.depth}`),
@@ -34,14 +34,14 @@ export function figure(name, value) {
   return el("div", {}, el("dt", {}, name), el("dd", {}, value));
 }
 
-/** Return the nodes below one as cards; `open(id, name)` makes what leads to each. Null without any. */
-export function nodesBelow(children, open) {
+/** Return the nodes below one as cards; `open(id, name)` makes what leads to each, `total` counts its memories. Null without any. */
+export function nodesBelow(children, open, total = (child) => child.record_count) {
   if (children.length === 0) return null;
   return el("section", {}, el("h2", {}, "Below"),
     el("ul", { class: "cards" }, children.map((child) => el("li", {},
       open(child.node_id, child.name),
-      meta(state(child.state),
-        child.node_type === "persona" ? "persona" : child.kind, count(child.record_count, "memory", "memories"))))));
+      meta(unusual(child.state),
+        child.node_type === "persona" ? "persona" : child.kind, count(total(child), "memory", "memories"))))));
 }
 
 /** Return the edges of a node with their strength; null without any. */

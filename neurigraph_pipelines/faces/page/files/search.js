@@ -10,7 +10,7 @@ import { nodeLink } from "./frame.js";
 import { readMessage } from "./messages.js";
 import { hitReasons, searchReasons } from "./reasons.js";
 import { empty, load } from "./states.js";
-import { count, day, highlighted, phrase, state } from "./words.js";
+import { count, day, highlighted, phrase, unusual } from "./words.js";
 
 const KINDS = [["", "Everything"], ["conversation", "Conversations"], ["event", "Events"], ["upload", "Files"], ["note", "Notes"]];
 const last = { question: "", kind: "", after: "", before: "", tag: "", asks: false };
@@ -19,7 +19,7 @@ const last = { question: "", kind: "", after: "", before: "", tag: "", asks: fal
 export function show(main, _, signal) {
   const results = el("div", { class: "results", "aria-live": "polite" });
   const form = searchForm((asked) => {
-    Object.assign(last, asked);
+    ask(asked);
     find(results, signal);
   });
   fill(main, heading("Search"), form, results);
@@ -28,7 +28,13 @@ export function show(main, _, signal) {
   form.querySelector("input[type=search]").focus();
 }
 
-function searchForm(submit) {
+/** Ask this when the view is shown next. */
+export function ask(asked) {
+  Object.assign(last, asked);
+}
+
+/** Return the form of a search; `submit` is called with what is asked. */
+export function searchForm(submit) {
   const question = el("input", { type: "search", name: "question", required: true, maxlength: "4000", value: last.question, "aria-label": "Question", placeholder: "What do you want to know?", autocomplete: "off" });
   const kind = choice(KINDS, {});
   kind.value = last.kind;
@@ -93,7 +99,7 @@ function hitView(hit, best) {
       hit.record_id ? link(`#/records/${hit.record_id}`, title) : el("strong", {}, title),
       hit.superseded && el("span", { class: "tag warn" }, "replaced"),
       !hit.stored && el("span", { class: "tag warn" }, "not stored yet"),
-      hit.file_state && state(hit.file_state)),
+      unusual(hit.file_state)),
     el("p", { class: "clamp" }, highlighted(hit.summary, last.question)),
     source(hit),
     hitReasons(hit, best));

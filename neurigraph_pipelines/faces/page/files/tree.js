@@ -42,10 +42,10 @@ function item(node, depth) {
   },
   el("div", { class: "row" },
     el("span", { class: has ? "twist" : "twist none", "aria-hidden": "true" }),
-    dot(node.state),
+    node.state !== "active" && dot(node.state),
     el("a", { href: `#/nodes/${node.node_id}`, tabindex: "-1", class: "name" }, node.name),
     node.node_type === "persona" && el("span", { class: "tag" }, "persona"),
-    el("span", { class: "number", title: count(node.record_count, "memory", "memories") }, node.record_count || "")));
+    el("span", { class: "number", title: count(node.total, "memory", "memories") }, node.total || "")));
   drawn.set(made, { node, depth });
   if (has && depth < OPEN_DEPTH) expand(made, true);
   return made;
@@ -53,8 +53,8 @@ function item(node, depth) {
 
 function label(node) {
   const kind = node.node_type === "persona" ? "persona, " : "";
-  const state = node.state === "active" ? "awake" : node.state === "dormant" ? "sleeping" : "waking";
-  return `${node.name}, ${kind}${state}, ${count(node.record_count, "memory", "memories")}`;
+  const state = { active: "", dormant: "sleeping, ", rehydrating: "waking, " }[node.state];
+  return `${node.name}, ${kind}${state}${count(node.total, "memory", "memories")}`;
 }
 
 function expand(made, isOpen) {

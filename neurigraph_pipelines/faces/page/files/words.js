@@ -15,6 +15,13 @@ export function moment(iso) {
   return iso ? el("time", { datetime: iso }, MOMENT.format(new Date(iso))) : "–";
 }
 
+/** Return the name of a day: "Today", "Yesterday", or its date. */
+export function dayName(iso) {
+  const then = new Date(iso);
+  const days = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(then).setHours(0, 0, 0, 0)) / 86_400_000);
+  return ["Today", "Yesterday"][days] ?? DAY.format(then);
+}
+
 /** Return a day element. */
 export function day(iso) {
   return iso ? el("time", { datetime: iso }, DAY.format(new Date(iso))) : "–";
@@ -37,6 +44,11 @@ export function count(number, one, many = `${one}s`) {
 export function phrase(name) {
   const words = String(name).replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** Return a badge of a state that is not the usual one; null of what is awake. */
+export function unusual(name) {
+  return name && name !== "active" ? state(name) : null;
 }
 
 /** Return a badge of a file's or node's state. */
