@@ -4,6 +4,6 @@ from pathlib import Path
 
 import dagster as dg
 
-from neurigraph_pipelines.defs.shared.presentation import presented
+from neurigraph_pipelines.defs.shared.asset_labels import labelled
 
-defs = presented(dg.load_from_defs_folder(path_within_project=Path(__file__).parent))
+defs = labelled(dg.load_from_defs_folder(path_within_project=Path(__file__).parent))

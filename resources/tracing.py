@@ -101,7 +101,7 @@ class Tracer:
         """Counts are for metrics."""
 
     def close(self) -> None:
-        """Send what is left."""
+        """Send the rest."""
         self._provider.shutdown()
 
 

@@ -73,3 +73,17 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 GRANT EXECUTE ON FUNCTION neurigraph.record_tsv(regconfig, text, text, text [])
 TO neurigraph_agent, neurigraph_pipeline;
+
+-- The first word of a name in lower case, by which an index finds facts of people with one first name. The function has
+-- no settings of its own, so that Postgres inlines it.
+CREATE FUNCTION neurigraph.first_word(name text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT split_part(lower(name), ' ', 1)
+$$;
+
+-- The kind of an author, such as user, persona, pipeline or quarantine. Authors in logs are names for readers, such as
+-- user:ID or pipeline:MODEL: a log outlives the personas and models that it names, and links sign the name as bytes.
+CREATE FUNCTION neurigraph.kind_of_author(author text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT split_part(author, ':', 1)
+$$;

@@ -1,4 +1,4 @@
-"""Accounts of users: what they state about themselves, and the password that opens the page.
+"""Accounts of users: their statements about themselves, and the password that opens the page.
 
 A password is for people in a browser; programs use keys. scrypt derives 32 bytes from it, and the database stores their
 SHA-256 and compares. Users without a password, which is the default, cannot sign in with one.

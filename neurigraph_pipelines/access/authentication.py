@@ -198,7 +198,7 @@ def require_write(tx: Transaction, node_id: UUID, *, held: bool = False) -> None
 
     Args:
         tx: A transaction with the caller's claims.
-        held: What is written may have to wait for an approval.
+        held: A write may have to wait for an approval.
 
     Raises:
         ForbiddenError: The caller may only read the node.

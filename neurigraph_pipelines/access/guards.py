@@ -49,7 +49,7 @@ class Unchanged(Guard):
     """Lets a change pass only if its object has one of the expected versions.
 
     Args:
-        kind: What the object is.
+        kind: The kind of the object.
         object_id: Its id.
         expected: Versions that the caller has read; None for any.
     """

@@ -61,8 +61,8 @@ class KeyedRequest:
     Args:
         claims: Who asks. Each API key has keys of its own, and so has each subject of a token.
         key: The key that the caller chose.
-        request: What the same request repeats byte for byte.
-        subject: What the request is about, such as its path; ids in it are noted, for forgetting.
+        request: The bytes that the same request repeats.
+        subject: The subject of the request, such as its path; ids in it are noted, for forgetting.
         seconds: Time for which an answer is kept.
     """
 

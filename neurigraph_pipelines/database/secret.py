@@ -71,7 +71,7 @@ class Secret:
         return f"{packed.decode().rstrip('=')}.{self._seal_of(purpose, packed.decode().rstrip('='))}"
 
     def unseal(self, purpose: str, text: str) -> dict[str, Any] | None:
-        """Return what was sealed for a purpose; None if this installation did not make the text."""
+        """Return the text that was sealed for a purpose; None if this installation did not seal it."""
         packed, _, seal = text.partition(".")
         if not hmac.compare_digest(seal.encode("utf-8", "replace"), self._seal_of(purpose, packed).encode()):
             return None

@@ -26,7 +26,7 @@ from neurigraph_pipelines.model import (
 ENOUGH_SHARED_WORDS = 2
 """Common words that make two descriptions similar; one, such as "with", is chance."""
 
-MAX_EVIDENCE_OF_SEGMENT = 0.5
+MAX_WEIGHT_OF_SEGMENT = 0.5
 """Greatest evidence that one segment adds to a candidate, so that no single doubtful conversation makes a node."""
 
 Key = tuple[str, ...]
@@ -78,7 +78,7 @@ class OutlineIndex:
         """Return the person with one of ``names``, on any branch.
 
         Args:
-            labels: What is said that the person is, such as ``brother``: a dentist of that name is somebody else.
+            labels: Words for the person, such as ``brother``: a dentist of that name is somebody else.
         """
         found = (node for key in _keys(names) for node in self._persons.get(key, ()))
         return next((node for node in found if not self.is_somebody_else(node, names, labels)), None)
@@ -149,13 +149,13 @@ class OutlineIndex:
 
 
 def combined(confidences: Iterable[float]) -> float:
-    """Combine the confidences of independent evidence: ``1 - prod(1 - c)`` (noisy or; Pearl, 1988)."""
+    """Combine independent confidences: ``1 - prod(1 - c)`` (noisy or; Pearl, 1988)."""
     return 1.0 - prod(1.0 - confidence for confidence in confidences)
 
 
-def evidence_of_segment(confidence: float) -> float:
-    """Return the evidence that one segment's confidence adds to a candidate; NaN adds nothing."""
-    return min(MAX_EVIDENCE_OF_SEGMENT, confidence) if confidence > 0 else 0.0
+def weight_of_segment(confidence: float) -> float:
+    """Return the weight that a confidence in one segment adds to a candidate; NaN adds nothing."""
+    return min(MAX_WEIGHT_OF_SEGMENT, confidence) if confidence > 0 else 0.0
 
 
 def as_outline_node(node: PlannedNode) -> OutlineNode:

@@ -1,6 +1,6 @@
 """Pages of mentions of a node, evidence of an edge, and other names of nodes.
 
-Everything is read with the caller's rights: what is denied is absent, also in strengths and counts.
+Everything is read with the caller's rights: denied rows are absent, also in strengths and counts.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def rebuild_profiles(
 
 
 def _rebuild(tx: Transaction, node: _Due, done: Rebuilt) -> None:
-    """Rebuild what is due of one node's profiles, and remove those without records."""
+    """Rebuild the profiles of one node that are due, and remove those without records."""
     key = {"node_id": node.node_id}
     stale = {row["covers"]: row["is_stale"] for row in tx.execute(_QUERIES["of_node"], key)}
     extents = _extents(tx, node.node_id)
@@ -234,7 +234,7 @@ def _most_frequent(counts: Mapping[str, float], most: int) -> list[str]:
 def _described(
     cluster: Cluster, records: Sequence[_Record], counts: Counter[str], spelling: Mapping[str, str]
 ) -> dict[str, object]:
-    """Return what is shown of a centroid: its share, its nearest record, and words that are its own."""
+    """Return the view of a centroid: its share, its nearest record, and words that are its own."""
     members = [records[number] for number in cluster.members]
     inside, _ = _counted(members)
     # A word that all its records have and no others weighs most; the square lets frequent ones win over single ones.

@@ -26,6 +26,7 @@ from neurigraph_pipelines.inbox.imports.zones import in_zone, zone_of
 from neurigraph_pipelines.inbox.known_chats import Known, KnownChats
 from neurigraph_pipelines.inbox.known_openings import KnownOpenings, is_by_opening
 from neurigraph_pipelines.inbox.lost_files import lost_by_name, rewrite_transcripts
+from neurigraph_pipelines.inbox.notes import UndoneError
 from neurigraph_pipelines.inbox.source_details import checked_details
 from neurigraph_pipelines.model import ImportReport, NewConversation, NewMessage, Privacy, RejectedItem, SourceKind
 from neurigraph_pipelines.model.context import Context
@@ -160,10 +161,6 @@ def _rejecting(report: ImportReport, on_rejected: Reject | None) -> Reject:
     return reject
 
 
-class _UndoneError(Exception):
-    """A transaction of a dry run ends."""
-
-
 def _zone_of_owner(context: Context) -> str | None:
     """Return the time zone that the user or the organization of a graph names."""
     found = context.database.ask(context.claims, _ACCOUNTS["time_zone"], {"user_id": context.claims.user_id})
@@ -260,10 +257,10 @@ class Importer:
         claims = self._context.claims
         conversations = [replace(one, details=one.details.over(self._details)) for one in conversations]
         added: list[tuple[bool, Appended]] = []
-        with suppress(_UndoneError), self._context.database.agent(claims) as tx:
+        with suppress(UndoneError), self._context.database.agent(claims) as tx:
             added = self._inbox.add_conversations(tx, claims.user_id, conversations, self._privacy)
             if self._dry_run:
-                raise _UndoneError
+                raise UndoneError
         if not self._dry_run:
             self._rewrite_lost([one for one, (_, result) in zip(conversations, added, strict=True) if result.known])
         return added

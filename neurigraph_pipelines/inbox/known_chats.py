@@ -34,7 +34,7 @@ class Known(NamedTuple):
     """A conversation as it is to be added.
 
     Attributes:
-        conversation: With the ids of what is stored, or as the next version of it if its dates are corrected.
+        conversation: With the ids of stored messages, or as the next version of it if its dates are corrected.
         shared: Messages of a corrected day that were stored already.
     """
 
@@ -77,7 +77,7 @@ class KnownChats:
     """Recognises the days of the chats of one import.
 
     Args:
-        redactor: Of what is stored, so that redacted words are recognised.
+        redactor: Of stored messages, so that redacted words are recognised.
     """
 
     def __init__(self, redactor: Redactor | None) -> None:
@@ -136,7 +136,7 @@ class KnownChats:
         return max(matches, key=lambda match: (match.shared, match.read is one, not match.is_swapped), default=None)
 
     def _with_ids(self, one: NewConversation, match: _Match) -> NewConversation:
-        """Return a conversation with the stored ids of what is stored."""
+        """Return a conversation with the ids of its stored messages."""
         stored = match.stored
         ids: defaultdict[_Said, deque[str]] = defaultdict(deque)
         known = stored.said if match.offset is None else stored.on_clock

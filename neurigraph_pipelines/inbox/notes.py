@@ -70,7 +70,7 @@ class NewNote:
         importance: From 0 to 1.
         priority: From 1 to 10 instead; 10 is an importance of 1.
         tags: Topics of the memory.
-        fact: What the fact that it states has besides its words; None for a note that is read for facts.
+        fact: The fields besides its words of the fact that it states; None for a note that is read for facts.
         follows: The fact that it is the next version of.
         replaces: The note whose memory this one will supersede; if no fact follows another, the caller's own.
         external_id: Its id where it comes from: other text under it is its next version, wherever its node is now.
@@ -120,7 +120,7 @@ class WrittenNote:
     action_id: UUID | None = None
 
 
-class _UndoneError(Exception):
+class UndoneError(Exception):
     """The transaction of a dry run ends."""
 
 
@@ -150,10 +150,10 @@ def write_note(context: Context, note: NewNote, *, dry_run: bool = False) -> Wri
     node_id, claims = _pin(context, note), context.claims
     decides = claims.acts_for_owner or claims.role == "member"
     note = replace(note, privacy=starting_privacy(note.privacy, note.details.channel, decides=decides))
-    with suppress(_UndoneError), context.database.agent(claims) as tx:
+    with suppress(UndoneError), context.database.agent(claims) as tx:
         written = _write(tx, context, words, note, node_id, importance)
         if dry_run:
-            raise _UndoneError
+            raise UndoneError
     return written
 
 

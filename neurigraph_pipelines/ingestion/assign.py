@@ -1,7 +1,7 @@
 """The first step's rules: turn a model's placements of messages into filings.
 
 Pure functions without a database. The rules: existing nodes are used; a new node needs confidence and room above the
-depth limit; evidence of several segments adds up; a person exists once in the whole graph and is linked from elsewhere;
+depth limit; weights of several segments add up; a person exists once in the whole graph and is linked from elsewhere;
 an alias is learned only if no other node has it; and the filings of a segment cover each message exactly once.
 """
 
@@ -241,7 +241,7 @@ def _distinct(edges: Iterable[PlannedEdge]) -> tuple[PlannedEdge, ...]:
 
 
 def _counted_once(filings: Sequence[Filing]) -> list[Filing]:
-    """Merge the candidates of the filings: each counts once per segment, with its best evidence and all relations."""
+    """Merge the candidates of the filings: each counts once per segment, with its best weight and all relations."""
     best: dict[tuple[ConceptKind, str, tuple[str, ...]], NodeCandidate] = {}
     created = {
         (node.kind, name_key(node.path[-1])) for filing in filings for node in (*filing.new_nodes, *filing.beside)

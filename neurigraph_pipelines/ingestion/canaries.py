@@ -53,7 +53,7 @@ def plant(context: Context, text: str | None = None) -> Canary:
     """Plant a conversation that alerts once when it is retrieved.
 
     Args:
-        text: What it says; by default made-up recovery words, which no honest question asks for.
+        text: Its text; by default made-up recovery words, which no honest question asks for.
 
     Raises:
         ForbiddenError: The caller does not own the graph.

@@ -1,4 +1,4 @@
-"""What decides how parts of a source are stored: its privacy and tier, quarantines, and what is stored already."""
+"""The conditions of storing parts of a source: its privacy and tier, quarantines, and the parts stored already."""
 
 from __future__ import annotations
 

@@ -84,11 +84,7 @@ def detect_notes(context: Context) -> int:
 
     Their trigger is ``event_boundary``, because a note is complete when it arrives.
     """
-    with context.database.pipeline() as tx:
-        return tx.execute(
-            _QUERIES["trigger_notes"],
-            {"trigger_type": TriggerType.EVENT_BOUNDARY.value, "limit": SOURCES_AT_ONCE},
-        ).rowcount
+    return _detect_ends(context.database, SourceKind.NOTE, TriggerType.EVENT_BOUNDARY, None)
 
 
 def detect_uploads(context: Context) -> int:

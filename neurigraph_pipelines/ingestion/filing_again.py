@@ -58,7 +58,7 @@ class Move(NamedTuple):
 
 @dataclass(slots=True)
 class FiledAgain:
-    """The result of a run; of a dry run what it would do.
+    """The result of a run; of a dry run the result that it would have.
 
     Attributes:
         model: The language model that filed.
@@ -201,7 +201,7 @@ def _settle(
 
 
 class _Outcome(NamedTuple):
-    """What became of one memory; a move, or the name of what is counted."""
+    """The outcome for one memory: a move, or the name of a count."""
 
     counted: str
     move: Move | None = None
@@ -228,7 +228,7 @@ def _placed(
     mark = partial(append_delta, tx, row.record_id, before={}, after={}, author=author, operation=REFILED)
     paths = list(dict.fromkeys(filing.path for filing in filings))
     if len(paths) > 1:
-        mark(notes=["of several subjects, so it stays: " + ", ".join(map(_shown, paths))])
+        mark(notes=["of several subjects, so it stays: " + ", ".join(map(_in_words, paths))])
         return _Outcome("several", Move(row.record_id, source.path, tuple(path_view([slug, *path]) for path in paths)))
     target = _moved(tx, context, segment, filings[0], source, Places(tx, row.user_id, slug), row.record_id)
     mark()
@@ -268,5 +268,5 @@ def _moved(
     return target
 
 
-def _shown(path: Sequence[str]) -> str:
+def _in_words(path: Sequence[str]) -> str:
     return path_view(list(path)) or "the root"

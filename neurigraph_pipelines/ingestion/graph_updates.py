@@ -1,4 +1,4 @@
-"""What follows from new records in the graph: edges and candidates with their evidence, mentions, names, and shells.
+"""The consequences of new records in the graph: edges and candidates with their evidence, mentions, names, and shells.
 
 Each part is written in a savepoint of its own, so that a defect in one leaves the records stored.
 """
@@ -28,14 +28,14 @@ def update_graph(
     said: Callable[[], Sequence[Said]],
     additions: Sequence[Addition],
 ) -> list[str]:
-    """Write what follows from new records.
+    """Write the consequences of new records.
 
     Args:
         tx: The transaction that stores them.
         places: The nodes of their user.
         filed: The records, each with its filing.
         said: Returns which nodes they speak of.
-        additions: What they add to shells.
+        additions: The values that they add to shells.
 
     Returns:
         What a defect left out.

@@ -15,7 +15,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation
 from neurigraph_pipelines.ingestion.records import Progress
-from neurigraph_pipelines.ingestion.waiting_records import WaitingRecords
+from neurigraph_pipelines.ingestion.waiting_records import Waiting, WaitingRecords
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import TransientError
 
@@ -28,23 +28,6 @@ OVERDUE_SECONDS = 3_600.0
 _LEASED_AT_ONCE = 16
 _WAITING = WaitingRecords("pending_embeddings")
 _QUERIES = statements("embeddings")
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """Counts of pending records.
-
-    Attributes:
-        records: Records that the configured model may embed.
-        overdue: Those of them that have waited longer than ``OVERDUE_SECONDS``.
-        since: When the oldest of them was stored.
-        of_other_models: Further records, whose users' searches use another model: only a backfill embeds them.
-    """
-
-    records: int = 0
-    overdue: int = 0
-    since: datetime | None = None
-    of_other_models: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class EmbeddingModel:
 
 
 def describe_model(database: Database, embedder: Embedder, provider: str) -> None:
-    """Register an embedder's model, or what is new about it."""
+    """Register an embedder's model, or its changed values."""
     values = {"model": embedder.model, "provider": provider, "dimensions": embedder.dimensions}
     with database.pipeline() as tx:
         tx.execute(_QUERIES["describe"], values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from neurigraph_pipelines.graph.entities import OutlineIndex, as_outline_node, combined, evidence_of_segment
+from neurigraph_pipelines.graph.entities import OutlineIndex, as_outline_node, combined, weight_of_segment
 from neurigraph_pipelines.graph.naming import display_name, is_presentable, name_key
 from neurigraph_pipelines.model import (
     MAX_LAYER_DEPTH,
@@ -25,7 +25,7 @@ from neurigraph_pipelines.model import (
     Relation,
 )
 
-EVIDENCE_OF_RELATION = 0.5
+WEIGHT_OF_RELATION = 0.5
 """Confidence in a node for the other end of a relation of full strength. A stated relation gives 0.4 and a mention
 0.15, so a node takes two or three segments that state a relation, or eight or nine that mention the name."""
 
@@ -58,7 +58,7 @@ class PlacementRules:
             names = (step.name, *step.aliases)
             existing, roles = self.index.child(path, names), _labels(placement, names, of_user=True)
             if existing is not None and self.index.is_somebody_else(existing, names, roles):
-                self.notes.append(f"{_shown(existing.path)} is somebody else of that name.")
+                self.notes.append(f"{_in_words(existing.path)} is somebody else of that name.")
                 break
             if existing is None and step.kind is ConceptKind.PERSON:
                 existing = self.index.person(names, roles)
@@ -69,7 +69,7 @@ class PlacementRules:
                     self.learn(existing, names)
                     self.edges.append(PlannedEdge(path, existing.path, *_relation_to(placement.relations, names)))
                     self.notes.append(
-                        f"{existing.path[-1]} is kept once, at {_shown(existing.path)}, and linked from here."
+                        f"{existing.path[-1]} is kept once, at {_in_words(existing.path)}, and linked from here."
                     )
                     break
             if existing is None:
@@ -115,7 +115,7 @@ class PlacementRules:
             self.notes.append(f"{shown} is a persona, whose keys read it: the words of others are filed above it.")
             return None
         if len(parent) >= MAX_LAYER_DEPTH:
-            self.notes.append(f"Depth limit {MAX_LAYER_DEPTH} met: {shown} is filed at {_shown(parent)}.")
+            self.notes.append(f"Depth limit {MAX_LAYER_DEPTH} met: {shown} is filed at {_in_words(parent)}.")
             return None
         confidence = step.confidence
         # NaN compares false with everything, so the comparison is negated.
@@ -130,7 +130,7 @@ class PlacementRules:
         return as_outline_node(node)
 
     def relate(self, relation: Relation, topic: tuple[str, ...], subject: tuple[str, ...]) -> None:
-        """Plan an edge for a relation or, if the other end has no node, add evidence for one.
+        """Plan an edge for a relation or, if the other end has no node, add weight to a candidate.
 
         A relation to the user starts at the topic, because the user has no node but the root.
         """
@@ -139,7 +139,7 @@ class PlacementRules:
         other = other or self.index.same_first_name(relation.other, [relation.label])
         if other is None and topic and relation.kind is not None and name_key(relation.other) != self.owner:
             origin = topic if relation.of_user else subject
-            other = self.add_evidence(relation.kind, relation, topic[:1], origin)
+            other = self.node_beside(relation.kind, relation, topic[:1], origin)
         elif other is not None and other.kind is ConceptKind.PERSON and relation.label != UNLABELLED:
             self.learn(other, [relation.other])
         if other is not None:
@@ -147,27 +147,27 @@ class PlacementRules:
             if origin and origin != other.path:
                 self.edges.append(PlannedEdge(origin, other.path, relation.label, relation.strength))
 
-    def add_evidence(
+    def node_beside(
         self, kind: ConceptKind, relation: Relation, parent: tuple[str, ...], origin: tuple[str, ...]
     ) -> OutlineNode | None:
-        """Plan a node off the path once its evidence suffices; until then store a candidate and return None."""
+        """Plan a node off the path once its weight suffices; until then store a candidate and return None."""
         if not is_presentable(relation.other):
             return None
         earlier = self.index.candidates(kind, [relation.other], parent)
-        home = next((one.parent for one in earlier if self.index.at(one.parent)), parent)
+        place = next((one.parent for one in earlier if self.index.at(one.parent)), parent)
         name = display_name(relation.other)
-        if self.index.is_closed((*home, name)) or self.index.child(home, [name]) is not None:
+        if self.index.is_closed((*place, name)) or self.index.child(place, [name]) is not None:
             return None  # a persona, or somebody else of that name
         confidence = self.weigh(
-            kind, [relation.other], parent, EVIDENCE_OF_RELATION * relation.strength, relation=relation, origin=origin
+            kind, [relation.other], parent, WEIGHT_OF_RELATION * relation.strength, relation=relation, origin=origin
         )
         if not confidence >= self.threshold:
             return None
         label = "" if relation.label == UNLABELLED else relation.label
         proposal = NodeProposal(name, kind, confidence, f"{name}: {label}." if label else "", (label,) if label else ())
-        node = _planned(proposal, home)
+        node = _planned(proposal, place)
         segments = 1 + sum(one.segments for one in earlier)
-        self.notes.append(f"{name} was met in {segments} conversations and has a node now, at {_shown(node.path)}.")
+        self.notes.append(f"{name} was met in {segments} conversations and has a node now, at {_in_words(node.path)}.")
         self.beside.append(node)
         self.index.add(as_outline_node(node))
         return as_outline_node(node)
@@ -182,9 +182,9 @@ class PlacementRules:
         relation: Relation | None = None,
         origin: tuple[str, ...] = (),
     ) -> float:
-        """Return the confidence with all earlier evidence; below the threshold, add this segment's to a candidate."""
+        """Return the confidence with all earlier weights; below the threshold, add this segment's to a candidate."""
         earlier = self.index.candidates(kind, names, parent)
-        own = evidence_of_segment(confidence)
+        own = weight_of_segment(confidence)
         total = max(confidence, combined([own, *(one.confidence for one in earlier)])) if own else confidence
         if own and not total >= self.threshold:
             name = display_name(names[0])
@@ -217,12 +217,12 @@ class PlacementRules:
                 continue
             if bearer is not None and bearer.path != node.path:
                 self.notes.append(
-                    f"{shown} is not learned as a name of {node.path[-1]}: {_shown(bearer.path)} has that name."
+                    f"{shown} is not learned as a name of {node.path[-1]}: {_in_words(bearer.path)} has that name."
                 )
                 continue
             known.add(name_key(name))
             self.aliases.append(PlannedAlias(node.path, shown))
-            self.notes.append(f"{shown} is another name of {_shown(node.path)}.")
+            self.notes.append(f"{shown} is another name of {_in_words(node.path)}.")
             self.index.add(replace(node, aliases=(*node.aliases, shown)))
 
 
@@ -254,5 +254,5 @@ def _labels(placement: Placement, names: Iterable[str], *, of_user: bool = False
     return [r.label for r in stated if name_key(r.other) in keys and r.label != UNLABELLED]
 
 
-def _shown(path: tuple[str, ...]) -> str:
+def _in_words(path: tuple[str, ...]) -> str:
     return " / ".join(path) or "the root"

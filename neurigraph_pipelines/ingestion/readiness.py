@@ -94,7 +94,7 @@ class Checks:
         self._newest = Newest("readiness", self._check, _valid_seconds)
 
     async def readiness(self) -> Readiness:
-        """Return what the newest check found; a check that does not end in time is a fault.
+        """Return the fault that the newest check found; a check that does not end in time is a fault.
 
         It takes no thread of those that requests wait in.
         """

@@ -123,7 +123,7 @@ class Inserted:
     Attributes:
         written: The record whose rows these are.
         node_id: The node that it is filed at.
-        addition: What it adds to the shell of the node; None if it was stored already or is in quarantine.
+        addition: The values that it adds to the shell of the node; None if it was stored already or is in quarantine.
         witness: The record as evidence; None if it was stored already.
     """
 
@@ -221,7 +221,7 @@ class RecordRows:
         return Inserted(record, committed, node.node_id, addition if not record.quarantines else None, witness)
 
     def _left_out_before(self, plan: RecordPlan) -> list[str]:
-        """Return what the steps before left out of a record."""
+        """Return the values of a record that earlier steps left out."""
         marks = (plan.filing.left_out, *(marks.get(plan.record_id) for marks in self._left_out))
         return [mark for mark in marks if mark is not None]
 

@@ -82,7 +82,7 @@ class Vectors:
 
     Attributes:
         summary: ``(RECORD_DIMENSIONS,)`` float32 of unit length.
-        passages: ``(passages, PASSAGE_DIMENSIONS)`` float16, in order of passage, each behind what was said before it.
+        passages: ``(passages, PASSAGE_DIMENSIONS)`` float16, in order of passage, each behind the text before it.
     """
 
     summary: NDArray[np.float32]

@@ -32,7 +32,7 @@ class Unfinished:
     """A memory that was stored without some enrichments.
 
     Attributes:
-        left_out: What is missing, with the class of the error, such as ``filing (KeyError)``.
+        left_out: The missing values, with the class of the error, such as ``filing (KeyError)``.
         since: When it was marked.
     """
 
@@ -63,7 +63,7 @@ def mark_unfinished(tx: Transaction, record_id: UUID, row: Mapping[str, object],
 
     Args:
         row: Its title and keywords, by column.
-        left_out: What is missing.
+        left_out: The missing values.
     """
     _append(tx, record_id, row, UNFINISHED, left_out)
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 from uuid import UUID
@@ -30,6 +32,23 @@ class Leased(NamedTuple):
     record_id: UUID
     user_id: UUID
     attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Counts of waiting records.
+
+    Attributes:
+        overdue: Those that have waited longer than their work allows.
+        since: Since when the first of them has waited.
+        of_other_models: Of records without vectors, further ones whose users' searches use another model: only a
+            backfill embeds them.
+    """
+
+    records: int = 0
+    overdue: int = 0
+    since: datetime | None = None
+    of_other_models: int = 0
 
 
 class WaitingRecords:

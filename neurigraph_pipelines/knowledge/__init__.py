@@ -1,4 +1,4 @@
-"""Knowledge: what the stored records state, as single facts.
+"""Knowledge: the statements of stored records, as single facts.
 
 The records themselves belong to ``ingestion``, and search to ``retrieval``.
 """

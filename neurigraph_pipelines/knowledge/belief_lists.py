@@ -42,7 +42,7 @@ REASONS = {
     Verdict.SUPPORTS: "it makes the other one more likely",
     Verdict.DEPENDS_ON: "it holds only if the other one does",
 }
-"""What others than the owner read as a reason: a model's own words may tell of what they may not see."""
+"""The reason as callers other than the owner read it: a model's own words may tell of what they may not see."""
 
 MOST_STEPS = 100
 """Most versions that are followed from a fact to the current one."""
@@ -50,7 +50,7 @@ MOST_STEPS = 100
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A later and an earlier fact, with what was decided about them; ``missing`` kept it from taking effect."""
+    """A later and an earlier fact, with the decision about them; ``missing`` kept the decision from taking effect."""
 
     later_id: UUID
     earlier_id: UUID

@@ -11,7 +11,7 @@ MOST = 0.99
 """Nothing is believed more than this."""
 
 DOUBTED = 0.3
-"""A belief that falls below this, or to half of what it was, is for a person to look at."""
+"""A belief that falls below this, or to half of its value, is for a person to look at."""
 
 DISPUTED = 0.5
 """The share of a belief that a dispute leaves. A fact that was superseded or taken back is not believed at all."""
@@ -38,7 +38,7 @@ def own(confidences: Iterable[float]) -> float:
 
 
 def beliefs(grounds: Mapping[K, Grounds], depends: Mapping[K, Mapping[K, float]]) -> dict[K, float]:
-    """Return the belief in each fact: its own, times ∏ (1 − s · (1 − belief)) over what it depends on.
+    """Return the belief in each fact: its own, times ∏ (1 − s · (1 − belief)) over the facts that it depends on.
 
     A dependency on a fact without grounds counts as one on something that is not believed.
 

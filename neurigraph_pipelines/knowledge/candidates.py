@@ -37,7 +37,7 @@ MAX_ALIKE = 5
 """Most facts of the owner that a language model compares another one of the owner with, because they are alike."""
 
 LEAST_DENIED = 0.45
-"""Least weight of the words that a denial shares with what was done, relative to the denial."""
+"""Least weight of the words that a denial shares with the deed, relative to the denial."""
 
 LEAST_MEASURED = 0.12
 LEAST_ALIKE = 0.4

@@ -44,7 +44,7 @@ class _End(NamedTuple):
 
 
 class _Computed(NamedTuple):
-    """A link that starts at a fact, and what it is computed from."""
+    """A link that starts at a fact, and the rows that it is computed from."""
 
     relation: str
     computed_from: Literal["mentions", "times", "words", "place"]

@@ -148,7 +148,7 @@ def _said_in(facts: Sequence[StatedFact], messages: Sequence[Message]) -> Iterat
 
 
 def _stated(text: str, before: str) -> Iterator[tuple[str, Cause]]:
-    """Yield the sentences of a message that state something, and what they state.
+    """Yield the sentences of a message that state something, and their statements.
 
     Args:
         text: The message.

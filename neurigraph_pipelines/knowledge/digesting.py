@@ -1,7 +1,7 @@
 """Making digests: what some records say, in a few sentences, by the language model.
 
 Belongs here: which records a digest covers, its text, and the sweep over windows. ``digests`` reads and removes them.
-The model is called without a lock; the digest is written only if its records are then what they were.
+The model is called without a lock; the digest is written only if its records are unchanged by then.
 """
 
 from __future__ import annotations

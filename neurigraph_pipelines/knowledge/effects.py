@@ -1,6 +1,6 @@
 """Effects of verdicts on the facts of one user: writing them with their cascade.
 
-Callers hold the lock of the user's beliefs. ``superseding`` decides what the effects are, ``undoing`` takes them back.
+Callers hold the lock of the user's beliefs. ``superseding`` decides on the effects, ``undoing`` takes them back.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def write_effects(
 
     Args:
         judged_by: The language model.
-        before_effects: Called between the verdicts and what follows from them.
+        before_effects: Called between the verdicts and their effects.
 
     Returns:
         The decisions that were written: a verdict that is there stands, and so does a fact that went meanwhile.
@@ -63,7 +63,7 @@ def write_effects(
     rows = tx.execute(_QUERIES["standing"], {"fact_ids": sorted(ids), "user_id": user_id}).fetchall()
     standing = {row["fact_id"] for row in rows if not row["is_archived"]}
     related = [one for one in related if {one.pair.later.fact_id, one.pair.earlier.fact_id} <= standing]
-    # A fact that others depend on may fall with what is decided here.
+    # A fact that others depend on may fall with this decision.
     resting = dependants(tx, [one.pair.earlier.fact_id for one in related if one.effect is Effect.SUPERSEDES])
     resting |= dependants(tx, [f.fact_id for one in related if one.effect is Effect.DISPUTES for f in _both(one)])
     before = read_beliefs(tx, resting)
@@ -90,7 +90,7 @@ def dependants(tx: Transaction, fact_ids: Sequence[UUID]) -> set[UUID]:
 
 
 def read_beliefs(tx: Transaction, fact_ids: Iterable[UUID]) -> dict[UUID, float]:
-    """Return the belief in some facts, from what the role of the transaction sees."""
+    """Return the belief in some facts, from the facts that the role of the transaction sees."""
     wanted = sorted(fact_ids)
     if not wanted:
         return {}
@@ -109,7 +109,7 @@ def believed(rows: Sequence[GroundsOfFact], wanted: Iterable[UUID]) -> dict[UUID
 
 
 def ask_about_fallen(tx: Transaction, user_id: UUID, before: dict[UUID, float]) -> None:
-    """Make actions of beliefs that fell with what they depend on."""
+    """Make actions of beliefs that fell with the facts that they depend on."""
     after = read_beliefs(tx, before)
     for fact_id, belief in sorted(after.items()):
         if is_shaken(before[fact_id], belief):
@@ -138,7 +138,7 @@ def _write(tx: Transaction, user_id: UUID, decision: Decision, judged_by: str) -
 
 
 def _propose(tx: Transaction, user_id: UUID, written: Sequence[Decision]) -> None:
-    """Make actions of what is in doubt, the most certain first: one for all values of a property."""
+    """Make actions of doubts, the most certain first: one for all values of a property."""
     doubtful = [one for one in written if one.effect in (Effect.DISPUTES, Effect.FLAGGED)]
     doubtful.sort(key=lambda one: (one.effect is not Effect.DISPUTES, -one.judgement.confidence))
     asked: set[UUID] = set()

@@ -32,7 +32,7 @@ class FactFilter:
         who: About this person, as the fact names them.
         occurred_after: Of events at this time or later.
         superseded: True for facts that later versions or newer records replaced, False for the others.
-        status: Only of this status. None leaves out what is archived.
+        status: Only of this status. None leaves out archived facts.
         tags: With all of these tags.
         forgotten: True for facts that are hidden until they are erased, which only the owner sees.
     """

@@ -80,7 +80,7 @@ class FactQuery:
         who: Show only facts about one of these people.
         status: Show only facts of one of these; empty for all but ``archived``.
         at: Only knowledge of this moment.
-        valid_at: Only what was true at this moment in the world.
+        valid_at: Only facts that were true at this moment in the world.
         max_nodes: Most facts that are shown.
     """
 
@@ -102,7 +102,7 @@ class FactQuery:
 
 @measured("search.facts_query")
 def query_facts(context: Context, asked: FactQuery) -> QueriedFacts:
-    """Answer a graph query over what the caller sees.
+    """Answer a graph query over the facts that the caller sees.
 
     Raises:
         InvalidInputError: A value is missing or out of bounds, or a relation is not known.

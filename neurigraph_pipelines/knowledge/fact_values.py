@@ -35,7 +35,7 @@ class FactState:
 
     Attributes:
         pinned: Whether it is to be kept, whatever else happens to it.
-        metadata: Flat: texts, numbers, truth values and nulls; at most 16 KiB. Replaces what was there.
+        metadata: Flat: texts, numbers, truth values and nulls; at most 16 KiB. Replaces the earlier metadata.
         tags: Replace those that were there.
         valid_until: When it stopped being true.
         forget_after: From then on it is hidden, and 30 days later erased. A later time takes it back until then.
@@ -106,7 +106,7 @@ def require_period(values: JsonObject) -> None:
     """Require that what a fact states ends after it begins.
 
     Args:
-        values: Those of the fact, with what it takes from the version before.
+        values: Those of the fact, with those that it takes from the version before.
 
     Raises:
         InvalidInputError: It does not.

@@ -19,7 +19,7 @@ from neurigraph_pipelines.model.facts import days_until
 from neurigraph_pipelines.views.kinds import Impact
 
 FADED = 0.05
-"""What is left of the weight of a fact that is archived; of low impact it is that after 389 days."""
+"""The remaining weight at which a fact is archived; a fact of low impact reaches it after 389 days."""
 
 AUTHOR = "pipeline:decay"
 _SECONDS = days_until(Impact.LOW, FADED) * 86_400

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from neurigraph_pipelines.model import Message, Role
-from neurigraph_pipelines.model.facts import Fact, bounds_of
+from neurigraph_pipelines.model.facts import ReadFact, bounds_of
 
 _BEFORE_AND_AFTER = 1
 """Messages before and after the cited ones that may have said a name or a figure."""
@@ -51,7 +51,7 @@ class Said:
             for word in set(_words(text)):
                 self._words.setdefault(word, []).append(message.seq)
 
-    def grounds(self, fact: Fact) -> bool:
+    def grounds(self, fact: ReadFact) -> bool:
         """Return whether a person said the cited messages, and they or their neighbours have the figures and names."""
         cited = bisect_left(self._spoken, fact.first_message)
         if cited == len(self._spoken) or self._spoken[cited] > fact.last_message:
@@ -68,12 +68,12 @@ class Said:
         )
 
 
-def within_bounds(facts: Sequence[Fact], messages: Sequence[Message]) -> list[Fact]:
+def within_bounds(facts: Sequence[ReadFact], messages: Sequence[Message]) -> list[ReadFact]:
     """Return the most important facts of a record within the bounds of their number and words, in their order."""
     return most_important(facts, *bounds_of(messages))
 
 
-def most_important(facts: Sequence[Fact], words: float, count: float) -> list[Fact]:
+def most_important(facts: Sequence[ReadFact], words: float, count: float) -> list[ReadFact]:
     """Return the most important facts, at most so many and with so many words, in their order."""
     chosen: list[int] = []
     for number in sorted(range(len(facts)), key=lambda one: (-facts[one].importance, one)):

@@ -32,14 +32,12 @@ from neurigraph_pipelines.knowledge.signing import (
     signer,
     statement_bytes,
 )
-from neurigraph_pipelines.model import Detector
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.links import (
     MAX_LINK_MESSAGES,
     MAX_REASON,
     SUPERSEDES,
-    End,
     NewLink,
     require_relation,
 )
@@ -66,30 +64,11 @@ class Signature:
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class StatedLink:
-    """A link that somebody states.
-
-    Attributes:
-        start: A fact or a record.
-        relation: A name of ``relation_types``, or one of the user's own.
-        signature: Over ``signing.statement_bytes`` of the link as it is stored; None for an unsigned one.
-    """
-
-    start: End
-    end: End
-    relation: str
-    strength: float = 1.0
-    confidence: float = 1.0
-    reason: str | None = None
-    messages: tuple[int, ...] = ()
-    valid_from: datetime | None = None
-    valid_until: datetime | None = None
-    signature: Signature | None = None
-
-
-def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> WrittenLink:
+def state_link(context: Context, said: NewLink, guard: Guard = FREE, signature: Signature | None = None) -> WrittenLink:
     """State a link. The same again, by the same observer, changes nothing.
+
+    Args:
+        signature: Over ``signing.statement_bytes`` of the link as it is stored; None for an unsigned one.
 
     Raises:
         InvalidInputError: The relation is none between memories, a value is out of bounds, or the signature is wrong.
@@ -101,17 +80,15 @@ def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> Writt
     reason = _checked(context, said)
     _require_ends(context, said)
     observer, key = author_of(claims), None
-    if said.signature is not None:
-        key = signer(context, said.signature.key_id)
+    if signature is not None:
+        key = signer(context, signature.key_id)
         observer = key.holder
     new = _as_stored(said, observer, reason)
-    if said.signature is not None and key is not None:
-        message = statement_bytes(str(new.start), str(new.end), new.relation, observer, new.valid_from)
-        if not is_signed_by(public_bytes(key), said.signature.value, message):
-            raise InvalidInputError("the signature is not one of this link by this key")
+    if signature is not None and key is not None and not is_signed_by(public_bytes(key), signature.value, _signed(new)):
+        raise InvalidInputError("the signature is not one of this link by this key")
     signed = {
-        "key_id": said.signature.key_id if said.signature else None,
-        "signature": said.signature.value if said.signature else None,
+        "key_id": signature.key_id if signature else None,
+        "signature": signature.value if signature else None,
     }
     with context.database.pipeline() as tx:
         lock_facts(tx, claims.user_id)
@@ -131,16 +108,14 @@ def state_link(context: Context, said: StatedLink, guard: Guard = FREE) -> Writt
     return written
 
 
-def sign_link(context: Context, said: StatedLink, private_key: Ed25519PrivateKey) -> StatedLink:
-    """Return a link with a signature by a private key, which goes nowhere.
+def sign_link(context: Context, said: NewLink, private_key: Ed25519PrivateKey) -> Signature:
+    """Return the signature of a link by a private key, which goes nowhere.
 
     Raises:
         NotFoundError: Its public half is not registered, or signs no more.
     """
     key = key_with(context, private_key)
-    new = _as_stored(said, key.holder, None)
-    message = statement_bytes(str(new.start), str(new.end), new.relation, key.holder, new.valid_from)
-    return replace(said, signature=Signature(key.signing_key_id, private_key.sign(message)))
+    return Signature(key.signing_key_id, private_key.sign(_signed(_as_stored(said, key.holder, None))))
 
 
 def sign_ending(context: Context, link_id: UUID, until: datetime, private_key: Ed25519PrivateKey) -> Signature:
@@ -212,7 +187,7 @@ def decide_link(context: Context, link_id: UUID, verdict: LinkVerdict, guard: Gu
     _change(context, _QUERIES["decide"], values, guard)
 
 
-def approve_link(context: Context, said: StatedLink, guard: Guard = FREE) -> UUID:
+def approve_link(context: Context, said: NewLink, guard: Guard = FREE) -> UUID:
     """Confirm the surest link between two ends in a relation, or state it if there is none.
 
     Raises:
@@ -257,22 +232,16 @@ def _change(context: Context, query: SQL, values: Mapping[str, object], guard: G
         guard.note_result(tx)
 
 
-def _as_stored(said: StatedLink, observer: str, reason: str | None) -> NewLink:
-    return NewLink(
-        said.start,
-        said.end,
-        said.relation,
-        observer,
-        Detector.PERSON,
-        said.confidence,
-        said.strength,
-        reason,
-        said.messages,
-        *(utc(moment) if moment is not None else None for moment in (said.valid_from, said.valid_until)),
-    ).stored()
+def _as_stored(said: NewLink, observer: str, reason: str | None) -> NewLink:
+    since, until = (utc(moment) if moment is not None else None for moment in (said.valid_from, said.valid_until))
+    return replace(said, observed_by=observer, reason=reason, valid_from=since, valid_until=until).stored()
 
 
-def _checked(context: Context, said: StatedLink) -> str | None:
+def _signed(link: NewLink) -> bytes:
+    return statement_bytes(str(link.start), str(link.end), link.relation, link.observed_by, link.valid_from)
+
+
+def _checked(context: Context, said: NewLink) -> str | None:
     """Check the values of a link, and return its reason as it is stored."""
     if said.relation == SUPERSEDES:
         raise InvalidInputError("versions say what supersedes what: state a next version of the fact instead")
@@ -295,7 +264,7 @@ def _checked(context: Context, said: StatedLink) -> str | None:
     return reason if context.redactor is None else context.redactor.redact(reason)[0][:MAX_REASON]
 
 
-def _require_ends(context: Context, said: StatedLink) -> None:
+def _require_ends(context: Context, said: NewLink) -> None:
     for end, writes in ((said.start, True), (said.end, said.relation == "led_to")):
         found = context.database.ask(context.claims, _ENDS[end.kind], {"id": end.id})
         if not found:

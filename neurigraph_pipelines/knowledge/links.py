@@ -27,7 +27,7 @@ from neurigraph_pipelines.knowledge.cues import (
 )
 from neurigraph_pipelines.model import Detector, Message
 from neurigraph_pipelines.model.errors import NotFoundError
-from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.facts import ReadFact
 from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, End, NewLink
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.causes import causes_of
@@ -37,7 +37,7 @@ SURE = 0.8
 """Least confidence of a link that nobody is asked about."""
 
 LIKELY = 0.6
-"""Least confidence of one that waits for a person; what is less sure is dropped."""
+"""Least confidence of one that waits for a person; less certain ones are dropped."""
 
 MAX_ASKED = 10
 """Most links of one memory that wait for a person."""
@@ -89,7 +89,7 @@ def replace_links(
 
 
 def link_facts(
-    tx: Transaction, record_id: UUID, user_id: UUID, messages: Sequence[Message], model: str, read: Sequence[Fact]
+    tx: Transaction, record_id: UUID, user_id: UUID, messages: Sequence[Message], model: str, read: Sequence[ReadFact]
 ) -> None:
     """Replace the links of a record and its facts: closed forms, addresses, and what a language model read.
 
@@ -110,7 +110,7 @@ def link_facts(
         _ask(tx, user_id, one)
 
 
-def _found(facts: Sequence[StatedFact], observer: str, read: Sequence[Fact]) -> list[NewLink]:
+def _found(facts: Sequence[StatedFact], observer: str, read: Sequence[ReadFact]) -> list[NewLink]:
     """Return the links between facts that were read, of those that the record has now."""
     known = {fact.statement: fact for fact in facts}
     return [

@@ -31,7 +31,7 @@ class _OpenChange(NamedTuple):
 
 
 def with_open_changes(context: Context, found: Walk) -> Walk:
-    """Return a walk with what its facts may replace, or may be replaced by."""
+    """Return a walk with the facts that its facts may replace, or may be replaced by."""
     first: dict[UUID, int] = {}
     for step in found.steps:
         first.setdefault(step.memory_id, step.step)

@@ -22,7 +22,7 @@ from neurigraph_pipelines.inbox.extraction import DESCRIPTION
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
-from neurigraph_pipelines.ingestion.waiting_records import Leased, WaitingRecords
+from neurigraph_pipelines.ingestion.waiting_records import Leased, Waiting, WaitingRecords
 from neurigraph_pipelines.knowledge.grounding import Said, within_bounds
 from neurigraph_pipelines.knowledge.links import link_facts
 from neurigraph_pipelines.knowledge.locks import lock_facts
@@ -46,20 +46,6 @@ _QUERIES = statements("facts")
 
 TO_READ = WaitingRecords("pending_facts")
 """The records that wait to be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """Counts of records that wait to be read.
-
-    Attributes:
-        overdue: Those that have waited longer than ``OVERDUE_SECONDS``.
-        since: Since when the first of them has waited.
-    """
-
-    records: int = 0
-    overdue: int = 0
-    since: datetime | None = None
 
 
 @dataclass(slots=True)

@@ -1,9 +1,9 @@
-"""Reconciliation: new facts are compared with the known ones, and what follows is written.
+"""Reconciliation: new facts are compared with the known ones, and the consequences are written.
 
 A trigger lets records with new facts wait. A run leases them, asks for verdicts without holding a lock, and writes all
 that follows for a record in one transaction, in which nobody else decides about facts of its user. So a run that is
 killed leaves no verdict without its effects. Nothing is ever deleted: each effect is a row with its reason, which
-``undoing`` takes back. ``superseding`` decides, ``candidates`` says what is compared.
+``undoing`` takes back. ``superseding`` decides, ``candidates`` says which facts are compared.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Reconciled:
     failed: list[tuple[UUID, str]] = field(default_factory=list)
 
     def count(self, record_id: UUID, decisions: Sequence[Decision]) -> None:
-        """Add what was decided for one record."""
+        """Add the decisions for one record."""
         self.records += 1
         self.record_ids.append(record_id)
         self.verdicts += len(decisions)

@@ -1,6 +1,6 @@
-"""Signatures of links: Ed25519 (RFC 8032) over bytes that say what is stated, and the keys that make them.
+"""Signatures of links: Ed25519 (RFC 8032) over bytes with the statement, and the keys that make them.
 
-A statement and its ending are signed apart, so an ending does not void what it ends. Signatures are checked when they
+A statement and its ending are signed apart, so an ending does not void the statement. Signatures are checked when they
 are written and whenever a link is shown: a changed row is shown as unsigned.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -107,9 +108,9 @@ def register_key(context: Context, public_key: bytes, peer: str | None = None) -
     if peer is not None and _PEER_NAME.fullmatch(peer) is None:
         raise InvalidInputError("the name of an installation has 1 to 100 letters, digits, dots, colons and hyphens")
     _require_public_key(public_key)
-    holder = f"{_PEER}{peer}" if peer is not None else author_of(claims)
+    persona_id = UUID(claims.sub) if claims.role == "persona" and peer is None else None
     with context.database.pipeline() as tx:
-        return _registered(tx, claims, holder, public_key)
+        return _registered(tx, claims, {"persona_id": persona_id, "peer_name": peer}, public_key)
 
 
 def page_of_keys(
@@ -125,9 +126,7 @@ def page_of_keys(
     """
 
     def read(after: Position | None, most: int) -> list[SigningKey]:
-        at, last = after or NEWEST
-        values = {"user_id": context.claims.user_id, "with_ended": with_ended, "at": at, "id": last, "limit": most}
-        return ask_views(context.database, context.claims, _QUERIES["keys"], SigningKey, values)
+        return _keys(context, user_id=context.claims.user_id, with_ended=with_ended, after=after, limit=most)
 
     filters = {"with_ended": with_ended}
     return cursors.page(
@@ -147,7 +146,7 @@ def get_key(context: Context, key_id: UUID) -> SigningKey:
     Raises:
         NotFoundError: There is no such key, or it is hidden from the caller.
     """
-    found = ask_views(context.database, context.claims, _QUERIES["key"], SigningKey, {"key_id": key_id})
+    found = _keys(context, key_id=key_id, with_ended=True)
     if not found:
         raise NotFoundError
     return found[0]
@@ -179,8 +178,8 @@ def key_with(context: Context, private_key: Ed25519PrivateKey) -> SigningKey:
     Raises:
         NotFoundError: There is none that the caller sees, or it was rotated or revoked.
     """
-    values = {"user_id": context.claims.user_id, "public_key": private_key.public_key().public_bytes_raw()}
-    found = ask_views(context.database, context.claims, _QUERIES["key_with"], SigningKey, values)
+    public_key = private_key.public_key().public_bytes_raw()
+    found = _keys(context, user_id=context.claims.user_id, public_key=public_key)
     if not found:
         raise NotFoundError("the key is not registered, or was rotated or revoked: `neurigraph signing-keys add`")
     return found[0]
@@ -199,7 +198,7 @@ def rotate_key(context: Context, key_id: UUID, public_key: bytes) -> SigningKey:
         old = tx.execute(_QUERIES["retire_key"], {"key_id": key_id}).fetchone()
         if old is None:
             raise ConflictError("this key was rotated or revoked already")
-        return _registered(tx, context.claims, old["holder"], public_key)
+        return _registered(tx, context.claims, old, public_key)
 
 
 def revoke_key(context: Context, key_id: UUID) -> SigningKey:
@@ -226,10 +225,26 @@ def signer(context: Context, key_id: UUID) -> SigningKey:
     return key
 
 
-def _registered(tx: Transaction, claims: Claims, holder: str, public_key: bytes) -> SigningKey:
+def _keys(
+    context: Context,
+    *,
+    user_id: UUID | None = None,
+    key_id: UUID | None = None,
+    public_key: bytes | None = None,
+    with_ended: bool = False,
+    after: Position | None = None,
+    limit: int = 1,
+) -> list[SigningKey]:
+    at, last = after or NEWEST
+    wanted = {"user_id": user_id, "key_id": key_id, "public_key": public_key, "with_ended": with_ended}
+    values = {**wanted, "at": at, "id": last, "limit": limit}
+    return ask_views(context.database, context.claims, _QUERIES["keys"], SigningKey, values)
+
+
+def _registered(tx: Transaction, claims: Claims, holder: Mapping[str, object], public_key: bytes) -> SigningKey:
     values = {
+        **holder,
         "user_id": claims.user_id,
-        "holder": holder,
         "public_key": public_key,
         "registered_by": author_of(claims),
     }

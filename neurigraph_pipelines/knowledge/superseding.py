@@ -1,6 +1,6 @@
-"""What follows from a verdict: when a fact supersedes another one by itself, and when a person decides.
+"""The effects of a verdict: when a fact supersedes another one by itself, and when a person decides.
 
-``reconciling`` asks for verdicts and writes what is decided here. This module knows no database.
+``reconciling`` asks for verdicts and writes the effects. This module knows no database.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_EFFECTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A pair, its verdict, and what follows.
+    """A pair, its verdict, and the effect.
 
     Attributes:
         missing: Conditions of an automatic supersession that an update does not meet.
@@ -41,7 +41,7 @@ class Decision:
 
 
 def decide(pair: Pair, judgement: Judgement, *, is_automatic: bool) -> Decision:
-    """Return what follows from the verdict on a pair.
+    """Return the effect of the verdict on a pair.
 
     Args:
         is_automatic: Whether updates supersede by themselves; else they wait for a person.

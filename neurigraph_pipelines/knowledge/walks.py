@@ -1,6 +1,6 @@
 """Walks from facts along links, versions and verdicts: the call of the database, and the paths in words.
 
-Which facts a question begins at, and what is shown of them, belongs in ``fact_queries``.
+Which facts a question begins at, and which fields are shown, belongs in ``fact_queries``.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Route:
         forwards: Relations that are followed from their start; None for all.
         backwards: Relations that are followed from their end; None for all.
         min_strength: Weaker links are not followed.
-        at: Only what was known at this moment; None for now.
-        valid_at: Only what was true, and held, at this moment in the world; None for links that hold now.
+        at: Only facts that were known at this moment; None for now.
+        valid_at: Only facts and links that held at this moment in the world; None for links that hold now.
         with_archived: Also over facts that were retracted.
         wanted: Conditions of the facts that are shown: ``impact``, ``who``, ``after``, ``before``.
     """
@@ -93,7 +93,7 @@ class Walk:
 
     @property
     def notes(self) -> list[str]:
-        """What the walk left out, one sentence each."""
+        """The parts that the walk left out, one sentence each."""
         notes = []
         if any(step.is_cut for step in self.steps):
             notes.append("more than 200 memories lie one step further: only the strongest were followed")
@@ -119,7 +119,7 @@ class Walk:
 
 @measured("search.walk")
 def walk(context: Context, seeds: Sequence[tuple[UUID, float]], route: Route) -> Walk:
-    """Walk from some facts, each with its score, to what the caller sees from there."""
+    """Walk from some facts, each with its score, to the facts that the caller sees from there."""
     if not seeds:
         return Walk([])
     moments = {"at": route.at, "valid_at": route.valid_at}

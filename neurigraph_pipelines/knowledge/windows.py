@@ -17,10 +17,10 @@ from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.knowledge.grounding import Said, most_important
 from neurigraph_pipelines.knowledge.writing import forgotten_statements
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.facts import Fact, bounds
+from neurigraph_pipelines.model.facts import ReadFact, bounds
 from neurigraph_pipelines.text.statement_key import statement_key
 
-_FACTS = TypeAdapter(list[Fact])
+_FACTS = TypeAdapter(list[ReadFact])
 _QUERIES = statements("fact_reading")
 
 
@@ -37,16 +37,16 @@ class KeptWindows:
         self.dropped = 0
 
     @cached_property
-    def _known(self) -> dict[bytes, list[Fact]]:
+    def _known(self) -> dict[bytes, list[ReadFact]]:
         with self._context.database.pipeline() as tx:
             rows = tx.execute(_QUERIES["read_windows"], self._of_record).fetchall()
         return {bytes(row["digest"]): _FACTS.validate_python(row["facts"]) for row in rows}
 
-    def find(self, digest: bytes) -> list[Fact] | None:
+    def find(self, digest: bytes) -> list[ReadFact] | None:
         """Return the facts of a window; None if it was not read."""
         return self._known.get(digest)
 
-    def keep(self, digest: bytes, facts: Sequence[Fact], words: int, tokens: int) -> list[Fact]:
+    def keep(self, digest: bytes, facts: Sequence[ReadFact], words: int, tokens: int) -> list[ReadFact]:
         """Write the facts of a window that stand in the messages, the most important within the bounds of its size."""
         kept = most_important([fact for fact in facts if self._said.grounds(fact)], *bounds(words, tokens))
         self.dropped += len(facts) - len(kept)

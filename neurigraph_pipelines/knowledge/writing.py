@@ -16,7 +16,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.model import Message
-from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact
+from neurigraph_pipelines.model.facts import MAX_STATEMENT, ReadFact
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.statement_key import statement_key
@@ -34,7 +34,7 @@ class Stated:
 
     Attributes:
         message: The message that is its statement.
-        values: What it has, as ``state_fact`` takes it.
+        values: Its fields, as ``state_fact`` takes them.
         follows: The fact that it is the next version of.
     """
 
@@ -91,7 +91,7 @@ def forgotten_statements(tx: Transaction, record_id: UUID) -> set[int]:
     return {row["statement_key"] for row in tx.execute(_QUERIES["forgotten_statements"], {"record_id": record_id})}
 
 
-def write_read(tx: Transaction, record_id: UUID, user_id: UUID, extractor: str, facts: Sequence[Fact]) -> int:
+def write_read(tx: Transaction, record_id: UUID, user_id: UUID, extractor: str, facts: Sequence[ReadFact]) -> int:
     """Replace the facts of a record by those that a model read, and return how many these are.
 
     A statement that the record has already keeps its id. Statements that were forgotten stay so.
@@ -125,7 +125,7 @@ def _retract_said_before(tx: Transaction, record_id: UUID) -> None:
         settle_memories(tx, row["fact_id"])
 
 
-def _row(fact_id: UUID, fact: Fact) -> JsonObject:
+def _row(fact_id: UUID, fact: ReadFact) -> JsonObject:
     """Return a fact as ``write_facts`` takes it, without its number."""
     slot, occurred = fact.slot, fact.occurred
     shown = {

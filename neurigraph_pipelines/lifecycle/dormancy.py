@@ -110,7 +110,11 @@ def sweep_dormant(
         _QUERIES["dormancy_nodes"],
         _QUERIES["dormancy_files"],
         CompressionCause.SCHEDULER,
-        {"user_id": user_id, "seconds": context.settings.lifecycle.dormancy_days * _DAY_SECONDS + overdue_seconds},
+        {
+            "user_id": user_id,
+            "node_id": None,
+            "seconds": context.settings.lifecycle.dormancy_days * _DAY_SECONDS + overdue_seconds,
+        },
     )
     return _run(context, sweep, limit, dry_run, on_done)
 
@@ -152,10 +156,10 @@ def sweep_active(
         node_id: Only this node's files.
     """
     sweep = _Sweep(
-        _QUERIES["awake_nodes"],
-        _QUERIES["awake_files"],
+        _QUERIES["dormancy_nodes"],
+        _QUERIES["dormancy_files"],
         CompressionCause.MANUAL,
-        {"user_id": user_id, "node_id": node_id},
+        {"user_id": user_id, "node_id": node_id, "seconds": None},
     )
     return _run(context, sweep, sys.maxsize, dry_run, on_done)
 

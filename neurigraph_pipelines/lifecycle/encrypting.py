@@ -17,7 +17,7 @@ _QUERIES = statements("lifecycle")
 
 @dataclass(slots=True)
 class EncryptionReport:
-    """The result of encrypting what was stored before.
+    """The result of encrypting older objects.
 
     Attributes:
         encrypted: Number of objects that were encrypted already.
@@ -36,7 +36,7 @@ def encrypt_stored(
     """Rewrite unencrypted objects encrypted. A repeated call continues at the place of the interruption.
 
     Args:
-        objects: The object store, which must encrypt what it writes.
+        objects: The object store, which must encrypt its objects.
         limit: Most objects that are written.
         dry_run: Count them, and write nothing.
 

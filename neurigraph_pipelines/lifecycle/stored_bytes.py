@@ -82,7 +82,7 @@ LostError = TypeVar("LostError", bound=LostObjectError)
 
 
 def damaged(file_id: UUID) -> DamagedObjectError:
-    """Return the error for an object that differs from what was written."""
+    """Return the error for an object that differs from the written one."""
     return _of_file(DamagedObjectError("is damaged: it is not served"), file_id)
 
 
@@ -158,7 +158,7 @@ def remake_durable(objects: ObjectStore, manifest: Manifest, content: VerifiedBy
     The compression level is not recorded, so all levels are tried. Only bytes with the recorded checksum are written.
 
     Args:
-        content: What was stored; by default that of the working copy.
+        content: The stored bytes; by default those of the working copy.
     """
     content = content or working_content(objects, manifest)
     if content is None:

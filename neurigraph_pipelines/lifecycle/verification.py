@@ -75,7 +75,7 @@ class Fault(StrEnum):
     """A node and the shared registries disagree, or a record has no file."""
 
     EVIDENCE = "evidence"
-    """An edge, a name or a candidate differs from what follows from its evidence."""
+    """An edge, a name or a candidate does not follow from its evidence."""
 
     FACT = "fact"
     """A fact cites messages that its record does not have, versions have gaps or forks, or a record has too many."""
@@ -118,7 +118,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Verification:
-    """The result of a verification: counts of what was checked, and the findings."""
+    """The result of a verification: counts of checked rows and objects, and the findings."""
 
     nodes: int = 0
     files: int = 0

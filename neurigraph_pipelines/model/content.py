@@ -63,7 +63,7 @@ class Quotable:
         speaker: How an answer calls who said it.
         title: Title of its memory.
         voice: Who speaks, as the server knows it; None if unknown.
-        before: What was said just before it, such as the question that it answers.
+        before: The message just before it, such as the question that it answers.
         is_correction: Whether it is what a person has written in the place of something that a passage after it says.
     """
 

@@ -55,7 +55,7 @@ def enriched(
 
     Args:
         enrichment: Its name, for the log and for marks.
-        make: Makes the enrichment. What it writes to the database must be in a transaction of its own.
+        make: Makes the enrichment. Its writes to the database must be in a transaction of its own.
         instead: Returns the default; it must not fail.
         left_out: The enrichment is added to them if it is left out.
     """

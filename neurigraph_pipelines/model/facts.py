@@ -29,7 +29,7 @@ HALF_LIVES: Mapping[Impact, float] = {Impact.HIGH: math.inf, Impact.MEDIUM: 365.
 
 
 def remaining(impact: Impact, age_days: float) -> float:
-    """Return what is left of the weight of a fact, 1 to 0, so many days since it occurred, was confirmed or used."""
+    """Return the remaining weight of a fact, 1 to 0, so many days since it occurred, was confirmed or used."""
     return float(2.0 ** (-max(age_days, 0.0) / HALF_LIVES[impact]))
 
 
@@ -64,8 +64,8 @@ class FoundLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """A statement that can be understood alone: names instead of pronouns, absolute dates, all figures.
+class ReadFact:
+    """A fact as it is read in messages: a sentence that can be understood alone, with names, dates and figures.
 
     Attributes:
         statement: One sentence of at most ``MAX_STATEMENT`` characters.
@@ -73,12 +73,12 @@ class Fact:
         last_message: Number of the last one.
         author: Who said it, as the message has it.
         who: The people that it is about.
-        slot: What it says of whom, if it has that form.
+        slot: Its subject, predicate and object, if it has that form.
         occurred: When it happened or will happen; its length is its precision.
         expires_at: When it no longer matters, such as a day after a plan.
         confidence: From 0 to 1, how certainly the text says so.
         importance: From 0 to 1.
-        links: What it has to do with others, as a language model reads it.
+        links: Its relations to other facts, as a language model reads them.
     """
 
     statement: str

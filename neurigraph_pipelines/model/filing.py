@@ -30,12 +30,12 @@ class OutlineNode:
 
 @dataclass(frozen=True, slots=True)
 class NodeCandidate:
-    """A person or thing that may get a node: evidence accumulates until it is sufficient.
+    """A person or thing that may get a node: weights add up until they suffice.
 
     Attributes:
         parent: Path of the node under which it was mentioned.
         confidence: 0 to 1, from one segment or combined over several.
-        segments: Number of segments with evidence.
+        segments: Number of segments with a weight.
         edges: Stated relations, written once the node exists.
     """
 
@@ -189,9 +189,9 @@ class Filing:
         path: The node of the record, by names from layer 1 down; the empty path is the user root.
         new_nodes: Nodes on ``path`` to provision first, shallowest first.
         notes: Decisions worth logging, such as a reached depth limit.
-        beside: Nodes to provision outside ``path``: people for whom the evidence is now sufficient.
+        beside: Nodes to provision outside ``path``: people whose weight suffices now.
         aliases: Other names to add.
-        candidates: Evidence to store for nodes that do not exist yet.
+        candidates: Weights to store for nodes that do not exist yet.
         endings: Relations that have ended or never were.
         proposals: The nodes between which a person decides, by their paths; see ``Placement``.
         left_out: The enrichment that a defect kept from being made, if this is only where such segments go.

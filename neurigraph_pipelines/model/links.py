@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
 from uuid import UUID
@@ -67,8 +67,9 @@ class NewLink:
 
     Attributes:
         start: A fact or a record.
-        relation: A name of ``relation_types``; ``led_to`` is stored as ``caused_by`` from the other end.
-        observed_by: Who says so: ``rule:NAME``, ``model:NAME``, or the author of a caller.
+        relation: A name of ``relation_types``, or one of the user's own; ``led_to`` is stored as ``caused_by`` from the
+            other end.
+        observed_by: The author: ``rule:NAME``, ``model:NAME``, or a caller; empty until a caller states the link.
         reason: Why, in one sentence.
         messages: Numbers of the messages of the start's record that show it.
         valid_from: When the relation began to hold in the world.
@@ -78,10 +79,10 @@ class NewLink:
     start: End
     end: End
     relation: str
-    observed_by: str
-    detected_by: Detector
-    confidence: float
-    strength: float
+    observed_by: str = ""
+    detected_by: Detector = Detector.PERSON
+    confidence: float = 1.0
+    strength: float = 1.0
     reason: str | None = None
     messages: tuple[int, ...] = ()
     valid_from: datetime | None = None
@@ -91,16 +92,4 @@ class NewLink:
         """Return the link as it is stored: an effect names its cause."""
         if self.relation != "led_to":
             return self
-        return NewLink(
-            self.end,
-            self.start,
-            "caused_by",
-            self.observed_by,
-            self.detected_by,
-            self.confidence,
-            self.strength,
-            self.reason,
-            (),
-            self.valid_from,
-            self.valid_until,
-        )
+        return replace(self, start=self.end, end=self.start, relation="caused_by", messages=())

@@ -71,7 +71,7 @@ class NamedNode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is known of the node that a question is about.
+    """The known facts and memories of the node that a question is about.
 
     Attributes:
         statements: Each with the records and messages that it rests on.
@@ -101,7 +101,7 @@ class Told:
         return "" if place_of(passage) in self.passages else passage.text
 
     def unsaid(self, given: Sequence[Statement], passages: Sequence[Passage]) -> list[Statement]:
-        """Leave out statements that rest on nothing but what was stated already."""
+        """Leave out statements that rest on nothing but earlier statements."""
         return [one for one in given if any(place_of(passages[n - 1]) not in self.passages for n in one.quoted)]
 
 
@@ -111,7 +111,7 @@ def place_of(passage: Passage) -> _Cited:
 
 
 def told_about(context: Context, question: Question) -> Told:
-    """Return what is known of the node or person that a question is about as a whole; nothing of other questions.
+    """Return the known facts and memories of the node or person that a question is about as a whole, or None.
 
     A question with filters is a search, and so is one about a name that no node and no fact has.
     """
@@ -200,7 +200,7 @@ def _told(context: Context, name: str, *, is_all: bool) -> Told:
 def _summaries(
     context: Context, name: str, people: Sequence[NamedNode], nodes: Sequence[NamedNode]
 ) -> Iterator[tuple[str, list[_Place]]]:
-    """Yield what the people of a name are; facts alone may know somebody without a node."""
+    """Yield the relations of the people of a name; facts alone may know somebody without a node."""
     with context.database.agent(context.claims) as tx:
         user_id = context.claims.user_id
         clauses = [(one, clauses_of(tx, user_id, one.node_id, one.names)) for one in people]

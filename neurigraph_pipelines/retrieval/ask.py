@@ -50,7 +50,7 @@ HITS = 50
 MESSAGES = 200
 """Limits of the search: messages of few records often lead the ranking, and files have a limit of their own."""
 
-EVIDENCE_CHARACTERS = 4_000
+PASSAGE_CHARACTERS = 4_000
 """Most characters of one message that a language model is given."""
 
 CITED_CHARACTERS = 1_000
@@ -64,7 +64,7 @@ CANDIDATES = 3
 NOTHING_FOUND = "Nothing that is remembered answers this."
 
 ACCORDING_TO = "According to "
-"""How a statement begins that rests on nothing but what others said."""
+"""How a statement begins that rests on nothing but words of others."""
 
 BEFORE_THAT = "Before that, "
 """How a statement begins that was said before things changed."""
@@ -82,7 +82,7 @@ _LIKE_A_CITATION = re.compile(r"\[(\d{1,3})\]")
 
 @measured("ask")
 def ask(context: Context, question: Question, *, asked_at: datetime | None = None) -> Reply:
-    """Answer a question from what the caller may see.
+    """Answer a question from the memories that the caller may see.
 
     At most ``ask_passages`` messages from ``ask_files`` files are read, and at most ``ask_tokens`` tokens of them are
     given to the language model. A reranker reads ``CANDIDATES`` times as many and says which are best.
@@ -109,7 +109,7 @@ def find_passages(
     Args:
         question: As for ``ask``.
         moment: Relative times count from here.
-        notes: What the answer lacks is added to them.
+        notes: The function adds a sentence for each part that the answer lacks.
         sources: Whether messages of a source count, by its id; by default those of all.
 
     Raises:
@@ -135,7 +135,7 @@ def passages_of(context: Context, question: Question, found: Found, notes: list[
     asked = asked_words(question.query, lexer)
     most = settings.ask.passages * (CANDIDATES if context.reranker else 1)
     return [
-        replace(passage, text=excerpt(passage.text, asked, lexer, EVIDENCE_CHARACTERS))
+        replace(passage, text=excerpt(passage.text, asked, lexer, PASSAGE_CHARACTERS))
         for passage in with_replies(context, question, _read(context, found, most, notes))[:most]
     ]
 
@@ -164,7 +164,7 @@ def reply_from(
     Args:
         worded: The question as the language model reads it, if it says more than ``query``.
         without: Records that no note on conflicts may rest on.
-        told: What is known of the node that the question is about; it comes first.
+        told: The known facts of the node that the question is about; they come first.
     """
     told = told or Told()
     lexer = lexer_of(context.settings.language)

@@ -68,7 +68,7 @@ class FoundDocument:
     Attributes:
         summary: Of its best memory; None for a document that was not found by its content.
         hit: That memory.
-        details: What its writer stated of it, as every face shows it.
+        details: The details that its writer stated, as every face shows them.
         content: Its text, if that was asked for.
     """
 
@@ -214,7 +214,7 @@ def full_text(context: Context, kind: str, record_ids: Iterable[UUID], lost: lis
 
 
 def _groups(found: Found, document_ids: Collection[UUID] | None) -> list[_Group]:
-    """Return what was found, by source; messages count with their records."""
+    """Return the found records by source; messages count with their records."""
     groups: dict[UUID, _Group] = {}
     source_of: dict[UUID, UUID] = {}
     for hit in found.hits:

@@ -144,7 +144,7 @@ def _section(one: Fact, names: Iterable[str]) -> ProfileSectionName | None:
 def _clauses(
     context: Context, names: Sequence[str], people: Sequence[NamedNode], standing: Mapping[UUID, Fact]
 ) -> list[ProfileItem]:
-    """Return what somebody is: relations, and the last value of what facts with a form say."""
+    """Return the relations of somebody, and the last value of each fact with a form."""
     with context.database.agent(context.claims) as tx:
         node_id = people[0].node_id if people else None
         clauses = clauses_of(tx, context.claims.user_id, node_id, names)
@@ -160,7 +160,7 @@ def _clauses(
 
 
 def _people(context: Context) -> Iterator[ProfileItem]:
-    """Yield what the people with most memories are, by name."""
+    """Yield the relations of the people with most memories, by name."""
     user_id = context.claims.user_id
     with context.database.agent(context.claims) as tx:
         people = rows_of(tx, _QUERIES["people"], _Person, {"user_id": user_id, "limit": MOST_PEOPLE})

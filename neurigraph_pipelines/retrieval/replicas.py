@@ -18,7 +18,7 @@ T = TypeVar("T")
 def from_replica(read: Callable[Concatenate[Context, P], T]) -> Callable[Concatenate[Context, P], T]:
     """Let a function that only reads have the replica as its database, if there is one and it is current.
 
-    What the replica does not find may be new, so the primary is asked, too.
+    A record that the replica does not find may be new, so the primary is asked, too.
     """
 
     @wraps(read)

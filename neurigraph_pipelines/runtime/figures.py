@@ -31,7 +31,7 @@ def figures(
 
     Args:
         database: Read as the pipeline.
-        by: What the index of the frame holds: days, slugs of users or paths of nodes. Those without figures are
+        by: The index of the frame: days, slugs of users or paths of nodes. Those without figures are
             left out.
         since: The first day (UTC).
         until: The last day.

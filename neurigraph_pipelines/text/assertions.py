@@ -69,7 +69,7 @@ _MONTHS = frozenset(
 )
 _WORD = re.compile(r"[A-Za-z][\w'’-]*")
 _WORDS_BEFORE = 4
-"""Words before a figure that say what it measures."""
+"""Words before a figure that name its measure."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class Correction:
     lost: frozenset[str]
 
     def corrects(self, words: frozenset[str]) -> bool:
-        """Return whether a sentence of these words says what was replaced."""
+        """Return whether a sentence of these words says the replaced statement."""
         shorter = min(len(words - {_AFFIRMS}), len(self.said - {_AFFIRMS}))
         return bool(words & self.lost) and 0 < len(_shared(words, self.said)) >= LEAST_SHARED * shorter
 

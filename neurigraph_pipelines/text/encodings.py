@@ -151,7 +151,7 @@ def encoding_of(data: bytes, *, is_cut: bool = False) -> Encoding:
 
 
 def decoded(data: bytes, stated: str | None = None, *, is_cut: bool = False) -> tuple[str, str | None]:
-    """Return a text, and what was assumed of its encoding.
+    """Return a text, and the assumptions about its encoding.
 
     Args:
         stated: The character set that is declared for it.

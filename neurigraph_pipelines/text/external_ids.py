@@ -8,7 +8,7 @@ MAX_EXTERNAL_ID_LENGTH = 300
 
 
 def external_id_of(kind: str, name: str) -> str:
-    """Return the id of what is known by its name: ``kind:name``, or of a long name its SHA-256.
+    """Return the id of a thing that is known by its name: ``kind:name``, or of a long name its SHA-256.
 
     Args:
         kind: What names are unique in, such as ``drop``.

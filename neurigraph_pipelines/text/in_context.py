@@ -1,4 +1,4 @@
-"""A message as the local embedder was trained to read it: who speaks, and what was said before."""
+"""A message as the local embedder was trained to read it: its speaker, and the text before."""
 
 from __future__ import annotations
 

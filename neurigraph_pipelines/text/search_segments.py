@@ -48,7 +48,7 @@ PASSAGE = np.dtype(
 """A passage.
 
 Attributes:
-    statement: The key of what it says; 0 if unknown.
+    statement: The key of its statement; 0 if unknown.
     byte_offset: Where its text begins in the transcript; ``byte_length`` is the length there.
     seq: Its number in the record, from 1.
     message: The number of its message in the source.

@@ -43,7 +43,7 @@ KEYS = frozenset(["code", "pin", "combination", "password"])
 """Predicates that say what opens a thing."""
 
 PROPERTIES = frozenset(["expires", "renews", "birthday", "anniversary", *KEYS])
-"""Predicates that say of a thing, or of a day of somebody, what it is now."""
+"""Predicates that state the present value of a thing, or of a day of somebody."""
 
 _ONE_VALUE = frozenset(
     [

@@ -1,6 +1,6 @@
 """Hosts and origins that a request names, for servers that no web page of another origin may use.
 
-Pure functions of headers; each server decides what it refuses.
+Pure functions of headers; each server decides which requests it refuses.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def address_of(origin: str) -> tuple[str, int] | None:
-    """Return host and port of an origin; None for ``null`` and for what is no origin of a web page."""
+    """Return host and port of an origin; None for ``null`` and for values that are no origin of a web page."""
     try:
         parts = urlsplit(origin)
         port = parts.port or _PORTS.get(parts.scheme)

@@ -72,7 +72,7 @@ class ErasureWithObjects(Erasure):
 
 
 Forgotten = ErasureWithObjects | ErasurePreview
-"""The receipt of an erasure, or what it would remove."""
+"""The receipt of an erasure, or a preview of it."""
 
 
 class Erasures(View):

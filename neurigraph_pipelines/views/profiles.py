@@ -1,4 +1,4 @@
-"""What is known of somebody, and the block of memory for a prompt."""
+"""The profile of somebody, and the block of memory for a prompt."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ class Uploads(View):
 
 
 SourceState = ConversationState | EventState | Upload | NoteState
-"""A source of any kind, how far it is, and what it became."""
+"""A source of any kind, its progress, and its memories."""
 
 SourcePage = Conversations | Events | Uploads | Notes
 """A page of sources of one kind."""

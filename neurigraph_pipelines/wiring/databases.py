@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.wiring.installation import Installation
 
 CACHE_SECONDS = 1.0
-"""How long a program may go by what it read of the directory; a move waits for as long before it begins."""
+"""How long a program may rely on its copy of the directory; a move waits for as long before it begins."""
 
 _UNREACHABLE = (OperationalError, TransientError, ConfigurationError)
 

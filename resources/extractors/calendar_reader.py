@@ -39,10 +39,10 @@ def _entries(calendars: list[Any], facts: dict[str, str]) -> Iterator[Piece]:
 
 
 def _sentence(entry: Any) -> str:
-    title = _shown(entry.get("SUMMARY")) or f"{_KINDS[entry.name]} without a name"
+    title = _text_of(entry.get("SUMMARY")) or f"{_KINDS[entry.name]} without a name"
     parts = [f"{time}: {title}" if (time := _time(entry)) else title]
     for name, word in _SAID.items():
-        if text := _shown(entry.get(name)):
+        if text := _text_of(entry.get(name)):
             parts.append(f"{word} {text}")
     people = [_person(one) for name in ("ORGANIZER", "ATTENDEE") for one in _listed(entry.get(name))]
     if people:
@@ -75,7 +75,7 @@ def _value(entry: Any, name: str) -> Any:
 def _unread(entry: Any) -> list[str]:
     """Return the times of an entry that are not readable, as they are written."""
     found = ((name, one) for name in _TIMES for one in _listed(entry.get(name)) if isinstance(one, str))
-    return [f"{name.lower()} not readable: {text}" for name, one in found if (text := _shown(one))]
+    return [f"{name.lower()} not readable: {text}" for name, one in found if (text := _text_of(one))]
 
 
 def _moment(value: date) -> str:
@@ -94,7 +94,7 @@ def _person(value: Any) -> str:
     return name or str(value).removeprefix("mailto:").removeprefix("MAILTO:")
 
 
-def _shown(value: Any) -> str:
+def _text_of(value: Any) -> str:
     """Return the values of a name as one line; a rule of repetition as the file writes it."""
     found = _listed(value)
     texts = (str(one) if isinstance(one, str) else one.to_ical().decode("utf-8", "replace") for one in found)

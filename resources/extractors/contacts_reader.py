@@ -46,18 +46,18 @@ def _people(text: str) -> Iterator[Piece]:
 
 
 def _sentence(contents: dict[str, list[Any]]) -> str:
-    name = next((shown for key in ("fn", "n", "org") for one in contents.get(key, ()) if (shown := _shown(one))), "")
+    name = next((shown for key in ("fn", "n", "org") for one in contents.get(key, ()) if (shown := _text_of(one))), "")
     parts = [name] if name else []
     for key, word in _SAID.items():
         for one in contents.get(key, ()):
             stated = [*one.params.get("TYPE", ()), *one.singletonparams]  # the latter in version 2.1
             kinds = ", ".join(kind.lower() for kind in stated if kind.lower() not in _PLAIN_KINDS)
-            if (text := _shown(one)) and text != name:
+            if (text := _text_of(one)) and text != name:
                 parts.append(f"{word} ({kinds}) {text}" if kinds else f"{word} {text}")
     return "; ".join(parts)
 
 
-def _shown(line: Any) -> str:
+def _text_of(line: Any) -> str:
     """Return a value as one line; addresses and names without their empty parts."""
     value = line.value
     if isinstance(value, list):

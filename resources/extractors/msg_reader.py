@@ -10,7 +10,7 @@ from neurigraph_pipelines.text.outlook_message import as_mail
 from resources.extractors import html_reader
 from resources.extractors.grouping import Part, Piece, grouped
 
-_SHOWN = ("From", "To", "Cc", "Date", "Subject")
+_HEADERS = ("From", "To", "Cc", "Date", "Subject")
 
 
 def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
@@ -21,7 +21,7 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
 
 
 def _lines(mail: EmailMessage) -> Iterator[Piece]:
-    for name in _SHOWN:
+    for name in _HEADERS:
         if mail[name]:
             yield f"{name}: {mail[name]}", None
     for part in mail.walk():

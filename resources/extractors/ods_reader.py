@@ -43,7 +43,7 @@ def _rows(sheet: etree._Element) -> Iterator[list[str]]:
     for row in (one for one in sheet.iter() if local(one) == "table-row"):
         values = list[str]()
         for cell in (one for one in row if local(one) in _CELLS):
-            value, times = _shown(cell), int(attribute(cell, "number-columns-repeated") or 1)
+            value, times = _text_of(cell), int(attribute(cell, "number-columns-repeated") or 1)
             if value and len(values) + times > _MOST_COLUMNS:
                 raise ValueError(f"a row has more than {_MOST_COLUMNS:,} columns")
             values += [value] * min(times, _MOST_COLUMNS)
@@ -51,7 +51,7 @@ def _rows(sheet: etree._Element) -> Iterator[list[str]]:
             yield from repeat(values, int(attribute(row, "number-rows-repeated") or 1))
 
 
-def _shown(cell: etree._Element) -> str:
+def _text_of(cell: etree._Element) -> str:
     """Return the text that a cell shows; without one, its value."""
     lines = (_words(one) for one in cell if local(one) == "p")
     text = " ".join(" ".join(lines).split())

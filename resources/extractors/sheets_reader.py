@@ -34,7 +34,7 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
     facts["sheets"] = ", ".join(names)[:LONGEST_NAMES]
     for number, name in enumerate(names, start=1):
         section = f"sheet {' '.join(name.split())[:LONGEST_NAME]}"
-        rows = ([_shown(cell) for cell in row] for row in book.get_sheet_by_name(name).iter_rows())
+        rows = ([_text_of(cell) for cell in row] for row in book.get_sheet_by_name(name).iter_rows())
         yield from grouped(((row, section) for row in rows_of(rows)), f"sheet-{number}-rows")
     yield from grouped(_comments(stream), "comments")
 
@@ -68,7 +68,7 @@ def rows_of(rows: Iterable[list[str]]) -> Iterator[str]:
             heading = values if len(filled) > 1 else []
 
 
-def _shown(cell: _Cell) -> str:
+def _text_of(cell: _Cell) -> str:
     if isinstance(cell, bool):
         return str(cell).lower()
     if isinstance(cell, float):

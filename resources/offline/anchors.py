@@ -68,7 +68,7 @@ _COUNTS_NOTHING = frozenset(
     "which who it he she they not too now again instead after before until than".split()
 )
 _SMALL = 3
-"""Digits of a number that needs to say what it counts; greater ones are money or years."""
+"""Digits of a number that needs a counted noun; greater ones are money or years."""
 
 _BEFORE = 24
 """Characters before a figure that are read."""
@@ -149,7 +149,7 @@ class Anchors:
         return self._genders.get(word, 0) or (lower in _FEMALE) - (lower in _MALE)
 
     def _has_bare_figure(self, text: str) -> bool:
-        """Whether a small number says of nothing what it counts: "we offered 50"."""
+        """Whether a small number has no counted noun: "we offered 50"."""
         for match in _FIGURE.finditer(text):
             digits = match["digits"].rstrip(".,")
             if match["sign"] or match["unit"] or (match["next"] or "and").lower() not in _COUNTS_NOTHING:

@@ -1,6 +1,6 @@
 """The area of life that a segment is about, and the subject within it.
 
-Two kinds of evidence add up: the cue words of ``topics.toml``, and, where there is an embedder and the text is English,
+Two kinds of weights add up: the cue words of ``topics.toml``, and, where there is an embedder and the text is English,
 the similarity of pieces of the segment, its title and its key phrases to the subjects of each area. A single word
 decides nothing. ``placement`` makes nodes of what is found here.
 """
@@ -42,14 +42,14 @@ SHARPNESS = 0.05
 """Difference of cosines at which one area is e times as likely as another (MiniLM: 0.1 to 0.6 for short texts)."""
 
 WEIGHTS = {"pieces": 1.0, "phrases": 0.3, "title": 0.15, "cues": 0.7}
-"""Weight of each kind of evidence. Half or twice of each changes two areas of a hundred on the labelled conversations
+"""Factor of each kind of weights. Half or twice of each changes two areas of a hundred on the labelled conversations
 of the development half and on LoCoMo."""
 
 CLOSE = 0.3
 """Cosine of the nearest subject below which the meaning of a text says nothing."""
 
 FEW_CUES = 1.0
-"""Evidence of cue words that counts half of its weight beside the meaning: a single word decides nothing."""
+"""Weight of cue words that counts half beside the meaning: a single word decides nothing."""
 
 LEAST_SAID = 4
 """Words that carry meaning of which a segment needs so many for its meaning to count."""
@@ -130,8 +130,8 @@ class Areas:
         found = []
         for index in np.argsort(-merit, kind="stable"):
             if merit[index] >= least:
-                name, evidence = names[index], cues.topics.get(names[index], 0.0)
-                by_cues = 0.5 + 0.25 * min(1.0, evidence / 2) + 0.2 * float(by_words[index])
+                name, weight = names[index], cues.topics.get(names[index], 0.0)
+                by_cues = 0.5 + 0.25 * min(1.0, weight / 2) + 0.2 * float(by_words[index])
                 by_meaning = 0.7 + 0.4 * float(merit[index]) if meaning is not None else 0.0
                 confidence = min(0.97, max(by_cues, by_meaning))
                 aliases = self.topics[name].aliases if name in self.topics else ()
@@ -280,7 +280,7 @@ def _table(language: str) -> CueTable:
             for text in texts:
                 subtopics.setdefault((topic.name, stems(text)), []).append(name)
     found.pop((), None)
-    # A cue of several topics is weaker evidence for each (the idea of inverse document frequency).
+    # A cue of several topics weighs less for each (the idea of inverse document frequency).
     weighed = {
         phrase: [(name, weight / len(entries) ** 0.5) for name, weight in entries.items()]
         for phrase, entries in found.items()

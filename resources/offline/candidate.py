@@ -33,7 +33,7 @@ class Candidate:
         said: Lexemes of the sentence and of its speaker's name.
         near: These, and those of the sentences beside it and of the question that it replies to.
         title: Lexemes of its record's title.
-        context: What is embedded with it: the question that it replies to, or the sentence before a short one.
+        context: The text embedded with it: the question that it replies to, or the sentence before a short one.
         person: The person that it is about, if it has no subject of its own and is not about the speaker.
         own, around: Weighted shares of the question's words in ``said``, and in ``near`` and the title.
         fit: How well it has the kind of answer that is asked for.
@@ -85,7 +85,7 @@ class Candidate:
 
     @property
     def may_support(self) -> bool:
-        """Whether it has what is asked for, and is of nobody else."""
+        """Whether it has the kind of answer, and is of nobody else."""
         return not self.is_question and not self.is_foreign and bool(self.proof and self.match)
 
     def supports(self, trust: Trust) -> bool:

@@ -171,7 +171,7 @@ def _judge_clauses(
     kin: Mapping[str, frozenset[str]],
     weights: Mapping[str, float],
 ) -> None:
-    """Find the clause that has what is asked for beside most of what it is asked about."""
+    """Find the clause that has the kind of answer beside most of the question's words."""
     clauses = [clause for clause in _CLAUSE_ENDS.split(one.text) if fit(asked, clause, words, people)] or [one.text]
     total = sum(weights.values()) or 1.0
     for clause in clauses:

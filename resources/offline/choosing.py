@@ -28,7 +28,7 @@ LEAST_SHARE, LEAST_MATCH = 0.5, 0.15
 """Least match of another sentence than the best one: as a share of the match of the best one, and with an embedder."""
 
 OPEN_SHARE, OPEN_MATCH = 0.4, 0.35
-"""The same for open questions, where nothing shows that a sentence has what is asked for."""
+"""The same for open questions, where nothing shows that a sentence has the kind of answer."""
 
 OPEN_CLOSE = 2.0
 """How far below the best sentence another one is quoted for an open question, in logits.

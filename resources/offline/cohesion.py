@@ -18,8 +18,8 @@ from resources.offline.changes import Opening, opening_of
 from resources.offline.prose import Prose
 
 Floats = NDArray[np.float64]
-Evidence = Mapping[int, Mapping[str, float]]
-"""Evidence of each message, by its position, for each topic; 1 is one clear word."""
+Weights = Mapping[int, Mapping[str, float]]
+"""The weights of topics in each message, by its position; 1 is one clear word."""
 
 NEAR = 10
 """Messages of each side whose words are compared: those next to the change."""
@@ -78,12 +78,12 @@ together have none."""
 class Cohesion:
     """The words, meanings and topics of the messages of one segment."""
 
-    def __init__(self, prose: Prose, topics: Evidence, vectors: Floats | None) -> None:
+    def __init__(self, prose: Prose, topics: Weights, vectors: Floats | None) -> None:
         """Read a segment.
 
         Args:
             prose: The segment.
-            topics: Evidence of its messages.
+            topics: The weights of topics in its messages.
             vectors: The meaning of each message, zeros for one without; None if unknown.
         """
         self.messages = prose.segment.messages

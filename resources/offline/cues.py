@@ -1,6 +1,6 @@
-"""Evidence for topics from cue words, for each message.
+"""Weights of topics from cue words, for each message.
 
-This module only counts: the cues are in ``topics.toml``, and ``areas`` uses the evidence.
+This module only counts: the cues are in ``topics.toml``, and ``areas`` uses the weights.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from resources.offline.prose import Prose, Sentence, Word
 
 HINT_WEIGHT = 0.35
 MESSAGE_CAP = 2.0
-"""Limit of one message's evidence for a topic, so that a list of ingredients does not outweigh a conversation."""
+"""Limit of one message's weight for a topic, so that a list of ingredients does not outweigh a conversation."""
 
 HEADLINE_SHARE = 0.1
 """A cue in the title counts as one message plus this share of all messages."""
@@ -70,11 +70,11 @@ class CueTable:
 
 
 class CueScores:
-    """The evidence of a segment's cue words.
+    """The weights of a segment's cue words.
 
     Attributes:
-        topics: Evidence for each topic; a message with one cue counts 1.
-        by_message: Evidence of each message, by its position.
+        topics: The weight of each topic; a message with one cue counts 1.
+        by_message: The weights of each message, by its position.
         words: The cues found for each topic, as written.
         subtopics: How often a cue of each subtopic was found, by topic.
     """
@@ -98,12 +98,12 @@ class CueScores:
         if prose.headline is not None:
             self._add(self._read([prose.headline], 1 + HEADLINE_SHARE * len(prose.by_message)))
 
-    def _add(self, evidence: Mapping[str, float]) -> None:
-        for topic, weight in evidence.items():
+    def _add(self, weights: Mapping[str, float]) -> None:
+        for topic, weight in weights.items():
             self.topics[topic] += weight
 
     def _read(self, sentences: Iterable[Sentence], factor: float) -> dict[str, float]:
-        evidence: defaultdict[str, float] = defaultdict(float)
+        weights: defaultdict[str, float] = defaultdict(float)
         for sentence in sentences:
             table = self._table(sentence.language)
             words = sentence.words
@@ -111,11 +111,11 @@ class CueScores:
             while position < len(words):
                 phrase = table.match(words, position)
                 for topic, weight in table.topics.get(phrase, ()):
-                    evidence[topic] += weight
+                    weights[topic] += weight
                     if weight > HINT_WEIGHT:
                         shown = " ".join(word.lower for word in words[position : position + len(phrase)])
                         self.words[topic][shown] += 1
                     for subtopic in table.subtopics.get((topic, phrase), ()):
                         self.subtopics[topic][subtopic] += 1
                 position += len(phrase) or 1
-        return {topic: factor * min(MESSAGE_CAP, weight) for topic, weight in evidence.items()}
+        return {topic: factor * min(MESSAGE_CAP, weight) for topic, weight in weights.items()}

@@ -25,7 +25,7 @@ _UNDECIDED = 2.0
 
 @dataclass(slots=True)
 class Scene:
-    """Where a phrase stands, and what was said before.
+    """Where a phrase stands, and the words before it.
 
     Attributes:
         today: The day of the message.

@@ -25,7 +25,7 @@ def dated(quote: str, spoken_at: datetime, language: str, before: str = "") -> s
     Args:
         quote: One line.
         language: The language of the text around it.
-        before: What was said just before it.
+        before: The message just before it.
     """
     today, words = spoken_at.date(), date_words(language_of_short(quote, language))
     shown = {today.isoformat()}

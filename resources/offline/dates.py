@@ -35,7 +35,7 @@ from resources.offline.sentence_language import language_of_short
 
 MAX_DATES = 48
 MAX_SENTENCE = 600
-"""Longer sentences are cut; what is said about a date stands near it."""
+"""Longer sentences are cut; the words about a date stand near it."""
 
 YEARLESS = ("figures", "figure_days", "days", "day_of_month", "month_day", "month", "holiday")
 """Kinds of phrases that may leave out their year."""
@@ -107,7 +107,7 @@ def held_mentions(text: str, before: str, today: date, words: DateWords) -> Iter
 
     Args:
         text: One line.
-        before: What was said just before it.
+        before: The message just before it.
     """
     reader = _Reader()
     reader.read(before, today, 0, words)
@@ -147,7 +147,7 @@ class _Reader:
         self._question = sentence if sentence.endswith("?") else ""
 
     def dates(self) -> list[str]:
-        """Return what was found and still holds."""
+        """Return the found dates that still hold."""
         drop_changed(self.sentences)
         mentions = (one for sentence in self.sentences for one in sentence.mentions if not one.dropped)
         return list(dict.fromkeys(day for one in mentions for day in one.dates))[:MAX_DATES]
@@ -184,7 +184,7 @@ class _Reader:
         return any(one.kind == "habit" for one in sentence.mentions)
 
     def _scene(self, sentence: Sentence, found: Sequence[tuple[str, re.Match[str]]]) -> Scene:
-        """Return what is known before a sentence is read."""
+        """Return the dates that are known before a sentence is read."""
         words, today = sentence.words, sentence.today
         return Scene(
             words=words,

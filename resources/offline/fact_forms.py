@@ -212,8 +212,8 @@ _STATE = re.compile(r"\b(?:is|are|am|has|have|lives|works|owns|keeps|knows|needs
 
 
 @dataclass(frozen=True, slots=True)
-class ReadFact:
-    """What was read from the words of a fact; see ``Fact``."""
+class FactForm:
+    """The values read from the words of a fact; see ``ReadFact``."""
 
     kind: FactKind
     stated_as: StatedAs
@@ -223,7 +223,7 @@ class ReadFact:
     slot: Slot | None = None
 
 
-def read_fact(statement: str, said: str, language: str, *, is_dated: bool, speaker: str | None = None) -> ReadFact:
+def read_fact(statement: str, said: str, language: str, *, is_dated: bool, speaker: str | None = None) -> FactForm:
     """Return what the words of a fact say; of other languages than English and German only that something was said.
 
     Args:
@@ -236,9 +236,9 @@ def read_fact(statement: str, said: str, language: str, *, is_dated: bool, speak
     slot = property_of(said, speaker)
     if language != "en":
         kind = FactKind.STATE if slot is not None else FactKind.EVENT if is_dated else FactKind.OTHER
-        return ReadFact(kind, StatedAs.STATEMENT, slot=slot)
+        return FactForm(kind, StatedAs.STATEMENT, slot=slot)
     slot = slot or _slot(statement) or (slot_said(said, speaker) if speaker else None)
-    return ReadFact(
+    return FactForm(
         kind=_kind(said, slot, is_dated=is_dated),
         stated_as=_stated_as(said),
         where=_part(_WHERE, statement),

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from neurigraph_pipelines.model import Message, Period, Role, SourceKind
-from neurigraph_pipelines.model.facts import FREE_WORDS, MAX_STATEMENT, Fact, bounds_of
+from neurigraph_pipelines.model.facts import FREE_WORDS, MAX_STATEMENT, ReadFact, bounds_of
 from neurigraph_pipelines.text.causes import causes_of, reason_alone, without_opening
 from neurigraph_pipelines.text.iso_periods import period_of
 from neurigraph_pipelines.views.kinds import FactKind, Impact
 from resources.offline.anchors import Anchors
 from resources.offline.dates import is_dated, resolve_dates
-from resources.offline.fact_forms import LASTING, ReadFact, clauses_of, names_a_person, read_fact, slot_said
+from resources.offline.fact_forms import LASTING, FactForm, clauses_of, names_a_person, read_fact, slot_said
 from resources.offline.leading import stated_before_asking
 from resources.offline.names import Names, find_names
 from resources.offline.oneself import tells_of_itself
@@ -105,7 +105,7 @@ _FULL_WEIGHT = 6.0
 """Weight of a sentence of the greatest importance: a decision with a date, a sum and names."""
 
 
-def extract(prose: Prose) -> list[Fact]:
+def extract(prose: Prose) -> list[ReadFact]:
     """Return the facts of a conversation in order, within the bounds of their number and words."""
     names = find_names(prose)
     salience = Salience(prose, names)
@@ -314,7 +314,7 @@ def _people_by_sentence(names: Names) -> dict[int, list[int]]:
 
 def _fact(
     prose: Prose, names: Names, people: Mapping[int, list[int]], unit: Unit, statement: str, salience: Salience
-) -> Fact:
+) -> ReadFact:
     sentences = [prose.sentences[number] for number in unit.sentences]
     first = sentences[0]
     said = " ".join(unit.texts if _is_part(prose, unit) else (one.text for one in sentences))
@@ -330,7 +330,7 @@ def _fact(
     subject = [read.slot.subject] if read.slot is not None and names_a_person(read.slot) else []
     who = dict.fromkeys([*([speaker] if speaker and speaker in statement else []), *subject, *mentioned])
     weight = max(map(salience.weight, unit.sentences))
-    return Fact(
+    return ReadFact(
         statement=statement,
         first_message=message.seq,
         last_message=message.seq,
@@ -357,7 +357,7 @@ def _called(names: Names, message: Message) -> str | None:
     return names.speakers.get(message.author, message.author) if message.author else THE_USER
 
 
-def _impact(read: ReadFact) -> Impact:
+def _impact(read: FactForm) -> Impact:
     if read.slot is not None and read.slot.predicate in LASTING:
         return Impact.HIGH
     if read.kind in (FactKind.DECISION, FactKind.RELATION):

@@ -19,7 +19,7 @@ from resources.offline.questions import (
 from resources.offline.sentence_language import language_of_short
 
 BESIDE = 3
-"""Most words between a name and what it names."""
+"""Most words between a name and its bearer."""
 
 BARE = 0.6
 """How well a number without a unit fits a question for an amount, a vague time one for a time, or a denial one for what
@@ -29,7 +29,7 @@ COUNTED = 0.5
 """How well a number fits a question for a count of something that does not follow it."""
 
 LIKELY = 0.7
-"""How well a name fits that only stands beside what is to be named."""
+"""How well a name fits that only stands beside the thing to be named."""
 
 # Words of months and seasons that are others more often.
 _AMBIGUOUS = ("may", "mar", "dec", "fall")
@@ -262,7 +262,7 @@ def _counted(asked: Asked, text: str, words: Words) -> float:
 
 
 def _named(asked: Asked, text: str, words: Words) -> float:
-    """Return whether a name stands beside what is to be named, or a word says that something is named."""
+    """Return whether a name stands beside the thing to be named, or a word says that something is named."""
     read = [(match.group(), frozenset(words.lexemes(match.group()))) for match in WORD.finditer(text)]
     places = [place for place, (_, lexemes) in enumerate(read) if lexemes & asked.anchors]
     is_said = bool(_NAMED.search(text))

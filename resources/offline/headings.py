@@ -1,4 +1,4 @@
-"""A sentence as a heading: what it is about and what is said of it, in few words."""
+"""A sentence as a heading: its subject and the statement about it, in few words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ASKED = (
         r"\g<kept>",
     ),
 )
-"""Questions as what they ask about: "When do I prune the tree?", "Which papers do I need for the car?"."""
+"""Questions as their subjects: "When do I prune the tree?", "Which papers do I need for the car?"."""
 
 _LETTER = re.compile(r"(?:[^:\n]{0,80}: )?(?:Dear|Hello|Hi) [^,.:!]{1,40},\s+(?=\w)")
 """What stands before a letter that is quoted: "The insurer wrote: Dear customer, …"."""

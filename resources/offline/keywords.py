@@ -56,7 +56,7 @@ def extract(prose: Prose) -> Keywords:
 
 
 def entities_of(names: Names) -> list[str]:
-    """Return who and what is named, most mentioned first, each in its fullest form.
+    """Return the named people and things, most mentioned first, each in its fullest form.
 
     The owner is in every record and a speaker whom nobody names in the text is its author, so neither is listed.
     """

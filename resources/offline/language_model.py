@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from neurigraph_pipelines.model import Keywords, Outline, Placement, PlannedNode, Quotable, Segment, Statement, Summary
-from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.facts import ReadFact
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import Embedder, KeptFacts
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
@@ -63,7 +63,7 @@ class OfflineLanguageModel:
         return keywords.extract(Prose(segment, self._language))
 
     @measured("model.extract_facts")
-    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[ReadFact]:
         """Return the sentences worth remembering, each so that it can be understood alone; they are read at once."""
         return facts.extract(Prose(segment, self._language))
 

@@ -1,8 +1,8 @@
 """Split a part of a segment where the person or project that it is about changes.
 
-Dynamic programming finds the split that explains the evidence best at a price per change (Viterbi, 1967; for text,
+Dynamic programming finds the split that explains the weights best at a price per change (Viterbi, 1967; for text,
 Utiyama and Isahara, 2001). The exact position of a change is where the words of the two sides differ most (depth of a
-lexical valley, Hearst, 1997). ``names`` counts the evidence; ``segmentation`` finds where the subject changes.
+lexical valley, Hearst, 1997). ``names`` counts the weights; ``segmentation`` finds where the subject changes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from neurigraph_pipelines.model import Role
-from resources.offline.cohesion import Evidence
+from resources.offline.cohesion import Weights
 from resources.offline.prose import Prose
 from resources.offline.segmentation import Part
 
 TURN_PRICE = 5.0
-"""Evidence that a change of the label must gain, in a segment of ``USUAL_MESSAGES``."""
+"""Weight that a change of the label must gain, in a segment of ``USUAL_MESSAGES``."""
 
 USUAL_MESSAGES = 20
 """Length from which the price grows with its square root, so that a long conversation is not cut into many pieces."""
@@ -29,7 +29,7 @@ MIN_WORDS = 50
 
 LONG_WORDS = 300
 MIN_CONTRAST = 2.5
-"""Least ratio of a part's evidence for its own label to that for its neighbour's."""
+"""Least ratio of a part's weight for its own label to that for its neighbour's."""
 
 MAX_PARTS = 8
 MAX_LABELS = 64
@@ -41,25 +41,25 @@ WINDOW = 4
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """A part with its number of words and its evidence for each label."""
+    """A part with its number of words and its weight for each label."""
 
     part: Part
     words: int
     weight: Counter[str]
 
     @classmethod
-    def of(cls, prose: Prose, evidence: Evidence, part: Part) -> _Stretch:
-        """Sum up the words and evidence of ``part``."""
+    def of(cls, prose: Prose, weights: Weights, part: Part) -> _Stretch:
+        """Sum up the words and weights of ``part``."""
         weight: Counter[str] = Counter()
         words = 0
         for number in range(part.start, part.end):
-            weight.update(evidence.get(number, {}))
+            weight.update(weights.get(number, {}))
             words += sum(len(sentence.words) for sentence in prose.by_message.get(number, ()))
         return cls(part, words, weight)
 
     @property
     def label(self) -> str:
-        """The label with the most evidence."""
+        """The label with the greatest weight."""
         return max(sorted(self.weight), key=self.weight.__getitem__, default="")
 
     @property
@@ -74,17 +74,17 @@ class _Stretch:
         return _Stretch(part, self.words + following.words, self.weight + following.weight)
 
 
-def split_at_persons(prose: Prose, evidence: Evidence, whole: Part) -> list[Part]:
+def split_at_persons(prose: Prose, weights: Weights, whole: Part) -> list[Part]:
     """Split a part into consecutive parts: one, unless the label clearly changes.
 
     Linear in the number of messages for a bounded number of labels.
 
     Args:
         prose: The segment.
-        evidence: The persons and projects of its messages.
+        weights: The persons and projects of its messages.
         whole: The part to split.
     """
-    spoken = {number: evidence[number] for number in range(whole.start, whole.end) if evidence.get(number)}
+    spoken = {number: weights[number] for number in range(whole.start, whole.end) if weights.get(number)}
     parts = [
         _Stretch.of(prose, spoken, Part(start, end))
         for start, end in pairwise(
@@ -104,13 +104,13 @@ def split_at_persons(prose: Prose, evidence: Evidence, whole: Part) -> list[Part
     return [stretch.part for stretch in parts]
 
 
-def _turns(prose: Prose, evidence: Evidence) -> list[int]:
+def _turns(prose: Prose, weights: Weights) -> list[int]:
     """Return the positions at which the label changes, in order."""
-    spoken = sorted(evidence)
+    spoken = sorted(weights)
     price = TURN_PRICE * math.sqrt(max(1.0, len(prose.by_message) / USUAL_MESSAGES))
     totals: Counter[str] = Counter()
     for number in spoken:
-        totals.update(evidence[number])
+        totals.update(weights[number])
     labels = sorted(label for label, total in totals.most_common(MAX_LABELS) if total >= price)
     if len(labels) < 2:
         return []
@@ -121,13 +121,13 @@ def _turns(prose: Prose, evidence: Evidence) -> list[int]:
         floor = scores[best] - price
         came_from.append({label: best for label in labels if scores[label] < floor})
         for label in labels:
-            scores[label] = max(scores[label], floor) + evidence[number].get(label, 0.0)
+            scores[label] = max(scores[label], floor) + weights[number].get(label, 0.0)
     label = max(labels, key=scores.__getitem__)
     turns: list[int] = []
     for index in range(len(spoken) - 1, 0, -1):
         before = came_from[index].get(label, label)
         if before != label:
-            last = next((spoken[i] for i in range(index - 1, -1, -1) if before in evidence[spoken[i]]), spoken[0])
+            last = next((spoken[i] for i in range(index - 1, -1, -1) if before in weights[spoken[i]]), spoken[0])
             turns.append(_valley(prose, last, spoken[index]))
             label = before
     return sorted(turns)

@@ -28,7 +28,7 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.model.errors import NeurigraphError
 from neurigraph_pipelines.model.ports import Embedder
 from resources.offline.areas import Areas, Fit
-from resources.offline.cohesion import Cohesion, Evidence
+from resources.offline.cohesion import Cohesion, Weights
 from resources.offline.cues import CueScores
 from resources.offline.keywords import key_phrases
 from resources.offline.names import Names, find_names
@@ -52,7 +52,7 @@ DOUBTFUL = 1.6
 title says what it is about, and otherwise. Below that a person decides, unless much is said."""
 
 MUCH_SAID = 5.0
-"""Evidence of cue words from which the first area is right often enough, without a node below it."""
+"""Weight of cue words from which the first area is right often enough, without a node below it."""
 
 MEANING_CHARACTERS = 300
 MEANING_WORDS = 40
@@ -178,7 +178,7 @@ def _only(prose: Prose, parts: Sequence[Part]) -> Prose:
     return Prose(replace(prose.segment, messages=chosen), prose.language)
 
 
-def _mentions(prose: Prose, names: Names) -> Evidence:
+def _mentions(prose: Prose, names: Names) -> Weights:
     """Return the persons and projects of each message; empty with several speakers, who talk about themselves."""
     if len(names.speakers) > 1:
         return {}

@@ -113,7 +113,7 @@ LEAST_STEM = 6
 """Letters at the beginning that words of one family share, such as *supplies* and *supplier*."""
 
 MOST_ENDING = 3
-"""Letters that such words may have after what they share."""
+"""Letters that such words may have after their common beginning."""
 
 
 def families(anchors: frozenset[str], lexemes: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -182,7 +182,7 @@ class Asked:
         names: Its capitalised words but the first, as lexemes.
         rest: The anchors without names and words such as "know"; none if it asks for all there is about somebody.
         subjects: Those that do or are something in it.
-        focus: The lexemes of what is counted, such as *guests* in "How many guests come?".
+        focus: The lexemes of the things counted, such as *guests* in "How many guests come?".
         dimensions: The units in which it is measured; none if any.
         is_past: Whether it asks for what has happened.
         is_own: Whether the asker is its subject.

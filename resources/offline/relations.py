@@ -103,7 +103,7 @@ class StatedRelation:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a word for a relation stands: its sentence, what is before and after it, and how it is written."""
+    """Where a word for a relation stands: its sentence, the words before and after it, and its spelling."""
 
     sentence: Sentence
     before: str

@@ -267,8 +267,8 @@ def _main_speaker(prose: Prose, names: Names, cues: CueScores, topic: str) -> Su
         author = prose.segment.messages[number].author
         if author in persons:
             own = sum(any(word.lower in {"i", "my", "i'm", "i've"} for word in s.words) for s in sentences)
-            evidence = cues.by_message[number].get(topic, 0.0)
-            weights[author] += evidence * (1.0 if own else 0.4) + 0.1 * own
+            weight = cues.by_message[number].get(topic, 0.0)
+            weights[author] += weight * (1.0 if own else 0.4) + 0.1 * own
     if not weights:
         return None
     author, most = max(weights.items(), key=lambda item: item[1])

@@ -177,7 +177,7 @@ class Others:
         return _OF_PERSON.match(text, end) is not None and self._is_name(named["name"])
 
     def _is_thing_of_named(self, text: str, *, are_sure: bool) -> bool:
-        """Return whether a person with a name has what is asked about: with a given name if that is to be sure."""
+        """Return whether a person with a name has the thing asked about: with a given name if that is to be sure."""
         patterns = (_HAS_THING, _THING_OF) if self._words.has_names else (_HAS_THING, _THING_OF, _HAS_THING_IN_GERMAN)
         found = (match for pattern in patterns for match in pattern.finditer(text))
         return any(
@@ -188,7 +188,7 @@ class Others:
         )
 
     def _is_thing_of_relative(self, text: str) -> bool:
-        """Return whether a relative of the asker has what is asked about: "the rent for my sister's flat"."""
+        """Return whether a relative of the asker has the thing asked about: "the rent for my sister's flat"."""
         for match in _RELATIVE.finditer(text):
             rest = f"{text[: match.start()]} {text[match.end() :]}"
             if kin_of(match["kin"]) and self._is_asked(f"{match['thing'] or ''} {match['its'] or ''}"):
@@ -196,7 +196,7 @@ class Others:
         return False
 
     def _is_own_thing(self, text: str) -> bool:
-        """Return whether the asker has what is asked about, too: "Paul's and my wedding"."""
+        """Return whether the asker has the thing asked about, too: "Paul's and my wedding"."""
         return any(self._is_asked(match["thing"]) for match in _THING_OF_ASKER.finditer(text))
 
     def _is_asked(self, words: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
-from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact, FoundLink, Slot
+from neurigraph_pipelines.model.facts import MAX_STATEMENT, FoundLink, ReadFact, Slot
 from neurigraph_pipelines.model.links import MAX_REASON
 from neurigraph_pipelines.text.iso_periods import period_of
 from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
@@ -65,7 +65,7 @@ class FactsAnswer(StrictAnswer):
     links: list[LinkAnswer]
 
 
-def read_facts(answer: FactsAnswer, authors: Mapping[int, str | None]) -> list[Fact]:
+def read_facts(answer: FactsAnswer, authors: Mapping[int, str | None]) -> list[ReadFact]:
     """Return the facts of one answer, without those of other messages.
 
     Args:
@@ -81,7 +81,7 @@ def read_facts(answer: FactsAnswer, authors: Mapping[int, str | None]) -> list[F
     return [replace(fact, links=_links(number, answer.links, facts)) for number, fact in facts.items()]
 
 
-def _links(number: int, links: Sequence[LinkAnswer], facts: Mapping[int, Fact]) -> tuple[FoundLink, ...]:
+def _links(number: int, links: Sequence[LinkAnswer], facts: Mapping[int, ReadFact]) -> tuple[FoundLink, ...]:
     """Return the links from one fact to others, the first of each relation to each."""
     found: dict[tuple[str, str], FoundLink] = {}
     for one in links:
@@ -93,20 +93,20 @@ def _links(number: int, links: Sequence[LinkAnswer], facts: Mapping[int, Fact]) 
     return tuple(found.values())[:MAX_LINKS]
 
 
-def in_order(windows: Iterable[Iterable[Fact]]) -> list[Fact]:
+def in_order(windows: Iterable[Iterable[ReadFact]]) -> list[ReadFact]:
     """Return the facts of several windows in the order of their messages, without repetition."""
-    found: dict[str, Fact] = {}
+    found: dict[str, ReadFact] = {}
     for facts in windows:
         for fact in facts:
             found.setdefault(fact.statement.lower(), fact)
     return sorted(found.values(), key=lambda fact: (fact.first_message, fact.last_message))
 
 
-def _fact(answer: FactAnswer, statement: str, author: str | None) -> Fact:
+def _fact(answer: FactAnswer, statement: str, author: str | None) -> ReadFact:
     kind, occurred = FactKind(answer.kind), period_of([answer.occurred.strip()])
     parts = [_text(part, MAX_PART) for part in (answer.subject, answer.predicate, answer.object)]
     ends = kind in (FactKind.PLAN, FactKind.COMMITMENT) and occurred is not None and occurred.end is not None
-    return Fact(
+    return ReadFact(
         statement=statement,
         first_message=answer.first_message,
         last_message=answer.last_message,

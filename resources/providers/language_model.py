@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel
 
 from neurigraph_pipelines.model import Keywords, Outline, Placement, PlannedNode, Quotable, Segment, Statement, Summary
-from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.facts import ReadFact
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import KeptFacts, TokenCounter
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
@@ -179,7 +179,7 @@ class OpenAiLanguageModel:
         return read_keywords(self._client.call_all(asks))
 
     @measured("model.extract_facts")
-    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[ReadFact]:
         """Return the facts that the messages state; windows are small, because facts are missed in long ones.
 
         Args:
@@ -194,7 +194,7 @@ class OpenAiLanguageModel:
         size = min(self._context_tokens, _FACTS_WINDOW_TOKENS)
         windows = transcript_windows(segment, size, self._tokens)
         authors = {message.seq: message.author for message in segment.messages}
-        found: list[list[Fact] | None] = [None] * len(windows)
+        found: list[list[ReadFact] | None] = [None] * len(windows)
         asks = []
         for number, window in enumerate(windows):
             blocks = {"ABOUT": about_text(segment), "TRANSCRIPT": window}
@@ -212,12 +212,12 @@ class OpenAiLanguageModel:
 
     def _facts_call(
         self, blocks: dict[str, str], digest: bytes, authors: Mapping[int, str | None], kept: KeptFacts | None
-    ) -> tuple[Callable[[OpenAI], list[Fact]], int]:
+    ) -> tuple[Callable[[OpenAI], list[ReadFact]], int]:
         """Return the call for the facts of one window, which keeps them once they are read."""
         window = blocks["TRANSCRIPT"]
         ask, tokens = self._call(prompt("facts"), enclosed(blocks), FactsAnswer, unchanged)
 
-        def ask_and_keep(client: OpenAI) -> list[Fact]:
+        def ask_and_keep(client: OpenAI) -> list[ReadFact]:
             facts = read_facts(ask(client), authors)
             return facts if kept is None else kept.keep(digest, facts, len(window.split()), self._tokens.count(window))
 

@@ -48,7 +48,7 @@ def transcript_windows(segment: Segment, limit: int, tokens: TokenCounter) -> li
 def condensed_transcript(segment: Segment, limit: int, tokens: TokenCounter) -> str:
     """Return a segment in at most about ``limit`` tokens, with long messages truncated.
 
-    The beginning of a message shows what it is about, so all are first cut to the same length. If that length is too
+    The beginning of a message shows its subject, so all are first cut to the same length. If that length is too
     short to be useful, messages are left out at even distances; the first and last stay.
     """
     messages = segment.messages

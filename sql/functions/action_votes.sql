@@ -33,8 +33,8 @@ CREATE OR REPLACE FUNCTION neurigraph.cast_vote(wanted uuid, approves boolean, t
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
-    voting text := neurigraph.asking_voter();
     persona uuid := neurigraph_private.persona_of(asking);
+    voting text := coalesce('persona:' || persona, 'user:' || (asking ->> 'user_id'));
     asked neurigraph.actions;
     approver text;
     needed bigint;
@@ -45,7 +45,7 @@ BEGIN
     FOR UPDATE;
     IF NOT FOUND OR coalesce(asking ->> 'role', '') NOT IN ('user', 'persona') THEN
         RETURN 'absent';
-    ELSIF asked.requested_by = voting THEN
+    ELSIF asked.persona_id = persona THEN
         RETURN 'mine';
     ELSIF asking ->> 'role' = 'persona' AND NOT neurigraph_private.persona_may_decide(asked, persona) THEN
         RETURN 'absent';
@@ -55,24 +55,24 @@ BEGIN
         RETURN 'expired';
     ELSIF EXISTS (
         SELECT FROM neurigraph.action_votes AS v
-        WHERE v.action_id = wanted AND v.voter = voting AND v.approves <> cast_vote.approves
+        WHERE v.action_id = wanted AND v.persona_id IS NOT DISTINCT FROM persona AND v.approves <> cast_vote.approves
     ) THEN
         RETURN 'voted';
     ELSIF asked.state <> 'open' THEN
         RETURN asked.state;
     END IF;
-    INSERT INTO neurigraph.action_votes (action_id, user_id, voter, approves, key_id, received_through)
+    INSERT INTO neurigraph.action_votes (action_id, user_id, persona_id, approves, key_id, received_through)
     VALUES (
-        wanted, asked.user_id, voting, cast_vote.approves, (asking ->> 'key_id')::uuid,
+        wanted, asked.user_id, persona, cast_vote.approves, (asking ->> 'key_id')::uuid,
         (asking ->> 'received_through')::neurigraph.received_through
     )
     ON CONFLICT DO NOTHING;
     SELECT s.value INTO approver FROM neurigraph_private.standard_of(asked.node_id) AS s WHERE s.field = 'approver';
-    needed := CASE WHEN approver LIKE 'consensus:%' THEN split_part(approver, ':', 2)::bigint ELSE 1 END;
+    needed := coalesce(substring(approver FROM '^consensus:(.*)$')::bigint, 1);
     -- Votes of callers who may no longer decide do not count.
     SELECT count(*) INTO agreeing FROM neurigraph.action_votes AS v
     WHERE v.action_id = wanted AND v.approves = cast_vote.approves
-        AND neurigraph_private.persona_may_decide(asked, (regexp_match(v.voter, '^persona:(.*)$'))[1]::uuid);
+        AND neurigraph_private.persona_may_decide(asked, v.persona_id);
     IF asking ->> 'role' = 'persona' AND agreeing < needed THEN
         RETURN 'open';
     END IF;
@@ -129,13 +129,13 @@ BEGIN
         SELECT p.action_id, p.state, p.created
         FROM neurigraph.propose_action(jsonb_build_object(
             'user_id', asking ->> 'user_id', 'kind', of_kind, 'origin', 'policy', 'reason', 'standard',
-            'record_id', wanted, 'requested_by', 'persona:' || persona
+            'record_id', wanted, 'persona_id', persona
         )) AS p
     )
     SELECT a.action_id, a.state, a.created FROM asked AS a;
     UPDATE neurigraph.actions AS a SET state = 'approved', decided_at = clock_timestamp()
     WHERE rule <> 'approve' AND a.record_id = wanted AND a.kind = of_kind AND a.state = 'open'
-        AND a.requested_by = 'persona:' || persona;
+        AND a.persona_id = persona;
 END
 $$;
 

@@ -133,24 +133,21 @@ BEGIN
     RETURN QUERY
     INSERT INTO neurigraph.actions AS a (
         user_id, kind, origin, reason, node_id, other_node_id, record_id, other_record_id, fact_id, other_fact_id,
-        source_id, message, details, requested_by, expires_at, expected, digest
+        source_id, message, details, persona_id, job, expires_at, expected, digest
     )
     VALUES (
         asked.user_id, asked.kind, asked.origin, asked.reason, asked.node_id, asked.other_node_id, asked.record_id,
         asked.other_record_id, asked.fact_id, asked.other_fact_id, asked.source_id, asked.message, asked.details,
-        asked.requested_by, asked.expires_at, asked.expected, asked.digest
+        asked.persona_id, asked.job, asked.expires_at, asked.expected, asked.digest
     )
     RETURNING a.action_id, a.state, true;
 END
 $$;
 
--- The caller who asks or votes, by role and subject, whichever key the caller used.
-CREATE OR REPLACE FUNCTION neurigraph.asking_voter() RETURNS text
+-- The persona that asks; null for other callers.
+CREATE OR REPLACE FUNCTION neurigraph.asking_persona() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT (c.stated ->> 'role') || ':' || CASE
-        WHEN c.stated ->> 'role' = 'user' THEN c.stated ->> 'user_id' ELSE c.stated ->> 'sub'
-    END
-    FROM (SELECT neurigraph.claims() AS stated OFFSET 0) AS c
+    SELECT neurigraph_private.persona_of(neurigraph.claims())
 $$;
 
 -- Whether the standard of its node lets a persona decide about an action now. No caller decides an action that the
@@ -158,7 +155,7 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph_private.persona_may_decide(asked neurigraph.actions, persona uuid)
 RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT asked.origin = 'policy' AND asked.requested_by <> 'persona:' || persona AND EXISTS (
+    SELECT asked.origin = 'policy' AND asked.persona_id IS DISTINCT FROM persona AND EXISTS (
         SELECT FROM neurigraph_private.standard_of(asked.node_id) AS s
         WHERE s.field = 'approver' AND (
             s.value = 'persona:' || persona
@@ -182,7 +179,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     CROSS JOIN LATERAL neurigraph_private.persona_of(c.asking) AS p (persona)
     INNER JOIN neurigraph.actions AS a ON a.user_id = (c.asking ->> 'user_id')::uuid
     WHERE p.persona IS NOT NULL
-        AND (a.requested_by = 'persona:' || p.persona OR neurigraph_private.persona_may_decide(a, p.persona))
+        AND (a.persona_id = p.persona OR neurigraph_private.persona_may_decide(a, p.persona))
 $$;
 
 -- The last check before an action is carried out, in the same transaction: whether the action is still approved,
@@ -192,9 +189,8 @@ RETURNS TABLE (is_as_expected boolean, may_write boolean)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT
         a.expected = neurigraph_private.expectation(a),
-        a.requested_by LIKE 'job:%' OR a.node_id IN (
-            SELECT w.node_id
-            FROM neurigraph.writable_nodes(nullif(split_part(a.requested_by, 'persona:', 2), '')::uuid) AS w (node_id)
+        a.job IS NOT NULL OR a.node_id IN (
+            SELECT w.node_id FROM neurigraph.writable_nodes(a.persona_id) AS w (node_id)
         )
     FROM neurigraph.actions AS a
     WHERE a.action_id = wanted AND a.state = 'approved'
@@ -233,8 +229,8 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     WHERE t.approver_persona = s.node_id AND g.node_type = 'persona'
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.propose_action(jsonb), neurigraph.lock_approved(uuid), neurigraph.asking_voter(),
+REVOKE ALL ON FUNCTION neurigraph.propose_action(jsonb), neurigraph.lock_approved(uuid), neurigraph.asking_persona(),
 neurigraph.actions_of_persona(), neurigraph.held_text(uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.propose_action(jsonb), neurigraph.lock_approved(uuid) TO neurigraph_pipeline;
-GRANT EXECUTE ON FUNCTION neurigraph.asking_voter(), neurigraph.actions_of_persona(), neurigraph.held_text(uuid)
+GRANT EXECUTE ON FUNCTION neurigraph.asking_persona(), neurigraph.actions_of_persona(), neurigraph.held_text(uuid)
 TO neurigraph_agent;

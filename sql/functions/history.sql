@@ -101,13 +101,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         ELSE stated
             || CASE WHEN stated ? 'node_id' THEN '{"node_id": null, "node_path": null}' ELSE '{}'::jsonb END
             || coalesce((
-                SELECT jsonb_build_object(
-                    'node_id', g.node_id, 'node_path', string_agg(a.node_name, '/' ORDER BY a.layer_depth)
-                )
-                FROM neurigraph.graph_index AS g
-                INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
+                SELECT jsonb_build_object('node_id', g.node_id, 'node_path', n.node_path)
+                FROM neurigraph.graph_index AS g CROSS JOIN LATERAL neurigraph.names_along(g.path) AS n
                 WHERE g.node_id = (stated ->> 'node_id')::uuid
-                GROUP BY g.node_id
             ), '{}')
             || CASE WHEN stated ? 'superseded_by' THEN jsonb_build_object('superseded_by', (
                 SELECT i.record_id FROM neurigraph.record_index AS i
@@ -187,10 +183,7 @@ BEGIN
     RETURN state || neurigraph.visible_values(
         jsonb_build_object(
             'node_id', node.node_id,
-            'node_path', (
-                SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth)
-                FROM neurigraph.graph_index AS a WHERE a.node_id = ANY(node.path)
-            ),
+            'node_path', (SELECT n.node_path FROM neurigraph.names_along(node.path) AS n),
             'superseded_by', state -> 'superseded_by'
         ) || coalesce((
             SELECT to_jsonb(t) - ARRAY['record_id', 'access_count', 'access_days']

@@ -86,10 +86,7 @@ BEGIN
             g.node_id,
             g.schema_name,
             array_agg(k.id) AS wanted,
-            (
-                SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth)
-                FROM neurigraph.graph_index AS a WHERE a.node_id = ANY(g.path)
-            ) AS path
+            (SELECT n.node_path FROM neurigraph.names_along(g.path) AS n) AS path
         FROM unnest(ids, of_nodes) AS k (id, of_node)
         INNER JOIN neurigraph.graph_index AS g ON k.of_node = g.node_id
         GROUP BY g.node_id

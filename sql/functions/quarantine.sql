@@ -52,7 +52,7 @@ BEGIN
 END
 $$;
 
--- Hide records from every retrieval, or show them again: their rows, and what is counted from their segments. What
+-- Hide records from every retrieval, or show them again: their rows, and the counts from their segments. What
 -- they replaced is sent to caches again. All nodes have the current DDL; the caller holds the graph's lock.
 CREATE OR REPLACE FUNCTION neurigraph_private.set_quarantined(records uuid [], hidden boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -103,7 +103,7 @@ CREATE OR REPLACE FUNCTION neurigraph_private.is_revision_met(
     rule neurigraph.quarantines, author text, key_used uuid, moment timestamptz
 ) RETURNS boolean
 LANGUAGE sql STABLE AS $$
-    SELECT rule.source_id IS NULL AND split_part(author, ':', 1) IN ('user', 'persona')
+    SELECT rule.source_id IS NULL AND neurigraph.kind_of_author(author) IN ('user', 'persona')
         AND (rule.key_id IS NULL OR key_used IS NOT DISTINCT FROM rule.key_id)
         AND (rule.persona_id IS NULL OR author = 'persona:' || rule.persona_id)
         AND (rule.received_from IS NULL OR moment >= rule.received_from)
@@ -138,7 +138,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WITH changes AS MATERIALIZED (
         SELECT
             v.key, v.value AS after, d.delta_payload -> 'before' -> v.key AS before, d.w_coordinate AS w,
-            split_part(d.authored_by, ':', 1) <> 'quarantine' AND NOT EXISTS (
+            neurigraph.kind_of_author(d.authored_by) <> 'quarantine' AND NOT EXISTS (
                 SELECT FROM neurigraph.quarantined_deltas AS q WHERE q.delta_id = d.delta_id
             ) AS is_visible
         FROM neurigraph.delta_log AS d CROSS JOIN LATERAL jsonb_each(d.delta_payload -> 'after') AS v
@@ -175,7 +175,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
             d.delta_payload -> 'after' ->> 'superseded_by' IS NOT NULL AS is_superseded
         FROM neurigraph.delta_log AS d
         WHERE d.record_id = wanted AND d.delta_payload -> 'after' ? 'superseded_by'
-            AND split_part(d.authored_by, ':', 1) <> 'quarantine'
+            AND neurigraph.kind_of_author(d.authored_by) <> 'quarantine'
             AND NOT EXISTS (SELECT FROM neurigraph.quarantined_deltas AS q WHERE q.delta_id = d.delta_id)
     ) AS s
 $$;

@@ -74,9 +74,8 @@ BEGIN
             INNER JOIN neurigraph.record_index AS t ON e.record_id = t.record_id
             WHERE of_kind = 'link' AND v.link_id = wanted
             UNION ALL
-            SELECT k.user_id, NULL, NULL, split_part(k.holder, ':', 2)::uuid, false
-            FROM neurigraph.signing_keys AS k
-            WHERE of_kind = 'signing_key' AND k.key_id = wanted AND k.holder NOT LIKE 'peer:%'
+            SELECT k.user_id, NULL, NULL, k.persona_id, false
+            FROM neurigraph.signing_keys AS k WHERE of_kind = 'signing_key' AND k.key_id = wanted
             UNION ALL
             -- Everybody who sees a link also sees the key that signed it.
             SELECT k.user_id, r.node_id, r.source_id, NULL, r.quarantined

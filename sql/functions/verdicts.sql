@@ -18,7 +18,7 @@ LANGUAGE sql STABLE AS $$
             -- Contradictions and repetitions count only if the owner stated or confirmed them: they change the belief
             -- in the fact at the other end.
             OR (l.relation IN ('contradicts', 'duplicates') AND 'user' IN (
-                split_part(l.observed_by, ':', 1), split_part(l.verdict_by, ':', 1)
+                neurigraph.kind_of_author(l.observed_by), neurigraph.kind_of_author(l.verdict_by)
             ))
         )
         AND NOT EXISTS (

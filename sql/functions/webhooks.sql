@@ -53,7 +53,7 @@ CREATE OR REPLACE FUNCTION neurigraph_private.plain_author(author text) RETURNS 
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
         WHEN author ~ '^(user|persona|quarantine):[0-9a-f-]{36}$' THEN author
-        WHEN author ~ '^(user|persona|quarantine|pipeline|job)(:|$)' THEN split_part(author, ':', 1)
+        WHEN author ~ '^(user|persona|quarantine|pipeline|job)(:|$)' THEN neurigraph.kind_of_author(author)
     END
 $$;
 
@@ -70,11 +70,7 @@ BEGIN
         RETURN;
     END IF;
     happened.author := neurigraph_private.plain_author(happened.author);
-    names := (
-        SELECT array_agg(a.node_name ORDER BY a.layer_depth)
-        FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
-        WHERE g.node_id = happened.node_id
-    );
+    names := (SELECT n.names FROM neurigraph.path_of(happened.node_id) AS n);
     wanted := ARRAY(
         SELECT w.webhook_id FROM neurigraph.webhooks AS w
         WHERE w.user_id = happened.user_id AND w.state = 'active'

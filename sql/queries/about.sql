@@ -33,7 +33,7 @@ WITH found AS (
     UNION
     SELECT f.fact_id FROM neurigraph.facts AS f
     WHERE f.user_id = %(user_id)s AND f.subject IS NOT NULL
-        AND split_part(lower(f.subject), ' ', 1) = ANY(%(firsts)s::text [])
+        AND neurigraph.first_word(f.subject) = ANY(%(firsts)s::text [])
         AND lower(f.subject) = ANY(%(lower)s::text [])
     UNION
     SELECT f.fact_id
@@ -115,7 +115,7 @@ FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
 CROSS JOIN LATERAL neurigraph.replacing(f.fact_id) AS u
 WHERE f.user_id = %(user_id)s AND f.subject IS NOT NULL
-    AND split_part(lower(f.subject), ' ', 1) = ANY(%(firsts)s::text [])
+    AND neurigraph.first_word(f.subject) = ANY(%(firsts)s::text [])
     AND lower(f.subject) = ANY(%(lower)s::text [])
     AND f.predicate = ANY(%(predicates)s::text [])
     AND f.status <> 'archived' AND f.stated_as <> 'inference'

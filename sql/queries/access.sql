@@ -111,11 +111,7 @@ SELECT
     array_to_string(n.names, '/') AS node_path
 FROM neurigraph.permission_grants AS t
 INNER JOIN neurigraph.graph_index AS g ON t.target_node_id = g.node_id
-CROSS JOIN LATERAL (
-    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
-    FROM neurigraph.graph_index AS a
-    WHERE a.node_id = ANY(g.path)
-) AS n
+CROSS JOIN LATERAL neurigraph.names_along(g.path) AS n
 WHERE t.user_id = %(user_id)s
     AND (%(node_id)s::uuid IS NULL OR t.target_node_id = %(node_id)s)
     AND CASE
@@ -256,11 +252,7 @@ SELECT
     array_to_string(n.names, '/') AS path,
     g.record_count
 FROM neurigraph.graph_index AS g
-CROSS JOIN LATERAL (
-    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
-    FROM neurigraph.graph_index AS a
-    WHERE a.node_id = ANY(g.path)
-) AS n
+CROSS JOIN LATERAL neurigraph.names_along(g.path) AS n
 WHERE g.user_id = %(user_id)s AND g.node_type = 'persona'
 ORDER BY n.names;
 
@@ -268,11 +260,7 @@ ORDER BY n.names;
 -- The nodes in which the pipeline files sources of a persona: the persona's own node first, then the shallowest.
 SELECT n.names
 FROM neurigraph.graph_index AS g
-CROSS JOIN LATERAL (
-    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
-    FROM neurigraph.graph_index AS a
-    WHERE a.node_id = ANY(g.path)
-) AS n
+CROSS JOIN LATERAL neurigraph.names_along(g.path) AS n
 WHERE g.node_id IN (SELECT neurigraph.writable_nodes(%(persona)s))
     AND EXISTS (
         SELECT FROM neurigraph.standard_for_jobs(g.node_id) AS s

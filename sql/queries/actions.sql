@@ -69,7 +69,10 @@ FROM neurigraph.actions AS a
 LEFT JOIN LATERAL (
     SELECT
         jsonb_agg(
-            jsonb_build_object('voter', b.voter, 'approves', b.approves, 'voted_at', b.voted_at) ORDER BY b.voted_at
+            jsonb_build_object(
+                'voter', coalesce('persona:' || b.persona_id, 'user:' || b.user_id),
+                'approves', b.approves, 'voted_at', b.voted_at
+            ) ORDER BY b.voted_at
         ) AS votes
     FROM neurigraph.action_votes AS b
     WHERE b.action_id = a.action_id
@@ -77,12 +80,7 @@ LEFT JOIN LATERAL (
 LEFT JOIN LATERAL (
     SELECT array_agg(coalesce(n.node_path, w.place) ORDER BY w.number) AS places
     FROM (VALUES (1, a.details ->> 'first'), (2, a.details ->> 'second')) AS w (number, place)
-    LEFT JOIN LATERAL (
-        SELECT string_agg(o.node_name, '/' ORDER BY o.layer_depth) AS node_path
-        FROM neurigraph.graph_index AS g
-        INNER JOIN neurigraph.graph_index AS o ON o.node_id = ANY(g.path)
-        WHERE g.node_id = CASE WHEN strpos(w.place, '-') > 0 THEN w.place::uuid END
-    ) AS n ON true
+    LEFT JOIN LATERAL neurigraph.path_of(CASE WHEN strpos(w.place, '-') > 0 THEN w.place::uuid END) AS n ON true
     WHERE a.kind = 'move'
 ) AS p ON true
 WHERE a.user_id = %(user_id)s
@@ -170,7 +168,7 @@ FROM neurigraph.sources AS s
 INNER JOIN neurigraph.notes AS n ON s.source_id = n.source_id AND s.last_message = n.message
 CROSS JOIN LATERAL neurigraph.propose_action(jsonb_build_object(
     'user_id', s.user_id, 'kind', 'store', 'origin', 'policy', 'reason', 'standard', 'node_id', n.node_id,
-    'source_id', s.source_id, 'message', n.message, 'requested_by', 'persona:' || s.persona_id
+    'source_id', s.source_id, 'message', n.message, 'persona_id', s.persona_id
 )) AS p
 WHERE s.held AND s.persona_id IS NOT NULL
     AND NOT EXISTS (

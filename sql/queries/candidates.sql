@@ -53,12 +53,8 @@ FROM jsonb_to_recordset(%(candidates)s) AS r (
 )
 INNER JOIN neurigraph.graph_index AS g
     ON g.user_id = %(user_id)s AND r.name_key = g.name_key AND r.concept_kind = g.concept_kind
-CROSS JOIN LATERAL (
-    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
-    FROM neurigraph.graph_index AS a
-    WHERE a.node_id = ANY(g.path) AND a.layer_depth > 0
-) AS n
-WHERE g.concept_kind = 'person' OR n.names = r.parent_path || g.node_name
+CROSS JOIN LATERAL neurigraph.names_along(g.path) AS n
+WHERE g.concept_kind = 'person' OR n.names[2:] = r.parent_path || g.node_name
 ORDER BY r.candidate_id, g.created_at, g.node_id;
 
 -- name: all_candidates

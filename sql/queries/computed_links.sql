@@ -13,11 +13,7 @@ SELECT
     lower(f.occurred) AS since,
     upper(f.occurred) AS until,
     i.node_id,
-    (
-        SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth)
-        FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
-        WHERE g.node_id = i.node_id
-    ) AS node_path,
+    (SELECT n.node_path FROM neurigraph.path_of(i.node_id) AS n) AS node_path,
     s.source_id,
     s.title
 FROM neurigraph.facts AS f

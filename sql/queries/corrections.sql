@@ -8,14 +8,14 @@ SELECT
         AS before,
     max(d.w_coordinate) AS corrected_at
 FROM neurigraph.delta_log AS d
-CROSS JOIN LATERAL (SELECT split_part(d.authored_by, ':', 1) IN ('user', 'persona') AS is_person) AS a
+CROSS JOIN LATERAL (SELECT neurigraph.kind_of_author(d.authored_by) IN ('user', 'persona') AS is_person) AS a
 WHERE d.record_id = ANY(%(record_ids)s) AND d.delta_payload ->> 'operation' = 'revise'
     AND d.delta_payload -> 'after' ? 'summary'
 GROUP BY d.record_id
 HAVING (array_agg(a.is_person ORDER BY d.w_coordinate DESC))[1];
 
 -- name: revised_summaries
--- What a user wrote in the place of a record's summary, the oldest first, without what is in quarantine.
+-- The texts that a user wrote in the place of a record's summary, the oldest first, without those in quarantine.
 SELECT
     d.delta_payload -> 'before' ->> 'summary' AS before,
     d.delta_payload -> 'after' ->> 'summary' AS after,

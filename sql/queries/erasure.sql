@@ -170,11 +170,7 @@ SELECT
     g.schema_name,
     n.names
 FROM neurigraph.graph_index AS g
-CROSS JOIN LATERAL (
-    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
-    FROM neurigraph.graph_index AS a
-    WHERE a.node_id = ANY(g.path)
-) AS n
+CROSS JOIN LATERAL neurigraph.names_along(g.path) AS n
 WHERE g.user_id = %(user_id)s AND (%(node_id)s::uuid IS NULL OR g.path @> ARRAY[%(node_id)s::uuid])
 ORDER BY g.layer_depth DESC, g.node_id
 LIMIT %(limit)s;

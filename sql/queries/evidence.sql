@@ -415,12 +415,7 @@ SELECT
 FROM page AS p
 LEFT JOIN neurigraph.node_aliases AS a ON p.alias_id = a.alias_id
 LEFT JOIN neurigraph.titles_of(ARRAY(SELECT w.record_id FROM page AS w)) AS t ON p.record_id = t.record_id
-LEFT JOIN LATERAL (
-    SELECT string_agg(o.node_name, '/' ORDER BY o.layer_depth) AS node_path
-    FROM neurigraph.graph_index AS g
-    INNER JOIN neurigraph.graph_index AS o ON o.node_id = ANY(g.path)
-    WHERE g.node_id = p.record_node_id
-) AS n ON true
+LEFT JOIN LATERAL neurigraph.path_of(p.record_node_id) AS n ON true
 ORDER BY p.created_at DESC, p.mention_id DESC;
 
 -- name: edge
@@ -505,12 +500,7 @@ SELECT
     (SELECT count(*) FROM neurigraph.mentions AS m WHERE m.alias_id = a.alias_id) AS mention_count,
     a.created_at
 FROM neurigraph.node_aliases AS a
-CROSS JOIN LATERAL (
-    SELECT string_agg(o.node_name, '/' ORDER BY o.layer_depth) AS node_path
-    FROM neurigraph.graph_index AS g
-    INNER JOIN neurigraph.graph_index AS o ON o.node_id = ANY(g.path)
-    WHERE g.node_id = a.node_id
-) AS n
+CROSS JOIN LATERAL neurigraph.path_of(a.node_id) AS n
 WHERE a.user_id = %(user_id)s AND n.node_path IS NOT NULL
     AND (%(node_id)s::uuid IS NULL OR a.node_id = %(node_id)s)
     AND (%(value_key)s::text IS NULL OR a.value_key = %(value_key)s)

@@ -195,11 +195,7 @@ SELECT
 FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
 LEFT JOIN neurigraph.sources AS d ON i.source_id = d.source_id
-CROSS JOIN LATERAL (
-    SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth) AS node_path
-    FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
-    WHERE g.node_id = i.node_id
-) AS n
+CROSS JOIN LATERAL neurigraph.path_of(i.node_id) AS n
 CROSS JOIN LATERAL (
     SELECT
         (array_agg(o.fact_id ORDER BY o.version))[1] AS root_id,

@@ -132,11 +132,7 @@ SELECT
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
     END AS record_count
 FROM neurigraph.graph_index AS g
-CROSS JOIN LATERAL (
-    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
-    FROM neurigraph.graph_index AS a
-    WHERE a.node_id = ANY(g.path)
-) AS n
+CROSS JOIN LATERAL neurigraph.names_along(g.path) AS n
 WHERE g.node_id = %(node_id)s;
 
 -- name: node_by_path

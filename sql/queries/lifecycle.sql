@@ -79,23 +79,29 @@ UPDATE {schema}.file_manifest SET compression_state = 'dormant'
 WHERE file_id = ANY(%(file_ids)s) AND compression_state = 'active';
 
 -- name: dormancy_nodes
--- Nodes with files to make dormant. An access time in the future comes from a wrong clock and counts as old.
+-- Nodes with active files, the longest unused first: of one user, of one node, or without an access for some seconds.
+-- An access time in the future comes from a wrong clock and counts as old.
 SELECT
     g.node_id,
     g.schema_name
 FROM neurigraph.graph_index AS g
 WHERE g.compression_state <> 'dormant' AND g.record_count > 0
     AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
-    AND g.last_accessed_at NOT BETWEEN
-    now() - make_interval(secs => %(seconds)s) AND now() + interval '1 day'
+    AND (%(node_id)s::uuid IS NULL OR g.node_id = %(node_id)s)
+    AND (
+        %(seconds)s::double precision IS NULL OR g.last_accessed_at NOT BETWEEN
+        now() - make_interval(secs => %(seconds)s) AND now() + interval '1 day'
+    )
 ORDER BY g.last_accessed_at, g.node_id;
 
 -- name: dormancy_files
 SELECT f.*
 FROM {schema}.file_manifest AS f
 WHERE f.compression_state = 'active' AND f.file_id > %(after)s
-    AND f.last_accessed_at NOT BETWEEN
-    now() - make_interval(secs => %(seconds)s) AND now() + interval '1 day'
+    AND (
+        %(seconds)s::double precision IS NULL OR f.last_accessed_at NOT BETWEEN
+        now() - make_interval(secs => %(seconds)s) AND now() + interval '1 day'
+    )
 ORDER BY f.file_id
 LIMIT %(limit)s
 FOR NO KEY UPDATE SKIP LOCKED;
@@ -122,22 +128,6 @@ ORDER BY f.file_id
 LIMIT %(limit)s
 FOR NO KEY UPDATE SKIP LOCKED;
 
--- name: awake_nodes
-SELECT
-    g.node_id,
-    g.schema_name
-FROM neurigraph.graph_index AS g
-WHERE g.user_id = %(user_id)s AND (%(node_id)s::uuid IS NULL OR g.node_id = %(node_id)s)
-    AND g.compression_state <> 'dormant' AND g.record_count > 0
-ORDER BY g.node_id;
-
--- name: awake_files
-SELECT f.*
-FROM {schema}.file_manifest AS f
-WHERE f.compression_state = 'active' AND f.file_id > %(after)s
-ORDER BY f.file_id
-LIMIT %(limit)s
-FOR NO KEY UPDATE SKIP LOCKED;
 
 -- name: sum_file_states
 SELECT neurigraph.sum_file_states(%(node_id)s, %(schema_name)s);
@@ -210,11 +200,7 @@ SELECT
     n.names
 FROM neurigraph.graph_index AS g
 INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
-CROSS JOIN LATERAL (
-    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
-    FROM neurigraph.graph_index AS a
-    WHERE a.node_id = ANY(g.path)
-) AS n
+CROSS JOIN LATERAL neurigraph.names_along(g.path) AS n
 WHERE g.record_count > 0 AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
 ORDER BY u.slug, n.names;
 

@@ -190,40 +190,16 @@ WHERE l.link_id = %(link_id)s AND a.user_id = l.user_id AND a.kind = 'link' AND 
     AND coalesce(a.other_fact_id, a.other_record_id, a.other_node_id) = l.to_id;
 
 -- name: register_key
-INSERT INTO neurigraph.signing_keys AS k (user_id, holder, public_key, registered_by)
-VALUES (%(user_id)s, %(holder)s, %(public_key)s, %(registered_by)s)
+INSERT INTO neurigraph.signing_keys AS k (user_id, persona_id, peer_name, public_key, registered_by)
+VALUES (%(user_id)s, %(persona_id)s, %(peer_name)s, %(public_key)s, %(registered_by)s)
 ON CONFLICT DO NOTHING
 RETURNING
     k.key_id AS signing_key_id, k.holder, encode(k.public_key, 'base64') AS public_key, k.registered_at,
     k.registered_by, k.rotated_at, k.revoked_at;
 
--- name: key
-SELECT
-    k.key_id AS signing_key_id,
-    k.holder,
-    encode(k.public_key, 'base64') AS public_key,
-    k.registered_at,
-    k.registered_by,
-    k.rotated_at,
-    k.revoked_at
-FROM neurigraph.signing_keys AS k
-WHERE k.key_id = %(key_id)s;
-
--- name: key_with
--- The key with the given public bytes, unless it was rotated or revoked.
-SELECT
-    k.key_id AS signing_key_id,
-    k.holder,
-    encode(k.public_key, 'base64') AS public_key,
-    k.registered_at,
-    k.registered_by,
-    k.rotated_at,
-    k.revoked_at
-FROM neurigraph.signing_keys AS k
-WHERE k.user_id = %(user_id)s AND k.public_key = %(public_key)s AND k.rotated_at IS NULL AND k.revoked_at IS NULL;
-
 -- name: keys
--- Keys, newest first. Rotated and revoked keys are left out unless the caller asks for them.
+-- Keys, newest first: one by its id, the current one with some bytes, or a page. Rotated and revoked keys are left out
+-- unless the caller asks for them.
 SELECT
     k.key_id AS signing_key_id,
     k.holder,
@@ -233,17 +209,19 @@ SELECT
     k.rotated_at,
     k.revoked_at
 FROM neurigraph.signing_keys AS k
-WHERE k.user_id = %(user_id)s
+WHERE (%(user_id)s::uuid IS NULL OR k.user_id = %(user_id)s)
+    AND (%(key_id)s::uuid IS NULL OR k.key_id = %(key_id)s)
+    AND (%(public_key)s::bytea IS NULL OR k.public_key = %(public_key)s)
     AND (%(with_ended)s OR (k.rotated_at IS NULL AND k.revoked_at IS NULL))
     AND (k.registered_at, k.key_id) < (%(at)s::timestamptz, %(id)s::uuid)
 ORDER BY k.registered_at DESC, k.key_id DESC
 LIMIT %(limit)s;
 
 -- name: retire_key
--- Rotate a key, and return the user and the holder of the next key.
+-- Rotate a key, and return the holder of the next key.
 UPDATE neurigraph.signing_keys AS k SET rotated_at = now()
 WHERE k.key_id = %(key_id)s AND k.rotated_at IS NULL AND k.revoked_at IS NULL
-RETURNING k.user_id, k.holder;
+RETURNING k.persona_id, k.peer_name;
 
 -- name: revoke_key
 UPDATE neurigraph.signing_keys AS k SET revoked_at = coalesce(k.revoked_at, now())
@@ -484,11 +462,7 @@ SELECT
     coalesce(
         u.statement,
         s.title,
-        (
-            SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth)
-            FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
-            WHERE g.node_id = f.to_node_id
-        )
+        (SELECT n.node_path FROM neurigraph.path_of(f.to_node_id) AS n)
     ) AS to_text
 FROM found AS f
 LEFT JOIN neurigraph.relation_words() AS t ON f.relation = t.relation

@@ -136,11 +136,7 @@ SELECT
     g.created_at
 FROM neurigraph.graph_index AS g
 LEFT JOIN neurigraph.graph_index AS p ON g.parent_node_id = p.node_id
-CROSS JOIN LATERAL (
-    SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth) AS node_path
-    FROM neurigraph.graph_index AS a
-    WHERE a.node_id = ANY(g.path)
-) AS n
+CROSS JOIN LATERAL neurigraph.names_along(g.path) AS n
 WHERE g.user_id = %(user_id)s
     AND (g.layer_depth, g.node_id) > (%(depth)s::integer, %(id)s::uuid)
     AND (%(node_id)s::uuid IS NULL OR g.node_id = %(node_id)s)

@@ -113,7 +113,7 @@ WHERE n.source_id = r.source_id AND n.message = r.last_message;
 -- their paths from layer 1 down. Former names come first.
 SELECT
     c.called,
-    n.names
+    n.names[2:] AS names
 FROM neurigraph.graph_index AS o
 CROSS JOIN LATERAL (
     SELECT
@@ -131,11 +131,7 @@ CROSS JOIN LATERAL (
     WHERE a.user_id = o.user_id AND a.value_key = ANY(%(keys)s) AND a.alias_type = 'former_name'
 ) AS c
 INNER JOIN neurigraph.graph_index AS g ON c.node_id = g.node_id AND o.path[2] = g.path[2]
-CROSS JOIN LATERAL (
-    SELECT array_agg(p.node_name ORDER BY p.layer_depth) AS names
-    FROM neurigraph.graph_index AS p
-    WHERE p.node_id = ANY(g.path) AND p.layer_depth > 0
-) AS n
+CROSS JOIN LATERAL neurigraph.names_along(g.path) AS n
 WHERE o.node_id = %(node_id)s AND g.layer_depth > 1 AND NOT g.quarantined
 ORDER BY c.is_former DESC, n.names;
 

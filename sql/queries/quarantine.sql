@@ -77,7 +77,7 @@ SELECT
     %(user_id)s,
     true
 FROM neurigraph.delta_log AS d
-WHERE d.record_id IN (SELECT m.record_id FROM met AS m) AND split_part(d.authored_by, ':', 1) = 'quarantine'
+WHERE d.record_id IN (SELECT m.record_id FROM met AS m) AND neurigraph.kind_of_author(d.authored_by) = 'quarantine'
 RETURNING record_id;
 
 -- name: hide_reverts
@@ -91,7 +91,7 @@ SELECT DISTINCT
     true
 FROM neurigraph.quarantined_deltas AS q
 INNER JOIN neurigraph.delta_log AS d ON q.record_id = d.record_id
-WHERE q.record_id = ANY(%(record_ids)s) AND split_part(d.authored_by, ':', 1) = 'quarantine'
+WHERE q.record_id = ANY(%(record_ids)s) AND neurigraph.kind_of_author(d.authored_by) = 'quarantine'
 ON CONFLICT DO NOTHING;
 
 -- name: show_deltas

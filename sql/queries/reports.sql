@@ -61,7 +61,7 @@ SELECT (least(min(m.applied_at), (SELECT min(r.created_at) FROM neurigraph.recor
 FROM neurigraph.schema_migrations AS m;
 
 -- name: stored_days
--- What was stored on each day (UTC) of a period and is still there. The first day has everything older, too.
+-- Records stored on each day (UTC) of a period that are still there. The first day has everything older, too.
 SELECT
     greatest((r.created_at AT TIME ZONE 'UTC')::date, %(first_day)s::date) AS day,
     count(*) AS records,
@@ -74,7 +74,7 @@ WHERE r.created_at >= coalesce(%(since)s::timestamptz, '-infinity')
 GROUP BY day;
 
 -- name: counts
--- Count what was stored and what failed, by day (UTC), user or node. Segments and failures have no node.
+-- Count stored records and failures, by day (UTC), user or node. Segments and failures have no node.
 SELECT
     e.{grouping},
     count(*) FILTER (WHERE e.kind = 'memory') AS memories,

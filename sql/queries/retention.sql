@@ -284,11 +284,7 @@ SELECT
     i.node_id,
     i.source_kind,
     i.source_id,
-    (
-        SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth)
-        FROM neurigraph.graph_index AS g INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
-        WHERE g.node_id = i.node_id
-    ) AS node_path
+    (SELECT n.node_path FROM neurigraph.path_of(i.node_id) AS n) AS node_path
 FROM page AS p
 INNER JOIN neurigraph.record_index AS i ON p.record_id = i.record_id
 INNER JOIN neurigraph.titles_of(ARRAY(SELECT o.record_id FROM page AS o)) AS n ON p.record_id = n.record_id

@@ -2,7 +2,8 @@
 
 -- name: trigger_ended
 -- Make a segment of each source that ended with messages that no trigger covers, unless the source is to be cut first.
--- A source that is being appended to is locked and waits for the next tick.
+-- Each version of a note is a segment of its own. A source that is being appended to is locked and waits for the next
+-- tick.
 WITH ended AS (
     SELECT
         s.source_id,
@@ -26,45 +27,12 @@ noted AS (
         e.user_id,
         e.source_id,
         %(trigger_type)s,
-        e.triggered_through + 1,
-        e.last_message,
-        e.untriggered_tokens
+        coalesce(m.seq, e.triggered_through + 1),
+        coalesce(m.seq, e.last_message),
+        coalesce(m.token_count, e.untriggered_tokens)
     FROM ended AS e
-    RETURNING source_id, last_message
-)
-
-UPDATE neurigraph.sources AS s SET triggered_through = n.last_message, untriggered_tokens = 0
-FROM noted AS n
-WHERE s.source_id = n.source_id;
-
--- name: trigger_notes
--- Make a segment of each version of a note: each version becomes a memory of its own.
-WITH ended AS (
-    SELECT
-        s.source_id,
-        s.user_id,
-        s.triggered_through,
-        s.last_message
-    FROM neurigraph.sources AS s
-    WHERE s.kind = 'note' AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message AND NOT s.held
-    ORDER BY s.ended_at
-    LIMIT %(limit)s
-    FOR NO KEY UPDATE SKIP LOCKED
-),
-
-noted AS (
-    INSERT INTO neurigraph.storage_triggers (
-        user_id, source_id, trigger_type, first_message, last_message, token_count
-    )
-    SELECT
-        e.user_id,
-        e.source_id,
-        %(trigger_type)s,
-        m.seq AS first_message,
-        m.seq AS last_message,
-        m.token_count
-    FROM ended AS e
-    INNER JOIN neurigraph.messages AS m ON e.source_id = m.source_id AND e.triggered_through < m.seq
+    LEFT JOIN neurigraph.messages AS m
+        ON %(kind)s = 'note' AND e.source_id = m.source_id AND e.triggered_through < m.seq
 )
 
 UPDATE neurigraph.sources AS s SET triggered_through = e.last_message, untriggered_tokens = 0

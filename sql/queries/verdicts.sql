@@ -69,7 +69,7 @@ WHERE f.user_id = %(user_id)s
     AND (
         %(subjects)s::text [] IS NULL
         OR (
-            split_part(lower(f.subject), ' ', 1) = ANY(%(firsts)s::text [])
+            neurigraph.first_word(f.subject) = ANY(%(firsts)s::text [])
             AND lower(f.subject) = ANY(%(subjects)s::text [])
         )
         OR f.who && %(who)s::text []
@@ -85,17 +85,17 @@ LIMIT %(limit)s;
 SELECT f.subject AS name
 FROM neurigraph.facts AS f
 WHERE f.user_id = %(user_id)s AND f.subject IS NOT NULL
-    AND split_part(lower(f.subject), ' ', 1) = ANY(%(firsts)s::text [])
+    AND neurigraph.first_word(f.subject) = ANY(%(firsts)s::text [])
 UNION
 SELECT
     CASE
-        WHEN g.node_name NOT LIKE '%% %%' AND count(*) OVER (PARTITION BY split_part(lower(g.node_name), ' ', 1)) > 1
+        WHEN g.node_name NOT LIKE '%% %%' AND count(*) OVER (PARTITION BY neurigraph.first_word(g.node_name)) > 1
             THEN g.node_name || ' ' || g.node_id
         ELSE g.node_name
     END AS name
 FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.concept_kind = 'person'
-    AND split_part(lower(g.node_name), ' ', 1) = ANY(%(firsts)s::text []);
+    AND neurigraph.first_word(g.node_name) = ANY(%(firsts)s::text []);
 
 -- name: judged_pairs
 -- Pairs of facts with a verdict, for some facts; if they are judged again, only those that a person decided about.

@@ -2,13 +2,14 @@
 CREATE TABLE neurigraph.action_votes (
     action_id uuid NOT NULL,
     user_id uuid NOT NULL,
-    -- user:ID or persona:ID.
-    voter text NOT NULL,
+    -- The persona that voted; null is the owner. There is no foreign key, because votes of a deleted persona must not
+    -- become the owner's.
+    persona_id uuid,
     approves boolean NOT NULL,
     key_id uuid,
     received_through neurigraph.received_through,
     voted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    PRIMARY KEY (action_id, voter),
+    UNIQUE NULLS NOT DISTINCT (action_id, persona_id),
     FOREIGN KEY (action_id, user_id) REFERENCES neurigraph.actions (action_id, user_id) ON DELETE CASCADE
 );
 CREATE INDEX action_votes_user_id ON neurigraph.action_votes (user_id);
@@ -26,7 +27,7 @@ WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
 -- Callers other than the owner see only their own votes.
 CREATE POLICY granted ON neurigraph.action_votes FOR SELECT TO neurigraph_agent
-USING (voter = (SELECT neurigraph.asking_voter()));
+USING (persona_id = (SELECT neurigraph.asking_persona()));
 
 CREATE POLICY not_hidden ON neurigraph.action_votes AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (EXISTS (SELECT FROM neurigraph.actions AS a WHERE a.action_id = action_votes.action_id));

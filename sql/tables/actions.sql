@@ -23,8 +23,11 @@ CREATE TABLE neurigraph.actions (
     message integer CHECK (message > 0),
     -- Further values of this kind of action: numbers, booleans and single words.
     details jsonb NOT NULL DEFAULT '{}',
-    -- The requester: persona:ID or job:NAME.
-    requested_by text NOT NULL CHECK (requested_by ~ '^(persona:[0-9a-f-]{36}|job:[a-z][a-z_]{0,59})$'),
+    -- The requester: a persona or a job of the pipeline. There is no foreign key, so that the actions of a deleted
+    -- persona stay and are refused.
+    persona_id uuid,
+    job text CHECK (job ~ '^[a-z][a-z_]{0,59}$'),
+    requested_by text NOT NULL GENERATED ALWAYS AS (coalesce('persona:' || persona_id::text, 'job:' || job)) STORED,
     requested_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     expires_at timestamptz NOT NULL,
     -- A digest of the subject's state at the time of the proposal.
@@ -41,6 +44,7 @@ CREATE TABLE neurigraph.actions (
     -- The key that recognises a repeated proposal, in either direction.
     digest text NOT NULL,
     UNIQUE (action_id, user_id),
+    CHECK (num_nonnulls(persona_id, job) = 1),
     CHECK (expires_at > requested_at),
     CHECK ((state = 'open') = (decided_at IS NULL)),
     CHECK ((state IN ('open', 'approved')) = (finished_at IS NULL)),

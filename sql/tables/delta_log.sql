@@ -8,6 +8,7 @@ CREATE TABLE neurigraph.delta_log (
     -- {"operation", "before", "after", "notes"}: the changed fields with their old and new values.
     delta_payload jsonb NOT NULL,
     previous_delta_id uuid REFERENCES neurigraph.delta_log ON DELETE CASCADE,
+    -- The author as a name for readers, such as user:ID, pipeline:MODEL or quarantine:ID.
     authored_by text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The key of the caller who made the change; null for jobs, the command line, and deltas from before keys were

@@ -71,7 +71,7 @@ CREATE INDEX facts_who ON neurigraph.facts USING gin (who);
 CREATE INDEX facts_tags ON neurigraph.facts USING gin (tags);
 CREATE INDEX facts_to_forget ON neurigraph.facts (forget_after) WHERE forget_after IS NOT NULL;
 -- Facts by the first word of their subject, which also finds facts of other people with the same first name.
-CREATE INDEX facts_subject ON neurigraph.facts (user_id, split_part(lower(subject), ' ', 1))
+CREATE INDEX facts_subject ON neurigraph.facts (user_id, neurigraph.first_word(subject))
 WHERE subject IS NOT NULL;
 CREATE INDEX facts_by_statement_key ON neurigraph.facts (user_id, statement_key);
 CREATE INDEX facts_with_versions ON neurigraph.facts (root_id) WHERE version > 1;

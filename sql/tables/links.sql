@@ -20,7 +20,8 @@ CREATE TABLE neurigraph.links (
     bidirectional boolean NOT NULL DEFAULT false,
     -- When the relation holds in the world; an end that nobody stated is unbounded.
     valid tstzrange NOT NULL DEFAULT '(,)' CHECK (NOT isempty(valid)),
-    -- The author of the link: user:ID, persona:ID, peer:NAME, or the rule or model that inferred it.
+    -- The author of the link: user:ID, persona:ID, peer:NAME, or the rule or model that inferred it. Authors are text,
+    -- because signatures cover the bytes, and a link outlives the personas and models that it names.
     observed_by text NOT NULL CHECK (observed_by ~ '^[^[:cntrl:]]{1,200}$'),
     detected_by neurigraph.detector NOT NULL,
     reason text CHECK (char_length(reason) BETWEEN 1 AND 500),

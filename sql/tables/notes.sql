@@ -59,7 +59,7 @@ BEGIN
         PERFORM neurigraph.propose_action(jsonb_build_object(
             'user_id', made.user_id, 'kind', 'store', 'origin', 'policy', 'reason', 'standard', 'node_id', made.node_id,
             'source_id', made.source_id, 'message', made.message,
-            'requested_by', 'persona:' || neurigraph_private.persona_of(asking)
+            'persona_id', neurigraph_private.persona_of(asking)
         ));
     END IF;
 END

@@ -257,13 +257,13 @@ def test_killed_vote_is_carried_out_once(graph: SharedGraph, moment: str) -> Non
 
 ATTACKS = [
     "INSERT INTO neurigraph.actions "
-    "(user_id, kind, origin, reason, node_id, requested_by, expires_at, expected, digest) "
-    "SELECT user_id, 'delete', 'doubt', 'x', node_id, 'job:x', now() + interval '1 day', '', '' "
+    "(user_id, kind, origin, reason, node_id, job, expires_at, expected, digest) "
+    "SELECT user_id, 'delete', 'doubt', 'x', node_id, 'x', now() + interval '1 day', '', '' "
     "FROM neurigraph.graph_index LIMIT 1",
     "UPDATE neurigraph.actions SET state = 'approved', decided_at = now()",
     "DELETE FROM neurigraph.actions",
-    "INSERT INTO neurigraph.action_votes (action_id, user_id, voter, approves) "
-    "SELECT action_id, user_id, 'user:' || user_id, true FROM neurigraph.actions",
+    "INSERT INTO neurigraph.action_votes (action_id, user_id, approves) "
+    "SELECT action_id, user_id, true FROM neurigraph.actions",
     "DELETE FROM neurigraph.action_votes",
     "UPDATE neurigraph.sources SET held = false",
     "SELECT neurigraph.propose_action('{}')",

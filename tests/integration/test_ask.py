@@ -13,7 +13,7 @@ from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.model import Statement, StoredObject
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, ProviderError, TransientError
 from neurigraph_pipelines.model.ports import ObjectStore
-from neurigraph_pipelines.retrieval.ask import CHANGED, CITED_CHARACTERS, EVIDENCE_CHARACTERS, NOTHING_FOUND, ask
+from neurigraph_pipelines.retrieval.ask import CHANGED, CITED_CHARACTERS, NOTHING_FOUND, PASSAGE_CHARACTERS, ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.wiring.installation import Installation
@@ -229,7 +229,7 @@ def test_long_message_excerpt_matches_question(shared_installation: Installation
     assert "under the quince tree" in cited.text
     assert "under the quince tree" in model.given[0].text
     assert len(cited.text) <= CITED_CHARACTERS + 2
-    assert len(model.given[0].text) <= EVIDENCE_CHARACTERS + 2
+    assert len(model.given[0].text) <= PASSAGE_CHARACTERS + 2
 
 
 def test_missing_file_is_noted(installation: Installation) -> None:

@@ -18,7 +18,7 @@ from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
 from neurigraph_pipelines.knowledge.stating import NewFact, change_fact, state_fact
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, Segment
-from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.facts import ReadFact
 from neurigraph_pipelines.model.ports import KeptFacts
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
 from neurigraph_pipelines.wiring.installation import Installation
@@ -79,7 +79,7 @@ class LookingModel(FormsModel):
         query = f"SELECT extract(epoch FROM max(next_attempt_at - clock_timestamp()))::float AS left FROM {table}"
         (self.bounds[table],) = (row["left"] for row in rows(self._here, query))
 
-    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[ReadFact]:
         self._look("neurigraph.pending_facts")
         return super().extract_facts(segment, kept)
 

@@ -10,7 +10,7 @@ import psycopg
 from neurigraph_pipelines.knowledge.reading import read_again, read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
 from neurigraph_pipelines.model import Segment
-from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.facts import ReadFact
 from neurigraph_pipelines.model.ports import KeptFacts
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.locks import wait_until_locked
@@ -21,7 +21,7 @@ from tests.support.pausing_facts import FormsModel
 class _SecondReading(FormsModel):
     """Finds one fact more, so that the memory is to be compared again."""
 
-    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[ReadFact]:
         found = super().extract_facts(segment, kept)
         return [*found, replace(found[0], statement=f"Somebody says: {found[0].statement}", slot=None)]
 

@@ -17,20 +17,13 @@ from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import link_lists as listing
 from neurigraph_pipelines.knowledge import signing
 from neurigraph_pipelines.knowledge.link_lists import LinkFilter
-from neurigraph_pipelines.knowledge.linking import (
-    StatedLink,
-    decide_link,
-    end_link,
-    sign_ending,
-    sign_link,
-    state_link,
-)
+from neurigraph_pipelines.knowledge.linking import decide_link, end_link, sign_ending, sign_link, state_link
 from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
 from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, NotFoundError
-from neurigraph_pipelines.model.links import End
+from neurigraph_pipelines.model.links import End, NewLink
 from neurigraph_pipelines.views.kinds import EndKind, LinkVerdict
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import erase
@@ -57,7 +50,7 @@ class Links:
         self.state(End.fact(self.moved), "mentioned_in", End(EndKind.SOURCE, self.source(0)))
 
     def state(self, start: End, relation: str, end: End) -> UUID:
-        return state_link(self.context, StatedLink(start, end, relation)).link_id
+        return state_link(self.context, NewLink(start, end, relation)).link_id
 
     def source(self, number: int) -> UUID:
         query = "SELECT source_id AS id FROM neurigraph.record_index WHERE record_id = %s"
@@ -157,10 +150,10 @@ def test_only_writers_at_the_start_decide(links: Links) -> None:
         with pytest.raises(error):
             end_link(context, links.cause)
         with pytest.raises(error):
-            state_link(context, StatedLink(End.fact(links.moved), End.fact(links.small), "supports"))
+            state_link(context, NewLink(End.fact(links.moved), End.fact(links.small), "supports"))
     assert links.seen() == ALL
     context = links.here.acting_for(writer)
-    state_link(context, StatedLink(End.fact(links.moved), End.fact(links.small), "supports"))
+    state_link(context, NewLink(End.fact(links.moved), End.fact(links.small), "supports"))
     decide_link(context, links.cause, LinkVerdict.REJECTED)
     assert links.seen() == sorted({*ALL, "supports"} - {"caused_by"})
 
@@ -257,8 +250,8 @@ def _signed(links: Links) -> UUID:
         datetime(2026, 6, 1, tzinfo=UTC),
     )
     signing.register_key(links.context, private.public_key().public_bytes_raw())
-    said = StatedLink(End.fact(links.moved), End.fact(links.small), "supports", valid_from=since)
-    signed = state_link(links.context, sign_link(links.context, said, private)).link_id
+    said = NewLink(End.fact(links.moved), End.fact(links.small), "supports", valid_from=since)
+    signed = state_link(links.context, said, signature=sign_link(links.context, said, private)).link_id
     end_link(links.context, signed, until, sign_ending(links.context, signed, until, private))
     shown = listing.link(links.here.database, links.graph.claims, signed)
     assert (shown.attest, shown.end_attest) == ("self", "self")

@@ -216,6 +216,7 @@ def test_export_of_an_earlier_version_is_restored(installation: Installation, tm
                 assert np.allclose(read, exact[:, : read.shape[1]], atol=0.005)
                 assert not exact[:, read.shape[1] :].any()
     assert {row["model"] for row in segments.values()} == {"words", None}
+    assert rows(installation, "SELECT holder FROM neurigraph.signing_keys") == [{"holder": "peer:lab"}]
     assert {row["next_model"] for row in segments.values()} == {"other", None}
     assert {tuple(row["languages"]) for row in segments.values()} == {(), ("german",)}
     assert not verify(installation.context).findings

@@ -47,7 +47,7 @@ from neurigraph_pipelines.model import (
     Summary,
 )
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.facts import ReadFact
 from neurigraph_pipelines.model.ports import KeptFacts
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
@@ -197,8 +197,8 @@ class Careless(PlainModel):
     def extract_keywords(self, segment: Segment) -> Keywords:
         return Keywords(entities=("Ana\0",), topics=("quince\ud83d",))
 
-    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
-        return [Fact("Ana\0 planted the quince", 1, 1, "Ana\ud83d", FactKind.OTHER, StatedAs.STATEMENT)]
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[ReadFact]:
+        return [ReadFact("Ana\0 planted the quince", 1, 1, "Ana\ud83d", FactKind.OTHER, StatedAs.STATEMENT)]
 
     def answer(self, question: str, asked_at: datetime, quotable: Sequence[Quotable]) -> list[Statement]:
         return [Statement("Ana planted\0 it\ud83d", (1,))]

@@ -219,8 +219,8 @@ def _link(installation: Installation, fact_id: UUID) -> dict[str, UUID]:
     with installation.database.owner() as tx:
         made = tx.execute(
             """WITH signing AS (
-                INSERT INTO neurigraph.signing_keys (user_id, holder, public_key, registered_by)
-                SELECT f.user_id, 'peer:lab', sha256(%(fact)s::text::bytea), 'a test'
+                INSERT INTO neurigraph.signing_keys (user_id, peer_name, public_key, registered_by)
+                SELECT f.user_id, 'lab', sha256(%(fact)s::text::bytea), 'a test'
                 FROM neurigraph.facts AS f WHERE f.fact_id = %(fact)s RETURNING *
             )
             INSERT INTO neurigraph.links (

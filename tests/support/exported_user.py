@@ -183,8 +183,8 @@ def _link_facts(here: Installation, user: User) -> None:
     with here.database.owner() as tx:
         tx.execute(
             """WITH signing AS (
-                INSERT INTO neurigraph.signing_keys (user_id, holder, public_key, registered_by)
-                VALUES (%(user)s, 'peer:lab', sha256('a'), 'tests') RETURNING *
+                INSERT INTO neurigraph.signing_keys (user_id, peer_name, public_key, registered_by)
+                VALUES (%(user)s, 'lab', sha256('a'), 'tests') RETURNING *
             )
             INSERT INTO neurigraph.links (
                 user_id, from_fact_id, to_record_id, relation, strength, confidence, observed_by, detected_by, key_id,

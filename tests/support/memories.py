@@ -41,7 +41,7 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ProviderError, TransientError
-from neurigraph_pipelines.model.facts import MAX_STATEMENT, Fact
+from neurigraph_pipelines.model.facts import MAX_STATEMENT, ReadFact
 from neurigraph_pipelines.model.ports import KeptFacts
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
 from neurigraph_pipelines.views.kinds import FactKind, StatedAs
@@ -122,12 +122,12 @@ class PlainModel:
         text = " ".join(message.content for message in segment.messages)
         return Keywords(entities=tuple(dict.fromkeys(_NAME.findall(text))), topics=("testing",), dates=("2025-03",))
 
-    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[ReadFact]:
         """Return each message as a fact. SULKS fails as a network would, INVENTED adds a figure that nobody said."""
         if any("SULKS" in message.content for message in segment.messages):
             raise TransientError("the provider is busy")
         return [
-            Fact(
+            ReadFact(
                 message.content[:MAX_STATEMENT] + " 4711" * ("INVENTED" in message.content),
                 message.seq,
                 message.seq,

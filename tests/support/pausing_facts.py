@@ -18,7 +18,7 @@ from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
 from neurigraph_pipelines.model import Segment
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.facts import ReadFact
 from neurigraph_pipelines.model.ports import Database, KeptFacts
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
 from neurigraph_pipelines.settings import Settings
@@ -56,11 +56,11 @@ MOMENTS = (
 class FormsModel(PlainModel):
     """Reads each message as a fact with the slot that its form has."""
 
-    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[ReadFact]:
         found = []
         for message in segment.messages:
             read = read_fact(message.content, message.content, "en", is_dated=False)
-            fact = Fact(message.content, message.seq, message.seq, "Ana", read.kind, read.stated_as, slot=read.slot)
+            fact = ReadFact(message.content, message.seq, message.seq, "Ana", read.kind, read.stated_as, slot=read.slot)
             found.append(fact)
         return found
 
@@ -70,7 +70,7 @@ class _PausingModel(FormsModel):
         super().__init__()
         self._moments = moments
 
-    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[ReadFact]:
         self._moments.come("extracting")
         return super().extract_facts(segment)
 

@@ -56,7 +56,7 @@ class Asked:
         return [self.row] if self.row is not None else []
 
 
-def evidence_row(version: str, shells: dict[str, Any] | None = None) -> dict[str, Any]:
+def gate_row(version: str, shells: dict[str, Any] | None = None) -> dict[str, Any]:
     """A row of ``neurigraph.search_gate``; without shells those of the version are known."""
     rest = dict.fromkeys(("words", "said_by", "unstored_version", "unstored_horizon", "unstored"))
     return (shells if shells is not None else NO_SHELLS) | rest | {"data_version": version}
@@ -71,10 +71,10 @@ def gather(asked: Asked, query: str = "boats of Dave", **more: Any) -> Any:
 
 @pytest.mark.parametrize("is_remote", [False, True])
 def test_question_is_embedded_once(is_remote: bool) -> None:
-    asked = Asked(evidence_row("1", row_of()), is_remote)
+    asked = Asked(gate_row("1", row_of()), is_remote)
     first = gather(asked)
     assert asked.events == ["ask None", "embed boats of"], "the speaker's name is known only from the shells"
-    asked.row = evidence_row("1")
+    asked.row = gate_row("1")
     again = gather(asked)
     assert asked.events == (["embed boats of", "ask 1"] if is_remote else ["ask 1", "embed boats of"])
     assert again.view.shells is first.view.shells
@@ -82,27 +82,27 @@ def test_question_is_embedded_once(is_remote: bool) -> None:
 
 @pytest.mark.parametrize("is_remote", [False, True])
 def test_shells_that_changed_meanwhile_count(is_remote: bool) -> None:
-    asked = Asked(evidence_row("1", row_of()), is_remote)
+    asked = Asked(gate_row("1", row_of()), is_remote)
     gather(asked)
-    asked.row = evidence_row("2", row_of(edges=[(2, 3)], version="2"))
+    asked.row = gate_row("2", row_of(edges=[(2, 3)], version="2"))
     gathered = gather(asked)
     assert sorted(asked.events) == ["ask 1", "embed boats of"], "the same text is not embedded again"
     assert gathered.view.scores.linked[3] > 0
-    asked.row = evidence_row("3", row_of(version="3") | {"speakers": []})
+    asked.row = gate_row("3", row_of(version="3") | {"speakers": []})
     assert gather(asked).view.speakers == ()
     assert asked.events[-1] == "embed boats of Dave", "nobody of that name speaks any more"
 
 
 def test_without_vectors_of_the_same_model_nothing_is_compared() -> None:
-    other = gather(Asked(evidence_row("1", row_of()), model="other")).view
+    other = gather(Asked(gate_row("1", row_of()), model="other")).view
     assert (other.passage_vector, other.embedding.passage is None) == (None, False)
-    down = gather(Asked(evidence_row("1", row_of()), fails=True)).view
+    down = gather(Asked(gate_row("1", row_of()), fails=True)).view
     assert (down.record_vector, down.embedding.record) == (None, None)
 
 
 def test_nothing_is_gathered_for_who_sees_nothing() -> None:
     assert gather(Asked(None)) is None
-    assert gather(Asked(evidence_row("1", NO_SHELLS))) is None
-    for row in (None, evidence_row("1", row_of())):
+    assert gather(Asked(gate_row("1", NO_SHELLS))) is None
+    for row in (None, gate_row("1", row_of())):
         with pytest.raises(NotFoundError):
             gather(Asked(row), node_id=id_of(99))

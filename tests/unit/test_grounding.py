@@ -8,7 +8,7 @@ import pytest
 
 from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.model import Message, Role
-from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.facts import ReadFact
 from neurigraph_pipelines.views.kinds import FactKind, StatedAs
 
 SAID_AT = datetime(2025, 3, 4, 9, tzinfo=UTC)
@@ -19,8 +19,8 @@ def messages() -> list[Message]:
     return [Message(n, Role.USER, text, 5, SAID_AT, "Bob") for n, text in enumerate(SAID, start=1)]
 
 
-def fact(statement: str, first: int, last: int | None = None) -> Fact:
-    return Fact(statement, first, last or first, "Bob", FactKind.EVENT, StatedAs.STATEMENT)
+def fact(statement: str, first: int, last: int | None = None) -> ReadFact:
+    return ReadFact(statement, first, last or first, "Bob", FactKind.EVENT, StatedAs.STATEMENT)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from neurigraph_pipelines.inbox.imports import chatgpt, deepseek
 from neurigraph_pipelines.knowledge.cues import StatedFact, find_links
 from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.model import Outline
-from neurigraph_pipelines.model.facts import MAX_PER_1000_TOKENS, MAX_SHARE, Fact
+from neurigraph_pipelines.model.facts import MAX_PER_1000_TOKENS, MAX_SHARE, ReadFact
 from neurigraph_pipelines.retrieval.query.framing import unframed
 from neurigraph_pipelines.text.transcript import TranscriptWriter
 from resources.extractors import csv_reader
@@ -132,7 +132,7 @@ def test_facts_of_a_quarter_of_a_million_tokens(
     before = processor_seconds(lambda: model.extract_facts(eighth))
     tokens = sum(message.token_count for message in segment.messages)
     assert tokens > length / 4.5
-    found: list[Fact] = []
+    found: list[ReadFact] = []
     reading = processor_seconds(lambda: found.extend(model.extract_facts(segment)))
     assert reading < EIGHT_TIMES_AS_LONG * before
     assert length / 2_000 < len(found) < MAX_PER_1000_TOKENS * tokens / 1_000 + 1

@@ -9,7 +9,7 @@ import pytest
 
 from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.model import Segment, SourceKind
-from neurigraph_pipelines.model.facts import MAX_SHARE, Fact, Slot
+from neurigraph_pipelines.model.facts import MAX_SHARE, ReadFact, Slot
 from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
 from resources.offline import facts
 from resources.offline.fact_forms import read_fact
@@ -35,7 +35,7 @@ def spoken(*lines: str) -> Segment:
     return replace(segment, messages=tuple(messages))
 
 
-def read(*lines: str) -> list[Fact]:
+def read(*lines: str) -> list[ReadFact]:
     return OfflineLanguageModel(None).extract_facts(spoken(*lines))
 
 

@@ -24,6 +24,7 @@ from neurigraph_pipelines.defs.shared.run_states import waiting_already
 from neurigraph_pipelines.defs.shared.run_tags import YIELDS
 from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ingestion.embedding_models import Move
+from neurigraph_pipelines.ingestion.waiting_records import Waiting
 
 _OTHER_MODEL_REASON = (
     "their users' searches use another model than the configured one: backfill record_embeddings, or go back to it"
@@ -190,7 +191,7 @@ def _move_row(move: Move) -> dict[str, str | int]:
     return {"user": str(move.user_id), "state": state, "finished": move.finished}
 
 
-def _waiting(found: healing.Waiting) -> dict[str, int | float]:
+def _waiting(found: Waiting) -> dict[str, int | float]:
     waited = (datetime.now(UTC) - found.since).total_seconds() if found.since is not None else 0.0
     return {
         "still pending": found.records,

@@ -17,7 +17,7 @@ from neurigraph_pipelines.ingestion.model_registry import describe_model, list_m
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.settings.providers import EmbeddingService
 
-_SHOWN = {"found_first": "first", "found": "among the first 10", "mean_reciprocal_rank": "mean reciprocal rank"}
+_LABELS = {"found_first": "first", "found": "among the first 10", "mean_reciprocal_rank": "mean reciprocal rank"}
 
 
 class CanaryConfig(JobConfig):
@@ -66,13 +66,13 @@ def candidate_model_answers_canaries_as_well(
     rows, bars = [], []
     points: dict[str, float] = {}
     for each in done.sets:
-        for name, shown in _SHOWN.items():
+        for name, label in _LABELS.items():
             before, after = getattr(each.current, name), getattr(each.canary, name)
             rows.append(
-                {"set": each.name, "questions": each.questions, "figure": shown, "current": before, "canary": after}
+                {"set": each.name, "questions": each.questions, "figure": label, "current": before, "canary": after}
             )
-            bars.append((f"{each.name}: {shown}", before, after))
-            points |= {f"{each.name}, {shown}: current": before, f"{each.name}, {shown}: canary": after}
+            bars.append((f"{each.name}: {label}", before, after))
+            points |= {f"{each.name}, {label}: current": before, f"{each.name}, {label}: canary": after}
     # Dagster plots numbers of an asset's events over time, and none of a check.
     context.op_execution_context.log_event(dg.AssetObservation(embedding_models.key, metadata=points))
     return dg.AssetCheckResult(

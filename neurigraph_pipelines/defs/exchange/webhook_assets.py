@@ -1,6 +1,6 @@
-"""Deliveries of webhooks: an asset that sends what was left, its check, and the sensor that launches it.
+"""Deliveries of webhooks: an asset that sends undelivered events, its check, and the sensor that launches it.
 
-The API delivers right after a commit. These deliver what it left, and everything where no API runs.
+The API delivers right after a commit. These deliver the rest, and everything where no API runs.
 """
 
 import dagster as dg
@@ -25,7 +25,7 @@ def webhook_deliveries(installation: InstallationResource) -> dg.MaterializeResu
             "failed attempts": sent.failed,
             "withheld": sent.withheld,
             "dropped": upkeep.drop_old(outbox),
-            **_shown(found),
+            **_counts(found),
         }
     )
 
@@ -38,7 +38,7 @@ def webhooks_are_delivered(installation: InstallationResource) -> dg.AssetCheckR
     """
     found = upkeep.figures(installation.opened.webhooks)
     return dg.AssetCheckResult(
-        passed=found.share >= upkeep.LEAST_SHARE, severity=dg.AssetCheckSeverity.WARN, metadata=_shown(found)
+        passed=found.share >= upkeep.LEAST_SHARE, severity=dg.AssetCheckSeverity.WARN, metadata=_counts(found)
     )
 
 
@@ -64,7 +64,7 @@ def webhook_sensor(installation: InstallationResource) -> dg.RunRequest | dg.Ski
     return dg.RunRequest()
 
 
-def _shown(found: upkeep.Figures) -> RunMetadata:
+def _counts(found: upkeep.Figures) -> RunMetadata:
     median = {} if found.median_seconds is None else {"median seconds": round(found.median_seconds, 3)}
     return {
         "waiting": found.waiting,

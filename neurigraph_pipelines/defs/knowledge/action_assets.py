@@ -17,7 +17,12 @@ def open_actions(context: dg.AssetExecutionContext, installation: InstallationRe
     if queue.unreported:
         _tell(context, installation, queue)
     return dg.MaterializeResult(
-        metadata={"expired": kept.expired, "carried out": kept.executed, "actions open": queue.waiting, **_shown(queue)}
+        metadata={
+            "expired": kept.expired,
+            "carried out": kept.executed,
+            "actions open": queue.waiting,
+            **_open(queue),
+        }
     )
 
 
@@ -28,7 +33,7 @@ def no_action_waits_too_long(installation: InstallationResource) -> dg.AssetChec
     If it fails: `neurigraph action list` lists them, `approve` and `reject` decide.
     """
     queue = upkeep.waiting(installation.context)
-    return dg.AssetCheckResult(passed=queue.overdue == 0, severity=dg.AssetCheckSeverity.WARN, metadata=_shown(queue))
+    return dg.AssetCheckResult(passed=queue.overdue == 0, severity=dg.AssetCheckSeverity.WARN, metadata=_open(queue))
 
 
 @dg.asset_check(asset=open_actions)
@@ -77,5 +82,5 @@ def _tell(context: dg.AssetExecutionContext, installation: InstallationResource,
         upkeep.note_report(installation.context)
 
 
-def _shown(queue: upkeep.Queue) -> RunMetadata:
+def _open(queue: upkeep.Queue) -> RunMetadata:
     return {"overdue": queue.overdue, "oldest waits for seconds": round(queue.oldest_seconds, 1)}

@@ -21,6 +21,7 @@ from neurigraph_pipelines.defs.shared.backfills import (
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, user_id_of
 from neurigraph_pipelines.defs.shared.run_metadata import RunMetadata
+from neurigraph_pipelines.ingestion.waiting_records import Waiting
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.lifecycle.verification import faulty_facts
 
@@ -114,6 +115,6 @@ def _counts(done: reading.FactsRead) -> RunMetadata:
     }
 
 
-def _waiting(found: reading.Waiting) -> RunMetadata:
+def _waiting(found: Waiting) -> RunMetadata:
     waited = (datetime.now(UTC) - found.since).total_seconds() if found.since is not None else 0.0
     return {"still waiting": found.records, "oldest waits for seconds": round(waited, 1)}

@@ -37,10 +37,10 @@ class DryRunConfig(JobConfig):
 
 
 class SweepConfig(DryRunConfig):
-    """How many files one run treats, and whose."""
+    """How many files, memories or facts one run treats, and whose."""
 
-    limit: int = Field(default=10_000, ge=1, description="Most files that one run treats; the next run continues.")
-    user: str = Field(default="", description="Only files of this user, by slug. Empty: of all users.")
+    limit: int = Field(default=10_000, ge=1, description="Most that one run treats; the next run continues.")
+    user: str = Field(default="", description="Only of this user, by slug. Empty: of all users.")
 
 
 class AuditConfig(DryRunConfig):

@@ -7,9 +7,8 @@ import time
 from typing import Any
 
 import dagster as dg
-from pydantic import Field
 
-from neurigraph_pipelines.defs.lifecycle.lifecycle_assets import DryRunConfig, Results, observed, progress
+from neurigraph_pipelines.defs.lifecycle.lifecycle_assets import Results, SweepConfig, observed, progress
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.defs.shared.job_config import config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.shared.run_metadata import seconds_since, table
@@ -19,13 +18,6 @@ from neurigraph_pipelines.lifecycle import archive
 
 OVERDUE_SECONDS = 4 * 3_600.0
 """Allowed delay of the archive: some ticks of the schedule, and the run."""
-
-
-class SweepConfig(DryRunConfig):
-    """How many memories or facts one run archives, and whose."""
-
-    limit: int = Field(default=10_000, ge=1, description="Most that one run archives; the next run continues.")
-    user: str = Field(default="", description="Only of this user, by slug. Empty: of all users.")
 
 
 @dg.asset(

@@ -1,4 +1,4 @@
-"""Rows of exports of version 1, as they are now. ``former_passages`` reads what came before segments."""
+"""Rows of exports of earlier versions, as they are now. ``former_passages`` reads passages from before segments."""
 
 from __future__ import annotations
 
@@ -24,11 +24,19 @@ def _forgotten_facts(row: dict[str, Any]) -> None:
     row["statement_key"] = int.from_bytes(str(row.pop("digest", "")).encode()[:7], "big")
 
 
-_CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
-    rows_name("record_index"): _record_index,
-    rows_name("facts"): _facts,
-    rows_name("forgotten_facts"): _forgotten_facts,
+def _signing_keys(row: dict[str, Any]) -> None:
+    kind, _, name = str(row.pop("holder", "")).partition(":")
+    row["persona_id"] = name if kind == "persona" else None
+    row["peer_name"] = name if kind == "peer" else None
+
+
+_CHANGES: dict[str, tuple[int, Callable[[dict[str, Any]], None]]] = {
+    rows_name("record_index"): (1, _record_index),
+    rows_name("facts"): (1, _facts),
+    rows_name("forgotten_facts"): (1, _forgotten_facts),
+    rows_name("signing_keys"): (4, _signing_keys),
 }
+"""The changes of rows, each with the last version of the stream that needs it."""
 
 
 def line_now(version: int, part: str, line: str) -> str:
@@ -37,8 +45,9 @@ def line_now(version: int, part: str, line: str) -> str:
     Raises:
         InvalidInputError: The line is not a JSON object.
     """
-    if version > 1 or part not in _CHANGES:
+    last, change = _CHANGES.get(part, (0, None))
+    if change is None or version > last:
         return line
     row = row_of(line)
-    _CHANGES[part](row)
+    change(row)
     return json.dumps(row)

@@ -29,7 +29,7 @@ _ID = re.compile(r"(?:[a-z_]+:)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 # Texts and JSON that hold ids. All others are remembered content, in which no id is ours to change.
 _TEXTS_WITH_IDS = {
     *("subject_id", "delta_payload", "edges", "before"),
-    *("authored_by", "archived_by", "holder", "observed_by", "registered_by", "ended_by", "verdict_by"),
+    *("authored_by", "archived_by", "observed_by", "registered_by", "ended_by", "verdict_by"),
     *("undone_by", "confirmed_by"),
 }
 _ID_TYPES = {"uuid", "uuid[]"}

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from neurigraph_pipelines.exchange.portability.tables import Table
 from neurigraph_pipelines.model.errors import InvalidInputError
 
-VERSION = 4
+VERSION = 5
 """Version of the stream; it changes when older readers would misread it."""
 
 OBJECTS = "objects/"

@@ -113,6 +113,7 @@ IMPLIED_REFERENCES = (
     Reference("sources", "graph_index", ("persona_id",), ("node_id",)),
     Reference("messages", "graph_index", ("persona_id",), ("node_id",)),
     Reference("quarantines", "graph_index", ("persona_id",), ("node_id",)),
+    Reference("signing_keys", "graph_index", ("persona_id",), ("node_id",)),
     Reference("quarantine_changes", "graph_index", ("row_id",), ("node_id",)),
     Reference("quarantine_changes", "node_edges", ("row_id",), ("edge_id",)),
     Reference("quarantine_changes", "node_candidates", ("row_id",), ("candidate_id",)),

@@ -21,11 +21,11 @@ from neurigraph_pipelines.faces.cli.session import (
     node_id_of,
     opened,
 )
-from neurigraph_pipelines.knowledge.linking import StatedLink, end_link, sign_ending, sign_link, state_link
+from neurigraph_pipelines.knowledge.linking import end_link, sign_ending, sign_link, state_link
 from neurigraph_pipelines.knowledge.signing import private_key_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.links import End
+from neurigraph_pipelines.model.links import End, NewLink
 from neurigraph_pipelines.views.kinds import EndKind
 from neurigraph_pipelines.wiring.installation import Installation
 
@@ -67,20 +67,19 @@ def add(
     """State a link. The same again changes nothing."""
     with opened() as installation:
         claims = claims_of(installation, user)
-        said = StatedLink(
+        said = NewLink(
             _end(installation, claims, start),
             _end(installation, claims, end),
             argument(relation),
-            strength,
-            confidence,
-            reason and argument(reason),
+            strength=strength,
+            confidence=confidence,
+            reason=reason and argument(reason),
             valid_from=moment("--valid-from", valid_from),
             valid_until=moment("--valid-until", valid_until),
         )
         context = installation.acting_for(claims)
-        if key is not None:
-            said = sign_link(context, said, private_key_of(key.read_bytes()))
-        written = state_link(context, said)
+        signature = sign_link(context, said, private_key_of(key.read_bytes())) if key is not None else None
+        written = state_link(context, said, signature=signature)
     line = f"Link {written.link_id}" + ("" if written.created else ", which was stated already")
     Output(as_json).result(written, _lines(line))
 

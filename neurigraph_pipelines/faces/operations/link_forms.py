@@ -12,8 +12,9 @@ from pydantic import Field, model_validator
 from pydantic.config import JsonDict
 
 from neurigraph_pipelines.faces.operations.forms import Form
-from neurigraph_pipelines.knowledge.linking import Signature, StatedLink
+from neurigraph_pipelines.knowledge.linking import Signature
 from neurigraph_pipelines.knowledge.signing import KEY_BYTES, SIGNATURE_BYTES
+from neurigraph_pipelines.model import links
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, End
 from neurigraph_pipelines.views.kinds import EndKind
@@ -74,19 +75,18 @@ class NewLink(Form):
         return self
 
     @property
-    def link(self) -> StatedLink:
+    def link(self) -> links.NewLink:
         """The link as a domain value."""
-        return StatedLink(
+        return links.NewLink(
             self._end(_FROM),
             self._end(_TO),
             self.relation,
-            self.strength,
-            self.confidence,
-            self.reason,
-            tuple(self.messages),
-            self.valid_from,
-            self.valid_until,
-            self.signature.signature if self.signature is not None else None,
+            strength=self.strength,
+            confidence=self.confidence,
+            reason=self.reason,
+            messages=tuple(self.messages),
+            valid_from=self.valid_from,
+            valid_until=self.valid_until,
         )
 
     def _end(self, names: tuple[str, ...]) -> End:

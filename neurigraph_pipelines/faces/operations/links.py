@@ -76,7 +76,8 @@ def state_link(call: Call, body: forms.NewLink) -> views.WrittenLink:
         to_source_id=body.to_source_id,
         signing_key_id=body.signature.signing_key_id if body.signature is not None else None,
     )
-    written = linking.state_link(call.context, body.link, call.once)
+    signature = body.signature.signature if body.signature is not None else None
+    written = linking.state_link(call.context, body.link, call.once, signature)
     call.told.status = 201 if written.created else 200
     call.told.headers["Location"] = f"/v1/links/{written.link_id}"
     return written

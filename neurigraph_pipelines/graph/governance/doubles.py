@@ -59,7 +59,7 @@ def likely_doubles(people: Sequence[Person]) -> list[Double]:
 def propose_merges(database: Database, user_id: UUID | None = None) -> int:
     """Propose to merge the nodes that may be one person, and return how many proposals are new.
 
-    What was decided is not asked again.
+    A decided doubt is not asked again.
 
     Args:
         database: Used as the pipeline.

@@ -1,6 +1,6 @@
 """Proposing actions: what the pipeline is in doubt about goes to a person, not into the data.
 
-Any room may propose; ``deciding`` carries out what was approved.
+Any room may propose; ``deciding`` carries out approved actions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Doubt:
     Attributes:
         reason: A word of a closed vocabulary, such as ``contradiction``: never remembered text.
         job: The job that doubts, such as ``belief``.
-        fact_id: What it is about: a fact, or else a record or a node.
+        fact_id: Its subject: a fact, or else a record or a node.
         other_fact_id: The other fact, record or node: what the first one is superseded by, contradicts, is linked to or
             is merged into.
         details: Numbers, booleans and single words, such as ``relation`` and ``confidence``.
@@ -68,14 +68,14 @@ def propose(tx: Transaction, doubt: Doubt) -> Proposed:
         tx: A transaction of the pipeline or of the owner of the tables; the action is there once it commits.
 
     Raises:
-        NotFoundError: What it is about is gone, or belongs to another user.
+        NotFoundError: Its subject is gone, or belongs to another user.
     """
     proposed = {
         "kind": doubt.kind,
         "user_id": doubt.user_id,
         "origin": "doubt",
         "reason": doubt.reason,
-        "requested_by": f"job:{doubt.job}",
+        "job": doubt.job,
         "fact_id": doubt.fact_id,
         "record_id": doubt.record_id,
         "node_id": doubt.node_id,

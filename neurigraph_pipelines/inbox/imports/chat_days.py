@@ -30,7 +30,7 @@ def days(
 ) -> Iterator[Item]:
     """Build a conversation of each day of a chat.
 
-    Its id is that of the chat and the day. So an export that begins later or ends later adds only what is new.
+    Its id is that of the chat and the day. So an export that begins later or ends later adds only new messages.
 
     Args:
         where: The chat's place in the file, for rejections.

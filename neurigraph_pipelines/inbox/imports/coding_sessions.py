@@ -47,14 +47,14 @@ _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
 
 @dataclass(slots=True)
 class _Session:
-    """What the lines of a session say of it as a whole."""
+    """The title, the folder and the other fields of a session as a whole."""
 
     key: str | None = None
     title: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
 
     def note(self, **known: str | None) -> None:
-        """Note what is known of the session; what was known first stays."""
+        """Note the known fields of the session; the first value of each field stays."""
         for name, value in known.items():
             if value:
                 self.metadata.setdefault(name, value)

@@ -1,6 +1,6 @@
 """What other memory systems keep, as their calls and files give it. Each memory becomes a conversation.
 
-Its one message is what the system kept. Shapes are those of the systems' own sources:
+Its one message is the memory of the other system. Shapes are those of the systems' own sources:
 
 - mem0: the memories of ``get_all``. Supermemory: the documents of its list.
 - Zep: ``EntityEdge``, ``Episode`` and ``EntityNode`` of its Python client, as its lists and searches have them.

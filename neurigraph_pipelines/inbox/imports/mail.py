@@ -279,7 +279,7 @@ def _messages(mail: EmailMessage, time: datetime | None, max_bytes: int, earlier
 
 
 def _letter(mail: EmailMessage, subject: str, sender: str, earlier: Originals) -> Letter:
-    """Return what the head of a mail says about the words below it."""
+    """Return the author and time that the head of a mail states of the words below it."""
     answers = bool(header(mail, "In-Reply-To").strip() or header(mail, "References").strip())
     goes_to = getaddresses([header(mail, "To"), header(mail, "Cc")])[:_MOST_PEOPLE]
     people = {one.casefold() for name, address in goes_to for one in (name, *name.split()[:1], address) if len(one) > 1}

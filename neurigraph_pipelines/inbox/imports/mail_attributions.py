@@ -51,7 +51,7 @@ _AT = re.compile(r"\b(?:at|um|à|a las|às|alle ore|alle|om|o|kl\.?)\b|\(.*?\)",
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """What the head of a mail says about the words below it.
+    """The author and time that the head of a mail states of the words below it.
 
     Attributes:
         is_forward: It hands on words of others.

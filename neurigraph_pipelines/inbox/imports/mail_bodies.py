@@ -34,7 +34,7 @@ _DEEPEST_TABLE = 10
 
 @dataclass(slots=True)
 class Content:
-    """What is in a mail.
+    """The parts of a mail.
 
     Attributes:
         text: Its words, with quoted lines marked by ``>``.
@@ -66,7 +66,7 @@ def header(head: Message, name: str) -> str:
 
 
 def content_of(mail: Message) -> Content:
-    """Return what is in a mail.
+    """Return the parts of a mail.
 
     Raises:
         UnreadableFileError: The encoding of its words is not recognised, or its parts are nested too deeply.

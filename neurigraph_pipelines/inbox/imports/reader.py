@@ -43,7 +43,7 @@ _Read = NewConversation | RejectedItem
 FORMATS: tuple[str, ...] = tuple(EXPORT_FORMATS)
 
 _SHOWN = 5
-"""Names of what is not read that a note has."""
+"""Names of the parts of a note that are not read."""
 
 _TEXT_SUFFIXES = (".txt", ".md", ".text", ".log")
 

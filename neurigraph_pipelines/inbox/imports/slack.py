@@ -72,7 +72,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
 
 
 def unread(path: Path) -> list[str]:
-    """Return what is said of the canvases and lists of a workspace, which the export only names."""
+    """Return the names of the canvases and lists of a workspace; the export has no more of them."""
     if not zipfile.is_zipfile(path):
         return []
     with zipfile.ZipFile(path) as archive:

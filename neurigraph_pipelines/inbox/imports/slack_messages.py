@@ -154,7 +154,7 @@ def _blocks(blocks: Sequence[JsonObject], workspace: Workspace) -> Iterator[str]
 
 
 def _picture(block: JsonObject) -> str | None:
-    """Return what is said of a picture or a video in a block."""
+    """Return the caption of a picture or a video in a block."""
     return text_of(block, "alt_text")
 
 

@@ -139,7 +139,7 @@ class Reading:
     """A part that is being read, with what readers need to know.
 
     Attributes:
-        fallback_time: The time of what has none of its own.
+        fallback_time: The time of messages without a time of their own.
         on_bytes: Called with the number of bytes read since the last call.
         max_message_bytes: Longer texts are split into several messages.
         date_order: The stated order of day, month and year in dates; None lets the file decide.
@@ -154,7 +154,7 @@ class Reading:
     everything: bool = False
 
     def open(self) -> AbstractContextManager[io.BufferedReader]:
-        """Open the part for reading, and report what is read."""
+        """Open the part for reading, and report the bytes read."""
         return self.part.open(self.on_bytes)
 
 

@@ -204,7 +204,7 @@ def _repeated(before: list[str], lines: list[str]) -> int:
 
 
 def _joined(pieces: Iterator[_Piece]) -> Iterator[_Piece]:
-    """Join what one speaker says, up to the end of a sentence."""
+    """Join the words of one speaker, up to the end of a sentence."""
     current: _Piece | None = None
     for piece in pieces:
         if current is not None:

@@ -226,7 +226,7 @@ def _messages(lines: Sequence[_Line], order: DateOrder, name: str) -> Iterator[S
 
 
 def _words(line: _Line) -> tuple[str | None, str]:
-    """Return the words of a message, or None and what was left out."""
+    """Return the words of a message, or None and the name of the part that was left out."""
     text = "\n".join(line.words).strip()
     if (captioned := _CAPTIONED.search(text)) is None:
         text = _EDITED.sub("", text).strip()

@@ -1,1 +1,1 @@
-"""Deciding: votes on actions, carrying out what was approved, and setting standards."""
+"""Deciding: votes on actions, carrying out approved actions, and setting standards."""

@@ -1,6 +1,6 @@
 """Actions as callers see them: lists, votes, and what a persona asks for.
 
-The database takes votes, from the claims that it has checked; ``execution`` carries out what was approved.
+The database takes votes, from the claims that it has checked; ``execution`` carries out approved actions.
 """
 
 from __future__ import annotations

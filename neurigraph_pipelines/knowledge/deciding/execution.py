@@ -22,7 +22,7 @@ from neurigraph_pipelines.graph.proposed_places import node_of
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.ingestion.revision import supersede
 from neurigraph_pipelines.knowledge.digesting import digest_around
-from neurigraph_pipelines.knowledge.linking import StatedLink, approve_link
+from neurigraph_pipelines.knowledge.linking import approve_link
 from neurigraph_pipelines.knowledge.replacing import supersede_fact
 from neurigraph_pipelines.knowledge.stating import retract
 from neurigraph_pipelines.lifecycle.archive import archive, restore
@@ -40,7 +40,7 @@ from neurigraph_pipelines.model.errors import (
     RehydratingError,
     TransientError,
 )
-from neurigraph_pipelines.model.links import End
+from neurigraph_pipelines.model.links import End, NewLink
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.views.kinds import ActionKind, ActionState, EndKind, FactStatus
 
@@ -200,7 +200,7 @@ def _link(context: Context, row: _Approved, guard: Guard) -> None:
     """Confirm the link that was inferred, or state it if it is not there."""
     start = _end(row.fact_id, row.record_id, row.node_id)
     end = _end(row.other_fact_id, row.other_record_id, row.other_node_id)
-    said = StatedLink(start, end, str(row.details.get("relation")))
+    said = NewLink(start, end, str(row.details.get("relation")))
     approve_link(context, said, guard)
 
 

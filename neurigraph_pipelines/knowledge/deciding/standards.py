@@ -1,4 +1,4 @@
-"""Setting the standard of a node. ``graph.governance.standards`` resolves what holds there."""
+"""Setting the standard of a node. ``graph.governance.standards`` resolves the standard in force."""
 
 from __future__ import annotations
 

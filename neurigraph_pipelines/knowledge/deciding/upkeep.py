@@ -31,7 +31,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What one round of upkeep did."""
+    """The counts of one round of upkeep."""
 
     expired: int
     executed: int
@@ -58,7 +58,7 @@ def keep(context: Context) -> Kept:
 
 
 def waiting(context: Context) -> Queue:
-    """Count what waits for a decision."""
+    """Count the actions that wait for a decision."""
     with context.database.pipeline() as tx:
         row = tx.execute(_QUERIES["waiting"], _overdue(context)).fetchone()
     assert row is not None
@@ -66,12 +66,12 @@ def waiting(context: Context) -> Queue:
 
 
 def report(queue: Queue) -> dict[str, object]:
-    """Return the report of what has waited too long: counts, and no text of users."""
+    """Return the report of actions that have waited too long: counts, and no text of users."""
     return {"event": "actions_waiting", "waiting": queue.waiting, "overdue": queue.overdue}
 
 
 def note_report(context: Context) -> None:
-    """Note that what has waited too long was reported, so that it is reported once."""
+    """Note that actions that have waited too long were reported, so that each is reported once."""
     with context.database.pipeline() as tx:
         tx.execute(_QUERIES["note_report"], _overdue(context))
 

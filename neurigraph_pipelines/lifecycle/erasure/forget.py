@@ -238,7 +238,7 @@ def _take_step(tx: Transaction, work: ErasureState, strays: Mapping[UUID, Sequen
 
 
 def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Erasure:
-    """Erase the rows and then the objects. Each step finds what is left to do, so it can be repeated."""
+    """Erase the rows and then the objects. Each step finds the remaining work, so it can be repeated."""
     database, objects = context.database, context.objects
     with database.owner() as tx:
         work = erasure(tx, erasure_id)

@@ -72,7 +72,7 @@ def note_objects(tx: Transaction, erasure_id: UUID, user_id: UUID, entries: Iter
 
 
 def destroy_keys(objects: ObjectStore, slug: str) -> None:
-    """Destroy the data keys of a graph: no copy of what they encrypted can be read again."""
+    """Destroy the data keys of a graph: no copy of bytes that they encrypted can be read again."""
     for key in objects.keys(f"{KEYS}{slug}/"):
         objects.delete(key)
 

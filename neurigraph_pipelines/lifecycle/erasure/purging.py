@@ -1,4 +1,4 @@
-"""Purging the archive: what has been there for long enough is forgotten, each record with a receipt."""
+"""Purging the archive: records that have been there for long enough are forgotten, each with a receipt."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _StillArchived(Guard):
 def purge(
     context: Context, older_than: timedelta, *, through: str, dry_run: bool = False, limit: int = MAX_PURGED
 ) -> Purge:
-    """Forget what has been in the archive for longer than a time, for good.
+    """Forget, for good, the records that have been in the archive for longer than a time.
 
     Args:
         through: The interface of the request, for the receipts.

@@ -1,6 +1,6 @@
 """Receipts of erasures: ids, counts and checksums, without any erased text.
 
-``rows`` decides what is erased; this module only reads and extends receipts.
+``rows`` decides which rows are erased; this module only reads and extends receipts.
 """
 
 from __future__ import annotations

@@ -213,7 +213,7 @@ class RowsEraser:
     def _prepare_cleanup(
         self, nodes: Sequence[NodeToErase], node_ids: Sequence[UUID], record_ids: Sequence[UUID]
     ) -> _Cleanup:
-        """Read from nodes, before they are erased, what is needed to clean up afterwards."""
+        """Read from nodes, before they are erased, the values that the clean-up needs afterwards."""
         parts: list[_Part] = []
         for node in nodes:
             schema = sql.Identifier(node.schema_name)
@@ -224,7 +224,7 @@ class RowsEraser:
         return _Cleanup(parts, replace(derived, followers=derived.followers.with_nodes(neighbours)))
 
     def _derived_of(self, record_ids: Sequence[UUID]) -> _Derived:
-        """Read, before records are erased, what follows from them."""
+        """Read, before records are erased, the rows that follow from them."""
         moments = self._tx.execute(_EVIDENCE["moments_of_records"], {"record_ids": list(record_ids)})
         return _Derived(
             followers_of(self._tx, record_ids), [row["created_at"] for row in moments], self._counts_of_graph()
@@ -316,7 +316,7 @@ class RowsEraser:
         self._kept["sources"] += [source_id for source_id in sources if source_id not in set(erased)]
 
     def _erase_waiting(self, node_ids: Sequence[UUID]) -> None:
-        """Erase what personas among these nodes handed in and what is not stored, and end their conversations."""
+        """Erase unstored messages that personas among these nodes handed in, and end their conversations."""
         values = {"user_id": self._user_id, "node_ids": node_ids}
         sources = [row["source_id"] for row in self._tx.execute(_PERSONAS["lock_sources_of_personas"], values)]
         if not sources:
@@ -369,7 +369,7 @@ class RowsEraser:
 
 @dataclass(frozen=True, slots=True)
 class _Derived:
-    """What follows from records that will be erased: shells, and when they were stored; with the counts before."""
+    """The consequences of erased records: shells, and when the records were stored; with the counts before."""
 
     followers: Followers
     moments: list[datetime]

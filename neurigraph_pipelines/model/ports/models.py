@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from neurigraph_pipelines.model import Keywords, Outline, Placement, PlannedNode, Quotable, Segment, Statement, Summary
 from neurigraph_pipelines.model.chat import Exchange, ToolCall, ToolSpec, Turn
-from neurigraph_pipelines.model.facts import Fact
+from neurigraph_pipelines.model.facts import ReadFact
 from neurigraph_pipelines.model.verdicts import Judgement, Pair
 
 if TYPE_CHECKING:  # slow to load, and not needed by commands that embed nothing
@@ -85,7 +85,7 @@ class KeptFacts(Protocol):
     Called from several threads.
     """
 
-    def find(self, digest: bytes) -> list[Fact] | None:
+    def find(self, digest: bytes) -> list[ReadFact] | None:
         """Return the facts of a window; None if it has to be read.
 
         Args:
@@ -93,7 +93,7 @@ class KeptFacts(Protocol):
         """
         ...
 
-    def keep(self, digest: bytes, facts: Sequence[Fact], words: int, tokens: int) -> list[Fact]:
+    def keep(self, digest: bytes, facts: Sequence[ReadFact], words: int, tokens: int) -> list[ReadFact]:
         """Keep the facts that a window states, and return them without ungrounded and surplus ones.
 
         Args:
@@ -141,7 +141,7 @@ class LanguageModel(Protocol):
         """Return entities, topics, resolved dates and relationships."""
         ...
 
-    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[Fact]:
+    def extract_facts(self, segment: Segment, kept: KeptFacts | None = None) -> list[ReadFact]:
         """Return the facts that the messages state, in order; it may be empty.
 
         Args:

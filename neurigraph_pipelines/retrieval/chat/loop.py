@@ -1,4 +1,4 @@
-"""The loop of a chat: calls of tools within bounds, then one answer with citations from what they collected.
+"""The loop of a chat: calls of tools within bounds, then one answer with citations from the collected messages.
 
 A language model that calls tools chooses them; without one, a fixed plan does. Either way the answer is made as ``ask``
 makes it, from messages alone, and its citations are checked.

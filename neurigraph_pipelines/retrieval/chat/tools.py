@@ -72,7 +72,7 @@ class Outcome:
 
 @dataclass
 class Toolbox:
-    """The tools of one question, and what they have collected.
+    """The tools of one question, and the messages that they have collected.
 
     Args:
         context: With the caller's claims.

@@ -61,11 +61,11 @@ class FactRows:
     """The facts of several nodes, numbered one after another, joined to the rows that a question is ranked by.
 
     Args:
-        rows: What the question is ranked by. A fact none of whose messages is among them is not found.
+        rows: The rows by which the question is ranked. A fact none of whose messages is among them is not found.
         nodes: The facts of the nodes of those rows, in any order.
 
     Attributes:
-        rows: What they are joined to.
+        rows: The rows that they are joined to.
         facts: How many there are.
         fact: The number of a fact, for each pair of a fact and one of its passages,
         passage: and the row of that passage.

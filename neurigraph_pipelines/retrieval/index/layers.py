@@ -62,7 +62,7 @@ class MetadataLayer:
     """The records of one node, and their passages in the order in which they were said.
 
     Args:
-        records: What it is made of.
+        records: The records that it is made of.
         before: A layer to take over and a mask of the records that stay; the records are added to them.
 
     Attributes:

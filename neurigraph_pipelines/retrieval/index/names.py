@@ -1,6 +1,6 @@
 """An index of node names that finds them in a question: exact, with one letter wrong, or by their beginning.
 
-``query.node_scores`` weighs a name against other evidence.
+``query.node_scores`` weighs a name against other signs.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def layers_of(row: Mapping[str, Any], past: NodeLayers | None) -> NodeLayers | N
     """Return the layers that a row of ``neurigraph.layers`` describes; None if the row does not say enough.
 
     Args:
-        past: What is known of the node.
+        past: The known history of the node.
     """
     if row["pack"] is not None:
         past = NodeLayers(_base_of(row))

@@ -119,7 +119,7 @@ def read_words(packed: bytes) -> tuple[Keys, NDArray[np.int32]]:
 
 
 class _Reader:
-    """Reads what was packed, one after the other. The widest numbers come first, so that all are aligned."""
+    """Reads packed values, one after the other. The widest numbers come first, so that all are aligned."""
 
     def __init__(self, packed: bytes) -> None:
         self._packed = packed

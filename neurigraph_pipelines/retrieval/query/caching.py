@@ -22,7 +22,7 @@ def search_caches(context: Context) -> SearchCaches:
 
 
 def graph_key(context: Context) -> Hashable:
-    """Return the key, in caches, of what the caller sees of a graph."""
+    """Return the key, in caches, of the caller's view of a graph."""
     return context.claims, context.embedder.dimensions
 
 

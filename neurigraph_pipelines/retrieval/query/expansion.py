@@ -19,10 +19,10 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.hygiene import storable
 
 OTHERS = 0.5
-"""What the place in the search of another wording counts, beside 1 in that of the question itself."""
+"""The weight of a place in the search of another wording; a place in that of the question itself counts 1."""
 
 SMOOTHING = 10
-"""What is added to each place, so that the first few count about the same (reciprocal rank fusion)."""
+"""The number added to each place, so that the first few count about the same (reciprocal rank fusion)."""
 
 T = TypeVar("T", FoundRecord, FoundMessage)
 
@@ -45,7 +45,7 @@ def wordings(expander: Expander | None, question: str, most: int) -> tuple[list[
 def fused(asked: Found, others: Sequence[Found], question: Question) -> Found:
     """Return what a question and its other wordings find, best first, up to the limits of the question.
 
-    Of what both find, the question's own scores are shown. Anchors, notes and what was warmed stay the question's.
+    A hit of both has the score of the question itself. Anchors, notes and warmed nodes stay the question's.
     """
     return replace(
         asked,

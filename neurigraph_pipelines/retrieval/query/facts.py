@@ -59,7 +59,7 @@ class RankedFact(NamedTuple):
     """A fact in the ranking.
 
     Attributes:
-        lent: What it added to the scores of its messages.
+        lent: The part of its messages' scores that it added.
     """
 
     fact_id: str
@@ -140,7 +140,7 @@ def load_facts(context: Context, gathered: Gathered, node_ids: Sequence[str], ro
 
 
 def show_facts(context: Context, ranked: Sequence[RankedFact], limit: int, version: Hashable) -> tuple[FoundFact, ...]:
-    """Return the first ranked facts with what the caller sees of them, those that say the same once.
+    """Return the first ranked facts with the fields that the caller sees; facts that say the same come once.
 
     One that is gone meanwhile is left out.
 
@@ -194,7 +194,7 @@ def _listed(context: Context, fact_ids: Sequence[UUID]) -> Sequence[Fact]:
 
 
 def _faded(one: FoundFact, weight: float) -> FoundFact:
-    """Return a fact whose score is partly what is left of its weight since it occurred, was read or was confirmed."""
+    """Return a fact whose score is partly its remaining weight since it occurred, was read or was confirmed."""
     times = (one.recorded_at, one.occurred_until, one.confirmed_at)
     age = datetime.now(UTC) - max(time for time in times if time is not None)
     left = remaining(one.impact, age.total_seconds() / 86_400)

@@ -136,7 +136,7 @@ def _excerpt(context: Context, parsed: ParsedQuestion, text: str) -> str:
 
 
 def _rank_in_nodes(context: Context, parsed: ParsedQuestion) -> _Searched | None:
-    """Return the gathered values, the selected nodes and what was found in them; None if the caller sees nothing.
+    """Return the gathered values, the selected nodes and the passages found there; None if the caller sees nothing.
 
     They are gathered again if the user moved to another embedding model before the layers were read, or if records
     changed before their vectors were; if that happens twice, layers are read with all vectors.

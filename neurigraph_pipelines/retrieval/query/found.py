@@ -93,7 +93,7 @@ class Found:
         messages: Best first, over all records.
         anchors: The nodes that were searched, best first.
         warmed: How many nodes are staged around those of the best records.
-        notes: What the result lacks, such as vectors, one sentence each.
+        notes: The parts that the result lacks, such as vectors, one sentence each.
         facts: Best first; None if the question does not ask for them.
         rationale: What moved the ranking; None if it was not asked for.
     """

@@ -21,7 +21,7 @@ class Question:
         limit: Most records.
         message_limit: Most single messages.
         node_id: Search only this node and what lies below it.
-        at: Only what was known at this moment, with the title and summary of that time.
+        at: Only memories that were known at this moment, with the title and summary of that time.
         explain: Return every component of the scores, and what moved the ranking.
         occurred_after: Only what happened then or later.
         occurred_before: Only what happened before then.

@@ -88,7 +88,7 @@ def _newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:
 
 
 def _found_by_any_wording(context: Context, parsed: ParsedQuestion) -> Found:
-    """Return what a question finds, together with what its other wordings find, if there is an expander."""
+    """Return the hits of a question and, if there is an expander, of its other wordings."""
     question, settings = parsed.question, context.settings
     found = find(context, parsed)
     others, notes = wordings(context.expander, question.query, settings.expansion.wordings)

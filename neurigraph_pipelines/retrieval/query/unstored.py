@@ -172,7 +172,7 @@ def _indexed(
 def _spoken(
     told: Mapping[tuple[str, int], Message], source_id: str, message: Message, texts: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the parts of a message, each behind what was said before it."""
+    """Yield the parts of a message, each behind the text before it."""
     earlier = [told[key] for seq in (message.seq - 2, message.seq - 1) if (key := (source_id, seq)) in told]
     ends = [(one.speaker, one.content[-EMBEDDED_CHARACTERS:]) for one in earlier]
     own = [(message.speaker, text[:EMBEDDED_CHARACTERS]) for text in texts]

@@ -1,4 +1,4 @@
-"""Predictive warming: search stages the nodes around what it found, and they are prefetched after the answer.
+"""Predictive warming: search stages the nodes around its hits, and they are prefetched after the answer.
 
 Nodes up to two edges away are staged in the database; prefetching brings their layers into memory. No file is opened.
 """
@@ -23,7 +23,7 @@ from neurigraph_pipelines.retrieval.query.load import read_layers
 from neurigraph_pipelines.retrieval.query.select import Anchor
 
 STEPS_WARMED = 2
-"""How many edges from what was found nodes are staged."""
+"""How many edges from the hits nodes are staged."""
 
 _STAGED_SHARE, _BYTES_OF_NUMBER = 0.1, 60
 """The share of the warming time in which a node is not staged again, and the size of its number in a set."""

@@ -33,10 +33,10 @@ that answer a question about equally well."""
 
 ASSISTANTS = 0.8
 """Share of its score that is left to what an assistant said, unless the question is about its words: a long answer
-repeats the words of the person who asked, and that person said what is remembered."""
+repeats the words of the person who asked, and that person wrote the memories."""
 
 NEAR = 0.3
-"""The cosine that scales to 1 if no other is higher: then the nearest is noise, and not what was asked for."""
+"""The cosine that scales to 1 if no other is higher: then the nearest is noise, and no answer."""
 
 COMPARED = 300
 """Of estimated passages so many of the best are compared exactly, and two for each message that is wanted, with the

@@ -19,7 +19,7 @@ class Finding:
     """The finding of one look.
 
     Attributes:
-        subject: What was looked at, such as ``disk``.
+        subject: The part that was examined, such as ``disk``.
         found: One sentence, which names no remembered text.
         remedy: What to do about it; None if there is nothing to do.
     """

@@ -128,7 +128,7 @@ class DagsterHome:
 
 
 def dagster_home(installation: Installation, *, has_tables: bool = False) -> DagsterHome:
-    """Write Dagster's settings and what its processes may not have in their environment.
+    """Write Dagster's settings and the values that its processes may not have in their environment.
 
     Call it again when the address of the embedded server has changed.
 

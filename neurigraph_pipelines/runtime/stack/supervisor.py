@@ -1,6 +1,6 @@
 """Keeps child processes running: starts what dies again, with growing pauses, and stops all of them.
 
-Knows processes and nothing of what they do; ``processes`` says which ones Neurigraph needs.
+Knows processes and nothing of their work; ``processes`` says which ones Neurigraph needs.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ class Checked:
 
     Attributes:
         backups: Ids of the backups that were read.
-        damaged: What is damaged or missing; a restore of the backups that need it fails.
+        damaged: Damaged or missing parts; a restore of the backups that need them fails.
     """
 
     backups: list[str] = field(default_factory=list)

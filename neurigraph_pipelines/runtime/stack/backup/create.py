@@ -102,7 +102,7 @@ def back_up(installation: Installation, folder: BackupFolder, keep: int | None, 
 
 
 def _require_key(installation: Installation, folder: BackupFolder) -> None:
-    """Raise ConfigurationError if a backup in plain would hold what is encrypted at rest."""
+    """Raise ConfigurationError if a backup in plain would hold objects that are encrypted at rest."""
     if installation.settings.objects.encryption and not folder.is_encrypted:
         raise ConfigurationError(
             "raw files are encrypted here (NEURIGRAPH_ENCRYPTION), and a backup holds their content: encrypt it with "

@@ -67,7 +67,7 @@ class BackupFolder:
 
     Args:
         path: The folder.
-        key: Encrypts what is written, if it is given, and decrypts what is read.
+        key: Encrypts written parts, if it is given, and decrypts read parts.
     """
 
     def __init__(self, path: Path, key: AgeKey | None) -> None:
@@ -78,7 +78,7 @@ class BackupFolder:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether a key encrypts what is written."""
+        """Whether a key encrypts written parts."""
         return self._key is not None
 
     @contextlib.contextmanager

@@ -60,11 +60,11 @@ class RestoredBackup:
 def restore(
     installation: Installation, folder: BackupFolder, backup_id: str | None, replace: bool, listener: Listener
 ) -> RestoredBackup:
-    """Make the installation what it was when a backup was made.
+    """Bring the installation back to its state when a backup was made.
 
     Args:
         backup_id: None for the newest backup.
-        replace: Replace what the installation holds.
+        replace: Replace the content of the installation.
 
     Raises:
         ConflictError: The installation holds memories, or programs use it. Nothing changed.
@@ -174,7 +174,7 @@ class _Target:
         return int(found["others"]) if found is not None else 0
 
     def require_empty(self, wanted: Mapping[str, StoredContent]) -> None:
-        """Raise ConflictError if the installation holds what is not in the backup."""
+        """Raise ConflictError if the installation has content that is not in the backup."""
         if self._count_users():
             raise ConflictError(
                 "this installation holds memories: restore into a new home (NEURIGRAPH_HOME), or use --replace, which "

@@ -1,4 +1,4 @@
-"""What all assets have in common, and how old each may be: put on the definitions that Dagster found in the folder."""
+"""Labels that all assets have, and how old each may be: put on the definitions that Dagster found in the folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FRESH = {
 """How old the newest event of an asset may be, where the clock makes it."""
 
 
-def presented(found: dg.Definitions) -> dg.Definitions:
+def labelled(found: dg.Definitions) -> dg.Definitions:
     """Return definitions whose assets have an owner, a kind, a link to their function, and its folder as their group.
 
     A group and a kind that an asset names itself stand.
@@ -38,10 +38,10 @@ def presented(found: dg.Definitions) -> dg.Definitions:
         warnings.simplefilter("ignore", dg.PreviewWarning)
         linked = dg.with_source_code_references(list(found.assets or ()))
         code = {spec.key: spec.metadata for one in linked if isinstance(one, dg.AssetsDefinition) for spec in one.specs}
-        return found.map_asset_specs(func=lambda spec: done.setdefault(spec.key, _presented(spec, code)))
+        return found.map_asset_specs(func=lambda spec: done.setdefault(spec.key, _labelled(spec, code)))
 
 
-def _presented(spec: dg.AssetSpec, code: Mapping[dg.AssetKey, Mapping[str, Any]]) -> dg.AssetSpec:
+def _labelled(spec: dg.AssetSpec, code: Mapping[dg.AssetKey, Mapping[str, Any]]) -> dg.AssetSpec:
     metadata = code.get(spec.key, {})
     found = metadata.get("dagster/code_references")
     if (
