@@ -284,7 +284,7 @@ SELECT
     i.node_id,
     i.source_kind,
     i.source_id,
-    (SELECT n.node_path FROM neurigraph.path_of(i.node_id) AS n) AS node_path
+    (SELECT w.node_path FROM neurigraph.path_of(i.node_id) AS w) AS node_path
 FROM page AS p
 INNER JOIN neurigraph.record_index AS i ON p.record_id = i.record_id
 INNER JOIN neurigraph.titles_of(ARRAY(SELECT o.record_id FROM page AS o)) AS n ON p.record_id = n.record_id
