@@ -119,6 +119,7 @@ def test_lists_and_ranges_share_their_year(language: str, text: str, expected: l
         ("I am free on June 28 and Tuesday, July 4.", ["2023-06-28", "2023-07-04"]),
         ("It ran from September 2, 2021 to February 9, 2022.", ["2021-09-02", "2022-02-09"]),
         ("We met on Sept. 2, 2021. Then it rained. He came in May. 2 of us left.", ["2021-09-02", "2023-05"]),
+        ("We moved to Lisbon in September.", ["2022-09"]),
     ],
 )
 def test_phrase_is_resolved(text: str, expected: list[str]) -> None:
