@@ -23,7 +23,7 @@ $(READY): requirements/lock.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: $(READY)  ## Store sixteen conversations through a real Dagster and ask three questions
+demo: $(READY)  ## Store sample conversations through a real Dagster; show answers, reasons and changes
 	$(BIN)/neurigraph demo
 
 up: $(READY)  ## Run everything until Ctrl-C: Postgres, Dagster's UI and daemon, the HTTP API

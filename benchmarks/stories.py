@@ -9,25 +9,22 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from benchmarks.bench import PROJECT_ROOT, Bench, forget_own_settings
 from benchmarks.report import Section, table
-from neurigraph_pipelines.access.accounts import change_account
-from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.knowledge.fact_lists import FactFilter, list_facts
 from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, query_facts
 from neurigraph_pipelines.knowledge.link_lists import LinkFilter, list_links
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
-from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.runtime.stack.demo import tell_story
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.views.facts import Fact
 from neurigraph_pipelines.views.links import Link
@@ -95,27 +92,12 @@ def run(bench: Bench) -> Section:
 def tell(bench: Bench, story: dict[str, Any]) -> Told:
     """Store a story, and read what it left."""
     with bench.installation(own_model=True) as installation:
-        user, _ = create_user(installation.database, story["account"].lower())
-        claims = Claims.of_user(user.user_id)
-        change_account(installation.database, claims, {"display_name": story["account"]})
-        with installation.database.agent(claims) as tx:
-            Inbox(installation.context).add_conversations(tx, user.user_id, list(_conversations(story)))
-        for _ in run_due(installation.context, "benchmark", user.user_id):
+        claims = tell_story(installation, story, story["account"].lower())
+        for _ in run_due(installation.context, "benchmark", claims.user_id):
             pass
         read_waiting(installation.context)
         reconcile_waiting(installation.context)
         return _read(installation, claims, story)
-
-
-def _conversations(story: dict[str, Any]) -> Iterator[NewConversation]:
-    for number, one in enumerate(story["conversations"]):
-        begin = datetime.fromisoformat(f"{one['date']}T12:00").replace(tzinfo=UTC)
-        said = [(one["role"], one["content"]) if isinstance(one, dict) else one for one in one["messages"]]
-        messages = tuple(
-            NewMessage(Role(role), text, None, f"m{place}", begin + timedelta(minutes=place))
-            for place, (role, text) in enumerate(said)
-        )
-        yield NewConversation(f"c{number}", messages, one["title"] or None, begin, messages[-1].occurred_at)
 
 
 def _read(installation: Installation, claims: Claims, story: dict[str, Any]) -> Told:

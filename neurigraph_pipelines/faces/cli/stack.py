@@ -15,6 +15,7 @@ from neurigraph_pipelines.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.views.answers import Reply
+    from neurigraph_pipelines.views.fact_queries import QueriedFacts
     from neurigraph_pipelines.views.graph import TreeNode
 
 commands = typer.Typer()
@@ -81,13 +82,15 @@ def service(
 
 @commands.command(short_help="Store sample conversations and ask about them.")
 def demo(as_json: Json = False) -> None:
-    """Ingest sample conversations with Dagster, show the tree and the answers to three questions, and stop."""
+    """Ingest sample conversations with Dagster, show the tree, answers, a block for a prompt, and reasons, and stop."""
     from neurigraph_pipelines.faces.cli import views
     from neurigraph_pipelines.runtime.stack import demo as demonstration
 
     output = Output(as_json)
     answers: list[object] = []
     trees: list[TreeNode] = []
+    blocks: list[object] = []
+    walks: list[object] = []
 
     def show_tree(root: TreeNode) -> None:
         trees.append(root)
@@ -98,14 +101,24 @@ def demo(as_json: Json = False) -> None:
         output.show(lambda: views.lines("", f"» {question}", ""))
         output.show(lambda: views.reply(reply, demonstration.USER))
 
+    def show_block(message: str, block: str) -> None:
+        blocks.append({"message": message, "block": block})
+        output.show(lambda: views.lines("", f"» For a prompt: {message}", "", *block.splitlines()))
+
+    def show_walk(question: str, found: QueriedFacts) -> None:
+        walks.append({"question": question, **found.model_dump(mode="json")})
+        output.show(lambda: views.lines("", f"» {question} ({demonstration.STORY})", ""))
+        output.show(lambda: views.walked(found))
+
     with one_signal(), installed() as installation, output.progress() as bar:
         task = bar.add_task("Dagster ingests", total=None)
 
         def progress(stored: int, total: int) -> None:
             bar.update(task, completed=stored, total=total, visible=stored < total)
 
-        demonstration.run(installation, demonstration.Listener(output.note, progress, show_tree, show_reply))
-    output.data({"answers": answers, "tree": trees[-1]})
+        listener = demonstration.Listener(output.note, progress, show_tree, show_reply, show_block, show_walk)
+        demonstration.run(installation, listener)
+    output.data({"answers": answers, "blocks": blocks, "walks": walks, "tree": trees[-1]})
 
 
 @administration.command()
