@@ -80,7 +80,7 @@ def main() -> None:
                 _take(page, name)
             _lineage(page, stack.ui.url)
             _dry_run(page, stack.ui.url)
-            _graph(browser, installation, key)
+            _pages(browser, installation, key)
     for picture in FOLDER.glob("*.png"):
         Image.open(picture).convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE).save(picture, optimize=True)
 
@@ -245,10 +245,11 @@ def _dry_run(page: Page, url: str) -> None:
     _take(page, "dagster-dry-run")
 
 
-def _graph(browser: Browser, installation: Installation, key: str) -> None:
+def _pages(browser: Browser, installation: Installation, key: str) -> None:
     with serving(installation) as address:
         page = browser.page(width=1360, height=760)
         sign_in(page, address, key)
+        _take(page, "page-home")
         page.run("location.hash = '#/graph'")
         page.wait_for("document.querySelector('.graph [role=status]')?.textContent.includes('shown')")
         _take(page, "page-graph")

@@ -72,7 +72,7 @@ def take(page: Page, world: World, folder: Path, look: str) -> None:
     for name, place in views.items():
         page.run(f"location.hash = '#/{place}'")
         time.sleep(_SETTLED_SECONDS)
-        page.screenshot(folder / f"{look}_{name}.png", whole=name not in ("tree", "graph"))
+        page.screenshot(folder / f"{look}_{name}.png", whole=name not in ("home", "tree", "graph"))
     page.run("location.hash = '#/search'")
     page.wait_for("document.querySelector('input[type=search]')")
     page.run(f"document.querySelector('input[type=search]').value = {_QUESTION!r}")

@@ -43,16 +43,23 @@ export function positions(graph, found) {
   for (const node of nodes) drawn.setNode(node.node_id, { ...BOX });
   edges.forEach(({ from, to, relation }, name) => drawn.setEdge(from.node_id, to.node_id, { ...(relation ? RELATION : TREE) }, String(name)));
   layout(drawn);
-  const bends = ({ from, to }, name) => drawn.edge(from.node_id, to.node_id, String(name)).points.slice(1, -1).flatMap(passed);
+  const bends = ({ from, to, relation }, name) => {
+    const points = drawn.edge(from.node_id, to.node_id, String(name)).points.slice(1, -1);
+    return points.flatMap((_, place) => bendsAt(points, place, relation));
+  };
   return {
     at: new Map(nodes.map((node) => [node, drawn.node(node.node_id)])),
     edges: edges.map((edge, name) => ({ ...edge, bends: bends(edge, name) })),
   };
 }
 
-/** Return the bends of one point of an edge: every second point is in a layer, where the edge passes between two boxes. */
-function passed({ x, y }, place, points) {
-  if (place % 2 === 0) return [{ x, y }];
+/**
+ * Return the bends at one point of an edge. Every second point is in a layer, where the edge passes between two boxes. The
+ * others are between layers, where nothing is in the way: only the name of a relation has its place there.
+ */
+function bendsAt(points, place, relation) {
+  const { x, y } = points[place];
+  if (place % 2 === 0) return relation && place === (points.length - 1) / 2 ? [{ x, y }] : [];
   const step = Math.sign(points[place + 1].x - x) * PASSAGE;
   return [{ x: x - step, y }, { x: x + step, y }];
 }

@@ -105,7 +105,7 @@ function drawnEdge({ from, to, relation, strength, bends }, at) {
       distances: parts.map(([x, y]) => (across * y - down * x) / length),
       out: across > 0 ? "50% 0%" : "-50% 0%", in: across > 0 ? "-50% 0%" : "50% 0%",
     },
-    classes: relation ? "relation" : "below",
+    classes: `${relation ? "relation" : "below"} ${bends.length ? "bent" : ""}`,
   };
 }
 
@@ -122,9 +122,10 @@ function style(page) {
     { selector: ".persona", style: { shape: "cut-rectangle", "background-color": colour("sunk") } },
     { selector: ".centre", style: { "border-width": 4, "border-color": colour("accent"), "border-style": "solid", color: colour("ink") } },
     { selector: "edge", style: {
-      width: 1.5, "line-color": colour("line-strong"), "curve-style": "round-segments", "edge-distances": "node-position",
-      "segment-weights": "data(weights)", "segment-distances": "data(distances)", "segment-radii": 8,
-      "source-endpoint": "data(out)", "target-endpoint": "data(in)" } },
+      width: 1.5, "line-color": colour("line-strong"), "curve-style": "straight", "source-endpoint": "data(out)", "target-endpoint": "data(in)" } },
+    { selector: ".bent", style: {
+      "curve-style": "round-segments", "edge-distances": "node-position", "segment-radii": 8,
+      "segment-weights": "data(weights)", "segment-distances": "data(distances)" } },
     { selector: ".relation", style: {
       width: `mapData(strength, 0, 1, ${THINNEST}, ${THICKEST})`, "line-color": colour("relation"), "target-arrow-color": colour("relation"), "target-arrow-shape": "triangle",
       label: "data(relation)", "font-size": 11, color: colour("relation"), "text-wrap": "ellipsis", "text-max-width": 86, "min-zoomed-font-size": 5,
