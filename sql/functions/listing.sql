@@ -86,7 +86,15 @@ BEGIN
             g.node_id,
             g.schema_name,
             array_agg(k.id) AS wanted,
-            (SELECT n.node_path FROM neurigraph.names_along(g.path) AS n) AS path
+            -- The function reads all names, so it leaves out those above the first node that the caller sees.
+            (
+                SELECT n.node_path FROM neurigraph.names_along(
+                    CASE
+                        WHEN visible IS NULL THEN g.path
+                        ELSE ARRAY(SELECT a.id FROM unnest(g.path) AS a (id) WHERE a.id = ANY(visible))
+                    END
+                ) AS n
+            ) AS path
         FROM unnest(ids, of_nodes) AS k (id, of_node)
         INNER JOIN neurigraph.graph_index AS g ON k.of_node = g.node_id
         GROUP BY g.node_id

@@ -13,8 +13,9 @@ import pytest
 from psycopg import sql
 
 from neurigraph_pipelines.access.authentication import require_visible
-from neurigraph_pipelines.graph import navigation
+from neurigraph_pipelines.graph import navigation, record_lists
 from neurigraph_pipelines.graph.provisioning import create_user, provision_node
+from neurigraph_pipelines.graph.record_lists import RecordFilter
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
@@ -214,6 +215,18 @@ def test_hidden_node_names_stay_hidden(graph: SharedGraph) -> None:
     (legal,) = (node for node in (tree, *tree.others) if node.name == "Legal")
     ends = [(edge.relation, edge.node_id, edge.strength) for edge in child.edges]
     assert [(one.relation, one.node_id, one.strength) for one in legal.children[0].edges] == ends
+
+
+def test_paths_of_listed_memories_begin_at_the_first_visible_node(graph: SharedGraph) -> None:
+    here = graph.installation
+    graph.grant("Family/Dave", "gmail")
+    for claims, paths in (
+        (graph.owners, {f"{graph.owner.slug}/{path}" for path in ("Family/Dave", "Work", "Work/Marketing", *OWN)}),
+        (graph.personas, {"Legal", "Legal/Contracts"}),
+        (graph.third_party("gmail"), {"Dave"}),
+    ):
+        listed = record_lists.list_records(here.database, here.cursors, claims, RecordFilter())
+        assert {record.node_path for record in listed.items} == paths
 
 
 def test_search_finds_only_open_nodes(quiet: SharedGraph) -> None:
