@@ -76,6 +76,21 @@ def test_history_of_a_repository(repository: Path, tmp_path: Path) -> None:
         _read(tmp_path, "hello\n")
 
 
+def test_a_commit_of_nobody_is_no_statement_of_the_owner(repository: Path, tmp_path: Path) -> None:
+    commit(repository, "decision tree.txt", "z", "Plant a tree")
+    log = tmp_path / "history.log"
+    with log.open("wb") as target:
+        write_history(repository, "example.org/dev/shop", target)
+    text = log.read_text(encoding="utf-8").replace("Author: Dev <dev@example.org>", "Author:  <>")
+    found = _read(tmp_path, text.replace("    Plant a tree\n", ""))
+    (refused,) = (item for item in found if isinstance(item, RejectedItem))
+    assert ", commit " in refused.where
+    taken = [item for item in _read(tmp_path, text) if isinstance(item, NewConversation)]
+    assert len(taken) == 5
+    assert {item.messages[0].author for item in taken} == {"unknown author"}
+    assert taken[3].messages[0].content == "Plant a tree\n\nFiles: decision tree.txt"
+
+
 def _read(folder: Path, text: str) -> list[object]:
     (folder / "cut.log").write_text(text, encoding="utf-8")
     return list(read_conversations(folder / "cut.log", "git"))

@@ -19,14 +19,18 @@ from neurigraph_pipelines.model.sources import SourceDetails
 
 FORMAT = "git"
 REPOSITORY = "repository "
-DECISION = "decision "
+DECISION = "decision\t"
+"""Git quotes a tab in the name of a file, so no name of a file looks like the beginning of a decision."""
+
+_NO_NAME = "unknown author"
+"""A commit without a name of its author is no statement of the owner."""
 FILES_SHOWN = 20
 """Files of a commit that its memory names."""
 
 _MAX_LINE_BYTES = 4 * 1024**2
-_HEAD = re.compile(r"commit ([0-9a-f]{40,64})\b|decision (.+)")
+_HEAD = re.compile(rf"commit ([0-9a-f]{{40,64}})\b|{DECISION}(.+)")
 _BEGIN = re.compile(r"(?:repository .*\n)?commit [0-9a-f]{40,64}\b.*\n(?:Merge: .*\n)?Author: ")
-_AUTHOR = re.compile(r"Author:\s+(.*?)\s*(?:<[^<>]*>)?")
+_AUTHOR = re.compile(r"Author:\s+(.*?)\s*(?:<([^<>]*)>)?")
 _DATE = re.compile(r"Date:\s+(\S.*)")
 _INDENT = "    "
 
@@ -38,7 +42,7 @@ class _Entry:
     commit: str | None
     path: str | None
     where: str
-    author: str | None = None
+    author: str = _NO_NAME
     date: str | None = None
     lines: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
@@ -48,7 +52,7 @@ class _Entry:
         if line.startswith(_INDENT) or (not line and self.lines and not self.files):
             self.lines.append(line.removeprefix(_INDENT))
         elif not self.lines and (found := _AUTHOR.fullmatch(line)):
-            self.author = found[1] or None
+            self.author = found[1] or found[2] or _NO_NAME
         elif not self.lines and (found := _DATE.fullmatch(line)):
             self.date = found[1]
         elif line and self.date is not None:
@@ -77,7 +81,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
             if (head := _HEAD.fullmatch(line)) is not None:
                 if entry is not None:
                     yield from _read(entry, repository, reading)
-                entry, count = _Entry(head[1], head[2], where), count + 1
+                entry, count = _Entry(head[1], head[2], f"{where}, {head[2] or line[:19]}"), count + 1
             elif entry is not None:
                 entry.take(line)
             elif line.startswith(REPOSITORY):
