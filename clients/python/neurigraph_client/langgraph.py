@@ -7,6 +7,7 @@ import json
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 
 from langgraph.store.base import (
@@ -97,15 +98,16 @@ class NeurigraphStore(BaseStore):
             "path": json.dumps([*op.namespace, op.key]),
             "created_at": now if is_new or previous is None else previous.metadata["created_at"],
             "updated_at": now,
-            "indexed": op.index is not False,
+            "index": True if op.index is None else op.index,
         }
         if op.ttl is not None:
             metadata |= {"ttl_minutes": op.ttl, "expires_at": _after(op.ttl)}
-        self._write(name, op.value, _words(op), previous, metadata)
+        self._write(name, op.value, previous, metadata)
 
-    def _write(self, name: str, value: Any, text: str, previous: Source | None, metadata: dict[str, Any]) -> None:
-        namespace = _path(metadata)[:-1]
+    def _write(self, name: str, value: Any, previous: Source | None, metadata: dict[str, Any]) -> None:
+        *namespace, key = _path(metadata)
         tags = [tag_of(_ORIGIN, namespace[:depth]) for depth in range(len(namespace) + 1)]
+        text = _words(value, metadata["index"]) or key
         self._values.keep(name, value, text, previous, metadata=metadata, container_tags=tags)
 
     def _sources(self, tag: str) -> list[Source]:
@@ -118,19 +120,18 @@ class NeurigraphStore(BaseStore):
     def _search(self, op: SearchOp) -> list[SearchItem]:
         tag, most = tag_of(_ORIGIN, op.namespace_prefix), op.offset + op.limit
         if op.query:
-            limit = _MOST_HITS if op.filter else min(most, _MOST_HITS)
-            hits = self._values.memory.search(op.query, container_tags=[tag], limit=limit).hits
+            hits = self._values.memory.search(op.query, container_tags=[tag], limit=_MOST_HITS).hits
             scores = {hit.source_external_id: hit.score for hit in reversed(hits) if hit.source_external_id}
             names = list(dict.fromkeys(hit.source_external_id for hit in hits if hit.source_external_id))
-            sources = [one for name in names if (one := self._values.newest(name)) and one.metadata["indexed"]]
+            newest = (one for name in names if (one := self._values.newest(name)))
+            sources = (one for one in newest if one.metadata["index"] is not False)
         else:
-            scores, sources = {}, self._sources(tag)
-        alive = [one for one in sources if not _is_over(one)]
-        if op.filter:
-            alive = [one for one in alive if _fits(self._values.of(one), op.filter)]
+            scores, sources = {}, iter(self._sources(tag))
+        alive = (one for one in sources if not _is_over(one))
+        fitting = (one for one in alive if not op.filter or _fits(self._values.of(one), op.filter))
         return [
             self._item(one, SearchItem, op.refresh_ttl, score=scores.get(one.external_id))
-            for one in alive[op.offset : most]
+            for one in islice(fitting, op.offset, most)
         ]
 
     def _item(self, source: Source, kind: Any, refresh: bool, **more: Any) -> Any:
@@ -138,7 +139,7 @@ class NeurigraphStore(BaseStore):
         if refresh and "ttl_minutes" in known:
             kept = {name: one for name, one in known.items() if name not in ("json", "sha256")}
             kept["expires_at"] = _after(known["ttl_minutes"])
-            self._write(source.external_id, value, text_of(value), source, kept)
+            self._write(source.external_id, value, source, kept)
         return kind(
             namespace=_path(known)[:-1],
             key=_path(known)[-1],
@@ -170,11 +171,11 @@ def _is_over(source: Source) -> bool:
     return expires_at is not None and datetime.fromisoformat(expires_at) <= datetime.now(UTC)
 
 
-def _words(op: PutOp) -> str:
-    """Return what an item is found by."""
-    paths = op.index if isinstance(op.index, list) else []
-    found = [text for path in paths for text in get_text_at_path(op.value, tokenize_path(path))]
-    return "\n".join(found) or text_of({} if op.index is False else op.value) or op.key
+def _words(value: Any, index: Any) -> str:
+    """Return what a value is found by: with paths, the texts there; with False, nothing."""
+    paths = index if isinstance(index, list) else []
+    found = [text for path in paths for text in get_text_at_path(value, tokenize_path(path))]
+    return "\n".join(found) or text_of({} if index is False else value)
 
 
 def _fits(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

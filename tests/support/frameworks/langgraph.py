@@ -107,6 +107,23 @@ def test_search_by_meaning(store: NeurigraphStore) -> None:
     assert store.search(("m",), query="car garage bakery")[0].value == {"note": "The car was sold to a neighbour."}
 
 
+def test_search_skips_what_has_expired(store: NeurigraphStore) -> None:
+    store.put(("over",), "old", {"note": "The bicycle leans against the oak."}, ttl=0.001)
+    store.put(("over",), "new", {"note": "The bicycle was painted red, and the shed green."})
+    time.sleep(0.5)
+    assert [item.key for item in store.search(("over",), query="The bicycle leans against the oak", limit=1)] == ["new"]
+
+
+def test_reading_changes_nothing_that_an_item_is_found_by(store: NeurigraphStore) -> None:
+    store.put(("same",), "k", {"note": "She collects stamps.", "internal": "okapi"}, index=["note"], ttl=5)
+    store.put(("same",), "hidden", {"note": "She fears the quagga."}, index=False, ttl=5)
+    assert store.get(("same",), "k", refresh_ttl=True) is not None
+    assert store.get(("same",), "hidden", refresh_ttl=True) is not None
+    shown = [message.content for message in Memory().search("okapi quagga stamps").messages]
+    assert "She collects stamps." in shown
+    assert not any("okapi" in one or "quagga" in one for one in shown)
+
+
 def test_batch_and_async(store: NeurigraphStore) -> None:
     store.put(("b",), "one", {"n": 1})
     results = store.batch(
