@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from neurigraph_pipelines.text.causes import causes_of, refers_back
+from neurigraph_pipelines.text.causes import causes_of
 from resources.offline.lexicon import english
 from resources.offline.references import WORD
 from resources.offline.retelling import has_verb
@@ -30,9 +30,6 @@ _INFLECTED = re.compile(
     r"[a-z]{3,}(?:s|ed)|can|could|will|would|should|must|has|had|have|is|are|was|were|do|does|did|need"
 )
 _BEFORE_VERBS = frozenset("i we you they he she it".split())
-FEW_WORDS = 2
-"""Words of a noun without a determiner that say nothing alone."""
-
 _FIRST = 4
 """Words of a clause among which its verb is."""
 
@@ -73,12 +70,10 @@ def worded_reason(reason: str, effect: str = "", *, is_phrase: bool = False) -> 
         return f"{reason[:1].upper()}{reason[1:]}."
     if (match := _DETERMINED.match(reason)) is not None:
         noun = match["noun"]
-        if refers_back(reason):
-            return None
         if noun.split(" of ")[0].split(" in ")[0].endswith("s"):
             return f"There were {noun}."
         return f"There was {'an' if _VOWEL.match(noun) else 'a'} {noun}."
-    return f"{reason[:1].upper()}{reason[1:]} was a reason." if len(words) > FEW_WORDS else None
+    return f"{reason[:1].upper()}{reason[1:]} was a reason."
 
 
 def _meant(pronoun: str, effect: str) -> str | None:

@@ -187,11 +187,11 @@ def test_over_http_and_on_the_command_line(
         out, err = capsys.readouterr()
         return json.loads(out or err)
 
-    run("take-back", edge, same.json()["evidence_id"])
-    run("state-evidence", edge, "ends", "--valid-until", "2026-07-01T00:00+00:00")
-    found = run("evidence", edge)
+    run("evidence", "remove", edge, same.json()["evidence_id"])
+    run("evidence", "add", edge, "ends", "--valid-until", "2026-07-01T00:00+00:00")
+    found = run("evidence", "list", edge)
     assert found["edge"]["valid"] == '{(,"2026-07-01 00:00:00+00")}'
     assert [one["stance"] for one in found["evidence"]] == ["ends", "asserts"]
-    run("state-evidence", edge, "often", code=2)
+    run("evidence", "add", edge, "often", code=2)
     assert entry.run(["node", "show", "Family/Ana", "--user", graph.user.slug]) == 0
     assert "holds" in capsys.readouterr().out

@@ -95,8 +95,8 @@ def test_commands(installation: Installation) -> None:
         assert (changed["path_glob"], changed["state"], changed["author"]) == (None, "paused", "pipeline")
         assert run("edit", webhook, "--state", "active", "--event", "*")["events"] == ["*"]
         assert run("rotate", webhook)["secret"] != made["secret"]
-        assert [one["event"] for one in run("deliveries", webhook)["deliveries"]] == ["webhook.test"]  # type: ignore[attr-defined]
-        assert run("replay", webhook) == {"replayed": 0}
+        assert [one["event"] for one in run("delivery", "list", webhook)["deliveries"]] == ["webhook.test"]  # type: ignore[attr-defined]
+        assert run("delivery", "replay", webhook) == {"replayed": 0}
         assert len(run("list")["webhooks"]) == 1  # type: ignore[arg-type]
         run("remove", webhook)
         assert run("list") == {"webhooks": []}
