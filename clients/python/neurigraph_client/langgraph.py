@@ -107,8 +107,8 @@ class NeurigraphStore(BaseStore):
     def _write(self, name: str, value: Any, previous: Source | None, metadata: dict[str, Any]) -> None:
         *namespace, key = _path(metadata)
         tags = [tag_of(_ORIGIN, namespace[:depth]) for depth in range(len(namespace) + 1)]
-        text = _words(value, metadata["index"]) or key
-        self._values.keep(name, value, text, previous, metadata=metadata, container_tags=tags)
+        words = _words(value, metadata["index"]) or key
+        self._values.keep(name, value, words, previous, metadata=metadata, container_tags=tags)
 
     def _sources(self, tag: str) -> list[Source]:
         """Return the sources that hold the values of a space, the last written first."""
@@ -119,20 +119,18 @@ class NeurigraphStore(BaseStore):
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         tag, most = tag_of(_ORIGIN, op.namespace_prefix), op.offset + op.limit
+        sources: Iterable[Source]
         if op.query:
             hits = self._values.memory.search(op.query, container_tags=[tag], limit=_MOST_HITS).hits
             scores = {hit.source_external_id: hit.score for hit in reversed(hits) if hit.source_external_id}
             names = list(dict.fromkeys(hit.source_external_id for hit in hits if hit.source_external_id))
-            newest = (one for name in names if (one := self._values.newest(name)))
-            sources = (one for one in newest if one.metadata["index"] is not False)
+            sources = (one for one in map(self._values.newest, names) if one and one.metadata["index"] is not False)
         else:
-            scores, sources = {}, iter(self._sources(tag))
+            scores, sources = {}, self._sources(tag)
         alive = (one for one in sources if not _is_over(one))
         fitting = (one for one in alive if not op.filter or _fits(self._values.of(one), op.filter))
-        return [
-            self._item(one, SearchItem, op.refresh_ttl, score=scores.get(one.external_id))
-            for one in islice(fitting, op.offset, most)
-        ]
+        shown = islice(fitting, op.offset, most)
+        return [self._item(one, SearchItem, op.refresh_ttl, score=scores.get(one.external_id)) for one in shown]
 
     def _item(self, source: Source, kind: Any, refresh: bool, **more: Any) -> Any:
         value, known = self._values.of(source), dict(source.metadata)
