@@ -78,8 +78,7 @@ def test_history_of_a_repository(repository: Path, tmp_path: Path) -> None:
 
 def test_a_commit_of_nobody_is_no_statement_of_the_owner(repository: Path, tmp_path: Path) -> None:
     commit(repository, "decision tree.txt", "z", "Plant a tree")
-    log = tmp_path / "history.log"
-    with log.open("wb") as target:
+    with (log := tmp_path / "history.log").open("wb") as target:
         write_history(repository, "example.org/dev/shop", target)
     text = log.read_text(encoding="utf-8").replace("Author: Dev <dev@example.org>", "Author:  <>")
     cut = text.replace("    Plant a tree\n", "")

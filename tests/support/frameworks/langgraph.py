@@ -111,6 +111,7 @@ def test_search_skips_what_has_expired(store: NeurigraphStore) -> None:
     store.put(("over",), "old", {"note": "The bicycle leans against the oak."}, ttl=0.001)
     store.put(("over",), "new", {"note": "The bicycle was painted red, and the shed green."})
     assert [item.key for item in store.search(("over",), query="The bicycle leans against the oak", limit=1)] == ["new"]
+    assert store.sweep_ttl() == 1
 
 
 def test_reading_changes_nothing_that_an_item_is_found_by(store: NeurigraphStore) -> None:
