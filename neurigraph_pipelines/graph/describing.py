@@ -85,11 +85,12 @@ def clauses_of(tx: Transaction, user_id: UUID, node_id: UUID | None, names: Sequ
         node_id: The node of the person; None for somebody without one.
         names: All names of the person.
     """
-    clauses = _related(tx, node_id) if node_id is not None else []
+    related = _related(tx, node_id) if node_id is not None else []
     lowered = [name.lower() for name in names]
     values = {"firsts": [name.split(" ")[0] for name in lowered], "lower": lowered, "predicates": list(_TOLD)}
     told = rows_of(tx, _QUERIES["told_of"], _Told, {**values, "user_id": user_id})
-    return clauses + list(_worded(told))[:MOST_TOLD]
+    known = {one.text.casefold() for one in related}
+    return related + [one for one in _worded(told) if one.text.casefold() not in known][:MOST_TOLD]
 
 
 def sentence_of(name: str, clauses: Sequence[Clause]) -> str:

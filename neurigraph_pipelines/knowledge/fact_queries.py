@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
@@ -69,7 +69,7 @@ class FactQuery:
     """A graph query.
 
     Attributes:
-        query: A question, or a name for ``about``. Not needed with ``fact_id``.
+        query: A question, or a name for ``about``; the id of a fact is that fact. Not needed with ``fact_id``.
         fact_id: Begin at this fact.
         max_hops: Most steps, 1 to 6; None for the kind's own number. The versions of ``changed`` are not counted.
         traverse_types: Only these relations. ``caused_by`` leads to causes, ``led_to`` to effects, all others both
@@ -100,6 +100,10 @@ class FactQuery:
     max_nodes: int = 50
 
 
+_ID = re.compile(r"\s*[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\s*", re.IGNORECASE)
+"""The id of a fact, given in place of a question."""
+
+
 @measured("search.facts_query")
 def query_facts(context: Context, asked: FactQuery) -> QueriedFacts:
     """Answer a graph query over the facts that the caller sees.
@@ -108,6 +112,8 @@ def query_facts(context: Context, asked: FactQuery) -> QueriedFacts:
         InvalidInputError: A value is missing or out of bounds, or a relation is not known.
         NotFoundError: There is no such fact, or the caller does not see it, or it was not known at ``at``.
     """
+    if asked.fact_id is None and asked.query is not None and _ID.fullmatch(asked.query):
+        asked = replace(asked, query=None, fact_id=UUID(asked.query.strip()))
     route = _route(asked)
     seeds = _seeds(context, asked)
     found = _walked(context, asked, seeds, route)

@@ -53,6 +53,13 @@ def test_who_begins_with_what_somebody_is(people: People, query: str) -> None:
     assert answer(people, query, anecdote)[0] == WHO
 
 
+def test_what_relation_and_fact_say_is_said_once(people: People) -> None:
+    _, record_id = people.record()
+    people.tell(record_id, "Dave is the husband.", 91)
+    people.reconcile()
+    assert answer(people, "Who is Dave?")[0].count("husband") == 1
+
+
 def test_node_shows_the_same_summary(people: People) -> None:
     with people.here.database.agent(people.claims) as tx:
         found = shell(tx, find_node(tx, people.user.user_id, "Family/Dave"))

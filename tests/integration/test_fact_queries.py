@@ -74,6 +74,7 @@ def test_why_follows_causes_and_says_how(graph: Graph) -> None:
     assert {one.relation for one in answer.graph.links} == {"caused_by", "influenced_by", "supports"}
     assert len(answer.graph.nodes) == 3
 
+    assert words(ask(graph, str(moved), kind=WHY)) == words(answer), "an id is no question"
     # A search begins at what is found; effects are asked for by their name.
     assert words(ask(graph, "Porto", kind=WHY))[:1] == ["The office was too small."]
     effects = ask(graph, fact_id=moved, traverse_types=("led_to",))

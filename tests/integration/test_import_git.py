@@ -118,3 +118,8 @@ def test_a_folder_without_commits_is_refused(is_repository: bool, home_env: dict
         git(tmp_path, "init", "--quiet")
     refused = cli.run(home_env, "import", str(tmp_path), "--git", "--user", "nobody", code=2).stderr
     assert "is no Git repository with commits" in refused
+
+
+def test_a_repository_has_no_other_format(home_env: dict[str, str], tmp_path: Path) -> None:
+    refused = cli.run(home_env, "import", str(tmp_path), "--git", "--format", "zep", "--user", "nobody", code=2).stderr
+    assert "leave --format out" in refused

@@ -120,19 +120,6 @@ def test_password_opens_the_page(
     assert page.run("[sessionStorage.length, localStorage.length, document.cookie]") == [0, 0, ""]
 
 
-def test_first_view_shows_what_came_in(page: Page, api: httpx.Client) -> None:
-    waiting = len(api.get("/actions").json()["actions"])
-    assert waiting
-    show(page, "")
-    page.wait_for_text("Lately", "Today", "The keel Dora", "Subjects", f"{waiting} decision")
-    chips = page.run("[...document.querySelectorAll('.chips li')].map((one) => one.innerText)")
-    assert "Harbour 2" in chips
-    page.fill(".home input[type=search]", "Who needs bolts for the keel?")
-    page.press("Enter")
-    page.wait_for("document.querySelector('.hits mark')")
-    assert page.run("location.hash") == "#/search"
-
-
 def test_tree_follows_the_keyboard(page: Page, world: World) -> None:
     show(page, "nodes")
     page.wait_for("document.querySelector('[role=treeitem][tabindex=\"0\"]')")
@@ -382,6 +369,19 @@ def test_upload_shows_progress_until_stored(page: Page, shared_installation: Ins
     page.click(".rows button", "tides")
     page.wait_for("location.hash.startsWith('#/records/')")
     page.wait_for_text("High water at Orrin")
+
+
+def test_first_view_shows_what_came_in(page: Page, api: httpx.Client) -> None:
+    waiting = len(api.get("/actions").json()["actions"])
+    assert waiting
+    show(page, "")
+    page.wait_for_text("Lately", "Today", "The keel Dora", "Subjects", f"{waiting} decision")
+    chips = page.run("[...document.querySelectorAll('.chips li')].map((one) => one.innerText)")
+    assert "Harbour 2" in chips
+    page.fill(".home input[type=search]", "Who needs bolts for the keel?")
+    page.press("Enter")
+    page.wait_for("document.querySelector('.hits mark')")
+    assert page.run("location.hash") == "#/search"
 
 
 def test_profile_is_confirmed_corrected_pinned_and_forgotten(page: Page, world: World, api: httpx.Client) -> None:

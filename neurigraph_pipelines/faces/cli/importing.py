@@ -11,6 +11,7 @@ from neurigraph_pipelines.faces.cli import source_options
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import DryRun, SpaceTags, UserSlug
 from neurigraph_pipelines.inbox.export_formats import NAMES
+from neurigraph_pipelines.model.errors import InvalidInputError
 
 commands = typer.Typer()
 
@@ -85,6 +86,8 @@ def import_file(
     where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space, time_zone)
     details = source_options.details_of(*where)
     chosen = Import(user, format_name, private, details, Output(as_json), dates, dry_run)
+    if git and format_name != "auto":
+        raise InvalidInputError("--git reads a repository, which has one format: leave --format out.")
     if git:
         chosen.take_history(Path(what))
     else:

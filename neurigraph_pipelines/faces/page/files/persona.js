@@ -36,8 +36,9 @@ async function offerPersonas(place, again) {
   try {
     await call("GET", "v1/keys", { query: { limit: 1 } }); // only the owner may see as others
     nodes = (await loadGraph()).nodes;
-  } catch {
-    return; // the views say what is wrong
+  } catch (error) {
+    place.closest(".frame")?.classList.toggle("guest", error.status === 403);
+    return; // the views say what else is wrong
   }
   const personas = [...nodes.values()].filter((node) => node.node_type === "persona");
   if (personas.length === 0) return;

@@ -19,7 +19,7 @@ export function show(main, { parts: [nodeId] }, signal) {
     return get("v1/profile", { name: node?.name ?? nodeId }, signal);
   };
   load(main, read, (profile) => [
-    heading(profile.name, profile.is_user ? "What is remembered about you." : "What is remembered about this person."),
+    heading(profile.name, profile.is_user ? "What is remembered about the owner of this memory." : "What is remembered about this person."),
     profile.sections.length ? profileSections(profile, { edits: session.persona() === null })
       : empty("No statement is remembered.", "Facts are read from memories soon after these are stored."),
   ], signal);
