@@ -371,13 +371,14 @@ def test_upload_shows_progress_until_stored(page: Page, shared_installation: Ins
     page.wait_for_text("High water at Orrin")
 
 
-def test_first_view_shows_what_came_in(page: Page, api: httpx.Client) -> None:
+def test_first_view_shows_what_came_in(page: Page, world: World, api: httpx.Client) -> None:
     waiting = len(api.get("/actions").json()["actions"])
     assert waiting
     show(page, "")
     page.wait_for_text("Lately", "Today", "The keel Dora", "Subjects", f"{waiting} decision")
     chips = page.run("[...document.querySelectorAll('.chips li')].map((one) => one.innerText)")
-    assert "Harbour 2" in chips
+    below = api.get("/records", params={"node_id": str(world.node_id)}).json()["records"]
+    assert f"Harbour {len(below)}" in chips
     page.fill(".home input[type=search]", "Who needs bolts for the keel?")
     page.press("Enter")
     page.wait_for("document.querySelector('.hits mark')")
