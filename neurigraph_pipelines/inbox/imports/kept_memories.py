@@ -34,7 +34,7 @@ from neurigraph_pipelines.views.scalars import MetadataValue
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """How a system writes one kind of what it keeps.
+    """How a system writes one kind of memory.
 
     Attributes:
         page: The fields of a page that list it.
