@@ -74,12 +74,13 @@ def ingestion_sensor(trigger_type: TriggerType, description: str, seconds: int =
 conversation_end_sensor = ingestion_sensor(
     TriggerType.CONVERSATION_END,
     "Finds ended conversations with unstored messages and launches their ingestion in batches.",
-    seconds=10,
+    seconds=15,
 )
 chunk_threshold_sensor = ingestion_sensor(
     TriggerType.CHUNK_THRESHOLD,
     "Finds open conversations that have grown long, cuts them after a response and launches the ingestion of the part "
     "before the cut.",
+    seconds=60,
 )
 event_boundary_sensor = ingestion_sensor(
     TriggerType.EVENT_BOUNDARY,
@@ -89,7 +90,7 @@ event_boundary_sensor = ingestion_sensor(
 
 @dg.sensor(
     job=upload_job,
-    minimum_interval_seconds=15,
+    minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Watches the drop place and finds uploads whose text is not read yet. Each becomes an event.",
 )

@@ -19,7 +19,7 @@ waiting_knowledge = dg.AssetSpec(
 
 
 @dg.sensor(
-    minimum_interval_seconds=30,
+    minimum_interval_seconds=60,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Reports `waiting_knowledge` if something is due, unless a run takes it already.",
 )
