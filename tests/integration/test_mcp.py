@@ -205,7 +205,7 @@ def test_wrong_arguments_are_refused(address: str, key: str) -> None:
             ("browse_graph", {"node": str(uuid4())}, "not found"),
             ("memory_history", {"record_id": str(uuid4())}, "not found"),
             ("memory_facts", {"fact_id": str(uuid4())}, "not found"),
-            ("memory_facts", {"fact_id": "true"}, "fact_id: "),
+            ("memory_facts", {"fact_id": "true"}, "not the id of a fact"),
             ("supersede", {"by": str(uuid4())}, "the argument record_id is missing"),
             ("forget", {}, "give record_ids or node_ids"),
             ("who_am_i", {"of": "bob"}, "there is no argument 'of'"),

@@ -90,10 +90,10 @@ def test_superseding_and_undoing(address: str, here: Installation) -> None:
         assert [hit["record_id"] for hit in left] == [new]
         assert found(await client.call_tool("open_memory", {"record_id": old}))["superseded_by"] == new
         assert "cannot supersede itself" in failure(await client.call_tool("supersede", {"record_id": new, "by": new}))
-        found(await client.call_tool("supersede", {"record_id": old, "by": None}))
+        found(await client.call_tool("supersede", {"record_id": old[:13], "by": None}))
         again = found(await client.call_tool("search_memory", {"query": "live Oslo Bergen"}))["hits"]
         assert {hit["record_id"] for hit in again} == {old, new}
-        operations = found(await client.call_tool("memory_history", {"record_id": old}))["deltas"]
+        operations = found(await client.call_tool("memory_history", {"record_id": old[:13]}))["deltas"]
         assert [delta["operation"] for delta in operations] == ["restore", "supersede", "create"]
         paged, asked = [], {"record_id": old, "limit": 1}
         while asked.get("cursor", "") is not None:

@@ -22,6 +22,7 @@ import anyio.from_thread
 import anyio.to_thread
 
 from neurigraph_pipelines.access.authentication import require_visible
+from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.database.waits import bounded_waits
 from neurigraph_pipelines.faces.mcp.budget import Budget, RememberedCounts
 from neurigraph_pipelines.graph.node_lists import node_called
@@ -59,6 +60,17 @@ class Call:
     def budget(self, most: int) -> Budget:
         """Return the tokens that the answer may have."""
         return Budget(self.counts, most)
+
+    def id_of(self, kind: str, text: str) -> UUID:
+        """Return the id of a thing that the caller sees, given the id or its first characters.
+
+        Raises:
+            InvalidInputError: The text is no id, or the beginning of several.
+            NotFoundError: There is no such thing, or it is hidden from the caller.
+        """
+        wanted = id_of(self.installation.database, self.claims, kind, text)
+        self.require_visible(kind, wanted)
+        return wanted
 
     def require_visible(self, kind: str, *ids: UUID) -> None:
         """Require that the caller sees the things with some ids.

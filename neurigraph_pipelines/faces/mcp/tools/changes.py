@@ -28,8 +28,8 @@ _NODES_SHOWN = 20
 class SupersedeArguments(Arguments):
     """Arguments of ``supersede``."""
 
-    record_id: UUID = Field(description="The memory that no longer holds.")
-    by: UUID | None = Field(default=None, description="The newer memory; leave it out to undo.")
+    record_id: str = Field(description="The memory that no longer holds.")
+    by: str = Field(default="", description="The newer memory; leave it out to undo.")
 
 
 class Superseded(Result):
@@ -49,10 +49,10 @@ class Superseded(Result):
 
 def supersede(call: Call, given: SupersedeArguments) -> Superseded:
     """Mark a memory as replaced, or undo that."""
-    call.require_visible("record", given.record_id, *([given.by] if given.by is not None else []))
+    record_id, by = call.id_of("record", given.record_id), call.id_of("record", given.by) if given.by else None
     stop_if_cancelled()
-    revision.supersede(call.installation.database, call.claims, given.record_id, given.by)
-    return Superseded(record_id=str(given.record_id), superseded_by=None if given.by is None else str(given.by))
+    revision.supersede(call.installation.database, call.claims, record_id, by)
+    return Superseded(record_id=str(record_id), superseded_by=None if by is None else str(by))
 
 
 class ForgetArguments(Arguments):

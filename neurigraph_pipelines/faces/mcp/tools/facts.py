@@ -44,8 +44,8 @@ _LINK = ("link_id", "confidence", "verdict", "words", "kind", "id", "text")
 class FactArguments(Arguments):
     """Arguments of ``memory_facts``."""
 
-    fact_id: UUID | None = Field(default=None, description="Only this one.")
-    record_id: UUID | None = None
+    fact_id: str = Field(default="", description="Only this one.")
+    record_id: str = ""
     node: str = Field(default="", max_length=2_000, description="Path or id: what lies there or below.")
     who: str = Field(default="", description="About this person.")
     walk: Walked = Field(default="", description="Follow links from fact_id or query.")
@@ -93,23 +93,22 @@ class Facts(Result):
 def memory_facts(call: Call, given: FactArguments) -> Facts:
     """List the facts that fit, newest first, or show one with where it was said."""
     database, claims, budget = call.installation.database, call.claims, call.budget(given.max_tokens)
+    fact_id = call.id_of("fact", given.fact_id) if given.fact_id else None
     if given.walk:
-        return _walked(call, given, given.walk)
-    if given.fact_id is not None:
-        found = listing.fact(database, claims, given.fact_id)
+        return _walked(call, given, given.walk, fact_id)
+    if fact_id is not None:
+        found = listing.fact(database, claims, fact_id)
         budget.fits(as_json(shown(found, _FACT)))
         fitting = [place for place in found.said_in if budget.fits(as_json(shown(place, _SAID)))]
-        asked = LinkFilter(fact_id=given.fact_id)
+        asked = LinkFilter(fact_id=fact_id)
         holding = list_links(database, call.installation.cursors, claims, asked, limit=MAX_LINKS).items
         links: list[Link] = [one for one in holding if budget.fits(as_json(shown(one, _LINK)))]
         left = len(found.said_in) - len(fitting)
         notes = [f"{left} further places are left out: call again with a larger max_tokens."] if left else []
         return Facts(facts=[found], said_in=fitting, links=links, notes=notes)
-    if given.record_id is not None:
-        call.require_visible("record", given.record_id)
     wanted = FactFilter(
         node_id=call.node(given.node) if given.node else None,
-        record_id=given.record_id,
+        record_id=call.id_of("record", given.record_id) if given.record_id else None,
         who=given.who or None,
     )
     page = listing.list_facts(
@@ -123,14 +122,12 @@ def memory_facts(call: Call, given: FactArguments) -> Facts:
     return Facts(facts=facts, next_cursor=page.cursor_after(len(facts)) if facts else None)
 
 
-def _walked(call: Call, given: FactArguments, kind: str) -> Facts:
+def _walked(call: Call, given: FactArguments, kind: str, fact_id: UUID | None) -> Facts:
     """Return the facts that a graph query begins at and leads to, and the paths in words, as far as they fit."""
-    if given.fact_id is not None:
-        call.require_visible("fact", given.fact_id)
     asked = FactQuery(
         given.query or None,
         QueryKind(kind),
-        given.fact_id,
+        fact_id,
         who=(given.who,) if given.who else (),
         max_nodes=given.limit,
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
-from uuid import UUID
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -142,7 +141,7 @@ def _fitting(items: list[_View], names: tuple[str, ...], what: str, budget: Budg
 class HistoryArguments(Arguments):
     """Arguments of ``memory_history``."""
 
-    record_id: UUID
+    record_id: str
     at: datetime | None = Field(default=None, description="Instead: the memory as it was then.")
     limit: int = Field(default=10, ge=1, le=MAX_PAGE)
     cursor: Cursor = ""
@@ -195,15 +194,14 @@ def _beginning(value: Any) -> Any:
 
 def memory_history(call: Call, given: HistoryArguments) -> History:
     """Return the changes that fit, newest first, or one version."""
-    call.require_visible("record", given.record_id)
-    database, record_id = call.installation.database, str(given.record_id)
+    database, record_id = call.installation.database, call.id_of("record", given.record_id)
     budget = call.budget(given.max_tokens)
     if given.at is not None:
-        version = history.record_at(database, call.claims, given.record_id, utc(given.at))
+        version = history.record_at(database, call.claims, record_id, utc(given.at))
         summary = budget.cut(plain(version.summary))
-        return History(record_id=record_id, version=version.model_copy(update={"summary": summary}))
+        return History(record_id=str(record_id), version=version.model_copy(update={"summary": summary}))
     page = history.page_of_history(
-        database, call.installation.cursors, call.claims, given.record_id, given.limit, given.cursor or None
+        database, call.installation.cursors, call.claims, record_id, given.limit, given.cursor or None
     )
     fitting = list[Delta]()
     for delta in page.items:
@@ -218,7 +216,7 @@ def memory_history(call: Call, given: HistoryArguments) -> History:
             one = one.model_copy(update=cut)
         fitting.append(one)
     return History(
-        record_id=record_id, deltas=fitting, next_cursor=page.cursor_after(len(fitting)) if fitting else None
+        record_id=str(record_id), deltas=fitting, next_cursor=page.cursor_after(len(fitting)) if fitting else None
     )
 
 

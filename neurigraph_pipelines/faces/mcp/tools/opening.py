@@ -104,8 +104,7 @@ def open_memory(call: Call, given: OpenArguments) -> Opened:
     if message is not None:
         given = given.model_copy(update={"messages": [message, *given.messages]})
     try:
-        record_id = id_of(database, claims, "record", known)
-        call.require_visible("record", record_id)
+        record_id = call.id_of("record", known)
     except NotFoundError:
         return _open_unstored(call, given, id_of(database, claims, "source", known))
     found = history.record_at(database, claims, record_id)

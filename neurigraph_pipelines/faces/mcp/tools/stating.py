@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from uuid import UUID
 
 from pydantic import Field
 
@@ -22,7 +21,7 @@ class StateFactArguments(Arguments):
     statement: str = Field(default="", max_length=MAX_STATEMENT, description="One sentence that stands alone.")
     who: ListOf[str] = Field(default=[], max_length=20)
     path: str = Field(default="", max_length=2_000)
-    retract: UUID | None = Field(default=None, description="Instead: fact_id to take back.")
+    retract: str = Field(default="", description="Instead: fact_id to take back.")
 
 
 class Stated(Result):
@@ -43,13 +42,13 @@ class Stated(Result):
 
 def state(call: Call, given: StateFactArguments) -> Stated:
     """State a fact, or take one back."""
-    if bool(given.statement.strip()) == (given.retract is not None):
+    if bool(given.statement.strip()) == bool(given.retract):
         raise InvalidInputError("give a statement, or the fact_id to retract")
-    if given.retract is not None:
-        call.require_visible("fact", given.retract)
+    if given.retract:
+        fact_id = call.id_of("fact", given.retract)
         stop_if_cancelled()
-        retract(call.context, given.retract)
-        return Stated(fact_id=str(given.retract), done="retracted")
+        retract(call.context, fact_id)
+        return Stated(fact_id=str(fact_id), done="retracted")
     stop_if_cancelled()
     words = FactWords(given.statement, who=given.who or None)
     stated = state_fact(call.context, NewFact(words, path=given.path or None))
