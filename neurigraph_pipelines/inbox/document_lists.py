@@ -59,14 +59,22 @@ def status_of(state: Progress, row: Mapping[str, Any]) -> Status:
     return Status.CHUNKING if row["kind"] == SourceKind.UPLOAD else Status.PENDING
 
 
-def get_document(database: Database, claims: Claims, document_id: UUID) -> Document:
+def get_document(database: Database, claims: Claims, document_id: str) -> Document:
     """Return a source of any kind as a document.
+
+    Args:
+        document_id: Its id, or the external id of an upload.
 
     Raises:
         NotFoundError: There is no such source, or the caller did not hand it in and does not own it.
     """
-    rows = database.ask(claims, _QUERIES["document"], {"source_id": document_id})
+    try:
+        source_id = UUID(document_id)
+    except ValueError:
+        source_id = None
+    known = {"source_id": source_id, "external_id": document_id}
+    rows = database.ask(claims, _QUERIES["document"], {"user_id": claims.user_id, **known})
     if not rows:
         raise NotFoundError
-    found = get_source(database, claims, SourceKind(rows[0]["kind"]), document_id)
+    found = get_source(database, claims, SourceKind(rows[0]["kind"]), rows[0]["source_id"])
     return Document(found, status_of(found.state, rows[0]), rows[0]["container_tags"])

@@ -1,8 +1,10 @@
 -- Documents: sources of every kind, as the operations below /v3 show them.
 
 -- name: document
--- Return the kind of source that a document is, the progress of reading its file, and its spaces.
+-- Return the kind of source that a document is, the progress of reading its file, and its spaces. Of the versions of an
+-- upload under one external id it is the newest.
 SELECT
+    s.source_id,
     s.kind,
     u.state = 'received' AS is_unread,
     coalesce(u.attempts > 0 AND u.error IS NULL AND u.next_attempt_at > now(), false) AS is_being_read,
@@ -15,7 +17,10 @@ SELECT
     ) AS container_tags
 FROM neurigraph.sources AS s
 LEFT JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
-WHERE s.source_id = %(source_id)s;
+WHERE s.user_id = %(user_id)s
+    AND (s.source_id = %(source_id)s::uuid OR (s.kind = 'upload' AND s.external_id = %(external_id)s::text))
+ORDER BY s.version DESC
+LIMIT 1;
 
 -- name: records_of_documents
 -- The visible records of some sources, each with its source, oldest first.

@@ -64,6 +64,7 @@ def test_a_document_passes_its_statuses(
 
     def shown() -> dict[str, Any]:
         answer: dict[str, Any] = client.get(f"/v3/documents/{document_id}", headers=bob).json()
+        assert client.get("/v3/documents/b1", headers=bob).json() == answer
         return answer
 
     lease = "UPDATE neurigraph.uploads SET attempts = %s, next_attempt_at = now() + %s * interval '1 hour' RETURNING 1"

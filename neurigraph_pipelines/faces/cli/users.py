@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import DryRun, argument, claims_of, note_user, opened, usual_user_file
+from neurigraph_pipelines.faces.cli.session import (
+    DryRun,
+    argument,
+    claims_of,
+    note_user,
+    opened,
+    usual_user,
+    usual_user_file,
+)
 from neurigraph_pipelines.model.errors import ConflictError
 
 if TYPE_CHECKING:
@@ -23,17 +31,21 @@ choosing = typer.Typer()
 
 @choosing.command(short_help="Choose the user of commands without --user.")
 def use(
-    user: Annotated[str, typer.Argument(metavar="USER", help="Slug of a user, or MEMBER@ORGANIZATION.")],
+    user: Annotated[
+        str | None, typer.Argument(metavar="USER", help="Slug of a user, or MEMBER@ORGANIZATION.", show_default=False)
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Choose the user that commands are about if they have no --user."""
+    """Choose the user that commands are about if they have no --user. Without USER, say who that is."""
     from neurigraph_pipelines.faces.cli import views
 
-    note_user(user)
-    with opened() as installation:
-        claims_of(installation, user, whole_graph=True)
-        usual_user_file(installation.home).write_text(f"{user}\n", encoding="utf-8")
-    Output(as_json).result({"user": user}, lambda: views.lines(f"Commands without --user are about {user} now."))
+    chosen = user or usual_user()
+    if user is not None:
+        note_user(user)
+        with opened() as installation:
+            claims_of(installation, user, whole_graph=True)
+            usual_user_file(installation.home).write_text(f"{user}\n", encoding="utf-8")
+    Output(as_json).result({"user": chosen}, lambda: views.lines(f"Commands without --user are about {chosen}."))
 
 
 @commands.command("add")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
-from uuid import UUID
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Path, Response
 
 from neurigraph_pipelines.faces.api.authentication import Author, Caller, InstallationDep
 from neurigraph_pipelines.faces.api.lag import NotesLag
@@ -19,6 +18,7 @@ from neurigraph_pipelines.inbox.document_lists import Status, get_document
 from neurigraph_pipelines.inbox.posted_documents import receive_document
 from neurigraph_pipelines.retrieval.documents import FoundDocument, full_text, search_documents
 from neurigraph_pipelines.text.container_tags import checked_tags
+from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.views.sources import Provenance
 
 router = APIRouter(prefix="/v3", tags=["v3"], responses=documented(401, 404, 422, 503))
@@ -52,12 +52,16 @@ def add_document(
     if not received.new:
         response.status_code = 200
     response.headers["Location"] = f"/v3/documents/{received.upload_id}"
-    found = get_document(installation.database, caller, received.upload_id)
+    found = get_document(installation.database, caller, str(received.upload_id))
     return responses.AddedDocument(id=received.upload_id, status=found.status)
 
 
-@router.get("/documents/{document_id}")
-def document(document_id: UUID, caller: Caller, installation: InstallationDep) -> responses.Document:
+@router.get("/documents/{document_id:path}")
+def document(
+    document_id: Annotated[str, Path(max_length=MAX_EXTERNAL_ID_LENGTH, description="Its id, or its `customId`.")],
+    caller: Caller,
+    installation: InstallationDep,
+) -> responses.Document:
     """Return a document of any kind, also an upload, a note or a conversation, and how far its processing is."""
     found = get_document(installation.database, caller, document_id)
     source = found.source
@@ -65,7 +69,7 @@ def document(document_id: UUID, caller: Caller, installation: InstallationDep) -
     lost: list[str] = []
     content = full_text(installation.acting_for(caller), source.KIND, records, lost) if records else None
     return responses.Document(
-        id=document_id,
+        id=source.source_id,
         custom_id=source.external_id,
         content=content,
         summary=read_record(installation, caller, records[0])[1].summary if records else None,
