@@ -34,7 +34,7 @@ from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
 from neurigraph_pipelines.model import (
     Claims,
     Extraction,
-    NewMessage,
+    IncomingMessage,
     Privacy,
     ReceivedThrough,
     RepositoryFile,
@@ -317,7 +317,9 @@ class Uploads:
         messages = document_messages(name, media, upload.size_bytes, found, is_posted=upload.is_posted)
         return self._add_text(source_id, name, list(messages), notes_of(reader, media, found))
 
-    def _add_text(self, source_id: UUID, name: str, messages: Sequence[NewMessage], notes: Sequence[str] = ()) -> Read:
+    def _add_text(
+        self, source_id: UUID, name: str, messages: Sequence[IncomingMessage], notes: Sequence[str] = ()
+    ) -> Read:
         with self._database.pipeline() as tx:
             result = self._inbox.append(tx, SourceKind.UPLOAD, source_id, messages)
             self._inbox.end(tx, SourceKind.UPLOAD, source_id)

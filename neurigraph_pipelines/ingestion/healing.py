@@ -12,7 +12,7 @@ from uuid import UUID
 from neurigraph_pipelines.database.asking import typed
 from neurigraph_pipelines.database.leases import work_lease
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
+from neurigraph_pipelines.ingestion.embedding_models import ModelMove, finish_moves
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.waiting_records import Waiting, WaitingRecords
@@ -56,7 +56,7 @@ class Healed:
     record_ids: list[UUID] = field(default_factory=list)
     failed: list[tuple[UUID, str]] = field(default_factory=list)
     waiting: Waiting = field(default_factory=Waiting)
-    moves: list[Move] = field(default_factory=list)
+    moves: list[ModelMove] = field(default_factory=list)
 
 
 def has_due(context: Context) -> bool:

@@ -93,7 +93,7 @@ class FoundDocuments:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DocumentRequest:
     """The request of a search for documents.
 
     Attributes:
@@ -139,7 +139,7 @@ class _Group:
 
 
 @measured("search.documents")
-def search_documents(context: Context, wanted: Wanted) -> FoundDocuments:
+def search_documents(context: Context, wanted: DocumentRequest) -> FoundDocuments:
     """Search for documents. The messages that were found are read; files stay as they are.
 
     If nothing is found, the newest documents are returned, with a score of 0.
@@ -227,7 +227,7 @@ def _groups(found: Found, document_ids: Collection[UUID] | None) -> list[_Group]
     return list(groups.values())
 
 
-def _with_age(wanted: Wanted, score: float, occurred_at: datetime) -> float:
+def _with_age(wanted: DocumentRequest, score: float, occurred_at: datetime) -> float:
     """Return the score of a document with that of its age, ``exp(-age / half life)``."""
     days = max(0.0, (datetime.now(UTC) - occurred_at).total_seconds() / 86_400)
     fresh = math.exp(-days / wanted.half_life_days)
@@ -244,7 +244,7 @@ def _places_of(groups: Iterable[_Group]) -> dict[UUID, list[int]]:
     }
 
 
-def _document(context: Context, wanted: Wanted, group: _Group, read: _Read, notes: list[str]) -> FoundDocument:
+def _document(context: Context, wanted: DocumentRequest, group: _Group, read: _Read, notes: list[str]) -> FoundDocument:
     hit, relevance_to = group.hits[0], _relevance(context, wanted.query)
     chunks = sorted(_chunks(context, wanted, group, read, notes), key=lambda one: -one.score)
     whole = max(relevance_to(one, one.summary) * max(0.0, one.score) for one in group.hits) / group.best
@@ -277,7 +277,7 @@ def _relevance(context: Context, query: str) -> Callable[[Hit, str], float]:
     )
 
 
-def _chunks(context: Context, wanted: Wanted, group: _Group, read: _Read, notes: list[str]) -> Iterator[Chunk]:
+def _chunks(context: Context, wanted: DocumentRequest, group: _Group, read: _Read, notes: list[str]) -> Iterator[Chunk]:
     """Yield the chunks of a document: found messages that lie beside each other, with those between them."""
     kind, relevance_to = group.hits[0].source_kind, _relevance(context, wanted.query)
     for hit in group.hits:
@@ -324,7 +324,7 @@ def _reranked(context: Context, query: str, found: Sequence[FoundDocument], note
     return [found[place] for place in order]
 
 
-def _recent(context: Context, wanted: Wanted) -> list[FoundDocument]:
+def _recent(context: Context, wanted: DocumentRequest) -> list[FoundDocument]:
     """Return the newest documents, for a question that finds none."""
     values = {
         "user_id": context.claims.user_id,

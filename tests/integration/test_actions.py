@@ -15,7 +15,7 @@ from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.graph.governance.standards import standard_of
-from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.knowledge.deciding import actions, execution, upkeep
 from neurigraph_pipelines.knowledge.deciding.standards import NewStandard, set_standard
@@ -61,7 +61,7 @@ def seen(graph: SharedGraph, claims: Claims, state: ActionState | None = ActionS
 
 def held_note(graph: SharedGraph, text: str) -> tuple[UUID, UUID]:
     """Let the persona write a note that has to be approved; return the note and the action."""
-    written = write_note(acting(graph, graph.personas), NewNote(text, node_id=graph.node("Work/Marketing")))
+    written = write_note(acting(graph, graph.personas), IncomingNote(text, node_id=graph.node("Work/Marketing")))
     assert written.action_id is not None
     return written.note_id, written.action_id
 
@@ -149,7 +149,7 @@ def test_note_waits_in_the_inbox_until_it_is_approved(graph: SharedGraph) -> Non
     set_standard(acting(graph), marketing, NewStandard(Rule.OWNER, delete=Rule.OWNER))
     with pytest.raises(ForbiddenError, match="only the owner of the graph may delete this"):
         actions.request(acting(graph, graph.personas), ActionKind.DELETE, graph.record_of("Work/Marketing")[0])
-    assert write_note(acting(graph), NewNote("By the owner.", node_id=marketing)).action_id is None
+    assert write_note(acting(graph), IncomingNote("By the owner.", node_id=marketing)).action_id is None
 
 
 def test_grants_are_asked_again_and_a_consensus_executes_once(graph: SharedGraph) -> None:

@@ -7,7 +7,7 @@ import pytest
 from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.graph.record_lists import RecordFilter, list_records
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.question import Question
@@ -99,7 +99,7 @@ def test_memories_in_several_languages(installation: Installation) -> None:
     # Forgetting removes words in their own language, and then nothing is asked in it.
     german = Lexer("german").lexemes("Bauernhaus Ofen")
     assert all(passages_with(counted(installation, user), word) for word in german)
-    forget(installation.acting_for(claims), Subject(SubjectKind.RECORD, records["de"].record_id), through="test")
+    forget(installation.acting_for(claims), ErasureSubject(SubjectKind.RECORD, records["de"].record_id), through="test")
     known = counted(installation, user)
     assert {one for _, _, languages in known["nodes"].values() for one in languages} == {"spanish", "french", "simple"}
     assert [passages_with(known, word) for word in german] == [0, 0]

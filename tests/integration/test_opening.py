@@ -14,7 +14,7 @@ from psycopg import sql
 from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.retrieval.open import (
@@ -182,7 +182,7 @@ def test_quarantined_file_beside_an_open_one_stays_closed(opened: Opened) -> Non
     source_id = converse(here, claims, "poison")
     (record,) = stored(ingest(plain_context(here), opened.user))
     held = file_of_record(here.database, claims, record.record_id)
-    quarantine(here.acting_for(claims), Rule(source_id=source_id), "a test")
+    quarantine(here.acting_for(claims), QuarantineRule(source_id=source_id), "a test")
     found = open_in_files(here.acting_for(claims), {held: [1], opened.file_id: [1]})
     texts = {file_id: [one.text for one in each] for file_id, each in found.items() if not isinstance(each, Exception)}
     assert texts == {held: [], opened.file_id: [CONTENTS[0]]}

@@ -17,7 +17,7 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.privacy import find_source, set_privacy
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model import Claims, NewConversation, NodeType, Privacy, SourceKind, SubjectType
+from neurigraph_pipelines.model import Claims, ImportedConversation, NodeType, Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.retrieval.index.packs import FORMAT
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
@@ -73,7 +73,7 @@ class Shared:
 
 def hand_in(here: Installation, claims: Claims, external_id: str, *contents: str, private: bool) -> UUID:
     said = tuple(replace(message, author=f"speaker of {external_id}") for message in messages(*contents))
-    conversation = NewConversation(external_id, said, title=external_id, ended_at=START)
+    conversation = ImportedConversation(external_id, said, title=external_id, ended_at=START)
     inbox = Inbox(here.context)
     with here.database.agent(claims) as tx:
         inbox.add_conversations(tx, claims.user_id, [conversation], Privacy.PRIVATE if private else Privacy.SHARED)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.inbox.tool_events import typed
-from neurigraph_pipelines.model import MessageType, NewMessage, Role, ToolEvent, type_of
+from neurigraph_pipelines.model import IncomingMessage, MessageType, Role, ToolEvent, type_of
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.hygiene import validate_message
 
@@ -17,9 +17,9 @@ USE: dict[str, Any] = {"tool_name": "search", "tool_use_id": "t1"}
 LIMIT = 1_000
 
 
-def message(kind: MessageType | None, role: Role | None = None, content: str = "", **fields: Any) -> NewMessage:
+def message(kind: MessageType | None, role: Role | None = None, content: str = "", **fields: Any) -> IncomingMessage:
     """Return a message as it is stored."""
-    return validate_message(typed(NewMessage(Role.USER, content), kind, role, fields), "reject", LIMIT)[0]
+    return validate_message(typed(IncomingMessage(Role.USER, content), kind, role, fields), "reject", LIMIT)[0]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ _QUERIES = statements("reports")
 
 
 @dataclass(frozen=True, slots=True)
-class Backlog:
+class WaitingSegments:
     """Segments that wait, are leased by runs, or failed for good, and the age of the oldest that is due."""
 
     waiting: int
@@ -70,7 +70,7 @@ class DailyReport:
     """
 
     stored: Stored
-    backlog: Backlog
+    backlog: WaitingSegments
     without_vectors: int
     without_facts: int
     without_verdicts: int
@@ -99,12 +99,12 @@ class DailyReport:
         return {name: value for name, value in found.items() if value is not None}
 
 
-def backlog(database: Database) -> Backlog:
+def backlog(database: Database) -> WaitingSegments:
     """Count what waits to be stored; costs a few index lookups."""
     with database.pipeline() as tx:
         row = tx.execute(_QUERIES["backlog"]).fetchone()
     assert row is not None
-    return Backlog(**row)
+    return WaitingSegments(**row)
 
 
 def late_bodies(context: Context, grace_seconds: float) -> int:

@@ -144,7 +144,7 @@ def _split(annotated: Any) -> tuple[Any, FieldInfo]:
 
 
 @dataclass(frozen=True)
-class Subject:
+class OperationGroup:
     """The operations about one subject. Used as a decorator, it declares one.
 
     Attributes:

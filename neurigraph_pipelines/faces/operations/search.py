@@ -10,7 +10,7 @@ from pydantic import Field
 from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.fact_forms import QueryFacts, SayTheSame
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.knowledge.duplicates import find_duplicates
 from neurigraph_pipelines.knowledge.fact_queries import query_facts
 from neurigraph_pipelines.retrieval import ask as answering
@@ -24,7 +24,7 @@ from neurigraph_pipelines.views.files import UnstoredMessages
 from neurigraph_pipelines.views.profiles import PersonProfile, PromptContext
 from neurigraph_pipelines.views.search import Duplicates, Found
 
-operation = Subject("search")
+operation = OperationGroup("search")
 
 
 @operation("POST /search", tool="search_memory", is_read=True, is_sparse=True)

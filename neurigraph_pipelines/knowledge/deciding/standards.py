@@ -10,7 +10,7 @@ import psycopg
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.changes import require_owner_of
 from neurigraph_pipelines.graph.governance.standards import standard_of
-from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, OnConflict, write_note
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
@@ -63,7 +63,7 @@ def set_standard(context: Context, node_id: UUID, new: NewStandard) -> Standard:
         _set(tx, {**values, "user_id": context.claims.user_id, "note_id": None})
     if new.text is not None:
         # Afterwards: a standard whose text is not acceptable is in force without it.
-        note = NewNote(new.text, title=TITLE, node_id=node_id, on_conflict=OnConflict.VERSION)
+        note = IncomingNote(new.text, title=TITLE, node_id=node_id, on_conflict=OnConflict.VERSION)
         written = write_note(context, note)
         with context.database.agent(context.claims) as tx:
             _set(tx, {**values, "user_id": context.claims.user_id, "note_id": written.note_id})

@@ -12,7 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.access.short_ids import id_of, place_of
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
-from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.calls import ToolCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.failures import said
 from neurigraph_pipelines.faces.mcp.framing import inline, quoted
 from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until, path_of, shown
@@ -97,7 +97,7 @@ class Opened(Result):
             yield f"\nThere is more: call again with cursor={self.next_cursor!r}."
 
 
-def open_memory(call: Call, given: OpenArguments) -> Opened:
+def open_memory(call: ToolCall, given: OpenArguments) -> Opened:
     """Read the messages that fit, of a record from its object, or of a source whose messages are not stored yet."""
     database, claims = call.installation.database, call.claims
     known, message = place_of(given.record_id)
@@ -128,7 +128,7 @@ def open_memory(call: Call, given: OpenArguments) -> Opened:
     )
 
 
-def _open_unstored(call: Call, given: OpenArguments, source_id: UUID) -> Opened:
+def _open_unstored(call: ToolCall, given: OpenArguments, source_id: UUID) -> Opened:
     """Read the messages of a source that are not stored yet and fit.
 
     Raises:
@@ -173,7 +173,7 @@ def _place(cursor: str) -> tuple[int, int]:
 
 
 def _read(
-    call: Call,
+    call: ToolCall,
     file_id: UUID | None,
     wanted: Sequence[int],
     place: tuple[int, int],

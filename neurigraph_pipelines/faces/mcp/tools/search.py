@@ -11,7 +11,7 @@ from pydantic import Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
-from neurigraph_pipelines.faces.mcp.calls import Call
+from neurigraph_pipelines.faces.mcp.calls import ToolCall
 from neurigraph_pipelines.faces.mcp.framing import inline
 from neurigraph_pipelines.faces.mcp.results import Only, Result, described, kept_until, path_of, plain, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, MaxTokens, Tool
@@ -124,7 +124,7 @@ class Found(Result):
             yield "open_memory reads the messages of a record_id, or of a source_id that is not stored yet."
 
 
-def search_memory(call: Call, given: SearchArguments) -> Found:
+def search_memory(call: ToolCall, given: SearchArguments) -> Found:
     """Search, and show as many hits as fit."""
     question = Question(
         given.query,
@@ -251,11 +251,11 @@ class Reply(Result):
         yield from (f"Note: {inline(note)}" for note in self.notes)
 
 
-def get_context(call: Call, given: ContextArguments) -> Reply:
+def get_context(call: ToolCall, given: ContextArguments) -> Reply:
     """Make a block for a prompt; or answer in words, and show as many citations as fit."""
     node_id = call.node(given.node) if given.node else None
     if not given.answer:
-        wanted = prompt.Wanted([Turn("user", given.query)], given.max_tokens, node_id)
+        wanted = prompt.PromptRequest([Turn("user", given.query)], given.max_tokens, node_id)
         made = prompt.prompt_context(call.context, wanted, given.asked_at)
         return Reply(text=made.text or "", notes=plain(made.notes))
     question = Question(given.query, node_id=node_id)

@@ -25,7 +25,7 @@ from resources.postgres.dump import dump
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class BackupListener:
     """Receives the progress: names of stages, and numbers of bytes just read."""
 
     on_stage: Callable[[str], None]
@@ -52,7 +52,7 @@ class Backup:
     removed: tuple[str, ...] = ()
 
 
-def back_up(installation: Installation, folder: BackupFolder, keep: int | None, listener: Listener) -> Backup:
+def back_up(installation: Installation, folder: BackupFolder, keep: int | None, listener: BackupListener) -> Backup:
     """Add a backup to a folder. Whatever kills this, the folder's complete backups stay complete.
 
     Args:
