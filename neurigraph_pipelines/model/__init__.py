@@ -8,7 +8,6 @@ from neurigraph_pipelines.model.claims import (
 from neurigraph_pipelines.model.content import (
     KEYWORD_COLUMNS,
     Keywords,
-    Period,
     Quotable,
     Statement,
     Summary,
@@ -49,7 +48,7 @@ from neurigraph_pipelines.model.messages import (
     SegmentRef,
 )
 from neurigraph_pipelines.model.origin import OTHERS, author_view, speaker_called
-from neurigraph_pipelines.model.tool_events import TOOL_FIELDS, ToolEvent, type_of
+from neurigraph_pipelines.model.tool_events import TOOL_FIELDS, ToolEvent
 from neurigraph_pipelines.views.kinds import (
     SETTLED,
     AliasType,
@@ -114,7 +113,6 @@ __all__ = [
     "NoteOptions",
     "Outline",
     "OutlineNode",
-    "Period",
     "Placement",
     "PlannedAlias",
     "PlannedEdge",
@@ -141,5 +139,4 @@ __all__ = [
     "Voice",
     "author_view",
     "speaker_called",
-    "type_of",
 ]

@@ -23,12 +23,13 @@ from neurigraph_pipelines.model import ConceptKind, Statement
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import NotFoundError, StorageError
-from neurigraph_pipelines.retrieval.open import OpenedMessage, open_in_files
+from neurigraph_pipelines.retrieval.open import open_in_files
 from neurigraph_pipelines.retrieval.passages import ReadMessage
 from neurigraph_pipelines.retrieval.query.facts import facts_by_id
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.facts import Fact
+from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.kinds import FactStatus
 from neurigraph_pipelines.views.memories import Memory
 from neurigraph_pipelines.views.search import Hit, Origin
@@ -275,7 +276,7 @@ def passages_at(context: Context, places: set[_Place]) -> dict[_Place, ReadMessa
         if memory and memory.file_id and message is not None:
             wanted.setdefault(memory.file_id, []).append(message)
     opened = open_in_files(context, wanted)
-    read: dict[tuple[UUID | None, int | None], OpenedMessage] = {
+    read: dict[tuple[UUID | None, int | None], Message] = {
         (file_id, one.seq): one
         for file_id, found in opened.items()
         for one in ([] if isinstance(found, StorageError) else found)
@@ -287,13 +288,13 @@ def passages_at(context: Context, places: set[_Place]) -> dict[_Place, ReadMessa
     }
 
 
-def _passage(memory: Memory, message: OpenedMessage | None) -> ReadMessage:
+def _passage(memory: Memory, message: Message | None) -> ReadMessage:
     if message is None:
         return ReadMessage(_hit(memory), memory.summary, memory.occurred_at)
-    return ReadMessage(_hit(memory, message), message.text, message.occurred_at, message)
+    return ReadMessage(_hit(memory, message), message.content, message.occurred_at, message)
 
 
-def _hit(memory: Memory, message: OpenedMessage | None = None) -> Hit:
+def _hit(memory: Memory, message: Message | None = None) -> Hit:
     """Return a memory as a search shows it."""
     origin = Origin(
         voices={message.voice: 1} if message else {},

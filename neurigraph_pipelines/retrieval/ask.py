@@ -21,13 +21,14 @@ from neurigraph_pipelines.model.enriching import leave_out
 from neurigraph_pipelines.model.errors import NeurigraphError, StorageError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import LanguageModel, TokenCounter
+from neurigraph_pipelines.model.tool_events import event_fields
 from neurigraph_pipelines.retrieval.about import Told, told_about
 from neurigraph_pipelines.retrieval.because import causes_behind
 from neurigraph_pipelines.retrieval.changed import conflicts_of, latest_first, note_of
 from neurigraph_pipelines.retrieval.corrected import corrected_first, with_corrections
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.log import note
-from neurigraph_pipelines.retrieval.open import OpenedMessage, open_in_files
+from neurigraph_pipelines.retrieval.open import open_in_files
 from neurigraph_pipelines.retrieval.passages import (
     STATED_CHARACTERS,
     ReadMessage,
@@ -44,6 +45,7 @@ from neurigraph_pipelines.retrieval.restating import Restated, restated
 from neurigraph_pipelines.text.hygiene import storable
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.views.answers import Citation, Reply
+from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.search import Found, Hit, MessageHit
 
 HITS = 50
@@ -246,10 +248,9 @@ def _read(context: Context, found: Found, most: int, notes: list[str]) -> list[R
         if isinstance(found_in, StorageError):
             notes.append(f"The file of the memory {hit.title!r} could not be read.")
             continue
-        read |= {
-            (record_id, one.seq): ReadMessage(hit, one.text, one.occurred_at, one, sections.get((record_id, one.seq)))
-            for one in found_in
-        }
+        for one in found_in:
+            place = record_id, one.seq
+            read[place] = ReadMessage(hit, one.content, one.occurred_at, one, sections.get(place))
     return [read[place] for place in places if place in read]
 
 
@@ -258,8 +259,19 @@ def _unstored(hit: Hit, found: MessageHit) -> ReadMessage:
     assert found.role is not None
     assert found.voice is not None
     occurred_at, content = found.occurred_at or hit.occurred_at, found.content or ""
-    said = (found.seq, found.role, found.author, found.voice, found.external_id, occurred_at)
-    return ReadMessage(hit, content, occurred_at, OpenedMessage(None, *said, content), found.section)
+    message = Message(
+        file_id=None,
+        seq=found.seq,
+        role=found.role,
+        author=found.author,
+        voice=found.voice,
+        external_id=found.external_id,
+        occurred_at=occurred_at,
+        content=content,
+        tool_calls=[],
+        **event_fields(found.role, None),
+    )
+    return ReadMessage(hit, content, occurred_at, message, found.section)
 
 
 def _statements(

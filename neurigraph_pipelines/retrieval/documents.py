@@ -20,13 +20,14 @@ from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.sources import details_view
 from neurigraph_pipelines.retrieval.chunks import Chunk, joined, with_gaps
 from neurigraph_pipelines.retrieval.excerpts import asked_words
-from neurigraph_pipelines.retrieval.open import OpenedMessage, file_of_record, open_in_files, open_messages
+from neurigraph_pipelines.retrieval.open import file_of_record, open_in_files, open_messages
 from neurigraph_pipelines.retrieval.query.find import WORDS_ALONE
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.relevance import relevance
 from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.search import Found, Hit, MessageHit
 from neurigraph_pipelines.views.sources import Provenance
 
@@ -46,7 +47,7 @@ _PER_DOCUMENT = 10
 _RERANKED_CHARACTERS = 2_000
 """About 512 tokens of each document, which a reranker reads."""
 
-_Read = Mapping[UUID, Sequence[OpenedMessage] | StorageError]
+_Read = Mapping[UUID, Sequence[Message] | StorageError]
 """The messages that were read, by file, or why a file could not be read."""
 
 _FILE = "file"
@@ -300,10 +301,10 @@ def _chunks(context: Context, wanted: DocumentRequest, group: _Group, read: _Rea
             yield replace(chunk, score=score, voices=list(dict.fromkeys(filter(None, said))))
 
 
-def _spoken(kind: str, message: OpenedMessage) -> str:
+def _spoken(kind: str, message: Message) -> str:
     """Return a message, with who says it where several speak."""
     is_spoken = kind in (SourceKind.CONVERSATION, SourceKind.EVENT) and message.author
-    return f"{message.author}: {message.text}" if is_spoken else message.text
+    return f"{message.author}: {message.content}" if is_spoken else message.content
 
 
 def _separator(kind: str) -> str:

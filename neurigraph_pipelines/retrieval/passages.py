@@ -12,9 +12,10 @@ from neurigraph_pipelines.model.chat import CHAT_ORIGIN
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import StorageError
-from neurigraph_pipelines.retrieval.open import OpenedMessage, open_in_files
+from neurigraph_pipelines.retrieval.open import open_in_files
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.corrections import Correction
+from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.search import Hit
 
 STATED_CHARACTERS = 300
@@ -39,7 +40,7 @@ class ReadMessage:
     hit: Hit
     text: str
     occurred_at: datetime
-    message: OpenedMessage | None = None
+    message: Message | None = None
     section: str | None = None
     corrected_by: Correction | None = None
     is_correction: bool = False
@@ -70,7 +71,7 @@ def with_replies(context: Context, question: Question, passages: Sequence[ReadMe
                 wanted.setdefault(one.message.file_id, []).append(following)
     if not wanted:
         return list(passages)
-    opened = enriched("replies", lambda: open_in_files(context, wanted), dict[UUID, list[OpenedMessage] | StorageError])
+    opened = enriched("replies", lambda: open_in_files(context, wanted), dict[UUID, list[Message] | StorageError])
     replies = {
         (file_id, reply.seq): reply
         for file_id, found_in in opened.items()
@@ -82,7 +83,7 @@ def with_replies(context: Context, question: Question, passages: Sequence[ReadMe
         key = (one.message.file_id, one.message.seq + 1) if one.message and one.message.file_id else None
         reply = replies.pop(key, None) if key and _asks(one) else None
         if reply and _may_be_shown(one, reply, question):
-            found.append(replace(one, text=reply.text, occurred_at=reply.occurred_at, message=reply, section=None))
+            found.append(replace(one, text=reply.content, occurred_at=reply.occurred_at, message=reply, section=None))
     return found
 
 
@@ -90,12 +91,12 @@ def _asks(one: ReadMessage) -> bool:
     return one.text.rstrip(" \"'”»)").endswith(ASKS)
 
 
-def _may_be_shown(one: ReadMessage, reply: OpenedMessage, question: Question) -> bool:
+def _may_be_shown(one: ReadMessage, reply: Message, question: Question) -> bool:
     """Return whether a reply has words, is within the times that a question asks for, and is no answer of a chat."""
     is_answer = reply.voice is Voice.ASSISTANT and one.hit.origin.source.origin == CHAT_ORIGIN
     is_late = question.occurred_before is not None and reply.occurred_at >= question.occurred_before
     is_early = question.occurred_after is not None and reply.occurred_at < question.occurred_after
-    return bool(reply.text.strip()) and not (is_answer or is_late or is_early)
+    return bool(reply.content.strip()) and not (is_answer or is_late or is_early)
 
 
 def places_of(passages: Iterable[ReadMessage]) -> list[tuple[UUID, int]]:

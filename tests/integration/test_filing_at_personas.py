@@ -234,7 +234,7 @@ def test_owner_speaks_in_a_conversation_of_a_persona(
     for record in records:
         with suppress(NotFoundError):
             file_id = file_of_record(here.database, persona, record.record_id)
-            seen += [one.text for one in open_messages(read, file_id, None)]
+            seen += [one.content for one in open_messages(read, file_id, None)]
     assert sorted(seen) == ["#Lawyer It is in Bern.", "#Lawyer The court sits on Monday.", "#Lawyer The judge is new."]
 
 

@@ -58,7 +58,7 @@ def best(here: Installation, claims: Claims, query: str) -> str:
     """Return the text of the best message."""
     answer = search(here.acting_for(claims), Question(query, limit=5, message_limit=1))
     (quote,) = best_quotes(here.acting_for(claims), query, answer, 300).values()
-    return quote.text
+    return quote.content
 
 
 def test_memories_in_several_languages(installation: Installation) -> None:
@@ -131,6 +131,6 @@ def test_particles_and_single_characters_are_found(shared_installation: Installa
     ingest(plain_context(shared_installation), user)
     context = plain_context(shared_installation).acting_for(claims)
     found = search(context, Question(asked))
-    assert best_quotes(context, asked, found, 300)[found.hits[0].key].text == told
+    assert best_quotes(context, asked, found, 300)[found.hits[0].key].content == told
     answering = shared_installation.context.using(embedder=WordEmbedder()).acting_for(claims)
     assert told in ask(answering, Question(asked)).answer

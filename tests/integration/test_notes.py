@@ -87,7 +87,7 @@ def test_pinned_note_lies_where_it_was_pinned(graph: SharedGraph) -> None:
     assert found["kw_topics"] == ["kumquats", "Testing"], "tags first, each once"
     assert hits(graph, "kumquat")[0] == record_id
     file_id = file_of_record(here.database, graph.owners, record_id)
-    assert open_message(acting(graph), file_id, 1).text == "#Family The wifi word is kumquat."
+    assert open_message(acting(graph), file_id, 1).content == "#Family The wifi word is kumquat."
     unpinned = write(graph, "#Family/Dave Dave likes kumquats.")
     (other,) = store(graph)
     assert record(graph, "Family/Dave", other)["source_id"] == unpinned.note_id

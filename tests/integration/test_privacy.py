@@ -108,7 +108,7 @@ def test_grantee_does_not_see_private_record(world: Shared) -> None:
     assert secret not in answer
     file_id = file_of_record(here.database, world.owner, world.private_id)
     assert SECRET_WORD.encode() in open_file(here.acting_for(world.owner), file_id).content
-    assert open_message(here.acting_for(world.owner), file_id, 1).text
+    assert open_message(here.acting_for(world.owner), file_id, 1).content
     for denied in (
         lambda: file_of_record(here.database, world.friend, world.private_id),
         lambda: open_file(here.acting_for(world.friend), file_id),
@@ -117,7 +117,7 @@ def test_grantee_does_not_see_private_record(world: Shared) -> None:
         with pytest.raises(NotFoundError):
             denied()
     shared_file = file_of_record(here.database, world.friend, world.shared_id)
-    assert open_message(here.acting_for(world.friend), shared_file, 1).text
+    assert open_message(here.acting_for(world.friend), shared_file, 1).content
 
 
 def test_tables_and_counts_hide_private_records(world: Shared) -> None:

@@ -9,9 +9,10 @@ from uuid import UUID
 import pytest
 
 from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
-from neurigraph_pipelines.knowledge.deciding.standards import NewStandard, set_standard
+from neurigraph_pipelines.knowledge.deciding.standards import set_standard
 from neurigraph_pipelines.model import Tier
 from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.views.actions import NewStandard
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.hidden_memories import context
 from tests.support.memories import ingest, plain_context, rows, stored

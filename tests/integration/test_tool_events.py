@@ -16,7 +16,7 @@ from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.ingestion.segmentation import Sizes, Turn, split_tail
 from neurigraph_pipelines.model import Claims, IncomingMessage, MessageType, Role, SourceKind, ToolEvent
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.retrieval.open import file_of_record, message_view, open_file, open_message
+from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.transcript import read_messages
@@ -130,7 +130,7 @@ def test_result_that_pretends_to_be_the_owner(here: Installation, bob: tuple[Use
     assert {message.seq: message.voice for message in found.messages}.items() >= {2: "tool", 3: "tool"}.items()
     assert found.hits[0].origin.voices == {"owner": 1, "tool": 2}
     opened = open_message(context, file_id, 2)
-    assert (opened.text, opened.voice) == (forged, "tool")
+    assert (opened.content, opened.voice) == (forged, "tool")
     assert len(list(read_messages(open_file(context, file_id).content))) == 3, "no line was smuggled in"
 
 
@@ -152,9 +152,9 @@ def test_texts_of_tools_are_redacted(here: Installation, bob: tuple[User, Claims
         redactor=PatternRedactor(["email"]),
     )
     assert mail.encode() not in open_file(context, file_id).content
-    sent = message_view(open_message(context, file_id, 1))
+    sent = open_message(context, file_id, 1)
     assert sent.input == {"to": ["[email]"], "body": {"cc": "[email]"}}
-    answer = message_view(open_message(context, file_id, 2))
+    answer = open_message(context, file_id, 2)
     assert (answer.output, answer.error) == ({"sent": "[email]"}, "[email] is full")
     kept = "SELECT tool_event, content FROM neurigraph.messages WHERE user_id = %s"
     assert {(row["tool_event"], row["content"]) for row in rows(here, kept, bob[0].user_id)} == {(None, None)}

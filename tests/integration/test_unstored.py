@@ -66,7 +66,7 @@ def test_a_message_is_found_before_and_after_it_is_stored(here: Installation) ->
     for excluding in ({"at": START.replace(year=2099)}, {"node_id": user.root_node_id}):
         assert found_by(here, claims, "spruce mast", **excluding).hits == [], "what has no node and no past"
     opened = open_unstored(here.context.acting_for(claims), source, from_message=2)
-    assert [(one.seq, one.text, one.voice) for one in opened.messages] == [
+    assert [(one.seq, one.content, one.voice) for one in opened.messages] == [
         (2, "Amber it is.", "assistant"),
         (3, "And the mast is spruce.", "owner"),
     ]
@@ -77,7 +77,7 @@ def test_a_message_is_found_before_and_after_it_is_stored(here: Installation) ->
     (hit,) = found_by(here, claims, "spruce mast").hits
     assert hit.stored
     opened = open_unstored(here.context.acting_for(claims), source)
-    assert (opened.messages, list(opened.record_ids)) == ((), [hit.record_id])
+    assert (opened.messages, opened.record_ids) == ([], [hit.record_id])
 
 
 def test_the_newest_are_searched_and_the_answer_says_so(here: Installation) -> None:

@@ -16,7 +16,6 @@ from neurigraph_pipelines.faces.api.idempotency import Once
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.operations import requests
-from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.faces.operations.source_fields import PRIVACY, SourceFields, Where
 from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
@@ -24,6 +23,7 @@ from neurigraph_pipelines.inbox.source_lists import get_source
 from neurigraph_pipelines.model import Claims, Privacy, Progress, SourceKind
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.inbox import Added
 from neurigraph_pipelines.wiring.installation import Installation
 

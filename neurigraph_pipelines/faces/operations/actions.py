@@ -71,7 +71,6 @@ def standard(call: Call, node_id: UUID) -> views.Standard:
 
 
 @operation("PUT /nodes/{node_id}/standard", "node standard edit", refusals=(409,))
-def set_standard(call: Call, node_id: UUID, body: forms.NewStandard) -> views.Standard:
+def set_standard(call: Call, node_id: UUID, body: views.NewStandard) -> views.Standard:
     """Set the standard of a node, which replaces the node's earlier standard. Only the owner may."""
-    new = standards.NewStandard(**body.model_dump())
-    return standards.set_standard(call.context, node_id, new)
+    return standards.set_standard(call.context, node_id, body)

@@ -9,13 +9,14 @@ from uuid import UUID
 from pydantic import Field
 
 from neurigraph_pipelines.faces.operations.call import Call
-from neurigraph_pipelines.faces.operations.forms import Cursor, Form, Limit
+from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
 from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.graph import aliases, edge_statements
 from neurigraph_pipelines.graph import mention_lists as listing
 from neurigraph_pipelines.graph.aliases import MAX_VALUE
 from neurigraph_pipelines.model import AliasType, MentionRole, Stance
 from neurigraph_pipelines.views import evidence as views
+from neurigraph_pipelines.views.base import Form
 
 operation = OperationGroup("graph")
 

@@ -10,11 +10,11 @@ from pydantic import Field, model_validator
 from pydantic.config import JsonDict
 
 from neurigraph_pipelines.faces.operations.call import Call
-from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.graph import moving, reshaping
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.model import ConceptKind
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.graph import GraphChange
 
 operation = OperationGroup("graph")

@@ -11,12 +11,12 @@ from uuid import UUID
 from pydantic import Field, model_validator
 from pydantic.config import JsonDict
 
-from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.knowledge.linking import Signature
 from neurigraph_pipelines.knowledge.signing import KEY_BYTES, SIGNATURE_BYTES
 from neurigraph_pipelines.model import links
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, LinkEnd
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.kinds import EndKind
 
 _FROM = ("from_fact_id", "from_record_id")

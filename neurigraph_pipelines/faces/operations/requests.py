@@ -15,7 +15,6 @@ from pydantic.config import JsonDict
 
 from neurigraph_pipelines import model
 from neurigraph_pipelines.exchange.sharing import MAX_NODE_SUMMARY_LENGTH
-from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.faces.operations.source_fields import PRIVACY, SourceFields, VersionFields, Where
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.inbox import notes
@@ -39,6 +38,7 @@ from neurigraph_pipelines.retrieval import prompt
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, utc
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.scalars import UserJson
 
 MAX_MESSAGES = 1_000

@@ -10,10 +10,11 @@ from pydantic import Field
 from neurigraph_pipelines.exchange.webhooks import subscriptions
 from neurigraph_pipelines.exchange.webhooks.delivery import deliver_test
 from neurigraph_pipelines.faces.operations.call import Call, Who
-from neurigraph_pipelines.faces.operations.forms import Cursor, Form, Limit
+from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
 from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.model.webhooks import ANY_EVENT
 from neurigraph_pipelines.views import webhooks as views
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.webhooks import DeliveryState
 
 _EVENTS = "Names of events, such as `record.stored`, `record.*` or `*`."

@@ -157,7 +157,7 @@ class Toolbox:
             raise InvalidInputError("message is the number of a message")
         numbers = range(max(1, message - WINDOW), message + WINDOW + 1)
         opened = open_messages(self.context, hit.file_id, numbers)
-        passages = [ReadMessage(hit, one.text, one.occurred_at, one) for one in opened]
+        passages = [ReadMessage(hit, one.content, one.occurred_at, one) for one in opened]
         self._collected.append(passages)
         return self._returned(passages)
 

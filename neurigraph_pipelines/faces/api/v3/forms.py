@@ -13,7 +13,6 @@ from uuid import UUID
 from pydantic import ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
-from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.faces.operations.source_fields import CONTAINER_TAGS, ONLY_SPACES
 from neurigraph_pipelines.model.chat import Turn
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -26,6 +25,7 @@ from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.kinds import DocumentType
 from neurigraph_pipelines.views.scalars import UserJson
 

@@ -182,7 +182,7 @@ def _content(context: Context, records: Sequence[UUID], budget: Budget) -> str |
         except LostObjectError as error:
             return "\n".join([*parts, said(error)])
         for one in opened:
-            line = plain(f"{one.author or one.voice}: {one.text}")
+            line = plain(f"{one.author or one.voice}: {one.content}")
             part = budget.cut(line)
             parts.append(part)
             if len(part) < len(line):

@@ -19,8 +19,9 @@ from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, ListOf, MaxTokens, Tool
 from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.model.errors import InvalidInputError, LostObjectError, NotFoundError
-from neurigraph_pipelines.retrieval.open import OpenedMessage, message_view, open_messages
+from neurigraph_pipelines.retrieval.open import open_messages
 from neurigraph_pipelines.retrieval.unstored import open_unstored
+from neurigraph_pipelines.views import files
 from neurigraph_pipelines.views.memories import Memory
 
 READ_AT_ONCE = 20
@@ -192,7 +193,7 @@ def _read(
     return None
 
 
-def _show(opened: Sequence[OpenedMessage], place: tuple[int, int], budget: Budget, shown: list[Message]) -> str | None:
+def _show(opened: Sequence[files.Message], place: tuple[int, int], budget: Budget, shown: list[Message]) -> str | None:
     """Add the messages that fit to those shown, and return where to go on if not all do."""
     for one in opened:
         begin = place[1] if one.seq == place[0] else 0
@@ -201,19 +202,18 @@ def _show(opened: Sequence[OpenedMessage], place: tuple[int, int], budget: Budge
         message = _message(one, begin, budget)
         shown.append(message)
         end = begin + len(message.content)
-        if end < len(one.text):
+        if end < len(one.content):
             return f"{one.seq}+{end}"
     return None
 
 
-def _message(opened: OpenedMessage, begin: int, budget: Budget) -> Message:
-    found = message_view(opened)
-    values = shown(found, Message.model_fields.keys() - {"is_whole"})
+def _message(opened: files.Message, begin: int, budget: Budget) -> Message:
+    values = shown(opened, Message.model_fields.keys() - {"is_whole"})
     about = Message(**{**values, "content": "", "is_whole": True})
     budget.fits("\n".join(about.lines()))
     rest = str(values["content"])[begin:]
     part = budget.cut(rest) or rest[:_LEAST]
-    return about.model_copy(update={"content": part, "is_whole": len(part) == len(opened.text)})
+    return about.model_copy(update={"content": part, "is_whole": len(part) == len(opened.content)})
 
 
 OPEN_MEMORY = Tool(
