@@ -12,6 +12,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.asking import value_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.aliases import give_former_name
 from neurigraph_pipelines.graph.changes import (
@@ -169,9 +170,7 @@ def merge_nodes(
 
 
 def _count_grants(tx: Transaction, node_ids: Sequence[UUID]) -> int:
-    row = tx.execute(_QUERIES["count_grants"], {"node_ids": node_ids}).fetchone()
-    assert row is not None
-    return int(row["grants"])
+    return value_of(int, tx.execute(_QUERIES["count_grants"], {"node_ids": node_ids}))
 
 
 def _replace_nodes(tx: Transaction, plan: _MergePlan, user_slug: str, claims: Claims) -> None:

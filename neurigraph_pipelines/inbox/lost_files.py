@@ -148,8 +148,7 @@ def _with_words(tx: Transaction, stored: Message, sent: IncomingMessage | None) 
         return stored
     event = json.dumps(sent.event.fields(sent.content)) if sent.event is not None else None
     values = {"tool_calls": json.dumps(list(sent.tool_calls)), "tool_event": event}
-    row = tx.execute(_QUERIES["as_stored"], values).fetchone()
-    assert row is not None
+    (row,) = tx.execute(_QUERIES["as_stored"], values)
     return replace(
         stored,
         content=sent.content,

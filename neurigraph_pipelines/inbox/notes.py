@@ -214,7 +214,7 @@ def _insert(
         )
     assert source_id is not None
     inbox.append(tx, SourceKind.NOTE, source_id, [words.message])
-    row = tx.execute(
+    (row,) = tx.execute(
         _QUERIES["insert_note"],
         {
             **values,
@@ -224,8 +224,7 @@ def _insert(
             "fact": None if note.fact is None else Jsonb(dict(note.fact)),
             "follows": note.follows,
         },
-    ).fetchone()
-    assert row is not None
+    )
     inbox.end(tx, SourceKind.NOTE, source_id, note.occurred_at)
     return source_id, row["message"]
 

@@ -17,7 +17,7 @@ from uuid import UUID, uuid4
 
 from psycopg import OperationalError
 
-from neurigraph_pipelines.database.asking import row_of
+from neurigraph_pipelines.database.asking import row_of, value_of
 from neurigraph_pipelines.database.leases import retry_delay
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.conversations import Inbox
@@ -346,10 +346,7 @@ class Uploads:
     def due(self) -> int:
         """Count the uploads to read and the staged files to clear."""
         with self._database.pipeline() as tx:
-            row = tx.execute(_QUERIES["due"]).fetchone()
-        assert row is not None
-        waiting: int = row["uploads"]
-        return waiting
+            return value_of(int, tx.execute(_QUERIES["due"]))
 
     def clear(self) -> int:
         """Remove staged bytes that a record has copied, and those that a dead process abandoned.

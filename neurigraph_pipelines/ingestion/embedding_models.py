@@ -50,8 +50,7 @@ def lock_models(tx: Transaction, user_id: UUID, model: str) -> UserModels:
         model: Becomes the current model if the user has none yet.
     """
     tx.execute(_QUERIES["adopt_model"], {"user_id": user_id, "model": model})
-    row = tx.execute(_QUERIES["models"], {"user_id": user_id}).fetchone()
-    assert row is not None
+    (row,) = tx.execute(_QUERIES["models"], {"user_id": user_id})
     return UserModels(row["embedding_model"], row["embedding_next_model"])
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from neurigraph_pipelines.database.asking import typed
+from neurigraph_pipelines.database.asking import typed, value_of
 from neurigraph_pipelines.database.leases import work_lease
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.ingestion.embedding_models import ModelMove, finish_moves
@@ -62,9 +62,7 @@ class Healed:
 def has_due(context: Context) -> bool:
     """Return whether ``heal_pending`` would find work; costs one index lookup."""
     with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["has_due"], {"model": context.embedder.model}).fetchone()
-    assert row is not None
-    return bool(row["due"])
+        return value_of(bool, tx.execute(_QUERIES["has_due"], {"model": context.embedder.model}))
 
 
 def heal_pending(
@@ -115,11 +113,10 @@ def heal_pending(
 def waiting(context: Context, user_id: UUID | None = None) -> Waiting:
     """Count the pending records of one user, or of all users."""
     with context.database.pipeline() as tx:
-        row = tx.execute(
+        (row,) = tx.execute(
             _QUERIES["count_pending"],
             {"model": context.embedder.model, "user_id": user_id, "overdue_seconds": OVERDUE_SECONDS},
-        ).fetchone()
-    assert row is not None
+        )
     return Waiting(**row)
 
 

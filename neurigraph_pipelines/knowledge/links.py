@@ -169,8 +169,7 @@ def _ask(tx: Transaction, user_id: UUID, link: StatedLink) -> None:
     One of a rule that was not written is impossible.
     """
     ends = {"user_id": user_id, "from_id": link.start.id, "to_id": link.end.id, "relation": link.relation}
-    known = tx.execute(_QUERIES["known_link"], {**ends, "sure": SURE}).fetchone()
-    assert known is not None
+    (known,) = tx.execute(_QUERIES["known_link"], {**ends, "sure": SURE})
     if known["is_doubtful"] is False or (known["is_doubtful"] is None and link.detected_by is Detector.RULE):
         return
     doubt = Doubt(

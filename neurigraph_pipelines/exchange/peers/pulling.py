@@ -78,8 +78,7 @@ def pull(peering: Peering, peer_id: UUID, on_done: Progress = lambda _, __: None
     database = peering.context.database
     with _alone(peering, peer_id) as peer:
         with database.pipeline() as tx:
-            began = tx.execute(_QUERIES["begun"]).fetchone()
-        assert began is not None
+            (began,) = tx.execute(_QUERIES["begun"])
         try:
             run = _Pull(peering, peer, on_done)
             horizon = run.run()

@@ -196,8 +196,7 @@ def require_two(source: Context, target: Context) -> None:
 
 def _require_movable(source: Context, user_id: UUID) -> None:
     with source.database.owner() as tx:
-        ties = tx.execute(_QUERIES["ties"], {"user_id": user_id}).fetchone()
-    assert ties is not None
+        (ties,) = tx.execute(_QUERIES["ties"], {"user_id": user_id})
     if ties["shares"]:
         raise ConflictError("this user is an organization, or was a member of one, whose users share one database")
     if ties["mirrors"]:

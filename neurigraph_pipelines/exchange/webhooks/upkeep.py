@@ -47,8 +47,7 @@ def has_work(outbox: Outbox) -> bool:
 def figures(outbox: Outbox) -> DeliveryFigures:
     """Count deliveries."""
     with outbox.context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["figures"]).fetchone()
-    assert row is not None
+        (row,) = tx.execute(_QUERIES["figures"])
     return DeliveryFigures(**row)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from neurigraph_pipelines.database.asking import value_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 
@@ -40,9 +41,7 @@ class UpkeepCounts:
 def has_work(context: Context) -> bool:
     """Return whether there is something to do; costs two index lookups."""
     with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["has_work"], _overdue(context)).fetchone()
-    assert row is not None
-    return bool(row["due"])
+        return value_of(bool, tx.execute(_QUERIES["has_work"], _overdue(context)))
 
 
 def keep(context: Context) -> UpkeepCounts:
@@ -60,8 +59,7 @@ def keep(context: Context) -> UpkeepCounts:
 def waiting(context: Context) -> OpenActions:
     """Count the actions that wait for a decision."""
     with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["waiting"], _overdue(context)).fetchone()
-    assert row is not None
+        (row,) = tx.execute(_QUERIES["waiting"], _overdue(context))
     return OpenActions(**row)
 
 

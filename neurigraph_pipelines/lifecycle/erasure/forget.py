@@ -308,8 +308,7 @@ def _strays_of(context: Context, user_id: UUID, subject: ErasureSubject) -> Mapp
 
 
 def _preview_record(tx: Transaction, claims: Claims, subject: ErasureSubject, wanted: UUID) -> ErasurePreview:
-    place = tx.execute(_QUERIES["node_of_record"], {"user_id": claims.user_id, "record_id": wanted}).fetchone()
-    assert place is not None
+    (place,) = tx.execute(_QUERIES["node_of_record"], {"user_id": claims.user_id, "record_id": wanted})
     files = files_of(tx, sql.Identifier(place["schema_name"]), wanted)
     return _preview(
         tx,
@@ -334,8 +333,7 @@ def _preview(
 ) -> ErasurePreview:
     is_user = subject.kind is SubjectKind.USER
     values = {"user_id": claims.user_id, "record_id": record_id, "node_ids": node_ids, "is_user": is_user}
-    row = tx.execute(_PREVIEW["preview"], values).fetchone()
-    assert row is not None
+    (row,) = tx.execute(_PREVIEW["preview"], values)
     stated = {"subject_kind": subject.kind, "subject_id": subject.subject_id, "files": files}
     return ErasurePreview.model_validate({**stated, **row, "nodes": nodes, "object_bytes": object_bytes})
 

@@ -115,8 +115,7 @@ def with_objects(database: Database, found: Erasure) -> ErasureWithObjects:
 
 
 def _row(tx: Transaction, erasure_id: UUID) -> DictRow:
-    row = tx.execute(_QUERIES["erasure"], {"erasure_id": erasure_id}).fetchone()
-    assert row is not None
+    (row,) = tx.execute(_QUERIES["erasure"], {"erasure_id": erasure_id})
     return row
 
 

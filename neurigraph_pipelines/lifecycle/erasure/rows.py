@@ -237,8 +237,7 @@ class RowsEraser:
         self._erased.update(derived.counts - self._counts_of_graph())
 
     def _counts_of_graph(self) -> Counter[str]:
-        row = self._tx.execute(_QUERIES["counts_of_graph"], {"user_id": self._user_id}).fetchone()
-        assert row is not None
+        (row,) = self._tx.execute(_QUERIES["counts_of_graph"], {"user_id": self._user_id})
         return Counter(row)
 
     def _erase_candidates_below(self, paths: Sequence[Sequence[str]]) -> None:
@@ -359,8 +358,7 @@ class RowsEraser:
             settle_memories(self._tx, fact_id)
 
     def _count(self, query: sql.SQL, **values: object) -> None:
-        row = self._tx.execute(query, values).fetchone()
-        assert row is not None
+        (row,) = self._tx.execute(query, values)
         self._erased.update(row)
 
     def _write_receipt(self) -> None:

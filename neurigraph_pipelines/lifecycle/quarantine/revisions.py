@@ -72,8 +72,7 @@ def _show_visible(tx: Transaction, user_id: UUID, quarantine_id: UUID, record_id
     lock_rows(tx, {}, {one.node_id for one in records})
     author = f"quarantine:{quarantine_id}"
     authored(tx, author)
-    model = tx.execute(_EMBEDDINGS["models"], {"user_id": user_id}).fetchone()
-    assert model is not None
+    (model,) = tx.execute(_EMBEDDINGS["models"], {"user_id": user_id})
     for record in records:
         _show_words(tx, user_id, record, model["embedding_model"], author)
         _show_supersession(tx, record)

@@ -73,8 +73,7 @@ def back_up(installation: Installation, folder: BackupFolder, keep: int | None, 
             backup_id = f"{started_at:%Y-%m-%dT%H-%M-%S.%fZ}-{secrets.token_hex(2)}"
             target = folder.begin(backup_id)
             listener.on_stage("database")
-            exported = tx.execute(QUERIES["export_snapshot"]).fetchone()
-            assert exported is not None
+            (exported,) = tx.execute(QUERIES["export_snapshot"])
             description = _description(tx, copied)
             database = folder.write(target, DATABASE, dump(url, exported["name"]), listener.on_bytes)
         listener.on_stage("manifest")
