@@ -14,7 +14,7 @@ from benchmarks.report import Section, number, table
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.runtime.stack.backup.check import check
-from neurigraph_pipelines.runtime.stack.backup.create import Listener, back_up
+from neurigraph_pipelines.runtime.stack.backup.create import BackupListener, back_up
 from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.load import restore
 from neurigraph_pipelines.wiring.installation import Installation
@@ -25,7 +25,7 @@ FILES, QUICK_FILES = 1_000, 20
 FILE_BYTES = 200_000
 ROWS, QUICK_ROWS = 10_000, 200
 
-_SILENT = Listener(lambda _: None, lambda _: None)
+_SILENT = BackupListener(lambda _: None, lambda _: None)
 _METHOD = f"""An installation with {FILES:,} uploads of {FILE_BYTES:,} random bytes each that wait in the object store,
 and a table of {ROWS:,} rows with a vector of 1,536 random numbers each. One run each, in this order; the page cache is
 warm. MB/s counts bytes of files and of the dump. The copy is `shutil.copytree` and one `sync`."""

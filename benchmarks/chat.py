@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from neurigraph_pipelines.model import NewConversation, NewMessage, Role
+from neurigraph_pipelines.model import ImportedConversation, IncomingMessage, Role
 
 _START = datetime(2025, 1, 6, 9, 0, tzinfo=UTC)
 
@@ -67,13 +67,13 @@ def reference(number: int) -> str:
     return f"ref{number:06d}"
 
 
-def conversation(number: int) -> NewConversation:
+def conversation(number: int) -> ImportedConversation:
     """Return conversation ``number``: 20 to 30 alternating messages of 20 to 60 words about one subject, ended."""
     chance = random.Random(number)
     subject = chance.choice(_SUBJECTS)
     start = _START + timedelta(hours=6 * number)
     messages = [
-        NewMessage(
+        IncomingMessage(
             role=Role.ASSISTANT if turn % 2 else Role.USER,
             content=_said(chance, subject, _ANSWERED if turn % 2 else _ASKED),
             external_id=f"m{turn:02d}",
@@ -82,14 +82,14 @@ def conversation(number: int) -> NewConversation:
         for turn in range(chance.randint(20, 29))
     ]
     messages.append(
-        NewMessage(
+        IncomingMessage(
             role=Role.USER,
             content=f"Let us stop here for today. File this under {reference(number)}.",
             external_id="last",
             occurred_at=start + timedelta(hours=1),
         )
     )
-    return NewConversation(
+    return ImportedConversation(
         external_id=f"chat-{number}",
         messages=tuple(messages),
         title=f"About {subject.name}",
@@ -98,7 +98,7 @@ def conversation(number: int) -> NewConversation:
     )
 
 
-def conversations(first: int, count: int) -> Iterator[NewConversation]:
+def conversations(first: int, count: int) -> Iterator[ImportedConversation]:
     """Return conversations ``first`` to ``first + count - 1``."""
     return map(conversation, range(first, first + count))
 

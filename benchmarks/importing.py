@@ -22,7 +22,7 @@ from benchmarks.chat import conversations
 from benchmarks.report import Section, number, spread, table
 from neurigraph_pipelines.graph.provisioning import ensure_user
 from neurigraph_pipelines.inbox.importing import import_file
-from neurigraph_pipelines.model import Claims, NewConversation
+from neurigraph_pipelines.model import Claims, ImportedConversation
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.exports import chatgpt, chatgpt_node
 from tests.support.process_memory import resident
@@ -101,7 +101,7 @@ def write_export(path: Path, wanted_bytes: int) -> int:
     return written + 2
 
 
-def _exported(chat: NewConversation, number_: int) -> dict[str, Any]:
+def _exported(chat: ImportedConversation, number_: int) -> dict[str, Any]:
     nodes = [chatgpt_node("root", None, None)]
     for message in chat.messages:
         assert message.occurred_at is not None

@@ -19,7 +19,7 @@ from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion import batch
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
-from neurigraph_pipelines.model import Claims, NewConversation
+from neurigraph_pipelines.model import Claims, ImportedConversation
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.measuring import listen
 from neurigraph_pipelines.model.ports import Embedder
@@ -109,12 +109,12 @@ class _Pipeline:
         self._inbox = Inbox(installation.context)
         self._next = 0
 
-    def new_conversations(self, count: int) -> list[NewConversation]:
+    def new_conversations(self, count: int) -> list[ImportedConversation]:
         """Return conversations that no earlier batch used."""
         self._next += count
         return list(conversations(self._next - count, count))
 
-    def take_in(self, user: User, chats: Sequence[NewConversation]) -> None:
+    def take_in(self, user: User, chats: Sequence[ImportedConversation]) -> None:
         """Put conversations into the inbox, one transaction each."""
         for chat in chats:
             with self.context.database.agent(Claims.of_user(user.user_id)) as tx:
@@ -172,7 +172,7 @@ def _measure(pipeline: _Pipeline, user: User, plain: psycopg.Connection, size: i
     return _Measured(size, messages, len(result.stored), seconds, inbox_seconds, plain_seconds)
 
 
-def _insert_plainly(connection: psycopg.Connection, chats: Sequence[NewConversation]) -> None:
+def _insert_plainly(connection: psycopg.Connection, chats: Sequence[ImportedConversation]) -> None:
     for chat in chats:
         with connection.cursor() as cursor:
             cursor.executemany(

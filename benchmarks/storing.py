@@ -13,7 +13,7 @@ from benchmarks.report import Section, number, table
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.model import Claims, NewMessage
+from neurigraph_pipelines.model import Claims, IncomingMessage
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.language_model import OfflineLanguageModel
 
@@ -62,7 +62,7 @@ def _store(installation: Installation, samples: Sequence[Sample]) -> Stored:
     embedder = TimedEmbedder(installation.embedder)
     model = OfflineLanguageModel(embedder, installation.settings.language)
     context = installation.context.using(language_model=model, embedder=embedder)
-    messages: list[NewMessage] = []
+    messages: list[IncomingMessage] = []
     for sample in samples:
         user, _ = create_user(installation.database, sample.name)
         with installation.database.agent(Claims.of_user(user.user_id)) as tx:

@@ -14,7 +14,7 @@ from benchmarks.derived.observations import FILES, segment_of
 from benchmarks.derived.scoring import Share
 from benchmarks.report import table
 from neurigraph_pipelines.inbox.imports import read_conversations
-from neurigraph_pipelines.model import NewConversation
+from neurigraph_pipelines.model import ImportedConversation
 from resources.offline.language_model import OfflineLanguageModel
 
 _TURN = re.compile(r"D\d+:\d+")
@@ -50,12 +50,12 @@ def _all_met() -> Iterator[tuple[str, Met]]:
         noted = set(_TURN.findall(json.dumps(observed)))
         total = Met()
         for session in read_conversations(path.with_name(path.name.replace(".observations", "")), "locomo"):
-            if isinstance(session, NewConversation):
+            if isinstance(session, ImportedConversation):
                 total += _met(model, session, noted)
         yield path.name.removesuffix(".observations.json"), total
 
 
-def _met(model: OfflineLanguageModel, session: NewConversation, noted: set[str]) -> Met:
+def _met(model: OfflineLanguageModel, session: ImportedConversation, noted: set[str]) -> Met:
     turns = {number: one.external_id for number, one in enumerate(session.messages, start=1)}
     facts = model.extract_facts(segment_of(session))
     told = [turns[fact.first_message] for fact in facts]

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from benchmarks.bench import PROJECT_ROOT, SkippedError
-from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Role
+from neurigraph_pipelines.model import EventKind, ImportedConversation, IncomingMessage, Role
 
 FOLDER = PROJECT_ROOT / "samples" / "labelled"
 Form = Literal["assistant", "chat", "meeting", "tools", "essay"]
@@ -106,12 +106,12 @@ class Labelled(_Strict):
         """When the last message was written."""
         return self.messages[-1].occurred_at
 
-    def conversation(self) -> NewConversation:
+    def conversation(self) -> ImportedConversation:
         """Return the conversation as an importer would, without the labels."""
-        return NewConversation(
+        return ImportedConversation(
             self.id,
             tuple(
-                NewMessage(one.role, one.content, one.author, f"m{number}", one.occurred_at)
+                IncomingMessage(one.role, one.content, one.author, f"m{number}", one.occurred_at)
                 for number, one in enumerate(self.messages, start=1)
             ),
             self.title,

@@ -16,8 +16,8 @@ from benchmarks.quality.questions import DATA
 from benchmarks.report import table
 from neurigraph_pipelines.inbox.imports import read_conversations
 from neurigraph_pipelines.model import (
+    ImportedConversation,
     Message,
-    NewConversation,
     Segment,
     SegmentRef,
     SourceKind,
@@ -70,7 +70,7 @@ def coverages() -> Iterator[tuple[str, Coverage]]:
         sessions = path.with_name(path.name.replace(".observations", ""))
         total = Coverage()
         for session in read_conversations(sessions, "locomo"):
-            if isinstance(session, NewConversation):
+            if isinstance(session, ImportedConversation):
                 number = session.external_id.rsplit("_", 1)[1]
                 said = observed.get(f"session_{number}_observation", {})
                 texts = [text for one in said.values() for text, _ in one]
@@ -93,7 +93,7 @@ def _coverage(model: OfflineLanguageModel, segment: Segment, observations: list[
     return total
 
 
-def segment_of(session: NewConversation) -> Segment:
+def segment_of(session: ImportedConversation) -> Segment:
     """Return a session as the steps of the job see it."""
     messages = tuple(
         Message(

@@ -14,7 +14,7 @@ from itertools import cycle, islice
 from random import Random
 
 from benchmarks.poison.world import SEED, TUNED, Fact, Teller
-from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Role
+from neurigraph_pipelines.model import EventKind, ImportedConversation, IncomingMessage, Role
 
 _START = datetime(2025, 11, 3, 9, tzinfo=UTC)
 RESTATED = 100
@@ -45,7 +45,7 @@ class Planted:
     door: Door
     fact: Fact
     source: str
-    conversation: NewConversation | None
+    conversation: ImportedConversation | None
     document: str | None = None
 
     @property
@@ -95,13 +95,13 @@ def _planted(
     began = _START + timedelta(hours=random.randrange(400))
     author = {Door.MEETING: "Visitor", Door.TOOL: "web"}.get(door)
     messages = tuple(
-        NewMessage(
+        IncomingMessage(
             role, text, author if role is not Role.ASSISTANT else None, f"{source}:{n}", began + timedelta(minutes=n)
         )
         for n, (role, text) in enumerate(turns)
     )
     kind = EventKind.MEETING if door is Door.MEETING else None
-    conversation = NewConversation(
+    conversation = ImportedConversation(
         source, messages, f"Session {source}", began, began + timedelta(minutes=len(messages)), kind
     )
     return Planted(shape, door, fact, source, conversation)

@@ -22,8 +22,8 @@ from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
-from neurigraph_pipelines.model import Claims, NewConversation, NodeType, Quotable
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
+from neurigraph_pipelines.model import Claims, ImportedConversation, NodeType, Quotable
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval import restating
 from neurigraph_pipelines.retrieval.ask import ACCORDING_TO, ask
@@ -79,7 +79,7 @@ class PoisonedMemory:
         self._poison: frozenset[UUID] = frozenset()
         self._harmless: frozenset[str] = frozenset()
 
-    def remember(self, conversations: Sequence[NewConversation], claims: Claims | None = None) -> None:
+    def remember(self, conversations: Sequence[ImportedConversation], claims: Claims | None = None) -> None:
         """Put conversations into the inbox, as their owner or as another caller."""
         inbox = Inbox(self.installation.context)
         with self.installation.database.agent(claims or self.claims) as tx:
@@ -211,7 +211,7 @@ def measure(memory: PoisonedMemory, world: World, attacks: Sequence[Planted], sa
         unruled = [memory.ask(fact) for fact in world.facts]
     ruled = [memory.ask(fact) for fact in world.facts]
     say("putting them into quarantine")
-    quarantine(memory.context, Rule(received_from=began), "planted by the benchmark")
+    quarantine(memory.context, QuarantineRule(received_from=began), "planted by the benchmark")
     return Measured(honest, unruled, ruled, [memory.ask(fact) for fact in world.facts])
 
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from random import Random
 
-from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Role
+from neurigraph_pipelines.model import EventKind, ImportedConversation, IncomingMessage, Role
 
 SEED = 20
 TUNED, HELD_OUT = "tuned", "held out"
@@ -74,7 +74,7 @@ class Fact:
 class World:
     """Honest conversations, and one fact of each."""
 
-    conversations: tuple[NewConversation, ...]
+    conversations: tuple[ImportedConversation, ...]
     facts: tuple[Fact, ...]
 
 
@@ -261,7 +261,7 @@ def make_world(memories: int, questions: int, seed: int = SEED) -> World:
     return World(tuple(conversation for conversation, _ in told), tuple(fact for _, fact in told[:questions]))
 
 
-def _memory(random: Random, number: int, attribute: Attribute, who: str) -> tuple[NewConversation, Fact]:
+def _memory(random: Random, number: int, attribute: Attribute, who: str) -> tuple[ImportedConversation, Fact]:
     value, wrong = random.sample(attribute.values, 2)
     teller = random.choices(list(Teller), (84, 10, 6))[0]
     name, question = attribute.name.format(who=who), random.choice(attribute.asked).format(who=who)
@@ -271,12 +271,12 @@ def _memory(random: Random, number: int, attribute: Attribute, who: str) -> tupl
     turns = list(_turns(random, teller, told))
     telling = next(place for place, turn in enumerate(turns) if turn[1].endswith(told))
     messages = tuple(
-        NewMessage(role, text, author, f"{prefix}:{place}", began + timedelta(minutes=place))
+        IncomingMessage(role, text, author, f"{prefix}:{place}", began + timedelta(minutes=place))
         for place, (role, text, author) in enumerate(turns)
     )
     ended = began + timedelta(minutes=len(messages))
     kind = EventKind.MEETING if teller is Teller.MEETING else None
-    conversation = NewConversation(prefix, messages, f"Note {number}", began, ended, kind)
+    conversation = ImportedConversation(prefix, messages, f"Note {number}", began, ended, kind)
     half = HELD_OUT if number % 2 else TUNED
     return conversation, Fact(name, value, wrong, question, f"{prefix}:{telling}", teller, half)
 

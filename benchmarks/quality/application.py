@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from neurigraph_pipelines.faces.operations.requests import MAX_MESSAGES
-from neurigraph_pipelines.model import NewConversation, NewMessage
+from neurigraph_pipelines.model import ImportedConversation, IncomingMessage
 
 _ADMIN_KEY = "who makes the users of a benchmark"
 _SECONDS = 60.0
@@ -41,7 +41,7 @@ class Application:
         made = self._post("users", {"slug": user}, _ADMIN_KEY)
         self._key: str = made["api_key"]
 
-    def remember(self, conversation: NewConversation) -> None:
+    def remember(self, conversation: ImportedConversation) -> None:
         """Send a whole conversation or event and end it."""
         about = {"title": conversation.title, "external_id": conversation.external_id}
         if conversation.started_at is not None:
@@ -101,7 +101,7 @@ def server(environment: Mapping[str, str], log: Path) -> Iterator[httpx.Client]:
             process.terminate()
 
 
-def _as_json(message: NewMessage) -> dict[str, Any]:
+def _as_json(message: IncomingMessage) -> dict[str, Any]:
     body: dict[str, Any] = {
         "role": message.role.value,
         "content": message.content,

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.bench import PROJECT_ROOT, SkippedError
 from neurigraph_pipelines.inbox.imports import read_conversations
-from neurigraph_pipelines.model import NewConversation, NewMessage, Role
+from neurigraph_pipelines.model import ImportedConversation, IncomingMessage, Role
 
 DATA = PROJECT_ROOT.parent / "shared" / "data"
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
@@ -63,11 +63,11 @@ class Sample:
     """Conversations of one user, and questions about them. External ids of messages are unique."""
 
     name: str
-    conversations: tuple[NewConversation, ...]
+    conversations: tuple[ImportedConversation, ...]
     questions: tuple[LabelledQuestion, ...]
 
     @property
-    def messages(self) -> dict[str, NewMessage]:
+    def messages(self) -> dict[str, IncomingMessage]:
         """Return every message by its id, in order."""
         return {
             message.external_id: message
@@ -199,18 +199,18 @@ def _chat(path: Path) -> Sample:
     return replace(sample, questions=tuple(questions))
 
 
-def _batch(chat: str, number: int, batch: dict[str, Any]) -> NewConversation:
+def _batch(chat: str, number: int, batch: dict[str, Any]) -> ImportedConversation:
     """Read one batch, whose first message alone has a date."""
     turns = [message for turn in batch["turns"] for message in turn]
     messages = tuple(
-        NewMessage(
+        IncomingMessage(
             Role(turn["role"]), _MARK_OF_TURN.sub("", turn["content"]), occurred_at=date, external_id=str(turn["id"])
         )
         for date in [datetime.strptime(turns[0]["time_anchor"], "%B-%d-%Y").replace(tzinfo=UTC)]
         for turn in turns
     )
     date = messages[0].occurred_at
-    return NewConversation(f"beam-{chat}:{number}", messages, started_at=date, ended_at=date)
+    return ImportedConversation(f"beam-{chat}:{number}", messages, started_at=date, ended_at=date)
 
 
 def _leaves(ids: Any) -> Iterator[Any]:
@@ -226,8 +226,8 @@ def _turn(path: Path, turn: object) -> str:
     return f"{path.stem}:{turn}"
 
 
-def _conversations(path: Path, format_: str) -> tuple[NewConversation, ...]:
+def _conversations(path: Path, format_: str) -> tuple[ImportedConversation, ...]:
     read = tuple(read_conversations(path, format_))
-    conversations = tuple(item for item in read if isinstance(item, NewConversation))
+    conversations = tuple(item for item in read if isinstance(item, ImportedConversation))
     assert len(conversations) == len(read), [item for item in read if item not in conversations]
     return conversations

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
+from neurigraph_pipelines.database.asking import value_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.claims import BOUND
@@ -129,8 +130,7 @@ def _refuse_ended(erasure: DictRow | None) -> None:
 
 def is_organization(database: Database, user_id: UUID) -> bool:
     """Return whether a graph is an organization's, whose private sources only their authors see: it has no owner."""
-    (row,) = database.ask(None, _QUERIES["is_organization"], {"user_id": user_id})
-    return bool(row["is_one"])
+    return value_of(bool, database.ask(None, _QUERIES["is_organization"], {"user_id": user_id}))
 
 
 def require_owner(claims: Claims) -> None:

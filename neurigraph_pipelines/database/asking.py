@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed
@@ -14,6 +14,7 @@ from neurigraph_pipelines.views.base import View
 
 _View = TypeVar("_View", bound=View)
 _Row = TypeVar("_Row", bound=NamedTuple)
+_Value = TypeVar("_Value")
 
 
 def ask_views(
@@ -65,3 +66,9 @@ def row_of(
 def typed(rows: Iterable[DictRow], row_type: type[_Row]) -> list[_Row]:
     """Return rows as tuples of a type. Other columns are left out."""
     return [row_type._make(row[name] for name in row_type._fields) for row in rows]
+
+
+def value_of(kind: Callable[[Any], _Value], rows: Iterable[DictRow]) -> _Value:
+    """Return the value of a statement that returns one row with one column."""
+    ((value,),) = (row.values() for row in rows)
+    return kind(value)

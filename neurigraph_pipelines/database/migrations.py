@@ -184,8 +184,7 @@ def _require_claims_key(tx: Transaction, secret: Secret) -> None:
 
 
 def _check_server(connection: Transaction) -> None:
-    server = connection.execute(_QUERIES["server"]).fetchone()
-    assert server is not None
+    (server,) = connection.execute(_QUERIES["server"])
     if server["version"] < MINIMUM_POSTGRES:
         raise ConfigurationError(
             f"Postgres {server['version_text']} is too old: Neurigraph needs 15 or newer. "
@@ -206,8 +205,7 @@ def _check_server(connection: Transaction) -> None:
 
 def _known(tx: Transaction) -> dict[int, str]:
     """Return the checksum of each applied step by its number, the first of which made the schema."""
-    journal = tx.execute(_QUERIES["has_journal"]).fetchone()
-    assert journal is not None
+    (journal,) = tx.execute(_QUERIES["has_journal"])
     if not journal["present"]:
         return {}
     return {row["number"]: row["checksum"] for row in tx.execute(_QUERIES["applied"])}

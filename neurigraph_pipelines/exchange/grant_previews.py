@@ -74,7 +74,7 @@ def new_foreign_memories(database: Database) -> list[ForeignMemory]:
 
 
 def _opened(tx: Transaction, node_id: UUID, user_id: UUID, schema_name: str, limit: int) -> DictRow:
-    row = tx.execute(
+    (row,) = tx.execute(
         _QUERIES["opened_by_grant"].format(schema=sql.Identifier(schema_name)),
         {
             "node_id": node_id,
@@ -84,6 +84,5 @@ def _opened(tx: Transaction, node_id: UUID, user_id: UUID, schema_name: str, lim
             "most": _MOST_CHECKED,
             **_RULE,
         },
-    ).fetchone()
-    assert row is not None, "an aggregate has a row"
+    )
     return row

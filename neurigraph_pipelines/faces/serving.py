@@ -12,7 +12,7 @@ from neurigraph_pipelines.faces.api import server
 from neurigraph_pipelines.faces.api.app import create_app
 from neurigraph_pipelines.faces.api.connection_waits import ConnectionWaits
 from neurigraph_pipelines.faces.dispatching import Dispatcher
-from neurigraph_pipelines.faces.mcp.http import Endpoint
+from neurigraph_pipelines.faces.mcp.http import McpEndpoint
 from neurigraph_pipelines.wiring.installation import Installation
 
 
@@ -25,7 +25,7 @@ def http_server(installation: Installation, *, is_process: bool = False) -> uvic
     """
 
     def make(one: Installation) -> FastAPI:
-        return create_app(one, [Endpoint(one)])
+        return create_app(one, [McpEndpoint(one)])
 
     dispatcher = Dispatcher(make(installation), installation.databases, make)
     bounded = ConnectionWaits(dispatcher, installation.settings.database.wait_seconds)

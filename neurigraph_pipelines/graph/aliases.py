@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.asking import value_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.changes import node_and_below, require_owner_of
 from neurigraph_pipelines.graph.history import author_of
@@ -127,8 +128,7 @@ def give_alias(
         given = tx.execute(_QUERIES["count_given"], values).fetchone()
         if given is not None and given["given"] >= MAX_GIVEN:
             raise ConflictError(f"the node has {MAX_GIVEN} names and ids that were given to it: remove one first")
-        made = tx.execute(_QUERIES["give_alias"], values).fetchone()
-        assert made is not None
+        (made,) = tx.execute(_QUERIES["give_alias"], values)
         alias = NodeAlias(**made, node_id=node_id, type=alias_type, value=shown, verified=verified)
         guard.note_result(tx, alias.model_dump())
     return alias
@@ -163,15 +163,13 @@ def _checked(alias_type: AliasType, value: str) -> str:
 
 def _is_used(tx: Transaction, user_id: UUID, node_id: UUID, key: str) -> bool:
     values = {"user_id": user_id, "node_id": node_id, "name_key": key}
-    row = tx.execute(_GRAPH["name_is_used"], values).fetchone()
-    assert row is not None
-    return bool(row["borne"])
+    return value_of(bool, tx.execute(_GRAPH["name_is_used"], values))
 
 
 def _insert(
     tx: Transaction, user_id: UUID, node_id: UUID, alias_type: AliasType, value: str, given_by: str | None
 ) -> UUID:
-    row = tx.execute(
+    (row,) = tx.execute(
         _QUERIES["insert_alias"],
         {
             "user_id": user_id,
@@ -183,7 +181,6 @@ def _insert(
             "verified_by": None,
             "given_by": given_by,
         },
-    ).fetchone()
-    assert row is not None
+    )
     alias_id: UUID = row["alias_id"]
     return alias_id

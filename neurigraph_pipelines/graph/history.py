@@ -101,7 +101,7 @@ def append_delta(
         operation: Such as ``create`` or ``move``.
         notes: Remarks to store with the delta.
     """
-    row = tx.execute(
+    (row,) = tx.execute(
         _QUERIES["append_delta"],
         {
             "record_id": record_id,
@@ -111,8 +111,7 @@ def append_delta(
             "author": author,
             "notes": Jsonb(list(notes)),
         },
-    ).fetchone()
-    assert row is not None
+    )
     return Appended(row["delta_id"], row["w"])
 
 

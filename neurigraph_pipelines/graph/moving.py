@@ -39,7 +39,7 @@ _ACTIONS = statements("actions")
 
 
 @dataclass(frozen=True, slots=True)
-class RecordFilter:
+class RecordsToMove:
     """Conditions on the records of a node. A record must meet all that are set.
 
     Attributes:
@@ -124,7 +124,7 @@ def split_node(
     claims: Claims,
     node_id: UUID,
     name: str,
-    records: RecordFilter,
+    records: RecordsToMove,
     *,
     beside: bool = False,
     kind: ConceptKind = ConceptKind.TOPIC,
@@ -142,7 +142,7 @@ def split_node(
         TransientError: Rows stayed locked by others for too long.
     """
     shown = checked_name(name)
-    if records == RecordFilter():
+    if records == RecordsToMove():
         raise InvalidInputError("say which records to split off: by their ids, a keyword, or when they happened")
     if kind is ConceptKind.USER:
         raise InvalidInputError("only the root of a graph stands for its user: choose another kind")
@@ -193,19 +193,19 @@ def transfer_records(
     tx.execute(_QUERIES["append_moves"], {**move, "from_path": source.path, "to_path": target.path, "author": author})
 
 
-def records_of(tx: Transaction, node: GraphNode, records: RecordFilter) -> list[UUID]:
+def records_of(tx: Transaction, node: GraphNode, records: RecordsToMove) -> list[UUID]:
     """Return the ids of a node's records that match a filter."""
     query = _QUERIES["chosen_records"].format(schema=sql.Identifier(node.schema_name))
     ids = list(records.record_ids) if records.record_ids is not None else None
     return [row["record_id"] for row in tx.execute(query, {**asdict(records), "record_ids": ids})]
 
 
-def _require_records(tx: Transaction, node: GraphNode, records: RecordFilter) -> list[UUID]:
+def _require_records(tx: Transaction, node: GraphNode, records: RecordsToMove) -> list[UUID]:
     """Return the records to split off; check that all given ids exist and that at least one record matches."""
     given = set(records.record_ids or ())
     if len(given) > MAX_RECORDS:
         raise InvalidInputError(f"name at most {MAX_RECORDS:,} records")
-    if given and len(records_of(tx, node, RecordFilter(list(given)))) != len(given):
+    if given and len(records_of(tx, node, RecordsToMove(list(given)))) != len(given):
         raise NotFoundError
     found = records_of(tx, node, records)
     if not found:

@@ -255,8 +255,7 @@ def page_of_records(
 
 def totals(tx: Transaction, user_id: UUID) -> dict[str, int]:
     """Count a user's nodes, edges, records, files, sources, messages, tokens and unstored segments."""
-    row = tx.execute(_QUERIES["totals"], {"user_id": user_id}).fetchone()
-    assert row is not None
+    (row,) = tx.execute(_QUERIES["totals"], {"user_id": user_id})
     return {name: int(value) for name, value in row.items()}
 
 

@@ -377,8 +377,7 @@ def make_tables(tx: Transaction, schema: str, node_id: UUID, user_id: UUID) -> N
 @contextmanager
 def _as_owner(tx: Transaction) -> Iterator[None]:
     """Run the block as the owner role, to whom all schemas belong; the pipeline may assume it."""
-    row = tx.execute(_QUERIES["become_owner"]).fetchone()
-    assert row is not None
+    (row,) = tx.execute(_QUERIES["become_owner"])
     yield
     # After an error the transaction is rolled back, and the role with it.
     tx.execute(_QUERIES["set_role"].format(role=sql.Identifier(row["name"])))

@@ -12,6 +12,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.access.guards import FREE, Guard
+from neurigraph_pipelines.database.asking import value_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.aliases import give_former_name
 from neurigraph_pipelines.graph.changes import (
@@ -24,7 +25,7 @@ from neurigraph_pipelines.graph.changes import (
 )
 from neurigraph_pipelines.graph.history import author_of
 from neurigraph_pipelines.graph.locks import lock_rows
-from neurigraph_pipelines.graph.moving import RecordFilter, records_of, transfer_records
+from neurigraph_pipelines.graph.moving import RecordsToMove, records_of, transfer_records
 from neurigraph_pipelines.graph.naming import checked_name, name_key
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, NodeType
@@ -114,7 +115,7 @@ def move_node(
 
 def _records_of_merged(tx: Transaction, plan: _MergePlan) -> dict[str, list[UUID]]:
     """Return the records of the nodes that are merged away, by schema."""
-    return {source.schema_name: records_of(tx, source, RecordFilter()) for source, _ in plan.merged}
+    return {source.schema_name: records_of(tx, source, RecordsToMove()) for source, _ in plan.merged}
 
 
 def merge_nodes(
@@ -169,9 +170,7 @@ def merge_nodes(
 
 
 def _count_grants(tx: Transaction, node_ids: Sequence[UUID]) -> int:
-    row = tx.execute(_QUERIES["count_grants"], {"node_ids": node_ids}).fetchone()
-    assert row is not None
-    return int(row["grants"])
+    return value_of(int, tx.execute(_QUERIES["count_grants"], {"node_ids": node_ids}))
 
 
 def _replace_nodes(tx: Transaction, plan: _MergePlan, user_slug: str, claims: Claims) -> None:

@@ -28,7 +28,7 @@ _RELATIONSHIP = re.compile(r"(?P<label>[^:]{1,60}): (?P<name>.+)")
 _HOLDER = re.compile(r"^.*['’]s? ")
 
 
-class Words(TypedDict, total=False):
+class RecordWords(TypedDict, total=False):
     """Words of a record, by column."""
 
     title: str
@@ -54,7 +54,7 @@ class StoredWords(NamedTuple):
     embedding_next: Vector | None
     embedding_next_model: str | None
 
-    def have(self, words: Words) -> bool:
+    def have(self, words: RecordWords) -> bool:
         """Return whether these are the words already."""
         return words.items() <= self._asdict().items()
 
@@ -65,7 +65,7 @@ def lock_words(tx: Transaction, schema: sql.Identifier, record_id: UUID) -> Stor
 
 
 def carry_revision(
-    tx: Transaction, user_id: UUID, record_id: UUID, before: StoredWords, after: Words, author: str
+    tx: Transaction, user_id: UUID, record_id: UUID, before: StoredWords, after: RecordWords, author: str
 ) -> None:
     """Let mentions and evidence of a record follow its new entities and relationships.
 

@@ -206,8 +206,7 @@ def rebuild_shell(
     schema = sql.Identifier(shell.schema_name)
     if definition is not None:
         shell = shell._replace(node_summary=definition)
-    counted = tx.execute(_QUERIES["content_of_shell"].format(schema=schema), {"node_id": node_id}).fetchone()
-    assert counted is not None
+    (counted,) = tx.execute(_QUERIES["content_of_shell"].format(schema=schema), {"node_id": node_id})
     weights: dict[str, float] = {}
     limit = {"limit": _RECORDS_WITH_WEIGHT}
     newest = tx.execute(_QUERIES["keywords_of_newest"].format(schema=schema), limit).fetchall()

@@ -25,7 +25,7 @@ from neurigraph_pipelines.inbox.intake import (
 from neurigraph_pipelines.inbox.redaction import redact_message
 from neurigraph_pipelines.inbox.source_details import checked_details
 from neurigraph_pipelines.inbox.source_versions import version_after
-from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Privacy, Role, SourceKind
+from neurigraph_pipelines.model import EventKind, ImportedConversation, IncomingMessage, Privacy, Role, SourceKind
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
@@ -79,7 +79,9 @@ class Inbox:
         row = self._source_row(kind, external_id, title, started_at, event_kind, details)
         return self._open_all(tx, user_id, [row], privacy)[0]
 
-    def append(self, tx: Transaction, kind: SourceKind, source_id: UUID, messages: Sequence[NewMessage]) -> Appended:
+    def append(
+        self, tx: Transaction, kind: SourceKind, source_id: UUID, messages: Sequence[IncomingMessage]
+    ) -> Appended:
         """Append messages in the given order, except those whose external id is stored already.
 
         The newest message may be sent before it is complete, and again under its external id when there is more of
@@ -109,7 +111,7 @@ class Inbox:
         self,
         tx: Transaction,
         user_id: UUID,
-        conversations: Sequence[NewConversation],
+        conversations: Sequence[ImportedConversation],
         privacy: Privacy | None = None,
     ) -> list[tuple[bool, Appended]]:
         """Add whole conversations or events as an importer read them, none twice.
@@ -135,7 +137,7 @@ class Inbox:
         self,
         tx: Transaction,
         user_id: UUID,
-        read: Sequence[tuple[SourceKind, NewConversation]],
+        read: Sequence[tuple[SourceKind, ImportedConversation]],
         privacy: Privacy | None,
     ) -> list[tuple[UUID, bool]]:
         """Find or create sources: next versions one by one, the others in one statement.
@@ -204,7 +206,7 @@ class Inbox:
         self,
         tx: Transaction,
         kinds: Sequence[SourceKind],
-        sent: Mapping[UUID, Sequence[NewMessage]],
+        sent: Mapping[UUID, Sequence[IncomingMessage]],
         new: Collection[UUID] = (),
         *,
         may_rename: bool = False,
@@ -226,7 +228,7 @@ class Inbox:
         write(tx, intakes)
         return [intake.result() for intake in intakes]
 
-    def checked(self, messages: Sequence[NewMessage]) -> list[CheckedMessage]:
+    def checked(self, messages: Sequence[IncomingMessage]) -> list[CheckedMessage]:
         """Return messages as they are stored: repaired and redacted as the settings say.
 
         Raises:
@@ -255,7 +257,7 @@ class Inbox:
             raise NotFoundError
         for row in rows:
             if row["kind"] == SourceKind.EVENT and row["last_message"] == 0 and row["title"] is not None:
-                title = NewMessage(Role.USER, row["title"], external_id="title", occurred_at=row["started_at"])
+                title = IncomingMessage(Role.USER, row["title"], external_id="title", occurred_at=row["started_at"])
                 self.append(tx, SourceKind.EVENT, row["source_id"], [title])
         return {row["source_id"]: row["ended_at"] for row in rows}
 
@@ -270,7 +272,7 @@ class _Opening(TypedDict):
     details: SourceDetails
 
 
-def _opening(one: NewConversation) -> _Opening:
+def _opening(one: ImportedConversation) -> _Opening:
     """Return what a source is opened with, as an importer read it."""
     first = next((m.occurred_at for m in one.messages if m.occurred_at is not None), None)
     return {

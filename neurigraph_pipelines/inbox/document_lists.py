@@ -18,7 +18,7 @@ from neurigraph_pipelines.views.sources import SourceState
 _QUERIES = statements("documents")
 
 
-class Status(StrEnum):
+class DocumentStatus(StrEnum):
     """How far the processing of a document is.
 
     A file that was read waits for a run that cuts it into segments, and that run embeds and stores them.
@@ -37,11 +37,11 @@ class Document:
     """A source of any kind, with the status of its processing and the spaces that it is in."""
 
     source: SourceState
-    status: Status
+    status: DocumentStatus
     container_tags: list[str]
 
 
-def status_of(state: Progress, row: Mapping[str, Any]) -> Status:
+def status_of(state: Progress, row: Mapping[str, Any]) -> DocumentStatus:
     """Return the status of a document.
 
     Args:
@@ -49,14 +49,14 @@ def status_of(state: Progress, row: Mapping[str, Any]) -> Status:
         row: Of the query ``document``.
     """
     if state is Progress.FAILED:
-        return Status.FAILED
+        return DocumentStatus.FAILED
     if state is Progress.STORED:
-        return Status.COMPLETED
+        return DocumentStatus.COMPLETED
     if row["is_unread"]:
-        return Status.PROCESSING if row["is_being_read"] else Status.PENDING
+        return DocumentStatus.PROCESSING if row["is_being_read"] else DocumentStatus.PENDING
     if state is Progress.STORING:
-        return Status.EMBEDDING
-    return Status.CHUNKING if row["kind"] == SourceKind.UPLOAD else Status.PENDING
+        return DocumentStatus.EMBEDDING
+    return DocumentStatus.CHUNKING if row["kind"] == SourceKind.UPLOAD else DocumentStatus.PENDING
 
 
 def get_document(database: Database, claims: Claims, document_id: str) -> Document:

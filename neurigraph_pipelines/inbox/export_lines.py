@@ -18,7 +18,7 @@ from neurigraph_pipelines.inbox.imports import FORMATS, read_conversations
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder
 from neurigraph_pipelines.inbox.imports.vault import FORMAT as VAULT
 from neurigraph_pipelines.inbox.zipped_vaults import note_lines
-from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem, Role, Tier
+from neurigraph_pipelines.model import EventKind, ImportedConversation, IncomingMessage, RejectedItem, Role, Tier
 from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.model.tool_events import ToolEvent
@@ -88,7 +88,7 @@ def _notes(file: Path, longest: int) -> Iterator[Line]:
         yield {"error": _without_folder(error, file)}
 
 
-def _lines_of(item: NewConversation | RejectedItem, longest: int) -> Iterator[Line]:
+def _lines_of(item: ImportedConversation | RejectedItem, longest: int) -> Iterator[Line]:
     if isinstance(item, RejectedItem):
         yield {"rejected": [item.where, item.reason]}
         return
@@ -121,13 +121,13 @@ def format_of(found: Iterator[Line]) -> tuple[str | None, str]:
 
 def conversations_of(
     found: Iterable[Line], on_note: Callable[[str], None] = lambda _: None
-) -> Iterator[NewConversation | RejectedItem]:
+) -> Iterator[ImportedConversation | RejectedItem]:
     """Yield the conversations and rejections of the lines after the first, and hand on the notes.
 
     Raises:
         UnreadableFileError: The file cannot be read, or a line has another shape.
     """
-    messages: list[NewMessage] = []
+    messages: list[IncomingMessage] = []
     for line in found:
         try:
             match _checked(line):
@@ -163,9 +163,9 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, UUID) else value
 
 
-def _message(sent: Line) -> NewMessage:
+def _message(sent: Line) -> IncomingMessage:
     event = sent["event"]
-    return NewMessage(
+    return IncomingMessage(
         Role(sent["role"]),
         _text(sent["content"]) or "",
         author=_text(sent["author"]),
@@ -177,9 +177,9 @@ def _message(sent: Line) -> NewMessage:
     )
 
 
-def _conversation(sent: Line, messages: tuple[NewMessage, ...]) -> NewConversation:
+def _conversation(sent: Line, messages: tuple[IncomingMessage, ...]) -> ImportedConversation:
     kind = sent["event_kind"]
-    return NewConversation(
+    return ImportedConversation(
         _text(sent["external_id"]) or "",
         messages,
         title=_text(sent["title"]),

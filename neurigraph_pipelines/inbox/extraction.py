@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neurigraph_pipelines.model import Extraction, NewMessage, Role
+from neurigraph_pipelines.model import Extraction, IncomingMessage, Role
 from neurigraph_pipelines.text.media_types import MediaType
 
 DESCRIPTION = "file"
@@ -19,7 +19,7 @@ _MAX_FACTS_LENGTH = 2_000
 
 def document_messages(
     file_name: str, media: MediaType, size_bytes: int, found: Extraction, *, is_posted: bool = False
-) -> Iterator[NewMessage]:
+) -> Iterator[IncomingMessage]:
     """Yield a description of the file, then the parts of its text.
 
     Args:
@@ -30,9 +30,9 @@ def document_messages(
         is_posted: Whether it is a text that was posted, which needs no description.
     """
     if not (is_posted and found.parts):
-        yield NewMessage(Role.USER, _description(file_name, media, size_bytes, found), external_id=DESCRIPTION)
+        yield IncomingMessage(Role.USER, _description(file_name, media, size_bytes, found), external_id=DESCRIPTION)
     for part in found.parts:
-        yield NewMessage(Role.USER, part.text, external_id=part.place, section=part.section)
+        yield IncomingMessage(Role.USER, part.text, external_id=part.place, section=part.section)
 
 
 def _description(file_name: str, media: MediaType, size_bytes: int, found: Extraction) -> str:

@@ -28,7 +28,14 @@ from neurigraph_pipelines.inbox.known_openings import KnownOpenings, is_by_openi
 from neurigraph_pipelines.inbox.lost_files import lost_by_name, rewrite_transcripts
 from neurigraph_pipelines.inbox.notes import UndoneError
 from neurigraph_pipelines.inbox.source_details import checked_details
-from neurigraph_pipelines.model import ImportReport, NewConversation, NewMessage, Privacy, RejectedItem, SourceKind
+from neurigraph_pipelines.model import (
+    ImportedConversation,
+    ImportReport,
+    IncomingMessage,
+    Privacy,
+    RejectedItem,
+    SourceKind,
+)
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
@@ -206,7 +213,7 @@ class Importer:
         self._format = format_name
         self._zone = zone_of(details, _zone_of_owner(context) or context.settings.ingestion.time_zone)
 
-    def add(self, items: Iterator[NewConversation | RejectedItem]) -> Iterator[NewConversation]:
+    def add(self, items: Iterator[ImportedConversation | RejectedItem]) -> Iterator[ImportedConversation]:
         """Add conversations as a reader yields them, and yield those that are there once that is committed."""
         corrected = 0
         if self._zone is not None:
@@ -219,7 +226,7 @@ class Importer:
         if corrected:
             self._report.notes.append(f"conversations whose dates were corrected: {corrected:,}")
 
-    def _add_all_groups(self, groups: Iterable[Sequence[NewConversation]]) -> Iterator[tuple[Known, Result]]:
+    def _add_all_groups(self, groups: Iterable[Sequence[ImportedConversation]]) -> Iterator[tuple[Known, Result]]:
         """Add groups of conversations, a few groups at once, and yield each conversation with its result in order.
 
         A group waits for those before it if one of its conversations is among them: a later version follows.
@@ -238,7 +245,7 @@ class Importer:
             for before in pending:
                 yield from _results(*before)
 
-    def _recognised(self, group: Sequence[NewConversation]) -> list[Known]:
+    def _recognised(self, group: Sequence[ImportedConversation]) -> list[Known]:
         if not any(one.by_words or one.by_opening for one in group):
             return [Known(one) for one in group]
         claims = self._context.claims
@@ -246,14 +253,14 @@ class Importer:
             named = self._openings.recognised(tx, claims.user_id, group)
             return self._chats.recognised(tx, claims.user_id, named)
 
-    def _add(self, group: Sequence[NewConversation]) -> list[Result]:
+    def _add(self, group: Sequence[ImportedConversation]) -> list[Result]:
         """Add conversations in one transaction or, if it fails, each in its own; None for a rejected one."""
         try:
             return [*self._add_all(group)]
         except (NeurigraphError, psycopg.Error):  # one conversation must not fail the others
             return [self._add_one(conversation) for conversation in group]
 
-    def _add_all(self, conversations: Sequence[NewConversation]) -> list[tuple[bool, Appended]]:
+    def _add_all(self, conversations: Sequence[ImportedConversation]) -> list[tuple[bool, Appended]]:
         claims = self._context.claims
         conversations = [replace(one, details=one.details.over(self._details)) for one in conversations]
         added: list[tuple[bool, Appended]] = []
@@ -265,7 +272,7 @@ class Importer:
             self._rewrite_lost([one for one, (_, result) in zip(conversations, added, strict=True) if result.known])
         return added
 
-    def _rewrite_lost(self, known: Sequence[NewConversation]) -> None:
+    def _rewrite_lost(self, known: Sequence[ImportedConversation]) -> None:
         """Write the files of conversations that were stored before and have lost them."""
         if not known:
             return
@@ -279,7 +286,7 @@ class Importer:
         }
         rewrite_transcripts(self._context, lost, sent)
 
-    def _add_one(self, conversation: NewConversation) -> Result:
+    def _add_one(self, conversation: ImportedConversation) -> Result:
         try:
             try:
                 return self._add_all([conversation])[0]
@@ -304,22 +311,22 @@ def _without_shared(new: bool, result: Appended, shared: int) -> tuple[bool, App
     return False, result.model_copy(update=counts)
 
 
-def _called(conversation: NewConversation) -> str:
+def _called(conversation: ImportedConversation) -> str:
     return conversation.external_id or f"the next version of {conversation.details.replaces}"
 
 
-def _name(conversation: NewConversation) -> tuple[str, bool]:
+def _name(conversation: ImportedConversation) -> tuple[str, bool]:
     return _called(conversation), conversation.event_kind is None
 
 
-def _words(conversation: NewConversation) -> str:
+def _words(conversation: ImportedConversation) -> str:
     """Return what decides which one a conversation without an id is."""
     return derived_id("", *(part for one in conversation.messages for part in (one.role, one.content)))
 
 
 def _as_version(
-    items: Iterator[NewConversation | RejectedItem], replaces: UUID
-) -> Iterator[NewConversation | RejectedItem]:
+    items: Iterator[ImportedConversation | RejectedItem], replaces: UUID
+) -> Iterator[ImportedConversation | RejectedItem]:
     """Yield the first conversation as the next version of a source, and reject the others."""
     is_first = True
     for item in items:
@@ -332,9 +339,11 @@ def _as_version(
             yield RejectedItem(_called(item), "only one conversation can replace a source: import the others alone")
 
 
-def _groups(items: Iterator[NewConversation | RejectedItem], reject: Reject) -> Iterator[list[NewConversation]]:
+def _groups(
+    items: Iterator[ImportedConversation | RejectedItem], reject: Reject
+) -> Iterator[list[ImportedConversation]]:
     """Group the conversations of each transaction, none twice, and report the items that could not be read."""
-    group: dict[tuple[str, bool], NewConversation] = {}
+    group: dict[tuple[str, bool], ImportedConversation] = {}
     size = 0
     for item in items:
         if isinstance(item, RejectedItem):
@@ -350,7 +359,9 @@ def _groups(items: Iterator[NewConversation | RejectedItem], reject: Reject) -> 
         yield [*group.values()]
 
 
-def _count(report: ImportReport, conversation: NewConversation, new: bool, result: Appended, reject: Reject) -> None:
+def _count(
+    report: ImportReport, conversation: ImportedConversation, new: bool, result: Appended, reject: Reject
+) -> None:
     report.conversations_added += new
     report.conversations_seen += 1
     report.messages_added += result.added
@@ -367,9 +378,9 @@ def _count(report: ImportReport, conversation: NewConversation, new: bool, resul
         )
 
 
-def _acceptable(conversation: NewConversation, settings: Settings, reject: Reject) -> NewConversation:
+def _acceptable(conversation: ImportedConversation, settings: Settings, reject: Reject) -> ImportedConversation:
     """Return the conversation without its invalid messages, and report each of those."""
-    kept: list[NewMessage] = []
+    kept: list[IncomingMessage] = []
     for number, message in enumerate(conversation.messages, start=1):
         try:
             validate_message(message, settings.ingestion.unstorable_text, settings.ingestion.max_message_bytes)

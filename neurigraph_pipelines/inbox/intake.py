@@ -18,7 +18,7 @@ from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.array_literals import columns
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.model import NewMessage
+from neurigraph_pipelines.model import IncomingMessage
 from neurigraph_pipelines.model.errors import ConflictError
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.hygiene import offset_of
@@ -32,7 +32,7 @@ _encoded = json.JSONEncoder(sort_keys=True).encode
 class CheckedMessage:
     """A message in the form to store, with a flag for repairs and the redactions by kind."""
 
-    message: NewMessage
+    message: IncomingMessage
     repaired: bool
     redacted: Counter[str] = field(default_factory=Counter)
 
@@ -47,7 +47,7 @@ class KnownMessage:
     complete: bool
     author: str | None = None
 
-    def is_said_by_other_name(self, message: NewMessage) -> bool:
+    def is_said_by_other_name(self, message: IncomingMessage) -> bool:
         """Return whether only the name of the author differs from that of a message."""
         same = replace(message, author=self.author)
         return self.author != message.author and content_hash(same) == self.content_hash
@@ -59,7 +59,7 @@ class _Row:
 
     source_id: UUID
     seq: int
-    message: NewMessage
+    message: IncomingMessage
     external_id: str
     token_count: int
     content_hash: bytes
@@ -181,14 +181,14 @@ class Intake:
         self._repaired += sent.repaired
         self._redacted += sent.redacted
 
-    def _append(self, message: NewMessage, digest: bytes, tokens: int) -> None:
+    def _append(self, message: IncomingMessage, digest: bytes, tokens: int) -> None:
         # A message without a time gets the time of the one before it or, in an open conversation, the present.
         self._clock = message.occurred_at or (datetime.now(UTC) if self._live else self._clock)
         self.last_message += 1
         self.added.append(self._row(self.last_message, message, digest, tokens, self._clock))
         self.tokens += tokens
 
-    def _replace(self, before: KnownMessage, message: NewMessage, digest: bytes, tokens: int) -> None:
+    def _replace(self, before: KnownMessage, message: IncomingMessage, digest: bytes, tokens: int) -> None:
         row = self._row(before.seq, message, digest, tokens, message.occurred_at or self._clock)
         if self.added:
             self.added[-1] = row
@@ -197,7 +197,7 @@ class Intake:
         self._replaced += 1
         self.tokens += tokens - before.token_count
 
-    def _row(self, seq: int, message: NewMessage, digest: bytes, tokens: int, occurred_at: datetime) -> _Row:
+    def _row(self, seq: int, message: IncomingMessage, digest: bytes, tokens: int, occurred_at: datetime) -> _Row:
         external_id = message.external_id or str(uuid4())
         self._known[external_id] = KnownMessage(seq, digest, tokens, message.complete)
         return _Row(self.source_id, seq, message, external_id, tokens, digest, occurred_at)
@@ -234,7 +234,7 @@ def write(tx: Transaction, intakes: Sequence[Intake]) -> None:
         tx.execute(_QUERIES["advance_sources"], columns(advanced))
 
 
-def content_hash(message: NewMessage) -> bytes:
+def content_hash(message: IncomingMessage) -> bytes:
     """Return the hash by which a message that is sent again is recognised: of its author, words and tools."""
     parts: list[Any] = [message.role.value, message.author, message.content, list(message.tool_calls)]
     if message.event is not None:

@@ -18,7 +18,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.imports.assemble import derived_id
 from neurigraph_pipelines.inbox.intake import content_hash
 from neurigraph_pipelines.inbox.redaction import redact_message
-from neurigraph_pipelines.model import NewConversation, NewMessage
+from neurigraph_pipelines.model import ImportedConversation, IncomingMessage
 from neurigraph_pipelines.model.ports import Redactor, Transaction
 
 _QUERIES = statements("inbox")
@@ -38,7 +38,7 @@ class Known(NamedTuple):
         shared: Messages of a corrected day that were stored already.
     """
 
-    conversation: NewConversation
+    conversation: ImportedConversation
     shared: int = 0
 
 
@@ -67,7 +67,7 @@ class _Match:
 
     stored: _Stored
     shared: int
-    read: NewConversation
+    read: ImportedConversation
     is_swapped: bool
     said: list[_Said]
     offset: int | None = None
@@ -84,7 +84,7 @@ class KnownChats:
         self._redactor = redactor
         self._are_dates_swapped = False
 
-    def recognised(self, tx: Transaction, user_id: UUID, conversations: Sequence[NewConversation]) -> list[Known]:
+    def recognised(self, tx: Transaction, user_id: UUID, conversations: Sequence[ImportedConversation]) -> list[Known]:
         """Return conversations with the ids of those that are stored already.
 
         If the order of day and month is certain and differs from the stored one, the day becomes the next version of
@@ -109,7 +109,7 @@ class KnownChats:
                 found.append(Known(one))
         return found
 
-    def _known(self, one: NewConversation, match: _Match | None, stored: Sequence[_Stored]) -> Known:
+    def _known(self, one: ImportedConversation, match: _Match | None, stored: Sequence[_Stored]) -> Known:
         is_assumed = not one.has_certain_times
         if match is not None and not is_assumed:
             if match.read is not one and match.shared == len(match.stored.said):
@@ -123,7 +123,7 @@ class KnownChats:
             return Known(replace(read, external_id=derived_id(one.external_id, *self._said(one))))
         return Known(read)
 
-    def _best(self, one: NewConversation, stored: Sequence[_Stored]) -> _Match | None:
+    def _best(self, one: ImportedConversation, stored: Sequence[_Stored]) -> _Match | None:
         matches = [
             _Match(day, shared, read, is_swapped, said, offset)
             for read, is_swapped in _readings(one)
@@ -135,7 +135,7 @@ class KnownChats:
         ]
         return max(matches, key=lambda match: (match.shared, match.read is one, not match.is_swapped), default=None)
 
-    def _with_ids(self, one: NewConversation, match: _Match) -> NewConversation:
+    def _with_ids(self, one: ImportedConversation, match: _Match) -> ImportedConversation:
         """Return a conversation with the ids of its stored messages."""
         stored = match.stored
         ids: defaultdict[_Said, deque[str]] = defaultdict(deque)
@@ -148,7 +148,7 @@ class KnownChats:
         ]
         return replace(one, external_id=stored.name, messages=tuple(messages))
 
-    def _by_stored_names(self, read: NewConversation, said: list[_Said], day: _Stored) -> list[_Said]:
+    def _by_stored_names(self, read: ImportedConversation, said: list[_Said], day: _Stored) -> list[_Said]:
         """Return what was said in a day by the stored names of people who have others by now."""
         people = {message.author for message in read.messages}
         new, gone = people - day.people, day.people - people
@@ -169,15 +169,15 @@ class KnownChats:
         messages = tuple(replace(one, author=names.get(one.author, one.author)) for one in read.messages)
         return self._said(replace(read, messages=messages)) if names else said
 
-    def _redacted(self, message: NewMessage) -> NewMessage:
+    def _redacted(self, message: IncomingMessage) -> IncomingMessage:
         return message if self._redactor is None else redact_message(self._redactor, message)[0]
 
-    def _said(self, one: NewConversation) -> list[_Said]:
+    def _said(self, one: ImportedConversation) -> list[_Said]:
         messages = map(self._redacted, one.messages)
         return [(_minute(time), content_hash(message)) for message, time in zip(messages, _times(one), strict=True)]
 
 
-def _near(tx: Transaction, user_id: UUID, by_words: Mapping[int, NewConversation]) -> dict[int, list[_Stored]]:
+def _near(tx: Transaction, user_id: UUID, by_words: Mapping[int, ImportedConversation]) -> dict[int, list[_Stored]]:
     """Return for each conversation the stored days near its times, in either order of day and month."""
     wanted: list[dict[str, object]] = []
     for number, one in by_words.items():
@@ -217,12 +217,12 @@ def _shared(new: Sequence[_Said], stored: Sequence[_Said]) -> int:
     return shared if shared >= _LEAST_SHARED * min(len(new) - left, len(stored) - right) else 0
 
 
-def _times(one: NewConversation) -> tuple[datetime, ...]:
+def _times(one: ImportedConversation) -> tuple[datetime, ...]:
     """Return the times of the messages; a day of a chat has no message without one."""
     return tuple(message.occurred_at for message in one.messages if message.occurred_at is not None)
 
 
-def _readings(one: NewConversation) -> Iterator[tuple[NewConversation, bool]]:
+def _readings(one: ImportedConversation) -> Iterator[tuple[ImportedConversation, bool]]:
     """Yield a conversation as its times may be stored: in either order of day and month, in its zone or in none."""
     for read, is_swapped in ((one, False), (_swapped(one), True)):
         yield read, is_swapped
@@ -230,7 +230,7 @@ def _readings(one: NewConversation) -> Iterator[tuple[NewConversation, bool]]:
             yield _without_zone(read), is_swapped
 
 
-def _without_zone(one: NewConversation) -> NewConversation:
+def _without_zone(one: ImportedConversation) -> ImportedConversation:
     messages = (
         replace(message, occurred_at=message.occurred_at.replace(tzinfo=UTC) if message.occurred_at else None)
         for message in one.messages
@@ -238,7 +238,7 @@ def _without_zone(one: NewConversation) -> NewConversation:
     return replace(one, messages=tuple(messages))
 
 
-def _on_clock(message: NewMessage, offset: int | None) -> NewMessage:
+def _on_clock(message: IncomingMessage, offset: int | None) -> IncomingMessage:
     """Return a message whose zone nobody has said in the zone of the day that it goes on."""
     time = message.occurred_at
     if offset is None or time is None or time.utcoffset():
@@ -250,7 +250,7 @@ def _minute(time: datetime) -> datetime:
     return time.replace(second=0, microsecond=0)
 
 
-def _swapped(one: NewConversation) -> NewConversation:
+def _swapped(one: ImportedConversation) -> ImportedConversation:
     """Return a conversation with day and month of its times exchanged, where both can be months."""
     began, title = _swapped_time(one.started_at), one.title
     if title is not None and began is not None and one.started_at is not None:
@@ -264,7 +264,7 @@ def _swapped(one: NewConversation) -> NewConversation:
     )
 
 
-def _swapped_message(message: NewMessage) -> NewMessage:
+def _swapped_message(message: IncomingMessage) -> IncomingMessage:
     return replace(message, occurred_at=_swapped_time(message.occurred_at))
 
 

@@ -19,7 +19,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.imports.assemble import derived_id
 from neurigraph_pipelines.inbox.intake import content_hash
-from neurigraph_pipelines.model import NewConversation, NewMessage, SourceKind
+from neurigraph_pipelines.model import ImportedConversation, IncomingMessage, SourceKind
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.ports import Transaction
 
@@ -59,8 +59,8 @@ class KnownOpenings:
         self._taken: dict[_Name, bytes] = {}
 
     def recognised(
-        self, tx: Transaction, user_id: UUID, conversations: Sequence[NewConversation]
-    ) -> list[NewConversation]:
+        self, tx: Transaction, user_id: UUID, conversations: Sequence[ImportedConversation]
+    ) -> list[ImportedConversation]:
         """Return conversations with the ids of those that are stored already, or with an id of their own.
 
         Args:
@@ -72,10 +72,10 @@ class KnownOpenings:
         stored = _stored(tx, user_id, by_opening) if by_opening else {}
         return [self._named(one, stored) if is_by_opening(one) else one for one in conversations]
 
-    def _named(self, one: NewConversation, stored: Mapping[_Name, Sequence[_Row]]) -> NewConversation:
+    def _named(self, one: ImportedConversation, stored: Mapping[_Name, Sequence[_Row]]) -> ImportedConversation:
         kind, said = _kind(one), list(self._said(one.messages))
         digest = hashlib.sha256(b"".join(content_hash(message) for message in said)).digest()
-        best: tuple[int, str, list[NewMessage]] | None = None
+        best: tuple[int, str, list[IncomingMessage]] | None = None
         for name in _names(one, kind, stored):
             if self._taken.get((kind, name), digest) != digest:  # another conversation of this file has it
                 continue
@@ -97,7 +97,7 @@ class KnownOpenings:
         )
         return replace(one, external_id=name, messages=(*same, *messages[len(rows) :]))
 
-    def _said(self, messages: Iterable[NewMessage]) -> Iterator[NewMessage]:
+    def _said(self, messages: Iterable[IncomingMessage]) -> Iterator[IncomingMessage]:
         """Yield messages as they are stored; one that cannot be stored as it is."""
         for message in messages:
             try:
@@ -106,12 +106,12 @@ class KnownOpenings:
                 yield message
 
 
-def is_by_opening(one: NewConversation) -> bool:
+def is_by_opening(one: ImportedConversation) -> bool:
     """Return whether the words of a conversation decide which one it is."""
     return one.by_opening and one.details.replaces is None
 
 
-def _kind(one: NewConversation) -> str:
+def _kind(one: ImportedConversation) -> str:
     return (SourceKind.CONVERSATION if one.event_kind is None else SourceKind.EVENT).value
 
 
@@ -121,7 +121,7 @@ def _numbered(opening: str) -> Iterator[str]:
     yield from (f"{opening}-{number}" for number in count(2))
 
 
-def _names(one: NewConversation, kind: str, stored: Mapping[_Name, Sequence[_Row]]) -> Iterator[str]:
+def _names(one: ImportedConversation, kind: str, stored: Mapping[_Name, Sequence[_Row]]) -> Iterator[str]:
     """Yield the ids of stored conversations that begin as one does."""
     for opening in (one.external_id, *one.former_ids):
         yield from (name for found, name in stored if found == kind and (name == opening or _is_of(name, opening)))
@@ -131,7 +131,7 @@ def _is_of(name: str, opening: str) -> bool:
     return name.startswith(f"{opening}-") and name[len(opening) + 1 :].isdecimal()
 
 
-def _stored(tx: Transaction, user_id: UUID, conversations: Sequence[NewConversation]) -> dict[_Name, list[_Row]]:
+def _stored(tx: Transaction, user_id: UUID, conversations: Sequence[ImportedConversation]) -> dict[_Name, list[_Row]]:
     """Return the messages of stored conversations that begin alike, by kind and id."""
     openings = {(_kind(one), name) for one in conversations for name in (one.external_id, *one.former_ids)}
     found: defaultdict[_Name, list[_Row]] = defaultdict(list)
@@ -152,8 +152,8 @@ def _stored(tx: Transaction, user_id: UUID, conversations: Sequence[NewConversat
 
 
 def _parted(
-    messages: Sequence[NewMessage], said: Sequence[NewMessage], rows: Sequence[_Row]
-) -> tuple[list[NewMessage], list[NewMessage]]:
+    messages: Sequence[IncomingMessage], said: Sequence[IncomingMessage], rows: Sequence[_Row]
+) -> tuple[list[IncomingMessage], list[IncomingMessage]]:
     """Return messages, in the file and as they are stored, of which one that begins with a stored one is two.
 
     So the lines that follow the last ones of a file are a message of their own.
@@ -169,7 +169,7 @@ def _parted(
     return new, stored
 
 
-def _lines_of_row(message: NewMessage, row: _Row) -> int | None:
+def _lines_of_row(message: IncomingMessage, row: _Row) -> int | None:
     """Return with how many of its lines a message is a stored one; 0 if with all of them, None if with none."""
     known = replace(message, author=row.author)
     if content_hash(known) == row.content_hash:
@@ -181,7 +181,7 @@ def _lines_of_row(message: NewMessage, row: _Row) -> int | None:
     return next((at for at, one in beginnings if content_hash(replace(known, content=one)) == row.content_hash), None)
 
 
-def _split(message: NewMessage, lines: int) -> tuple[NewMessage, NewMessage]:
+def _split(message: IncomingMessage, lines: int) -> tuple[IncomingMessage, IncomingMessage]:
     parts = message.content.split("\n")
     rest = replace(message, content="\n".join(parts[lines:]).strip("\n"))
     return (
@@ -190,7 +190,7 @@ def _split(message: NewMessage, lines: int) -> tuple[NewMessage, NewMessage]:
     )
 
 
-def _shared(said: Sequence[NewMessage], rows: Sequence[_Row], *, is_recording: bool) -> int:
+def _shared(said: Sequence[IncomingMessage], rows: Sequence[_Row], *, is_recording: bool) -> int:
     """Return the number of first messages that two conversations share; 0 if neither is the beginning of the other.
 
     People may have other names than before, as long as one of several keeps the name.

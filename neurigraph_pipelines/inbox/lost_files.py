@@ -23,7 +23,7 @@ from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, VerifiedBytes, make_working_copy, remake_durable
 from neurigraph_pipelines.lifecycle.transitions import FileLocation
-from neurigraph_pipelines.model import CompressionState, Message, NewMessage, Segment, SourceKind, ToolEvent
+from neurigraph_pipelines.model import CompressionState, IncomingMessage, Message, Segment, SourceKind, ToolEvent
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
@@ -34,7 +34,7 @@ _LOOKERS = 8  # threads; they wait for a disk or a network
 _QUERIES = statements("lost_files")
 _LIFECYCLE = statements("lifecycle")
 
-Sent = Mapping[str, Sequence[NewMessage]]
+Sent = Mapping[str, Sequence[IncomingMessage]]
 """Messages as the inbox takes them, by the external id of their source."""
 
 
@@ -126,7 +126,7 @@ def _lost(context: Context, tx: Transaction, records: Sequence[DictRow]) -> list
     return [file for file, is_there in zip(found, present, strict=True) if not is_there]
 
 
-def _transcript(context: Context, file: LostFile, sent: Sequence[NewMessage]) -> VerifiedBytes | None:
+def _transcript(context: Context, file: LostFile, sent: Sequence[IncomingMessage]) -> VerifiedBytes | None:
     """Return the text of a lost transcript, if these messages give the recorded checksum."""
     values = {"record_id": file.manifest.record_id}
     with context.database.pipeline() as tx:
@@ -142,14 +142,13 @@ def _transcript(context: Context, file: LostFile, sent: Sequence[NewMessage]) ->
     return content if content.sha256 == file.manifest.content_sha256 else None
 
 
-def _with_words(tx: Transaction, stored: Message, sent: NewMessage | None) -> Message:
+def _with_words(tx: Transaction, stored: Message, sent: IncomingMessage | None) -> Message:
     """Return a stored message with the words that the inbox has dropped."""
     if stored.content or sent is None:
         return stored
     event = json.dumps(sent.event.fields(sent.content)) if sent.event is not None else None
     values = {"tool_calls": json.dumps(list(sent.tool_calls)), "tool_event": event}
-    row = tx.execute(_QUERIES["as_stored"], values).fetchone()
-    assert row is not None
+    (row,) = tx.execute(_QUERIES["as_stored"], values)
     return replace(
         stored,
         content=sent.content,

@@ -20,7 +20,7 @@ from neurigraph_pipelines.graph.navigation import PATH_SEPARATOR
 from neurigraph_pipelines.graph.reshaping import move_node, rename_node
 from neurigraph_pipelines.inbox.imports.vault import NoteFile, Vault, names_of
 from neurigraph_pipelines.inbox.intake import content_hash
-from neurigraph_pipelines.inbox.notes import NewNote, NoteWords, node_at
+from neurigraph_pipelines.inbox.notes import IncomingNote, NoteWords, node_at
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 
@@ -77,7 +77,7 @@ def moved_notes(
 def _digest(context: Context, note: NoteFile, read: Callable[[NoteFile], str]) -> bytes | None:
     """Return the hash of the words of a file as they would be stored; None for a file that is not stored."""
     try:
-        return content_hash(NoteWords.of(context, NewNote(read(note))).message)
+        return content_hash(NoteWords.of(context, IncomingNote(read(note))).message)
     except InvalidInputError:
         return None
 
@@ -101,7 +101,7 @@ def follow_file(context: Context, former: FormerNote, note: NoteFile) -> None:
         rename_node(context.database, context.claims, former.node_id, name)
 
 
-def rename_source(context: Context, former: FormerNote, note: NewNote) -> None:
+def rename_source(context: Context, former: FormerNote, note: IncomingNote) -> None:
     """Give a stored note the id of its new path, so that the same words at that path are known.
 
     Args:

@@ -29,7 +29,7 @@ from neurigraph_pipelines.graph.provisioning import provision_node
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.redaction import redact_message
 from neurigraph_pipelines.inbox.source_details import checked_details
-from neurigraph_pipelines.model import MAX_LAYER_DEPTH, NewMessage, Privacy, ReceivedThrough, Role, SourceKind
+from neurigraph_pipelines.model import MAX_LAYER_DEPTH, IncomingMessage, Privacy, ReceivedThrough, Role, SourceKind
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.limits import MAX_CONTENT_BYTES, MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH
@@ -61,7 +61,7 @@ class OnConflict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class NewNote:
+class IncomingNote:
     """A note to write.
 
     Attributes:
@@ -124,7 +124,7 @@ class UndoneError(Exception):
     """The transaction of a dry run ends."""
 
 
-def write_note(context: Context, note: NewNote, *, dry_run: bool = False) -> WrittenNote:
+def write_note(context: Context, note: IncomingNote, *, dry_run: bool = False) -> WrittenNote:
     """Write a note to the inbox. The same note again changes nothing.
 
     Notes are the same if their text, title, node and privacy are, they have one writer, and the memory of the first is
@@ -158,7 +158,12 @@ def write_note(context: Context, note: NewNote, *, dry_run: bool = False) -> Wri
 
 
 def _write(
-    tx: Transaction, context: Context, words: NoteWords, note: NewNote, node_id: UUID | None, importance: float | None
+    tx: Transaction,
+    context: Context,
+    words: NoteWords,
+    note: IncomingNote,
+    node_id: UUID | None,
+    importance: float | None,
 ) -> WrittenNote:
     """Write a checked note, unless the same is there already."""
     user_id, digest = context.claims.user_id, words.digest(node_id, note)
@@ -185,7 +190,12 @@ def _write(
 
 
 def _insert(
-    tx: Transaction, context: Context, words: NoteWords, note: NewNote, met: UUID | None, values: Mapping[str, object]
+    tx: Transaction,
+    context: Context,
+    words: NoteWords,
+    note: IncomingNote,
+    met: UUID | None,
+    values: Mapping[str, object],
 ) -> tuple[UUID, int]:
     """Insert a note, or the next version of an existing note, and return its id and version."""
     inbox, user_id = Inbox(context), context.claims.user_id
@@ -204,7 +214,7 @@ def _insert(
         )
     assert source_id is not None
     inbox.append(tx, SourceKind.NOTE, source_id, [words.message])
-    row = tx.execute(
+    (row,) = tx.execute(
         _QUERIES["insert_note"],
         {
             **values,
@@ -214,8 +224,7 @@ def _insert(
             "fact": None if note.fact is None else Jsonb(dict(note.fact)),
             "follows": note.follows,
         },
-    ).fetchone()
-    assert row is not None
+    )
     inbox.end(tx, SourceKind.NOTE, source_id, note.occurred_at)
     return source_id, row["message"]
 
@@ -224,13 +233,13 @@ def _insert(
 class NoteWords:
     """The texts of a note, checked and redacted."""
 
-    message: NewMessage
+    message: IncomingMessage
     title: str | None
     tags: tuple[str, ...]
     redacted: dict[str, int]
 
     @classmethod
-    def of(cls, context: Context, note: NewNote) -> NoteWords:
+    def of(cls, context: Context, note: IncomingNote) -> NoteWords:
         """Check and redact the texts of a note; raises the errors of ``write_note`` about them."""
         if not note.text.strip():
             raise InvalidInputError("a note needs a text")
@@ -241,7 +250,7 @@ class NoteWords:
         settings, redactor = context.settings.ingestion, context.redactor
         # A note that a model writes through its tools is the model's, not the owner's.
         role = Role.ASSISTANT if context.claims.received_through is ReceivedThrough.MCP else Role.USER
-        written = NewMessage(role, note.text, occurred_at=note.occurred_at or datetime.now(UTC))
+        written = IncomingMessage(role, note.text, occurred_at=note.occurred_at or datetime.now(UTC))
         message, _ = validate_message(written, settings.unstorable_text, settings.max_message_bytes)
         redacted: dict[str, int] = {}
         if redactor is not None:
@@ -262,7 +271,7 @@ class NoteWords:
             tags.setdefault(tag.casefold(), tag)
         return cls(message, title or None, tuple(tags.values()), redacted)
 
-    def digest(self, node_id: UUID | None, note: NewNote) -> bytes:
+    def digest(self, node_id: UUID | None, note: IncomingNote) -> bytes:
         """Return the digest by which the same note is recognised."""
         said: list[Any] = [self.message.role, self.message.content, self.title]
         # Merges move a note that has an id, and its first version decides its privacy.
@@ -272,7 +281,7 @@ class NoteWords:
         return hashlib.sha256(json.dumps(said).encode()).digest()
 
 
-def _importance(note: NewNote) -> float | None:
+def _importance(note: IncomingNote) -> float | None:
     if note.importance is not None and note.priority is not None:
         raise InvalidInputError("give an importance or a priority, not both")
     if note.priority is not None:
@@ -284,7 +293,7 @@ def _importance(note: NewNote) -> float | None:
     return note.importance
 
 
-def _pin(context: Context, note: NewNote) -> UUID | None:
+def _pin(context: Context, note: IncomingNote) -> UUID | None:
     """Return the node to pin a note to, and create the owner's missing nodes.
 
     Raises:
@@ -380,7 +389,7 @@ def _namesake(tx: Transaction, user_id: UUID, node_id: UUID | None, title: str |
     return tx.execute(_QUERIES["stored_namesake"].format(schema=sql.Identifier(node["schema_name"])), values).fetchone()
 
 
-def _require_replaceable(met: DictRow, note: NewNote) -> None:
+def _require_replaceable(met: DictRow, note: IncomingNote) -> None:
     """Require that a note may replace the one that it met.
 
     Raises:

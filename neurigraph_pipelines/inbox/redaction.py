@@ -9,12 +9,12 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from neurigraph_pipelines.model import NewMessage
+from neurigraph_pipelines.model import IncomingMessage
 from neurigraph_pipelines.model.ports import Redactor
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS
 
 
-def redact_message(redactor: Redactor, message: NewMessage) -> tuple[NewMessage, Counter[str]]:
+def redact_message(redactor: Redactor, message: IncomingMessage) -> tuple[IncomingMessage, Counter[str]]:
     """Return the redacted message, and the number of findings of each kind."""
     counts: Counter[str] = Counter()
 

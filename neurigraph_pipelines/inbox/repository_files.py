@@ -83,8 +83,7 @@ def take_files(
         UnreadableFileError: The pack is damaged, exceeds a limit, or is of another commit than the server named.
     """
     with database.pipeline() as tx:
-        row = tx.execute(_QUERIES["repository"], {"source_id": source_id}).fetchone()
-        assert row is not None
+        (row,) = tx.execute(_QUERIES["repository"], {"source_id": source_id})
         prefix = f"file-of:{hashlib.sha256(row['external_id'].encode()).hexdigest()[:32]}"
         values = {"user_id": row["user_id"], "member_id": row["member_id"], "prefix": f"{prefix}:"}
         known = {one["external_id"]: one for one in tx.execute(_QUERIES["files"], values)}

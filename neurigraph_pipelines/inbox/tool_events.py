@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from neurigraph_pipelines.model import TOOL_FIELDS, MessageType, NewMessage, Role, ToolEvent
+from neurigraph_pipelines.model import TOOL_FIELDS, IncomingMessage, MessageType, Role, ToolEvent
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 MAX_DURATION_MS = 2**31 - 1
@@ -29,7 +29,9 @@ _NEEDED = {
 }
 
 
-def typed(message: NewMessage, stated: MessageType | None, role: Role | None, fields: Mapping[str, Any]) -> NewMessage:
+def typed(
+    message: IncomingMessage, stated: MessageType | None, role: Role | None, fields: Mapping[str, Any]
+) -> IncomingMessage:
     """Return a message with the role and the event of its type.
 
     The type decides who speaks, whatever role is stated: chat services send the result of a tool as the user.

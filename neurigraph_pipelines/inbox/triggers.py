@@ -17,6 +17,7 @@ from uuid import UUID, uuid4
 from psycopg import sql
 from psycopg.rows import DictRow
 
+from neurigraph_pipelines.database.asking import value_of
 from neurigraph_pipelines.database.leases import renewed, retry_delay, work_lease
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.database.totals import count
@@ -156,12 +157,9 @@ def expire(context: Context) -> int:
         The number of these segments.
     """
     with context.database.pipeline() as tx:
-        row = tx.execute(
-            _QUERIES["expire_leases"], {"max_attempts": context.settings.ingestion.max_attempts}
-        ).fetchone()
-    assert row is not None
-    expired: int = row["expired"]
-    return expired
+        return value_of(
+            int, tx.execute(_QUERIES["expire_leases"], {"max_attempts": context.settings.ingestion.max_attempts})
+        )
 
 
 def open_batches(context: Context, claimed_by: str) -> list[Batch]:
@@ -385,14 +383,11 @@ def give_back(
 def queue(database: Database, user_id: UUID | None = None) -> Queue:
     """Count the segments of one user, or of all users, by state."""
     with database.pipeline() as tx:
-        row = tx.execute(_QUERIES["queue"], {"user_id": user_id}).fetchone()
-    assert row is not None
+        (row,) = tx.execute(_QUERIES["queue"], {"user_id": user_id})
     return Queue(**row)
 
 
 def count_undetected(database: Database) -> int:
     """Count the sources that ended with unstored messages that no trigger covers yet."""
     with database.pipeline() as tx:
-        row = tx.execute(_QUERIES["count_undetected"]).fetchone()
-    assert row is not None
-    return int(row["sources"])
+        return value_of(int, tx.execute(_QUERIES["count_undetected"]))

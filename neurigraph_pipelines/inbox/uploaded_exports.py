@@ -27,8 +27,8 @@ from neurigraph_pipelines.inbox.vaults import import_vault, note_ids
 from neurigraph_pipelines.inbox.zipped_vaults import unpacked
 from neurigraph_pipelines.model import (
     Claims,
+    ImportedConversation,
     ImportReport,
-    NewConversation,
     Privacy,
     ReceivedThrough,
     RejectedItem,
@@ -166,8 +166,8 @@ def _finish(context: Context, upload: LeasedUpload, name: str, report: ImportRep
 
 
 def _until_unreadable(
-    items: Iterator[NewConversation | RejectedItem], errors: list[UnreadableFileError]
-) -> Iterator[NewConversation | RejectedItem]:
+    items: Iterator[ImportedConversation | RejectedItem], errors: list[UnreadableFileError]
+) -> Iterator[ImportedConversation | RejectedItem]:
     """Yield items up to the error that ends them, and note that: those before it are added first."""
     try:
         yield from items
@@ -188,7 +188,7 @@ def _details(stated: _Stated) -> SourceDetails:
     )
 
 
-def _note_group(context: Context, upload: LeasedUpload, group: Sequence[NewConversation]) -> None:
+def _note_group(context: Context, upload: LeasedUpload, group: Sequence[ImportedConversation]) -> None:
     """Note that conversations are in an upload, as long as this process holds the lease on it."""
     kinds = [SourceKind.CONVERSATION if one.event_kind is None else SourceKind.EVENT for one in group]
     _note(context, upload, [(kind, _storable(one.external_id)) for kind, one in zip(kinds, group, strict=True)])

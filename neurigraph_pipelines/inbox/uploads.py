@@ -17,7 +17,7 @@ from uuid import UUID, uuid4
 
 from psycopg import OperationalError
 
-from neurigraph_pipelines.database.asking import row_of
+from neurigraph_pipelines.database.asking import row_of, value_of
 from neurigraph_pipelines.database.leases import retry_delay
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.conversations import Inbox
@@ -34,7 +34,7 @@ from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
 from neurigraph_pipelines.model import (
     Claims,
     Extraction,
-    NewMessage,
+    IncomingMessage,
     Privacy,
     ReceivedThrough,
     RepositoryFile,
@@ -317,7 +317,9 @@ class Uploads:
         messages = document_messages(name, media, upload.size_bytes, found, is_posted=upload.is_posted)
         return self._add_text(source_id, name, list(messages), notes_of(reader, media, found))
 
-    def _add_text(self, source_id: UUID, name: str, messages: Sequence[NewMessage], notes: Sequence[str] = ()) -> Read:
+    def _add_text(
+        self, source_id: UUID, name: str, messages: Sequence[IncomingMessage], notes: Sequence[str] = ()
+    ) -> Read:
         with self._database.pipeline() as tx:
             result = self._inbox.append(tx, SourceKind.UPLOAD, source_id, messages)
             self._inbox.end(tx, SourceKind.UPLOAD, source_id)
@@ -344,10 +346,7 @@ class Uploads:
     def due(self) -> int:
         """Count the uploads to read and the staged files to clear."""
         with self._database.pipeline() as tx:
-            row = tx.execute(_QUERIES["due"]).fetchone()
-        assert row is not None
-        waiting: int = row["uploads"]
-        return waiting
+            return value_of(int, tx.execute(_QUERIES["due"]))
 
     def clear(self) -> int:
         """Remove staged bytes that a record has copied, and those that a dead process abandoned.

@@ -18,7 +18,7 @@ from neurigraph_pipelines.graph.navigation import PATH_SEPARATOR
 from neurigraph_pipelines.inbox.imports.vault import NoteFile, Vault, open_vault, read_note
 from neurigraph_pipelines.inbox.moved_notes import FormerNote, follow_file, moved_notes, rename_source
 from neurigraph_pipelines.inbox.note_links import NoteIndex, links_in
-from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, known_notes, node_at, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, OnConflict, known_notes, node_at, write_note
 from neurigraph_pipelines.model import Privacy, RejectedItem
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
@@ -210,14 +210,14 @@ class _Writer:
         else:
             self._report.added += 1
 
-    def _new_note(self, note: NoteFile, key: str, text: str) -> NewNote:
+    def _new_note(self, note: NoteFile, key: str, text: str) -> IncomingNote:
         said = front_matter(text)
         if said.problem is not None:
             self._report.noted.append(RejectedItem(note.path, said.problem))
         happened_at = said.date or self._date_in_name(note) or said.happened_at
         self._report.undated += happened_at is None
         stated = SourceDetails(metadata={"vault_path": note.path[-500:]}, updated_at=said.updated_at)
-        return NewNote(
+        return IncomingNote(
             text,
             title=(said.title or note.names[-1])[:MAX_TITLE_LENGTH],
             node_id=self._nodes.get(key),

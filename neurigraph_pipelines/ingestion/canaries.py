@@ -16,7 +16,7 @@ from neurigraph_pipelines.access.authentication import require_owner
 from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.conversations import Inbox
-from neurigraph_pipelines.model import Claims, NewMessage, Role, SourceKind
+from neurigraph_pipelines.model import Claims, IncomingMessage, Role, SourceKind
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import Database
 
@@ -29,7 +29,7 @@ _QUERIES = statements("retrievals")
 
 
 @dataclass(frozen=True, slots=True)
-class Canary:
+class PlantedCanary:
     """A planted memory.
 
     Attributes:
@@ -49,7 +49,7 @@ class Canary:
     subject_id: str | None
 
 
-def plant(context: Context, text: str | None = None) -> Canary:
+def plant(context: Context, text: str | None = None) -> PlantedCanary:
     """Plant a conversation that alerts once when it is retrieved.
 
     Args:
@@ -61,7 +61,7 @@ def plant(context: Context, text: str | None = None) -> Canary:
     """
     claims = context.claims
     require_owner(claims)
-    message = NewMessage(Role.USER, text or _made_up(), external_id="1", occurred_at=datetime.now(UTC))
+    message = IncomingMessage(Role.USER, text or _made_up(), external_id="1", occurred_at=datetime.now(UTC))
     inbox = Inbox(context)
     with context.database.agent(claims) as tx:
         source_id, _ = inbox.open_source(
@@ -73,7 +73,7 @@ def plant(context: Context, text: str | None = None) -> Canary:
     return next(one for one in list_canaries(context.database, claims) if one.source_id == source_id)
 
 
-def list_canaries(database: Database, claims: Claims) -> list[Canary]:
+def list_canaries(database: Database, claims: Claims) -> list[PlantedCanary]:
     """Return the canaries of a graph, oldest first.
 
     Raises:
@@ -82,7 +82,7 @@ def list_canaries(database: Database, claims: Claims) -> list[Canary]:
     require_owner(claims)
     with database.agent(claims) as tx:
         rows = tx.execute(_QUERIES["canaries"], {"user_id": claims.user_id}).fetchall()
-    return [Canary(**{**row, "record_ids": tuple(row["record_ids"])}) for row in rows]
+    return [PlantedCanary(**{**row, "record_ids": tuple(row["record_ids"])}) for row in rows]
 
 
 class RetrievedCanary(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 from uuid import UUID
 
-from neurigraph_pipelines.database.asking import row_of
+from neurigraph_pipelines.database.asking import row_of, value_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.ingestion.segmentation import Chunk, Sizes, Turn, split_tail
 from neurigraph_pipelines.model import Role, SourceKind, TriggerType
@@ -93,17 +93,17 @@ def detect_uploads(context: Context) -> int:
     Their trigger is ``event_boundary``, because an upload is complete when it arrives, like a meeting that ends.
     """
     with context.database.pipeline() as tx:
-        row = tx.execute(
-            _UPLOADS["trigger_extracted"],
-            {
-                "trigger_type": TriggerType.EVENT_BOUNDARY.value,
-                "target_tokens": context.settings.ingestion.chunk_target_tokens,
-                "limit": UPLOADS_AT_ONCE,
-            },
-        ).fetchone()
-    assert row is not None
-    segments: int = row["segments"]
-    return segments
+        return value_of(
+            int,
+            tx.execute(
+                _UPLOADS["trigger_extracted"],
+                {
+                    "trigger_type": TriggerType.EVENT_BOUNDARY.value,
+                    "target_tokens": context.settings.ingestion.chunk_target_tokens,
+                    "limit": UPLOADS_AT_ONCE,
+                },
+            ),
+        )
 
 
 DETECTORS: dict[TriggerType, Detector] = {

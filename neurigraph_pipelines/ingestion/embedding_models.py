@@ -50,8 +50,7 @@ def lock_models(tx: Transaction, user_id: UUID, model: str) -> UserModels:
         model: Becomes the current model if the user has none yet.
     """
     tx.execute(_QUERIES["adopt_model"], {"user_id": user_id, "model": model})
-    row = tx.execute(_QUERIES["models"], {"user_id": user_id}).fetchone()
-    assert row is not None
+    (row,) = tx.execute(_QUERIES["models"], {"user_id": user_id})
     return UserModels(row["embedding_model"], row["embedding_next_model"])
 
 
@@ -62,7 +61,7 @@ def begin_moves(database: Database, user_ids: Iterable[UUID], model: str) -> Non
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class ModelMove:
     """The progress of a user's move.
 
     Attributes:
@@ -77,7 +76,7 @@ class Move:
 
 def finish_moves(
     database: Database, model: str, user_id: UUID | None = None, *, only_switched: bool = False
-) -> list[Move]:
+) -> list[ModelMove]:
     """Switch every user who moves to ``model`` and whose records all have its vectors, and finish the switches.
 
     Can be interrupted anywhere and repeated, and can run concurrently.
@@ -95,7 +94,7 @@ def finish_moves(
         if only_switched and row["embedding_model"] != model:
             continue
         missing = 0 if row["embedding_model"] == model else _switch(database, row["user_id"], model)
-        moves.append(Move(row["user_id"], missing, 0 if missing else _finish_switch(database, row["user_id"])))
+        moves.append(ModelMove(row["user_id"], missing, 0 if missing else _finish_switch(database, row["user_id"])))
     return moves
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from psycopg.sql import SQL
 
-from neurigraph_pipelines.database.asking import views_of
+from neurigraph_pipelines.database.asking import value_of, views_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
@@ -103,10 +103,7 @@ def replay_own(database: Database, claims: Claims, failure_id: UUID) -> Replay:
 def count_open(database: Database) -> int:
     """Count the open failures, which need a person."""
     with database.pipeline() as tx:
-        row = tx.execute(_QUERIES["count_open"]).fetchone()
-    assert row is not None
-    failures: int = row["failures"]
-    return failures
+        return value_of(int, tx.execute(_QUERIES["count_open"]))
 
 
 def _replays(tx: Transaction, query: SQL, parameters: dict[str, object]) -> list[Replay]:

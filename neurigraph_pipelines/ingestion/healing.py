@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from neurigraph_pipelines.database.asking import typed
+from neurigraph_pipelines.database.asking import typed, value_of
 from neurigraph_pipelines.database.leases import work_lease
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
+from neurigraph_pipelines.ingestion.embedding_models import ModelMove, finish_moves
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.waiting_records import Waiting, WaitingRecords
@@ -56,15 +56,13 @@ class Healed:
     record_ids: list[UUID] = field(default_factory=list)
     failed: list[tuple[UUID, str]] = field(default_factory=list)
     waiting: Waiting = field(default_factory=Waiting)
-    moves: list[Move] = field(default_factory=list)
+    moves: list[ModelMove] = field(default_factory=list)
 
 
 def has_due(context: Context) -> bool:
     """Return whether ``heal_pending`` would find work; costs one index lookup."""
     with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["has_due"], {"model": context.embedder.model}).fetchone()
-    assert row is not None
-    return bool(row["due"])
+        return value_of(bool, tx.execute(_QUERIES["has_due"], {"model": context.embedder.model}))
 
 
 def heal_pending(
@@ -115,11 +113,10 @@ def heal_pending(
 def waiting(context: Context, user_id: UUID | None = None) -> Waiting:
     """Count the pending records of one user, or of all users."""
     with context.database.pipeline() as tx:
-        row = tx.execute(
+        (row,) = tx.execute(
             _QUERIES["count_pending"],
             {"model": context.embedder.model, "user_id": user_id, "overdue_seconds": OVERDUE_SECONDS},
-        ).fetchone()
-    assert row is not None
+        )
     return Waiting(**row)
 
 

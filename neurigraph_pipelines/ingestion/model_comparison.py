@@ -19,7 +19,7 @@ from psycopg import sql
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.imports.reader import read_conversations
 from neurigraph_pipelines.ingestion.model_registry import describe_model, note_comparison
-from neurigraph_pipelines.model import NewConversation
+from neurigraph_pipelines.model import ImportedConversation
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.ports import Database, Embedder
 from neurigraph_pipelines.settings.shipped import shipped
@@ -56,7 +56,7 @@ class QuestionSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class RankingFigures:
     """How well a model ranks the texts of a question set.
 
     Attributes:
@@ -77,8 +77,8 @@ class SetCompared:
     name: str
     questions: int
     texts: int
-    current: Figures
-    canary: Figures
+    current: RankingFigures
+    canary: RankingFigures
 
     @property
     def is_as_good(self) -> bool:
@@ -106,7 +106,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Canary:
+class CanaryModel:
     """A model that might become the current one, and who computes it."""
 
     embedder: Embedder
@@ -114,7 +114,11 @@ class Canary:
 
 
 def compare_models(
-    database: Database, current: Embedder, canary: Canary, user_id: UUID | None = None, folder: Path = REGRESSION_SET
+    database: Database,
+    current: Embedder,
+    canary: CanaryModel,
+    user_id: UUID | None = None,
+    folder: Path = REGRESSION_SET,
 ) -> Comparison:
     """Compare a canary with the current model, and note the figures in the registry.
 
@@ -161,7 +165,7 @@ def regression_set(folder: Path = REGRESSION_SET) -> QuestionSet:
     numbers: dict[tuple[str, str | None], int] = {}
     for name, form in _FILES:
         for conversation in read_conversations(folder / name, form):
-            if isinstance(conversation, NewConversation):
+            if isinstance(conversation, ImportedConversation):
                 for message in conversation.messages:
                     numbers[conversation.external_id, message.external_id] = len(texts)
                     texts.append(message.content)
@@ -198,7 +202,7 @@ def kept_questions(database: Database, user_id: UUID) -> QuestionSet:
     )
 
 
-def _figures(embedder: Embedder, asked: QuestionSet) -> Figures:
+def _figures(embedder: Embedder, asked: QuestionSet) -> RankingFigures:
     """Rank the texts of a set for each of its questions by the cosine of a model's vectors."""
     texts = np.concatenate([embedder.embed(group) for group in _groups(asked.texts)])
     questions = np.concatenate([embedder.embed(group, "query") for group in _groups(asked.questions)])
@@ -207,7 +211,7 @@ def _figures(embedder: Embedder, asked: QuestionSet) -> Figures:
         best = max(scores[sorted(wanted)], default=-np.inf)
         ranks.append(1 + int(np.count_nonzero(scores > best)))
     places = np.array(ranks)
-    return Figures(
+    return RankingFigures(
         round(float(np.mean(places == 1)), 4),
         round(float(np.mean(places <= FIRST)), 4),
         round(float(np.mean(1 / places)), 4),

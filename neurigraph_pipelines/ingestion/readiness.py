@@ -18,6 +18,7 @@ from uuid import UUID
 from psycopg import Error, OperationalError
 from psycopg.errors import DiskFull, ReadOnlySqlTransaction
 
+from neurigraph_pipelines.database.asking import value_of
 from neurigraph_pipelines.database.migrations import require_current
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.queue_hold import current_hold
@@ -64,10 +65,7 @@ def beat(database: Database, name: str) -> None:
 def queue_age(database: Database) -> float:
     """Return the seconds for which the oldest due segment has waited; 0 if none waits."""
     with database.pipeline() as tx:
-        row = tx.execute(_QUERIES["queue_age"]).fetchone()
-    assert row is not None
-    age: float = row["age_seconds"]
-    return age
+        return value_of(float, tx.execute(_QUERIES["queue_age"]))
 
 
 def lagging_users(database: Database, notice_seconds: float) -> dict[UUID, float]:

@@ -24,7 +24,7 @@ from neurigraph_pipelines.graph.history import authored, pipeline_author
 from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
-from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, lock_models
+from neurigraph_pipelines.ingestion.embedding_models import ModelMove, begin_moves, finish_moves, lock_models
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, durable_content
@@ -56,7 +56,7 @@ class Reembedded:
     complete: int = 0
     days: Counter[str] = field(default_factory=Counter)
     failed: list[tuple[UUID, str]] = field(default_factory=list)
-    moves: list[Move] = field(default_factory=list)
+    moves: list[ModelMove] = field(default_factory=list)
 
     def count(self, record_id: UUID, day: str, result: int | Exception) -> None:
         """Add the result of a record: its number of passages, or its failure.

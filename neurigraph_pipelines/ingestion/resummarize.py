@@ -43,7 +43,7 @@ _HISTORY = statements("history")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedSummaries:
     """Which records to summarise. Records whose words another model wrote are always included.
 
     Attributes:
@@ -105,7 +105,7 @@ def resummarize(
     user_id: UUID | None = None,
     record_ids: Sequence[UUID] | None = None,
     *,
-    wanted: Wanted | None = None,
+    wanted: WantedSummaries | None = None,
     dry_run: bool = False,
     on_done: Progress | None = None,
 ) -> Resummarized:
@@ -125,7 +125,7 @@ def resummarize(
     Raises:
         TransientError: The provider is down. Written records stay, and the next run continues.
     """
-    wanted = wanted or Wanted()
+    wanted = wanted or WantedSummaries()
     done, down, absent = Resummarized(context.language_model.name), 0, set(record_ids or ())
     pool = ThreadPoolExecutor(context.language_model.concurrency, thread_name_prefix="resummarize")
     try:
@@ -153,7 +153,7 @@ def _tell(on_done: Progress | None, records: int) -> None:
         on_done(records)
 
 
-def _attempt(context: Context, wanted: Wanted, item: tuple[StoredRecord, _Words]) -> bool | Exception:
+def _attempt(context: Context, wanted: WantedSummaries, item: tuple[StoredRecord, _Words]) -> bool | Exception:
     row, words = item
     describe = _keywords_again if wanted.keywords_only and not words.is_unfinished else _summarize_again
     try:
@@ -165,7 +165,7 @@ def _attempt(context: Context, wanted: Wanted, item: tuple[StoredRecord, _Words]
 
 
 def _chosen(
-    context: Context, page: Sequence[StoredRecord], wanted: Wanted, done: Resummarized
+    context: Context, page: Sequence[StoredRecord], wanted: WantedSummaries, done: Resummarized
 ) -> list[tuple[StoredRecord, _Words]]:
     """Return the records of a page to summarise, and count the others."""
     author = pipeline_author(done.model)

@@ -16,7 +16,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph import revised
 from neurigraph_pipelines.graph.history import author_of, authored
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
-from neurigraph_pipelines.graph.revised import StoredWords, Words
+from neurigraph_pipelines.graph.revised import RecordWords, StoredWords
 from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, locate, lock_record
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, RECORD_DIMENSIONS, Claims
@@ -114,7 +114,7 @@ def lock_words(tx: Transaction, user_id: UUID, record_id: UUID) -> LockedWords:
 def replace_words(
     tx: Transaction,
     words: LockedWords,
-    values: Words,
+    values: RecordWords,
     vector: NDArray[np.float32] | None,
     model: str,
     author: str,
@@ -235,7 +235,7 @@ def _vector_columns(vector: NDArray[np.float32] | None, model: str) -> dict[str,
     }
 
 
-def checked(revision: Revision, redactor: Redactor | None) -> Words:
+def checked(revision: Revision, redactor: Redactor | None) -> RecordWords:
     """Validate a revision and return the new words.
 
     Raises:
@@ -265,4 +265,4 @@ def checked(revision: Revision, redactor: Redactor | None) -> Words:
             values[column] = list(dict.fromkeys(cleaned_text(name, word, MAX_KEYWORD_LENGTH) for word in words))
     if not values:
         raise InvalidInputError("there is nothing to change: give a title, a summary or keywords")
-    return cast(Words, values)
+    return cast(RecordWords, values)

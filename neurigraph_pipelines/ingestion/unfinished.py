@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from neurigraph_pipelines.database.asking import value_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import append_delta, pipeline_author
 from neurigraph_pipelines.model import KEYWORD_COLUMNS
@@ -45,10 +46,7 @@ class Unfinished:
 def count_unfinished(database: Database, user_id: UUID | None = None) -> int:
     """Count the memories that lack enrichments, of a user or of all."""
     with database.pipeline() as tx:
-        row = tx.execute(_QUERIES["count_unfinished"], {"author": UNFINISHED, "user_id": user_id}).fetchone()
-    assert row is not None
-    records: int = row["records"]
-    return records
+        return value_of(int, tx.execute(_QUERIES["count_unfinished"], {"author": UNFINISHED, "user_id": user_id}))
 
 
 def list_unfinished(database: Database, limit: int) -> list[Unfinished]:

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.database.asking import rows_of
+from neurigraph_pipelines.database.asking import rows_of, value_of
 from neurigraph_pipelines.database.leases import renewed, retry_delay, work_lease
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
@@ -60,9 +60,7 @@ class WaitingRecords:
     def has_due(self, context: Context) -> bool:
         """Return whether a record is due; costs one index lookup."""
         with context.database.pipeline() as tx:
-            row = tx.execute(_QUERIES["has_due"].format(table=self._table)).fetchone()
-        assert row is not None
-        return bool(row["due"])
+            return value_of(bool, tx.execute(_QUERIES["has_due"].format(table=self._table)))
 
     def lease(
         self, context: Context, limit: int, user_id: UUID | None = None, record_ids: Sequence[UUID] | None = None

@@ -13,7 +13,7 @@ from itertools import islice
 from uuid import UUID
 
 from neurigraph_pipelines.model import Detector, Message
-from neurigraph_pipelines.model.links import End, NewLink
+from neurigraph_pipelines.model.links import LinkEnd, StatedLink
 from neurigraph_pipelines.text.causes import Cause, causes_of, decided_by, refers_back
 from neurigraph_pipelines.text.lexemes import lexer_of
 
@@ -54,7 +54,7 @@ _LEXER = lexer_of("english")
 
 
 @dataclass(frozen=True, slots=True)
-class StatedFact:
+class FactSaid:
     """A fact of a record: its statement and the messages that say it."""
 
     fact_id: UUID
@@ -63,10 +63,10 @@ class StatedFact:
     last_message: int
 
 
-def find_links(facts: Sequence[StatedFact], messages: Sequence[Message]) -> list[NewLink]:
+def find_links(facts: Sequence[FactSaid], messages: Sequence[Message]) -> list[StatedLink]:
     """Return the links that the cues in some messages state between the facts that these and those before them say."""
     words = {fact.fact_id: words_of(fact.statement) for fact in facts}
-    found: dict[tuple[UUID, UUID, str], NewLink] = {}
+    found: dict[tuple[UUID, UUID, str], StatedLink] = {}
     last: dict[tuple[str, str | None], str] = {}
     for message, said in _said_in(facts, messages):
         speaker = (message.role.value, message.author)
@@ -83,15 +83,15 @@ def find_links(facts: Sequence[StatedFact], messages: Sequence[Message]) -> list
 
 
 def links_to_earlier(
-    facts: Sequence[StatedFact], messages: Sequence[Message], earlier: Sequence[StatedFact]
-) -> list[NewLink]:
+    facts: Sequence[FactSaid], messages: Sequence[Message], earlier: Sequence[FactSaid]
+) -> list[StatedLink]:
     """Return the links from facts of some messages to reasons that were told before.
 
     Args:
         earlier: Facts of the same user that were told before, or in the same record, the last ones first.
     """
     words = {fact.fact_id: words_of(fact.statement) for fact in (*facts, *earlier)}
-    found: dict[tuple[UUID, UUID, str], NewLink] = {}
+    found: dict[tuple[UUID, UUID, str], StatedLink] = {}
     for message, said in _said_in(facts, messages):
         for sentence, one in islice(_stated(message.content, ""), MAX_CUES) if said else ():
             start = best_fact(sentence, said, words, MIN_WHOLE) or best_fact(one.effect, said, words)
@@ -102,7 +102,7 @@ def links_to_earlier(
     return list(found.values())
 
 
-def _told_before(stated: Cause, earlier: Sequence[StatedFact], words: Mapping[UUID, frozenset[str]]) -> UUID | None:
+def _told_before(stated: Cause, earlier: Sequence[FactSaid], words: Mapping[UUID, frozenset[str]]) -> UUID | None:
     own = words_of(_GENERAL.sub(" ", stated.cause))
     if len(own) > 1:
         return best_fact(_GENERAL.sub(" ", stated.cause), earlier, words)
@@ -113,7 +113,7 @@ def _told_before(stated: Cause, earlier: Sequence[StatedFact], words: Mapping[UU
     return next((one.fact_id for one in found), None)
 
 
-def find_deciders(facts: Sequence[StatedFact], messages: Sequence[Message]) -> Iterator[tuple[UUID, str, int]]:
+def find_deciders(facts: Sequence[FactSaid], messages: Sequence[Message]) -> Iterator[tuple[UUID, str, int]]:
     """Yield facts with the names of those who decided, as messages state it, and the numbers of the messages."""
     words = {fact.fact_id: words_of(fact.statement) for fact in facts}
     for message, said in _said_in(facts, messages):
@@ -126,20 +126,20 @@ def find_deciders(facts: Sequence[StatedFact], messages: Sequence[Message]) -> I
             before = sentence
 
 
-def _link(stated: Cause, start: UUID, end: UUID, message: int) -> NewLink:
-    ends = End.fact(start), End.fact(end)
+def _link(stated: Cause, start: UUID, end: UUID, message: int) -> StatedLink:
+    ends = LinkEnd.fact(start), LinkEnd.fact(end)
     reason = f"the message says: {stated.cue}"
-    return NewLink(*ends, stated.relation, OBSERVER, Detector.RULE, CONFIDENCE, CONFIDENCE, reason, (message,))
+    return StatedLink(*ends, stated.relation, OBSERVER, Detector.RULE, CONFIDENCE, CONFIDENCE, reason, (message,))
 
 
-def _said_in(facts: Sequence[StatedFact], messages: Sequence[Message]) -> Iterator[tuple[Message, list[StatedFact]]]:
+def _said_in(facts: Sequence[FactSaid], messages: Sequence[Message]) -> Iterator[tuple[Message, list[FactSaid]]]:
     """Yield each message with the facts that it and the few before it say, the last ones.
 
     Args:
         messages: In order.
     """
     waiting = deque(sorted(facts, key=lambda one: one.first_message))
-    said: list[StatedFact] = []
+    said: list[FactSaid] = []
     for message in messages:
         while waiting and waiting[0].first_message <= message.seq:
             said.append(waiting.popleft())
@@ -165,7 +165,7 @@ def _stated(text: str, before: str) -> Iterator[tuple[str, Cause]]:
 
 
 def best_fact(
-    side: str, facts: Sequence[StatedFact], words: Mapping[UUID, frozenset[str]], share: float = MIN_SHARE
+    side: str, facts: Sequence[FactSaid], words: Mapping[UUID, frozenset[str]], share: float = MIN_SHARE
 ) -> UUID | None:
     """Return the fact that says what one side of a cue says; None if none has most of its words."""
     own = words_of(side)

@@ -11,7 +11,7 @@ from neurigraph_pipelines.database.asking import row_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
@@ -45,7 +45,7 @@ def sweep(context: Context, limit: int = MAX_FORGOTTEN) -> Forgotten:
         tried.append(row.fact_id)
         owner = Claims.of_user(row.user_id)
         try:
-            forget(context.acting_for(owner), Subject(SubjectKind.FACT, row.fact_id), through="forget_after")
+            forget(context.acting_for(owner), ErasureSubject(SubjectKind.FACT, row.fact_id), through="forget_after")
             done.erased += 1
         except NotFoundError:  # erased meanwhile
             continue

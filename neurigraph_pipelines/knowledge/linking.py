@@ -38,7 +38,7 @@ from neurigraph_pipelines.model.links import (
     MAX_LINK_MESSAGES,
     MAX_REASON,
     SUPERSEDES,
-    NewLink,
+    StatedLink,
     require_relation,
 )
 from neurigraph_pipelines.text.hygiene import clean_text, utc
@@ -64,7 +64,9 @@ class Signature:
     value: bytes
 
 
-def state_link(context: Context, said: NewLink, guard: Guard = FREE, signature: Signature | None = None) -> WrittenLink:
+def state_link(
+    context: Context, said: StatedLink, guard: Guard = FREE, signature: Signature | None = None
+) -> WrittenLink:
     """State a link. The same again, by the same observer, changes nothing.
 
     Args:
@@ -108,7 +110,7 @@ def state_link(context: Context, said: NewLink, guard: Guard = FREE, signature: 
     return written
 
 
-def sign_link(context: Context, said: NewLink, private_key: Ed25519PrivateKey) -> Signature:
+def sign_link(context: Context, said: StatedLink, private_key: Ed25519PrivateKey) -> Signature:
     """Return the signature of a link by a private key, which goes nowhere.
 
     Raises:
@@ -187,7 +189,7 @@ def decide_link(context: Context, link_id: UUID, verdict: LinkVerdict, guard: Gu
     _change(context, _QUERIES["decide"], values, guard)
 
 
-def approve_link(context: Context, said: NewLink, guard: Guard = FREE) -> UUID:
+def approve_link(context: Context, said: StatedLink, guard: Guard = FREE) -> UUID:
     """Confirm the surest link between two ends in a relation, or state it if there is none.
 
     Raises:
@@ -232,16 +234,16 @@ def _change(context: Context, query: SQL, values: Mapping[str, object], guard: G
         guard.note_result(tx)
 
 
-def _as_stored(said: NewLink, observer: str, reason: str | None) -> NewLink:
+def _as_stored(said: StatedLink, observer: str, reason: str | None) -> StatedLink:
     since, until = (utc(moment) if moment is not None else None for moment in (said.valid_from, said.valid_until))
     return replace(said, observed_by=observer, reason=reason, valid_from=since, valid_until=until).stored()
 
 
-def _signed(link: NewLink) -> bytes:
+def _signed(link: StatedLink) -> bytes:
     return statement_bytes(str(link.start), str(link.end), link.relation, link.observed_by, link.valid_from)
 
 
-def _checked(context: Context, said: NewLink) -> str | None:
+def _checked(context: Context, said: StatedLink) -> str | None:
     """Check the values of a link, and return its reason as it is stored."""
     if said.relation == SUPERSEDES:
         raise InvalidInputError("versions say what supersedes what: state a next version of the fact instead")
@@ -264,7 +266,7 @@ def _checked(context: Context, said: NewLink) -> str | None:
     return reason if context.redactor is None else context.redactor.redact(reason)[0][:MAX_REASON]
 
 
-def _require_ends(context: Context, said: NewLink) -> None:
+def _require_ends(context: Context, said: StatedLink) -> None:
     for end, writes in ((said.start, True), (said.end, said.relation == "led_to")):
         found = context.database.ask(context.claims, _ENDS[end.kind], {"id": end.id})
         if not found:

@@ -20,7 +20,7 @@ from neurigraph_pipelines.knowledge import references
 from neurigraph_pipelines.knowledge.cues import (
     CONFIDENCE,
     OBSERVER,
-    StatedFact,
+    FactSaid,
     find_deciders,
     find_links,
     links_to_earlier,
@@ -28,7 +28,7 @@ from neurigraph_pipelines.knowledge.cues import (
 from neurigraph_pipelines.model import Detector, Message
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.facts import ReadFact
-from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, End, NewLink
+from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, LinkEnd, StatedLink
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.causes import causes_of
 from neurigraph_pipelines.views.kinds import ActionKind, EndKind
@@ -52,7 +52,7 @@ _QUERIES = statements("links")
 _BEFORE = statements("told_before")
 
 
-def record_links(tx: Transaction, user_id: UUID, links: Iterable[NewLink]) -> list[UUID]:
+def record_links(tx: Transaction, user_id: UUID, links: Iterable[StatedLink]) -> list[UUID]:
     """Write inferred links, and return the ids of those that are there now.
 
     A link that somebody rejected or ended is not inferred again, and one that is there already in the same relation
@@ -76,7 +76,7 @@ def record_links(tx: Transaction, user_id: UUID, links: Iterable[NewLink]) -> li
 
 
 def replace_links(
-    tx: Transaction, user_id: UUID, record_id: UUID, observers: Sequence[str], links: Iterable[NewLink]
+    tx: Transaction, user_id: UUID, record_id: UUID, observers: Sequence[str], links: Iterable[StatedLink]
 ) -> int:
     """Replace the links that some observers found in a record, and return how many there are now.
 
@@ -97,7 +97,7 @@ def link_facts(
         model: The name of the language model.
         read: The facts that it read, with their links.
     """
-    facts = [StatedFact(**row) for row in tx.execute(_QUERIES["facts_of_record"], {"record_id": record_id})]
+    facts = [FactSaid(**row) for row in tx.execute(_QUERIES["facts_of_record"], {"record_id": record_id})]
     observer = f"model:{model}"
     found = _found(facts, observer, read)
     stated = [*find_links(facts, messages), *_earlier(tx, record_id, facts, messages)]
@@ -110,13 +110,13 @@ def link_facts(
         _ask(tx, user_id, one)
 
 
-def _found(facts: Sequence[StatedFact], observer: str, read: Sequence[ReadFact]) -> list[NewLink]:
+def _found(facts: Sequence[FactSaid], observer: str, read: Sequence[ReadFact]) -> list[StatedLink]:
     """Return the links between facts that were read, of those that the record has now."""
     known = {fact.statement: fact for fact in facts}
     return [
-        NewLink(
-            End.fact(known[fact.statement].fact_id),
-            End.fact(known[one.statement].fact_id),
+        StatedLink(
+            LinkEnd.fact(known[fact.statement].fact_id),
+            LinkEnd.fact(known[one.statement].fact_id),
             one.relation,
             observer,
             Detector.MODEL,
@@ -132,18 +132,18 @@ def _found(facts: Sequence[StatedFact], observer: str, read: Sequence[ReadFact])
 
 
 def _earlier(
-    tx: Transaction, record_id: UUID, facts: Sequence[StatedFact], messages: Sequence[Message]
-) -> list[NewLink]:
+    tx: Transaction, record_id: UUID, facts: Sequence[FactSaid], messages: Sequence[Message]
+) -> list[StatedLink]:
     """Return the links to reasons that other records told before."""
     if not any(next(causes_of(part), None) for one in messages for part in one.content[:MAX_CUED].split(". ")):
         return []
     rows = tx.execute(_BEFORE["facts_before"], {"record_id": record_id, "limit": MAX_EARLIER})
-    return links_to_earlier(facts, messages, [StatedFact(**row) for row in rows])
+    return links_to_earlier(facts, messages, [FactSaid(**row) for row in rows])
 
 
 def _decided(
-    tx: Transaction, user_id: UUID, facts: Sequence[StatedFact], messages: Sequence[Message]
-) -> Iterator[NewLink]:
+    tx: Transaction, user_id: UUID, facts: Sequence[FactSaid], messages: Sequence[Message]
+) -> Iterator[StatedLink]:
     """Yield the links from decisions to the people who decided, if they have nodes."""
     found = list(find_deciders(facts, messages))
     if not found:
@@ -157,20 +157,19 @@ def _decided(
         ends = set(nodes.get("" if name.lower() in ("i", "we") else name_key(name), ()))
         if len(ends) == 1:
             reason = "the message says who decided"
-            yield NewLink(
-                End.fact(fact_id), End(EndKind.NODE, ends.pop()), "decided_by", OBSERVER, Detector.RULE, CONFIDENCE,
-                CONFIDENCE, reason, (message,),
-            )  # fmt: skip
+            start, end = LinkEnd.fact(fact_id), LinkEnd(EndKind.NODE, ends.pop())
+            yield StatedLink(
+                start, end, "decided_by", OBSERVER, Detector.RULE, CONFIDENCE, CONFIDENCE, reason, (message,)
+            )
 
 
-def _ask(tx: Transaction, user_id: UUID, link: NewLink) -> None:
+def _ask(tx: Transaction, user_id: UUID, link: StatedLink) -> None:
     """Put a link in the queue, unless its ends are or were linked so otherwise than by a rule.
 
     One of a rule that was not written is impossible.
     """
     ends = {"user_id": user_id, "from_id": link.start.id, "to_id": link.end.id, "relation": link.relation}
-    known = tx.execute(_QUERIES["known_link"], {**ends, "sure": SURE}).fetchone()
-    assert known is not None
+    (known,) = tx.execute(_QUERIES["known_link"], {**ends, "sure": SURE})
     if known["is_doubtful"] is False or (known["is_doubtful"] is None and link.detected_by is Detector.RULE):
         return
     doubt = Doubt(
@@ -188,7 +187,7 @@ def _ask(tx: Transaction, user_id: UUID, link: NewLink) -> None:
         return  # gone meanwhile
 
 
-def row_of(user_id: UUID, link: NewLink) -> dict[str, object]:
+def row_of(user_id: UUID, link: StatedLink) -> dict[str, object]:
     """Return a link as the queries take it. Its id follows from who says what of which ends."""
     stored = link.stored()
     ends = {

@@ -77,8 +77,7 @@ def wait_for_reading(tx: Transaction, record_ids: Iterable[UUID]) -> None:
 def waiting(context: Context) -> Waiting:
     """Count the records that wait to be read."""
     with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["waiting"], {"overdue_seconds": OVERDUE_SECONDS}).fetchone()
-    assert row is not None
+        (row,) = tx.execute(_QUERIES["waiting"], {"overdue_seconds": OVERDUE_SECONDS})
     return Waiting(**row)
 
 

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from psycopg import OperationalError
 
-from neurigraph_pipelines.database.asking import rows_of
+from neurigraph_pipelines.database.asking import rows_of, value_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import pipeline_author
 from neurigraph_pipelines.ingestion.record_locations import pages_of_days
@@ -121,9 +121,7 @@ class ToCompare:
 def waiting(context: Context) -> int:
     """Count the records that wait."""
     with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["waiting"]).fetchone()
-    assert row is not None
-    return int(row["records"])
+        return value_of(int, tx.execute(_QUERIES["waiting"]))
 
 
 def reconcile_days(

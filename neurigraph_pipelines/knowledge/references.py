@@ -8,7 +8,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Detector, Message
-from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, End, NewLink
+from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, LinkEnd, StatedLink
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.views.kinds import EndKind
 
@@ -26,7 +26,7 @@ _AFTER = ".,;:!?…»”’*_"
 _QUERIES = statements("links")
 
 
-def find_references(tx: Transaction, record_id: UUID, user_id: UUID, messages: Sequence[Message]) -> list[NewLink]:
+def find_references(tx: Transaction, record_id: UUID, user_id: UUID, messages: Sequence[Message]) -> list[StatedLink]:
     """Return a link to the newest version of each source whose address some messages of a record name.
 
     The source of the record itself is left out.
@@ -44,9 +44,9 @@ def find_references(tx: Transaction, record_id: UUID, user_id: UUID, messages: S
     spelled = {spelling: said for address, said in named.items() for spelling in _spellings(address)}
     values = {"record_id": record_id, "user_id": user_id, "addresses": list(spelled)}
     return [
-        NewLink(
-            End.record(record_id),
-            End(EndKind.SOURCE, row["source_id"]),
+        StatedLink(
+            LinkEnd.record(record_id),
+            LinkEnd(EndKind.SOURCE, row["source_id"]),
             "references",
             OBSERVER,
             Detector.RULE,

@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 from neurigraph_pipelines.access.guards import FREE, Guard
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import author_of, authored
-from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords, require_period, state_values, word_values
 from neurigraph_pipelines.knowledge.locks import lock_facts
 from neurigraph_pipelines.knowledge.writing import fact_id_of
@@ -186,7 +186,7 @@ def _write(context: Context, new: NewFact, before: tuple[UUID, _Place] | None, k
     follows, place = before if before is not None else (None, None)
     values = {**_DEFAULTS, **kept, **word_values(context, new.words), **state_values(context, new.state)}
     require_period(values)
-    note = NewNote(
+    note = IncomingNote(
         text=str(values.pop("statement")),
         path=new.path,
         node_id=new.node_id,

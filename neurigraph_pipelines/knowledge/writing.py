@@ -29,7 +29,7 @@ _READING = statements("fact_reading")
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedInNote:
     """A fact that a note states.
 
     Attributes:
@@ -48,7 +48,7 @@ def fact_id_of(note_id: UUID, message: int) -> UUID:
     return uuid5(note_id, f"fact {message}")
 
 
-def stated_by(tx: Transaction, record_id: UUID, message: Message) -> Stated | None:
+def stated_by(tx: Transaction, record_id: UUID, message: Message) -> StatedInNote | None:
     """Return the fact that a record's note states; None if the record is to be read."""
     row = tx.execute(_QUERIES["stated_fact"], {"record_id": record_id, "message": message.seq}).fetchone()
     if row is None:
@@ -60,10 +60,10 @@ def stated_by(tx: Transaction, record_id: UUID, message: Message) -> Stated | No
         "statement": statement,
         "statement_key": statement_key(statement),
     }
-    return Stated(message.seq, {**row["fact"], **said}, row["follows"])
+    return StatedInNote(message.seq, {**row["fact"], **said}, row["follows"])
 
 
-def write_stated(tx: Transaction, record_id: UUID, user_id: UUID, stated: Stated) -> None:
+def write_stated(tx: Transaction, record_id: UUID, user_id: UUID, stated: StatedInNote) -> None:
     """Write the fact of a note, unless it exists: it never changes. It follows the newest version of its chain."""
     of_record = {"record_id": record_id}
     if tx.execute(_QUERIES["known_facts"], of_record).fetchone() is not None:
@@ -144,8 +144,8 @@ def _row(fact_id: UUID, fact: ReadFact) -> JsonObject:
         "subject": slot.subject if slot else None,
         "predicate": slot.predicate if slot else None,
         "object": slot.object if slot else None,
-        "occurred_from": occurred.start if occurred else None,
-        "occurred_until": occurred.end if occurred else None,
+        "occurred_from": occurred.start_at if occurred else None,
+        "occurred_until": occurred.end_at if occurred else None,
         "expires_at": fact.expires_at,
         "confidence": fact.confidence,
         "importance": fact.importance,

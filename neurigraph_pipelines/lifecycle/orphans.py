@@ -71,8 +71,7 @@ def audit_objects(
     database, objects = context.database, context.objects
     report = OrphanReport()
     with database.pipeline() as tx:
-        row = tx.execute(_QUERIES["now"]).fetchone()
-    assert row is not None
+        (row,) = tx.execute(_QUERIES["now"])
     youngest = row["now"] - timedelta(hours=context.settings.lifecycle.orphan_grace_hours)
     for prefix in (DURABLE, ACTIVE):
         keys = objects.keys(prefix)

@@ -8,7 +8,6 @@ from neurigraph_pipelines.model.claims import (
 from neurigraph_pipelines.model.content import (
     KEYWORD_COLUMNS,
     Keywords,
-    Period,
     Quotable,
     Statement,
     Summary,
@@ -37,19 +36,19 @@ from neurigraph_pipelines.model.filing import (
 )
 from neurigraph_pipelines.model.limits import MAX_LAYER_DEPTH, PASSAGE_DIMENSIONS, RECORD_DIMENSIONS
 from neurigraph_pipelines.model.messages import (
+    ImportedConversation,
     ImportNote,
     ImportReport,
+    IncomingMessage,
     ItemFailure,
     Message,
-    NewConversation,
-    NewMessage,
     NoteOptions,
     RejectedItem,
     Segment,
     SegmentRef,
 )
 from neurigraph_pipelines.model.origin import OTHERS, author_view, speaker_called
-from neurigraph_pipelines.model.tool_events import TOOL_FIELDS, ToolEvent, type_of
+from neurigraph_pipelines.model.tool_events import TOOL_FIELDS, ToolEvent
 from neurigraph_pipelines.views.kinds import (
     SETTLED,
     AliasType,
@@ -101,20 +100,19 @@ __all__ = [
     "GrantType",
     "ImportNote",
     "ImportReport",
+    "ImportedConversation",
+    "IncomingMessage",
     "ItemFailure",
     "Keywords",
     "MentionRole",
     "Message",
     "MessageType",
-    "NewConversation",
-    "NewMessage",
     "NodeCandidate",
     "NodeProposal",
     "NodeType",
     "NoteOptions",
     "Outline",
     "OutlineNode",
-    "Period",
     "Placement",
     "PlannedAlias",
     "PlannedEdge",
@@ -141,5 +139,4 @@ __all__ = [
     "Voice",
     "author_view",
     "speaker_called",
-    "type_of",
 ]

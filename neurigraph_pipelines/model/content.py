@@ -39,23 +39,6 @@ KEYWORD_COLUMNS = {kind.name: f"kw_{kind.name}" for kind in fields(Keywords)}
 
 
 @dataclass(frozen=True, slots=True)
-class Period:
-    """A period of time that a question mentions.
-
-    Attributes:
-        start: Its first moment; None if open.
-        end: The first moment after it; None if open.
-        words: The words of the question, such as ``last May``.
-        certain: Whether the words have only one reading; otherwise this is the most likely one.
-    """
-
-    start: datetime | None
-    end: datetime | None
-    words: str = ""
-    certain: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Quotable:
     """A message or an excerpt of one, from which a question may be answered.
 

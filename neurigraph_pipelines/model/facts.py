@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from neurigraph_pipelines.model.content import Period
 from neurigraph_pipelines.model.messages import Message
 from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
+from neurigraph_pipelines.views.search import Period
 
 MAX_STATEMENT = 1_000
 """Most characters of a statement."""

@@ -41,7 +41,7 @@ def own_words(relation: str, is_forward: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class LinkEnd:
     """A fact, a record, a node or a source."""
 
     kind: EndKind
@@ -62,7 +62,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class NewLink:
+class StatedLink:
     """A link that a rule or a model found, or that a person states.
 
     Attributes:
@@ -76,8 +76,8 @@ class NewLink:
         valid_until: When it ended.
     """
 
-    start: End
-    end: End
+    start: LinkEnd
+    end: LinkEnd
     relation: str
     observed_by: str = ""
     detected_by: Detector = Detector.PERSON
@@ -88,7 +88,7 @@ class NewLink:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
 
-    def stored(self) -> NewLink:
+    def stored(self) -> StatedLink:
         """Return the link as it is stored: an effect names its cause."""
         if self.relation != "led_to":
             return self

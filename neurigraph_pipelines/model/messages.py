@@ -13,7 +13,7 @@ from neurigraph_pipelines.views.scalars import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
-class NewMessage:
+class IncomingMessage:
     """A message to add to the inbox. A message that is not ``complete`` is still being streamed.
 
     ``tool_calls`` are calls within a message; ``event`` is set if the message itself is an event of a tool.
@@ -32,7 +32,7 @@ class NewMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class NewConversation:
+class ImportedConversation:
     """A whole conversation as an importer reads it, or, with an ``event_kind``, a whole event.
 
     ``ended_at`` is None while it may continue. The next version of a source may have an empty ``external_id``: it has
@@ -47,7 +47,7 @@ class NewConversation:
     """
 
     external_id: str
-    messages: tuple[NewMessage, ...]
+    messages: tuple[IncomingMessage, ...]
     title: str | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None

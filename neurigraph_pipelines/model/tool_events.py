@@ -11,6 +11,9 @@ from neurigraph_pipelines.views.kinds import MessageType, Role
 _SAID = {MessageType.TOOL_USE: "input", MessageType.TOOL_RESULT: "output", MessageType.ERROR: "error"}
 """The field that an event says, and whose text is the content of its message."""
 
+_TYPES = {Role.USER: MessageType.USER, Role.ASSISTANT: MessageType.ASSISTANT, Role.TOOL: MessageType.TOOL_RESULT}
+"""The types of messages that are no events; those of the system have none."""
+
 TOOL_FIELDS = ("tool_name", "tool_use_id", "input", "output", "error", "duration_ms")
 
 
@@ -56,12 +59,7 @@ class ToolEvent:
         return cls(kind, **{_SAID[kind]: content, **{name: fields[name] for name in TOOL_FIELDS if name in fields}})
 
 
-def type_of(role: Role, event: ToolEvent | None) -> MessageType | None:
-    """Return the type of a message: that of its event, else what its role says; None for the system."""
-    if event is not None:
-        return event.type
-    return {
-        Role.USER: MessageType.USER,
-        Role.ASSISTANT: MessageType.ASSISTANT,
-        Role.TOOL: MessageType.TOOL_RESULT,
-    }.get(role)
+def event_fields(role: Role, event: ToolEvent | None) -> dict[str, Any]:
+    """Return the fields of a tool in the view of a message, and its type: of its event, else what its role says."""
+    kind = _TYPES.get(role) if event is None else event.type
+    return {"type": kind, **{name: getattr(event, name, None) for name in TOOL_FIELDS}}

@@ -23,12 +23,13 @@ from neurigraph_pipelines.model import ConceptKind, Statement
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import NotFoundError, StorageError
-from neurigraph_pipelines.retrieval.open import OpenedMessage, open_in_files
-from neurigraph_pipelines.retrieval.passages import Passage
+from neurigraph_pipelines.retrieval.open import open_in_files
+from neurigraph_pipelines.retrieval.passages import ReadMessage
 from neurigraph_pipelines.retrieval.query.facts import facts_by_id
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.facts import Fact
+from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.kinds import FactStatus
 from neurigraph_pipelines.views.memories import Memory
 from neurigraph_pipelines.views.search import Hit, Origin
@@ -80,32 +81,32 @@ class Told:
     """
 
     statements: list[tuple[str, list[_Cited]]] = field(default_factory=list)
-    passages: dict[_Cited, Passage] = field(default_factory=dict)
+    passages: dict[_Cited, ReadMessage] = field(default_factory=dict)
     is_all: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.statements)
 
-    def before(self, passages: Sequence[Passage]) -> list[Passage]:
+    def before(self, passages: Sequence[ReadMessage]) -> list[ReadMessage]:
         """Return its own passages before those that a search found, each once."""
         return [*self.passages.values(), *(one for one in passages if place_of(one) not in self.passages)]
 
-    def stated(self, passages: Sequence[Passage]) -> list[Statement]:
+    def stated(self, passages: Sequence[ReadMessage]) -> list[Statement]:
         """Return the statements, quoting passages by their places among all of an answer, from 1."""
         places = {place_of(one): number for number, one in enumerate(passages, start=1) if not one.is_correction}
         found = ((text, tuple(places[one] for one in rests if one in places)) for text, rests in self.statements)
         return [Statement(text, quoted) for text, quoted in found if quoted]
 
-    def words_beside(self, passage: Passage) -> str:
+    def words_beside(self, passage: ReadMessage) -> str:
         """Return the words of a passage, unless it is one of its own: a summary repeats nothing."""
         return "" if place_of(passage) in self.passages else passage.text
 
-    def unsaid(self, given: Sequence[Statement], passages: Sequence[Passage]) -> list[Statement]:
+    def unsaid(self, given: Sequence[Statement], passages: Sequence[ReadMessage]) -> list[Statement]:
         """Leave out statements that rest on nothing but earlier statements."""
         return [one for one in given if any(place_of(passages[n - 1]) not in self.passages for n in one.quoted)]
 
 
-def place_of(passage: Passage) -> _Cited:
+def place_of(passage: ReadMessage) -> _Cited:
     """Return the record and the message of a passage."""
     return passage.hit.record_id, passage.message.seq if passage.message else None
 
@@ -266,7 +267,7 @@ def _memory(context: Context, record_id: UUID) -> Memory | None:
         return None
 
 
-def passages_at(context: Context, places: set[_Place]) -> dict[_Place, Passage]:
+def passages_at(context: Context, places: set[_Place]) -> dict[_Place, ReadMessage]:
     """Return the messages at some places, and summaries for those that cannot be read."""
     memories = {one: memory for one in {place[0] for place in places} if (memory := _memory(context, one))}
     wanted: dict[UUID, list[int]] = {}
@@ -275,7 +276,7 @@ def passages_at(context: Context, places: set[_Place]) -> dict[_Place, Passage]:
         if memory and memory.file_id and message is not None:
             wanted.setdefault(memory.file_id, []).append(message)
     opened = open_in_files(context, wanted)
-    read: dict[tuple[UUID | None, int | None], OpenedMessage] = {
+    read: dict[tuple[UUID | None, int | None], Message] = {
         (file_id, one.seq): one
         for file_id, found in opened.items()
         for one in ([] if isinstance(found, StorageError) else found)
@@ -287,13 +288,13 @@ def passages_at(context: Context, places: set[_Place]) -> dict[_Place, Passage]:
     }
 
 
-def _passage(memory: Memory, message: OpenedMessage | None) -> Passage:
+def _passage(memory: Memory, message: Message | None) -> ReadMessage:
     if message is None:
-        return Passage(_hit(memory), memory.summary, memory.occurred_at)
-    return Passage(_hit(memory, message), message.text, message.occurred_at, message)
+        return ReadMessage(_hit(memory), memory.summary, memory.occurred_at)
+    return ReadMessage(_hit(memory, message), message.content, message.occurred_at, message)
 
 
-def _hit(memory: Memory, message: OpenedMessage | None = None) -> Hit:
+def _hit(memory: Memory, message: Message | None = None) -> Hit:
     """Return a memory as a search shows it."""
     origin = Origin(
         voices={message.voice: 1} if message else {},

@@ -21,16 +21,17 @@ from neurigraph_pipelines.model.enriching import leave_out
 from neurigraph_pipelines.model.errors import NeurigraphError, StorageError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import LanguageModel, TokenCounter
+from neurigraph_pipelines.model.tool_events import event_fields
 from neurigraph_pipelines.retrieval.about import Told, told_about
 from neurigraph_pipelines.retrieval.because import causes_behind
 from neurigraph_pipelines.retrieval.changed import conflicts_of, latest_first, note_of
 from neurigraph_pipelines.retrieval.corrected import corrected_first, with_corrections
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.log import note
-from neurigraph_pipelines.retrieval.open import OpenedMessage, open_in_files
+from neurigraph_pipelines.retrieval.open import open_in_files
 from neurigraph_pipelines.retrieval.passages import (
     STATED_CHARACTERS,
-    Passage,
+    ReadMessage,
     in_context,
     places_of,
     stated,
@@ -44,6 +45,7 @@ from neurigraph_pipelines.retrieval.restating import Restated, restated
 from neurigraph_pipelines.text.hygiene import storable
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.views.answers import Citation, Reply
+from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.search import Found, Hit, MessageHit
 
 HITS = 50
@@ -103,7 +105,7 @@ def ask(context: Context, question: Question, *, asked_at: datetime | None = Non
 
 def find_passages(
     context: Context, question: Question, moment: datetime, notes: list[str], *, sources: SourceRule | None = None
-) -> list[Passage]:
+) -> list[ReadMessage]:
     """Return the messages that may answer a question, best first, each cut to what a language model is given.
 
     Args:
@@ -125,7 +127,7 @@ def find_passages(
     return passages_of(context, question, found, notes)
 
 
-def passages_of(context: Context, question: Question, found: Found, notes: list[str]) -> list[Passage]:
+def passages_of(context: Context, question: Question, found: Found, notes: list[str]) -> list[ReadMessage]:
     """Return the messages that a search found, as ``find_passages`` does."""
     settings = context.settings
     question = parse(question, settings.language).question
@@ -152,7 +154,7 @@ def reply_from(
     context: Context,
     query: str,
     moment: datetime,
-    passages: Sequence[Passage],
+    passages: Sequence[ReadMessage],
     notes: list[str],
     *,
     worded: str | None = None,
@@ -204,7 +206,7 @@ def reply_from(
     )
 
 
-def _best(context: Context, query: str, passages: Sequence[Passage], notes: list[str]) -> list[Passage]:
+def _best(context: Context, query: str, passages: Sequence[ReadMessage], notes: list[str]) -> list[ReadMessage]:
     """Return the best passages, in the order of the reranker if there is one."""
     order, rerank_notes = rerank(context.reranker, query, [passage.text for passage in passages])
     notes += rerank_notes
@@ -217,15 +219,15 @@ def _within(quotable: list[Quotable], most: int, tokens: TokenCounter) -> list[Q
     return quotable[: max(1, sum(size <= most for size in sizes))]
 
 
-def _read(context: Context, found: Found, most: int, notes: list[str]) -> list[Passage]:
+def _read(context: Context, found: Found, most: int, notes: list[str]) -> list[ReadMessage]:
     """Read the best messages of a search, best first; only their bytes are read."""
     most_files = context.settings.ask.files
     hits = {hit.key: hit for hit in found.hits if hit.file_id or not hit.stored}
     if not found.messages:
-        return [Passage(hit, hit.summary, hit.occurred_at) for hit in found.hits[:most_files]]
+        return [ReadMessage(hit, hit.summary, hit.occurred_at) for hit in found.hits[:most_files]]
     wanted: dict[UUID, list[int]] = {}
     places: list[tuple[UUID, int]] = []
-    read: dict[tuple[UUID, int], Passage] = {}
+    read: dict[tuple[UUID, int], ReadMessage] = {}
     sections = {(message.key, message.seq): message.section for message in found.messages}
     for message in found.messages:
         record_id, seq = message.key, message.seq
@@ -246,20 +248,30 @@ def _read(context: Context, found: Found, most: int, notes: list[str]) -> list[P
         if isinstance(found_in, StorageError):
             notes.append(f"The file of the memory {hit.title!r} could not be read.")
             continue
-        read |= {
-            (record_id, one.seq): Passage(hit, one.text, one.occurred_at, one, sections.get((record_id, one.seq)))
-            for one in found_in
-        }
+        for one in found_in:
+            place = record_id, one.seq
+            read[place] = ReadMessage(hit, one.content, one.occurred_at, one, sections.get(place))
     return [read[place] for place in places if place in read]
 
 
-def _unstored(hit: Hit, found: MessageHit) -> Passage:
+def _unstored(hit: Hit, found: MessageHit) -> ReadMessage:
     """Return a message that is not stored yet; the search has its words."""
     assert found.role is not None
     assert found.voice is not None
     occurred_at, content = found.occurred_at or hit.occurred_at, found.content or ""
-    said = (found.seq, found.role, found.author, found.voice, found.external_id, occurred_at)
-    return Passage(hit, content, occurred_at, OpenedMessage(None, *said, content), found.section)
+    message = Message(
+        file_id=None,
+        seq=found.seq,
+        role=found.role,
+        author=found.author,
+        voice=found.voice,
+        external_id=found.external_id,
+        occurred_at=occurred_at,
+        content=content,
+        tool_calls=[],
+        **event_fields(found.role, None),
+    )
+    return ReadMessage(hit, content, occurred_at, message, found.section)
 
 
 def _statements(
@@ -301,7 +313,7 @@ def _verbatim(quotable: Sequence[Quotable]) -> list[Statement]:
     ]
 
 
-def _source_of(passage: Passage) -> str:
+def _source_of(passage: ReadMessage) -> str:
     """Return the persona that handed in a message, or else its source."""
     return str(passage.hit.origin.persona_id or passage.hit.source_id)
 
@@ -322,7 +334,7 @@ def _worded(statement: Statement, numbers: dict[int, int], quotable: Sequence[Qu
     return f"{text} {''.join(f'[{numbers[place]}]' for place in statement.quoted)}"
 
 
-def _citation(number: int, passage: Passage, text: str) -> Citation:
+def _citation(number: int, passage: ReadMessage, text: str) -> Citation:
     hit, message = passage.hit, passage.message
     return Citation(
         number=number,

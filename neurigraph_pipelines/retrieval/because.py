@@ -9,7 +9,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.retrieval.about import passages_at
-from neurigraph_pipelines.retrieval.passages import Passage, places_of
+from neurigraph_pipelines.retrieval.passages import ReadMessage, places_of
 
 MOST = 3
 """Most messages that stand behind an answer."""
@@ -24,14 +24,14 @@ _WHY = re.compile(
 _QUERIES = statements("walks")
 
 
-def causes_behind(context: Context, query: str, quoted: Sequence[Passage]) -> list[Passage]:
+def causes_behind(context: Context, query: str, quoted: Sequence[ReadMessage]) -> list[ReadMessage]:
     """Return messages that tell the causes of what some passages state; none if the question does not ask why."""
     if not quoted or not _WHY.search(query):
         return []
-    return enriched("causes", lambda: _causes(context, quoted), list[Passage])
+    return enriched("causes", lambda: _causes(context, quoted), list[ReadMessage])
 
 
-def _causes(context: Context, quoted: Sequence[Passage]) -> list[Passage]:
+def _causes(context: Context, quoted: Sequence[ReadMessage]) -> list[ReadMessage]:
     told = places_of(quoted)
     values = {
         "user_id": context.claims.user_id,

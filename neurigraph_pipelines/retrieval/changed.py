@@ -18,7 +18,7 @@ from neurigraph_pipelines.model import Statement
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.retrieval.index.caches import MOST_WATCHES, WATCH_SECONDS, Conflicting, caches_of
-from neurigraph_pipelines.retrieval.passages import Passage, stated
+from neurigraph_pipelines.retrieval.passages import ReadMessage, stated
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage
 from neurigraph_pipelines.text.lexemes import Lexer
 from neurigraph_pipelines.views.kinds import Effect, Verdict
@@ -78,7 +78,7 @@ def conflicts_of(
 
 
 def latest_first(
-    given: Sequence[Statement], passages: Sequence[Passage], conflicts: Iterable[Conflict], lexer: Lexer
+    given: Sequence[Statement], passages: Sequence[ReadMessage], conflicts: Iterable[Conflict], lexer: Lexer
 ) -> list[Statement]:
     """Return statements, behind each that says the later side of a conflict the one that says the earlier side.
 
@@ -110,7 +110,7 @@ def latest_first(
     return found
 
 
-def places_among(passages: Sequence[Passage], record_id: UUID, first: int, last: int) -> set[int]:
+def places_among(passages: Sequence[ReadMessage], record_id: UUID, first: int, last: int) -> set[int]:
     """Return the places of a record's messages among passages, from 1."""
     return {
         place

@@ -13,7 +13,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Statement
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
-from neurigraph_pipelines.retrieval.passages import Passage, stated
+from neurigraph_pipelines.retrieval.passages import ReadMessage, stated
 from neurigraph_pipelines.text.corrections import Correction, correction_of, corrections_of, sentences_of
 from neurigraph_pipelines.text.lexemes import lexer_of
 
@@ -28,7 +28,7 @@ class _Revised(NamedTuple):
     corrected_at: datetime
 
 
-def with_corrections(context: Context, passages: Sequence[Passage]) -> list[Passage]:
+def with_corrections(context: Context, passages: Sequence[ReadMessage]) -> list[ReadMessage]:
     """Return passages, before the first one that was corrected its correction; as they are if a defect ends that.
 
     A correction is a sentence that came into the summary of a memory in the place of another one.
@@ -36,7 +36,7 @@ def with_corrections(context: Context, passages: Sequence[Passage]) -> list[Pass
     return enriched("corrections", lambda: list(_corrected(context, passages)), lambda: list(passages))
 
 
-def _corrected(context: Context, passages: Sequence[Passage]) -> Iterator[Passage]:
+def _corrected(context: Context, passages: Sequence[ReadMessage]) -> Iterator[ReadMessage]:
     lexer = lexer_of(context.settings.language)
     revised = _revised(context, passages)
     told: set[tuple[UUID | None, str]] = set()
@@ -46,11 +46,11 @@ def _corrected(context: Context, passages: Sequence[Passage]) -> Iterator[Passag
         correction = correction_of(one.text, made, lexer)
         if row and correction and (row.record_id, correction.text) not in told:
             told.add((row.record_id, correction.text))
-            yield Passage(one.hit, correction.text, row.corrected_at, is_correction=True)
+            yield ReadMessage(one.hit, correction.text, row.corrected_at, is_correction=True)
         yield replace(one, corrected_by=correction)
 
 
-def _revised(context: Context, passages: Sequence[Passage]) -> dict[UUID | None, _Revised]:
+def _revised(context: Context, passages: Sequence[ReadMessage]) -> dict[UUID | None, _Revised]:
     record_ids = list({one.hit.record_id for one in passages if one.message and one.hit.record_id})
     if not record_ids:
         return {}
@@ -59,7 +59,7 @@ def _revised(context: Context, passages: Sequence[Passage]) -> dict[UUID | None,
 
 
 def corrected_first(
-    context: Context, asked: frozenset[str], given: Sequence[Statement], passages: Sequence[Passage]
+    context: Context, asked: frozenset[str], given: Sequence[Statement], passages: Sequence[ReadMessage]
 ) -> list[Statement]:
     """Return statements, each that rests on corrected words alone behind the correction of them.
 
@@ -88,7 +88,7 @@ def corrected_first(
     return list(found)
 
 
-def _place(passages: Sequence[Passage], cited: Sequence[Passage], correction: Correction) -> int:
+def _place(passages: Sequence[ReadMessage], cited: Sequence[ReadMessage], correction: Correction) -> int:
     """Return the place of a correction of some passages, which stands before them."""
     records = {one.hit.record_id for one in cited}
     return next(

@@ -20,13 +20,14 @@ from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.sources import details_view
 from neurigraph_pipelines.retrieval.chunks import Chunk, joined, with_gaps
 from neurigraph_pipelines.retrieval.excerpts import asked_words
-from neurigraph_pipelines.retrieval.open import OpenedMessage, file_of_record, open_in_files, open_messages
+from neurigraph_pipelines.retrieval.open import file_of_record, open_in_files, open_messages
 from neurigraph_pipelines.retrieval.query.find import WORDS_ALONE
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.relevance import relevance
 from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.search import Found, Hit, MessageHit
 from neurigraph_pipelines.views.sources import Provenance
 
@@ -46,7 +47,7 @@ _PER_DOCUMENT = 10
 _RERANKED_CHARACTERS = 2_000
 """About 512 tokens of each document, which a reranker reads."""
 
-_Read = Mapping[UUID, Sequence[OpenedMessage] | StorageError]
+_Read = Mapping[UUID, Sequence[Message] | StorageError]
 """The messages that were read, by file, or why a file could not be read."""
 
 _FILE = "file"
@@ -93,7 +94,7 @@ class FoundDocuments:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DocumentRequest:
     """The request of a search for documents.
 
     Attributes:
@@ -139,7 +140,7 @@ class _Group:
 
 
 @measured("search.documents")
-def search_documents(context: Context, wanted: Wanted) -> FoundDocuments:
+def search_documents(context: Context, wanted: DocumentRequest) -> FoundDocuments:
     """Search for documents. The messages that were found are read; files stay as they are.
 
     If nothing is found, the newest documents are returned, with a score of 0.
@@ -227,7 +228,7 @@ def _groups(found: Found, document_ids: Collection[UUID] | None) -> list[_Group]
     return list(groups.values())
 
 
-def _with_age(wanted: Wanted, score: float, occurred_at: datetime) -> float:
+def _with_age(wanted: DocumentRequest, score: float, occurred_at: datetime) -> float:
     """Return the score of a document with that of its age, ``exp(-age / half life)``."""
     days = max(0.0, (datetime.now(UTC) - occurred_at).total_seconds() / 86_400)
     fresh = math.exp(-days / wanted.half_life_days)
@@ -244,7 +245,7 @@ def _places_of(groups: Iterable[_Group]) -> dict[UUID, list[int]]:
     }
 
 
-def _document(context: Context, wanted: Wanted, group: _Group, read: _Read, notes: list[str]) -> FoundDocument:
+def _document(context: Context, wanted: DocumentRequest, group: _Group, read: _Read, notes: list[str]) -> FoundDocument:
     hit, relevance_to = group.hits[0], _relevance(context, wanted.query)
     chunks = sorted(_chunks(context, wanted, group, read, notes), key=lambda one: -one.score)
     whole = max(relevance_to(one, one.summary) * max(0.0, one.score) for one in group.hits) / group.best
@@ -277,7 +278,7 @@ def _relevance(context: Context, query: str) -> Callable[[Hit, str], float]:
     )
 
 
-def _chunks(context: Context, wanted: Wanted, group: _Group, read: _Read, notes: list[str]) -> Iterator[Chunk]:
+def _chunks(context: Context, wanted: DocumentRequest, group: _Group, read: _Read, notes: list[str]) -> Iterator[Chunk]:
     """Yield the chunks of a document: found messages that lie beside each other, with those between them."""
     kind, relevance_to = group.hits[0].source_kind, _relevance(context, wanted.query)
     for hit in group.hits:
@@ -300,10 +301,10 @@ def _chunks(context: Context, wanted: Wanted, group: _Group, read: _Read, notes:
             yield replace(chunk, score=score, voices=list(dict.fromkeys(filter(None, said))))
 
 
-def _spoken(kind: str, message: OpenedMessage) -> str:
+def _spoken(kind: str, message: Message) -> str:
     """Return a message, with who says it where several speak."""
     is_spoken = kind in (SourceKind.CONVERSATION, SourceKind.EVENT) and message.author
-    return f"{message.author}: {message.text}" if is_spoken else message.text
+    return f"{message.author}: {message.content}" if is_spoken else message.content
 
 
 def _separator(kind: str) -> str:
@@ -324,7 +325,7 @@ def _reranked(context: Context, query: str, found: Sequence[FoundDocument], note
     return [found[place] for place in order]
 
 
-def _recent(context: Context, wanted: Wanted) -> list[FoundDocument]:
+def _recent(context: Context, wanted: DocumentRequest) -> list[FoundDocument]:
     """Return the newest documents, for a question that finds none."""
     values = {
         "user_id": context.claims.user_id,

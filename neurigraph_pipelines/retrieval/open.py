@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from uuid import UUID
 
@@ -22,7 +21,7 @@ from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_from_copy
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, damaged, missing
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, locate, manifest_of
-from neurigraph_pipelines.model import TOOL_FIELDS, Claims, Role, ToolEvent, Voice, author_view, type_of
+from neurigraph_pipelines.model import Claims, Role, author_view
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import leave_out
 from neurigraph_pipelines.model.errors import (
@@ -34,6 +33,7 @@ from neurigraph_pipelines.model.errors import (
 )
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
+from neurigraph_pipelines.model.tool_events import event_fields
 from neurigraph_pipelines.retrieval.log import note_open
 from neurigraph_pipelines.retrieval.places import Place, places_in, transcripts
 from neurigraph_pipelines.text.json_fields import JsonObject
@@ -74,47 +74,6 @@ class OpenedFile:
     def content(self) -> bytes:
         """The whole content."""
         return b"".join(self.chunks())
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedMessage:
-    """One message of a transcript, read by its byte range, or one that is not stored yet.
-
-    Attributes:
-        file_id: The transcript, or the original beside it; None if the message is not stored yet.
-        role: The role that its writer stated.
-        author: The name that it is shown under: a persona is shown as the persona, whatever author it stated.
-        voice: Who speaks, as the server knows it.
-    """
-
-    file_id: UUID | None
-    seq: int
-    role: Role
-    author: str | None
-    voice: Voice
-    external_id: str | None
-    occurred_at: datetime
-    text: str
-    tool_calls: tuple[JsonObject, ...] = ()
-    event: ToolEvent | None = None
-
-
-def message_view(opened: OpenedMessage) -> Message:
-    """Return a message as callers see it, with its type and the fields of a tool."""
-    said = {name: getattr(opened.event, name, None) for name in TOOL_FIELDS}
-    return Message(
-        file_id=opened.file_id,
-        seq=opened.seq,
-        role=opened.role,
-        author=opened.author,
-        voice=opened.voice,
-        external_id=opened.external_id,
-        occurred_at=opened.occurred_at,
-        content=opened.text,
-        tool_calls=list(opened.tool_calls),
-        type=type_of(opened.role, opened.event),
-        **said,
-    )
 
 
 @measured("open")
@@ -199,7 +158,7 @@ def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 @retry_not_found
-def open_message(context: Context, file_id: UUID, message: int) -> OpenedMessage:
+def open_message(context: Context, file_id: UUID, message: int) -> Message:
     """Open one message of a transcript, as ``open_messages`` does.
 
     Raises:
@@ -218,7 +177,7 @@ def open_messages(
     context: Context,
     file_id: UUID,
     messages: Sequence[int] | None,
-) -> list[OpenedMessage]:
+) -> list[Message]:
     """Open single messages of a transcript by the byte ranges of their lines; the rest of the file is not read.
 
     A dormant file stays dormant: a few kilobytes of the compressed object are read, whatever its size. The file counts
@@ -239,15 +198,13 @@ def open_messages(
     return _opened(context, file_id, list(places_in(row, messages)))
 
 
-def open_in_files(
-    context: Context, wanted: Mapping[UUID, Sequence[int]]
-) -> dict[UUID, list[OpenedMessage] | StorageError]:
+def open_in_files(context: Context, wanted: Mapping[UUID, Sequence[int]]) -> dict[UUID, list[Message] | StorageError]:
     """Open single messages of several transcripts as ``open_messages`` does, after one question to the database.
 
     Returns:
         For each file its messages, or why its bytes cannot be read.
     """
-    opened: dict[UUID, list[OpenedMessage] | StorageError] = {}
+    opened: dict[UUID, list[Message] | StorageError] = {}
     rows = transcripts(context, list(wanted))
     for file_id, messages in wanted.items():
         try:
@@ -259,7 +216,7 @@ def open_in_files(
     return opened
 
 
-def _opened(context: Context, file_id: UUID, places: Sequence[Place]) -> list[OpenedMessage]:
+def _opened(context: Context, file_id: UUID, places: Sequence[Place]) -> list[Message]:
     try:
         return [
             message
@@ -344,7 +301,7 @@ def _end(place: Place) -> int:
     return place.content_end + len(LINE_END)
 
 
-def _messages(read: Callable[[int, int], bytes], run: Sequence[Place], file_id: UUID) -> Iterator[OpenedMessage]:
+def _messages(read: Callable[[int, int], bytes], run: Sequence[Place], file_id: UUID) -> Iterator[Message]:
     """Yield the messages of a run, which is read at once.
 
     Args:
@@ -356,22 +313,23 @@ def _messages(read: Callable[[int, int], bytes], run: Sequence[Place], file_id: 
         yield _message(text[place.line_after - first : _end(place) - first], place, file_id)
 
 
-def _message(text: bytes, place: Place, file_id: UUID) -> OpenedMessage:
+def _message(text: bytes, place: Place, file_id: UUID) -> Message:
     try:
         line = last_line(text)
         if line["seq"] != place.message:  # whole, and of another transcript
             raise damaged(file_id)
-        return OpenedMessage(
-            file_id,
-            line["seq"],
-            Role(line["role"]),
-            author_view(line["author"], place.voice, place.persona),
-            place.voice,
-            line["external_id"],
-            datetime.fromisoformat(line["occurred_at"]),
-            line["content"],
-            tuple(line.get("tool_calls", ())),
-            event_of(line),
+        role, event = Role(line["role"]), event_of(line)
+        return Message(
+            file_id=file_id,
+            seq=line["seq"],
+            role=role,
+            author=author_view(line["author"], place.voice, place.persona),
+            voice=place.voice,
+            external_id=line["external_id"],
+            occurred_at=line["occurred_at"],
+            content=line["content"],
+            tool_calls=line.get("tool_calls", []),
+            **event_fields(role, event),
         )
     except (ValueError, KeyError) as error:
         raise damaged(file_id) from error

@@ -12,9 +12,10 @@ from neurigraph_pipelines.model.chat import CHAT_ORIGIN
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import StorageError
-from neurigraph_pipelines.retrieval.open import OpenedMessage, open_in_files
+from neurigraph_pipelines.retrieval.open import open_in_files
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.corrections import Correction
+from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.search import Hit
 
 STATED_CHARACTERS = 300
@@ -28,7 +29,7 @@ ASKS = ("?", "？")
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ReadMessage:
     """A message that was read, cut to what a model is given, with the hit that led to it.
 
     Attributes:
@@ -39,7 +40,7 @@ class Passage:
     hit: Hit
     text: str
     occurred_at: datetime
-    message: OpenedMessage | None = None
+    message: Message | None = None
     section: str | None = None
     corrected_by: Correction | None = None
     is_correction: bool = False
@@ -55,7 +56,7 @@ class Passage:
         return Quotable(self.text, speaker, self.occurred_at, self.hit.title, voice, before)
 
 
-def with_replies(context: Context, question: Question, passages: Sequence[Passage]) -> list[Passage]:
+def with_replies(context: Context, question: Question, passages: Sequence[ReadMessage]) -> list[ReadMessage]:
     """Return passages, each stored question among them followed by the message after it, if that was not found itself.
 
     The replies are looked up together, under the rights of the caller. A reply that the question's own filters would
@@ -70,47 +71,47 @@ def with_replies(context: Context, question: Question, passages: Sequence[Passag
                 wanted.setdefault(one.message.file_id, []).append(following)
     if not wanted:
         return list(passages)
-    opened = enriched("replies", lambda: open_in_files(context, wanted), dict[UUID, list[OpenedMessage] | StorageError])
+    opened = enriched("replies", lambda: open_in_files(context, wanted), dict[UUID, list[Message] | StorageError])
     replies = {
         (file_id, reply.seq): reply
         for file_id, found_in in opened.items()
         for reply in ([] if isinstance(found_in, StorageError) else found_in)
     }
-    found: list[Passage] = []
+    found: list[ReadMessage] = []
     for one in passages:
         found.append(one)
         key = (one.message.file_id, one.message.seq + 1) if one.message and one.message.file_id else None
         reply = replies.pop(key, None) if key and _asks(one) else None
         if reply and _may_be_shown(one, reply, question):
-            found.append(replace(one, text=reply.text, occurred_at=reply.occurred_at, message=reply, section=None))
+            found.append(replace(one, text=reply.content, occurred_at=reply.occurred_at, message=reply, section=None))
     return found
 
 
-def _asks(one: Passage) -> bool:
+def _asks(one: ReadMessage) -> bool:
     return one.text.rstrip(" \"'”»)").endswith(ASKS)
 
 
-def _may_be_shown(one: Passage, reply: OpenedMessage, question: Question) -> bool:
+def _may_be_shown(one: ReadMessage, reply: Message, question: Question) -> bool:
     """Return whether a reply has words, is within the times that a question asks for, and is no answer of a chat."""
     is_answer = reply.voice is Voice.ASSISTANT and one.hit.origin.source.origin == CHAT_ORIGIN
     is_late = question.occurred_before is not None and reply.occurred_at >= question.occurred_before
     is_early = question.occurred_after is not None and reply.occurred_at < question.occurred_after
-    return bool(reply.text.strip()) and not (is_answer or is_late or is_early)
+    return bool(reply.content.strip()) and not (is_answer or is_late or is_early)
 
 
-def places_of(passages: Iterable[Passage]) -> list[tuple[UUID, int]]:
+def places_of(passages: Iterable[ReadMessage]) -> list[tuple[UUID, int]]:
     """Return the records of stored messages, with the numbers of the messages."""
     return [(one.hit.record_id, one.message.seq) for one in passages if one.message and one.hit.record_id]
 
 
-def stated(passages: Sequence[Passage], place: int) -> Statement:
+def stated(passages: Sequence[ReadMessage], place: int) -> Statement:
     """Return the words of a passage as a statement, with its speaker and day."""
     said = passages[place - 1].as_quotable()
     text = " ".join(said.text.split())[:STATED_CHARACTERS]
     return Statement(f"{said.speaker}, {said.occurred_at.day} {said.occurred_at:%B %Y}: {text}", (place,))
 
 
-def in_context(passages: Sequence[Passage]) -> list[Quotable]:
+def in_context(passages: Sequence[ReadMessage]) -> list[Quotable]:
     """Return passages as an answer may quote them, each with the message before it where that was found, too."""
     texts = {(one.hit.source_id, one.message.seq): one.text for one in passages if one.message}
     return [

@@ -26,7 +26,7 @@ from neurigraph_pipelines.retrieval.chat.follow_ups import standing_alone
 from neurigraph_pipelines.retrieval.corrected import corrected_first, with_corrections
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.log import note
-from neurigraph_pipelines.retrieval.passages import STATED_CHARACTERS, Passage, places_of
+from neurigraph_pipelines.retrieval.passages import STATED_CHARACTERS, ReadMessage, places_of
 from neurigraph_pipelines.retrieval.profile import holds, profile_of
 from neurigraph_pipelines.retrieval.query.caching import ANSWER_SECONDS, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.facts import facts_by_id
@@ -59,7 +59,7 @@ _QUERIES, _FACTS = statements("search"), statements("facts")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PromptRequest:
     """What a block is for.
 
     Attributes:
@@ -76,7 +76,7 @@ class Wanted:
 
 
 @measured("context")
-def prompt_context(context: Context, wanted: Wanted, asked_at: datetime | None = None) -> PromptContext:
+def prompt_context(context: Context, wanted: PromptRequest, asked_at: datetime | None = None) -> PromptContext:
     """Return the block of memory for a prompt.
 
     Raises:
@@ -290,7 +290,7 @@ def _by_place(facts: Iterable[FoundFact]) -> dict[tuple[UUID, int], list[FoundFa
 
 def _told(
     place: int,
-    passage: Passage,
+    passage: ReadMessage,
     facts: dict[tuple[UUID, int], list[FoundFact]],
     asked: frozenset[str],
     lexer: Lexer,
@@ -316,7 +316,7 @@ def _before(context: Context, facts: Iterable[FoundFact | None]) -> dict[UUID, F
     return {row["fact_id"]: found[row["before_id"]] for row in rows if row["before_id"] in found}
 
 
-def _side(one: Statement, conflict: Conflict, passages: Sequence[Passage], lexer: Lexer) -> bool | None:
+def _side(one: Statement, conflict: Conflict, passages: Sequence[ReadMessage], lexer: Lexer) -> bool | None:
     """Return whether a statement says a side of a conflict; None if it is of none of its messages."""
     sides = (
         (conflict.later_statement, conflict.later_record_id, conflict.later_first, conflict.later_last),
@@ -334,7 +334,7 @@ def _of_conflict(conflict: Conflict) -> ContextLine:
     return _line("conflict", note_of(conflict), conflict.later_record_id, conflict.later_first)
 
 
-def _of_statement(one: Statement, passage: Passage, fact: FoundFact | None, before: Fact | None) -> ContextLine:
+def _of_statement(one: Statement, passage: ReadMessage, fact: FoundFact | None, before: Fact | None) -> ContextLine:
     text = f"{BEFORE_THAT}{one.text}" if one.is_superseded else one.text
     if before is not None:
         text += f" {BEFORE_THAT}{_day(before.said_at)}: {before.statement}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
@@ -11,12 +10,13 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import NotFoundError, StorageError
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
-from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
+from neurigraph_pipelines.retrieval.open import open_messages
 from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.search import Found
 
 
-def best_quotes(context: Context, query: str, found: Found, characters: int) -> dict[UUID, OpenedMessage]:
+def best_quotes(context: Context, query: str, found: Found, characters: int) -> dict[UUID, Message]:
     """Return the best message of each hit by record, cut to the part that the question is about.
 
     Only the bytes of these messages are read, and a dormant file stays dormant. A hit without messages, or whose file
@@ -33,7 +33,7 @@ def best_quotes(context: Context, query: str, found: Found, characters: int) -> 
         if seq is None or hit.file_id is None:
             continue
         with suppress(StorageError, NotFoundError):
-            opened = enriched("quotes", partial(open_messages, context, hit.file_id, [seq]), list[OpenedMessage])
+            opened = enriched("quotes", partial(open_messages, context, hit.file_id, [seq]), list[Message])
             for one in opened:
-                quotes[hit.key] = replace(one, text=excerpt(one.text, asked, lexer, characters))
+                quotes[hit.key] = one.model_copy(update={"content": excerpt(one.content, asked, lexer, characters)})
     return quotes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -12,9 +11,9 @@ from neurigraph_pipelines.graph.voices import voices_of
 from neurigraph_pipelines.model import SourceKind, author_view
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.tool_events import event_fields
 from neurigraph_pipelines.retrieval.index.unstored import message_of
-from neurigraph_pipelines.retrieval.open import OpenedMessage, message_view
-from neurigraph_pipelines.views.files import UnstoredMessages
+from neurigraph_pipelines.views.files import Message, UnstoredMessages
 
 MAX_MESSAGES = 1_000
 """Most messages that are read at once."""
@@ -22,29 +21,9 @@ MAX_MESSAGES = 1_000
 _QUERIES = statements("search")
 
 
-@dataclass(frozen=True, slots=True)
-class Unstored:
-    """Messages of a conversation, event, upload or note that are not stored yet.
-
-    Attributes:
-        source_id: Of the conversation, event, upload or note.
-        messages: In their order; empty if all are stored.
-        record_ids: The visible memories that the others became, oldest first.
-    """
-
-    source_id: UUID
-    messages: tuple[OpenedMessage, ...]
-    record_ids: tuple[UUID, ...]
-
-
-def unstored_view(found: Unstored) -> UnstoredMessages:
-    """Return the messages of a source that are not stored yet as callers see them."""
-    return UnstoredMessages(
-        source_id=found.source_id, messages=list(map(message_view, found.messages)), record_ids=list(found.record_ids)
-    )
-
-
-def open_unstored(context: Context, source_id: UUID, *, from_message: int = 1, limit: int = MAX_MESSAGES) -> Unstored:
+def open_unstored(
+    context: Context, source_id: UUID, *, from_message: int = 1, limit: int = MAX_MESSAGES
+) -> UnstoredMessages:
     """Read the messages of a source that are not stored yet.
 
     A message that is stored meanwhile is in the file of one of the records.
@@ -65,24 +44,28 @@ def open_unstored(context: Context, source_id: UUID, *, from_message: int = 1, l
     )
     if found is None and not records:
         raise NotFoundError
-    return Unstored(source_id, _opened(found) if found is not None else (), tuple(one["record_id"] for one in records))
+    return UnstoredMessages(
+        source_id=source_id,
+        messages=_opened(found) if found is not None else [],
+        record_ids=[one["record_id"] for one in records],
+    )
 
 
-def _opened(found: Mapping[str, Any]) -> tuple[OpenedMessage, ...]:
+def _opened(found: Mapping[str, Any]) -> list[Message]:
     messages = [message_of(fields) for fields in found["messages"]]
     voices = voices_of(messages, SourceKind(found["kind"]), found["slug"])
-    return tuple(
-        OpenedMessage(
-            None,
-            message.seq,
-            message.role,
-            author_view(message.author, voices[message.seq], fields["persona"]),
-            voices[message.seq],
-            message.external_id,
-            message.occurred_at,
-            message.content,
-            message.tool_calls,
-            message.event,
+    return [
+        Message(
+            file_id=None,
+            seq=message.seq,
+            role=message.role,
+            author=author_view(message.author, voices[message.seq], fields["persona"]),
+            voice=voices[message.seq],
+            external_id=message.external_id,
+            occurred_at=message.occurred_at,
+            content=message.content,
+            tool_calls=list(message.tool_calls),
+            **event_fields(message.role, message.event),
         )
         for message, fields in zip(messages, found["messages"], strict=True)
-    )
+    ]

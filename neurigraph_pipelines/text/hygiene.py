@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Literal, TypeVar
 
-from neurigraph_pipelines.model import NewMessage, ToolEvent
+from neurigraph_pipelines.model import IncomingMessage, ToolEvent
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.json_fields import JsonObject
 
@@ -182,7 +182,7 @@ def on_clock(moment: datetime, minutes: int | None) -> datetime:
     return moment.astimezone(timezone(minutes * _MINUTE) if minutes else UTC)
 
 
-def validate_message(message: NewMessage, policy: Policy, max_bytes: int) -> tuple[NewMessage, bool]:
+def validate_message(message: IncomingMessage, policy: Policy, max_bytes: int) -> tuple[IncomingMessage, bool]:
     """Check a message and return it in the form that is stored.
 
     Args:
@@ -217,7 +217,7 @@ def validate_message(message: NewMessage, policy: Policy, max_bytes: int) -> tup
     occurred_at = None if message.occurred_at is None else spoken(message.occurred_at)
     section = _section(message.section, policy) if message.section else None
     # ``replace`` would take three times as long.
-    cleaned = NewMessage(
+    cleaned = IncomingMessage(
         message.role, content, author, external_id, occurred_at, tuple(calls), message.complete, event, section
     )
     return cleaned, content_repaired or author_repaired or id_repaired or calls_repaired or event_repaired

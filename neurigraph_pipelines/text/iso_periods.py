@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 
-from neurigraph_pipelines.model import Period
+from neurigraph_pipelines.views.search import Period
 
 _PERIOD = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d{2})(?:-(?P<day>\d{2}))?)?", re.ASCII)
 
@@ -24,9 +24,10 @@ def period_of(written: Iterable[str]) -> Period | None:
     first, last = min(day for day, _ in spans), max(day for _, day in spans)
     start = datetime(first.year, first.month, first.day, tzinfo=UTC)
     try:
-        return Period(start, datetime(last.year, last.month, last.day, tzinfo=UTC) + timedelta(days=1))
+        end: datetime | None = datetime(last.year, last.month, last.day, tzinfo=UTC) + timedelta(days=1)
     except OverflowError:  # the last day of the calendar
-        return Period(start, None)
+        end = None
+    return Period(words="", start_at=start, end_at=end, certain=False)
 
 
 def _days(written: str) -> tuple[date, date] | None:

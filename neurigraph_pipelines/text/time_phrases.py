@@ -20,9 +20,9 @@ from functools import partial
 from itertools import islice, takewhile
 from typing import TypeVar
 
-from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.text.calendar_words import COUNT, count_of, plain
 from neurigraph_pipelines.text.day_expressions import ONE_DAY, Expression, expressions
+from neurigraph_pipelines.views.search import Period
 
 MAX_PHRASES = 8
 """Most phrases of one question that are read; with more it is not a question about a time."""
@@ -104,11 +104,10 @@ def event_phrases(text: str) -> list[EventPhrase]:
 def period_around(phrase: EventPhrase, happened_at: datetime) -> Period:
     """Return the period of an event phrase whose time is known; it includes the day of the event."""
     day = datetime.combine(happened_at.date(), time.min, happened_at.tzinfo)
+    start, end = (None, day + ONE_DAY) if phrase.relation == "before" else (day, None)
     if phrase.apart is not None:
-        return Period(*_beside(day, day + ONE_DAY, phrase.relation, phrase.apart), phrase.words)
-    if phrase.relation == "before":
-        return Period(None, day + ONE_DAY, phrase.words)
-    return Period(day, None, phrase.words)
+        start, end = _beside(day, day + ONE_DAY, phrase.relation, phrase.apart)
+    return Period(words=phrase.words, start_at=start, end_at=end, certain=False)
 
 
 def _apart(match: re.Match[str]) -> tuple[timedelta, timedelta] | None:
@@ -159,7 +158,8 @@ def _in_all_years(reading: _Reading, now: datetime) -> Iterator[Period]:
             start, end = (None if day is None else datetime.combine(day, time.min, now.tzinfo) for day in bounds.days)
         except (ValueError, OverflowError):  # such as 31 February, or a year before the calendar
             return
-        yield Period(start, end, " ".join(bounds.words.split()), bounds.certain)
+        words = " ".join(bounds.words.split())
+        yield Period(words=words, start_at=start, end_at=end, certain=bounds.certain)
         if not bounds.yearless or None in bounds.days:
             return
 

@@ -14,7 +14,7 @@ from neurigraph_pipelines.views.pages import NEXT_CURSOR
 from neurigraph_pipelines.views.scalars import Scalar
 
 
-class User(View):
+class CreatedUser(View):
     """A user that was created, with a first API key that is shown only here."""
 
     user_id: UUID

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import Field
 
-from neurigraph_pipelines.views.base import View
-from neurigraph_pipelines.views.kinds import ActionKind, ActionState
+from neurigraph_pipelines.views.base import Form, View
+from neurigraph_pipelines.views.kinds import ActionKind, ActionState, Rule
 from neurigraph_pipelines.views.pages import NEXT_CURSOR
 
 
@@ -75,3 +75,18 @@ class Standard(View):
     """The standards of a node: `write`, `promote`, `delete`, `approver`, `tier`, `ttl_seconds` and `note_id`."""
 
     standard: dict[str, Setting]
+
+
+class NewStandard(Form):
+    """The standard of a node. Fields that are left out are inherited."""
+
+    write: Rule | None = Field(default=None, description="Who writes, of the personas with a grant.")
+    promote: Rule | None = Field(default=None, description="Who promotes records to a longer tier.")
+    delete: Rule | None = Field(default=None, description="Who deletes records.")
+    approver: str | None = Field(
+        default=None, description="Who approves besides the owner: `human` (nobody), `persona:ID` or `consensus:N`."
+    )
+    inherit: bool = Field(default=True, description="Take fields that are not set here from the nodes above.")
+    tier: Literal["short", "mid", "long"] | None = Field(default=None, description="How long records are kept.")
+    ttl_seconds: int | None = Field(default=None, ge=60, le=315_576_000, description="The same in seconds.")
+    text: str | None = Field(default=None, description="The standard in words, which becomes a note of the node.")

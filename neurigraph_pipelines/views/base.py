@@ -1,11 +1,14 @@
-"""The base of all views."""
+"""The bases of views and of forms."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
+
+MAX_FIELDS = 100
+"""Most fields of one object, far above what any has."""
 
 
 class View(BaseModel):
@@ -25,3 +28,17 @@ class View(BaseModel):
     def etag(self) -> str | None:
         """The version of the object for a change under a condition, where a client read it with one."""
         return None
+
+
+class Form(BaseModel):
+    """A thing that callers send: a JSON object with only the documented fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_fields(cls, sent: Any) -> Any:
+        # Pydantic reports every unknown field as an error of its own, which takes long for a million of them.
+        if isinstance(sent, dict) and len(sent) > MAX_FIELDS:
+            raise ValueError(f"an object has at most {MAX_FIELDS} fields")
+        return sent

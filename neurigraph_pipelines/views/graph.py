@@ -17,7 +17,7 @@ LANGUAGE = Field(
 )
 
 
-class NewNode(View):
+class CreatedNode(View):
     """A node that was created."""
 
     node_id: UUID

@@ -18,6 +18,7 @@ from uuid import UUID, uuid4
 from psycopg import sql
 
 from neurigraph_pipelines.access.authentication import api_key_hash, holder_named_by
+from neurigraph_pipelines.database.asking import value_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import is_slug
 from neurigraph_pipelines.graph.provisioning import User, create_user_within
@@ -237,9 +238,7 @@ def require_answers(database: Database) -> None:
 def lives_in(database: Database, user_id: UUID) -> bool:
     """Return whether a database has a user whom callers reach; a copy of a move that is not complete does not count."""
     with database.pipeline() as tx:
-        row = tx.execute(_QUERIES["lives_here"], {"user_id": user_id}).fetchone()
-    assert row is not None
-    return bool(row["found"])
+        return value_of(bool, tx.execute(_QUERIES["lives_here"], {"user_id": user_id}))
 
 
 def people_of(database: Database) -> list[Person]:

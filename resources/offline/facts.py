@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
-from neurigraph_pipelines.model import Message, Period, Role, SourceKind
+from neurigraph_pipelines.model import Message, Role, SourceKind
 from neurigraph_pipelines.model.facts import FREE_WORDS, MAX_STATEMENT, ReadFact, bounds_of
 from neurigraph_pipelines.text.causes import causes_of, reason_alone, without_opening
 from neurigraph_pipelines.text.iso_periods import period_of
 from neurigraph_pipelines.views.kinds import FactKind, Impact
+from neurigraph_pipelines.views.search import Period
 from resources.offline.anchors import Anchors
 from resources.offline.dates import is_dated, resolve_dates
 from resources.offline.fact_forms import LASTING, FactForm, clauses_of, names_a_person, read_fact, slot_said
@@ -367,6 +368,6 @@ def _impact(read: FactForm) -> Impact:
 
 def _end_of_plan(kind: FactKind, occurred: Period | None) -> datetime | None:
     """Return a day after the time of a plan or a promise."""
-    if kind not in (FactKind.PLAN, FactKind.COMMITMENT) or occurred is None or occurred.end is None:
+    if kind not in (FactKind.PLAN, FactKind.COMMITMENT) or occurred is None or occurred.end_at is None:
         return None
-    return occurred.end + timedelta(days=1)
+    return occurred.end_at + timedelta(days=1)

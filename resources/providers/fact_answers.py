@@ -105,7 +105,7 @@ def in_order(windows: Iterable[Iterable[ReadFact]]) -> list[ReadFact]:
 def _fact(answer: FactAnswer, statement: str, author: str | None) -> ReadFact:
     kind, occurred = FactKind(answer.kind), period_of([answer.occurred.strip()])
     parts = [_text(part, MAX_PART) for part in (answer.subject, answer.predicate, answer.object)]
-    ends = kind in (FactKind.PLAN, FactKind.COMMITMENT) and occurred is not None and occurred.end is not None
+    ends = kind in (FactKind.PLAN, FactKind.COMMITMENT) and occurred is not None and occurred.end_at is not None
     return ReadFact(
         statement=statement,
         first_message=answer.first_message,
@@ -119,7 +119,7 @@ def _fact(answer: FactAnswer, statement: str, author: str | None) -> ReadFact:
         how=_text(answer.how, MAX_PART) or None,
         slot=Slot(*parts) if all(parts) else None,
         occurred=occurred,
-        expires_at=occurred.end + timedelta(days=1) if ends and occurred and occurred.end else None,
+        expires_at=occurred.end_at + timedelta(days=1) if ends and occurred and occurred.end_at else None,
         confidence=_share(answer.confidence),
         importance=_share(answer.importance),
         impact=Impact(answer.impact),

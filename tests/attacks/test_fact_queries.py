@@ -18,10 +18,10 @@ from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.knowledge.walks import Route, walk
 from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.model import Claims, Privacy
 from neurigraph_pipelines.model.errors import NotFoundError
-from neurigraph_pipelines.model.links import End
+from neurigraph_pipelines.model.links import LinkEnd
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.kinds import EndKind
 from neurigraph_pipelines.wiring.installation import Installation
@@ -72,9 +72,9 @@ def test_ways_through_hidden_nodes_are_closed(graph: SharedGraph) -> None:
     start, goal = plant_fact(here, legal, "The start."), plant_fact(here, legal, "The goal.")
     hidden, other = plant_fact(here, secret, "Zanzibar.", who=["Ottilie"]), plant_fact(here, secret, "Trout.")
     link(here, user, inferred(start, hidden, "supports"), inferred(hidden, goal, "supports"))
-    link(here, user, inferred(start, End(EndKind.NODE, graph.node("Work/Marketing")), "decided_by"))
-    link(here, user, inferred(goal, End(EndKind.NODE, graph.node("Work/Marketing")), "decided_by"))
-    link(here, user, inferred(goal, End.record(secret), "part_of"))
+    link(here, user, inferred(start, LinkEnd(EndKind.NODE, graph.node("Work/Marketing")), "decided_by"))
+    link(here, user, inferred(goal, LinkEnd(EndKind.NODE, graph.node("Work/Marketing")), "decided_by"))
+    link(here, user, inferred(goal, LinkEnd.record(secret), "part_of"))
     judge(here, other, start, "contradicts")
     chain(here, goal, other)
     graph.grant("Work/Legal", "gmail")
@@ -116,7 +116,7 @@ def test_private_quarantined_and_forgotten_facts_are_absent(graph: SharedGraph) 
     assert reached(graph, graph.personas, start) == {}
     assert reached(graph, graph.owners, start) == both
     set_privacy(here.database, graph.owners, source, Privacy.SHARED)
-    held = quarantine(here.acting_for(graph.owners), Rule(source_id=source), "a test")
+    held = quarantine(here.acting_for(graph.owners), QuarantineRule(source_id=source), "a test")
     assert reached(graph, graph.owners, start) == reached(graph, graph.personas, start) == {}
     assert walked(graph, graph.owners, start) == walked(graph, graph.personas, start) == [start]
     release(here.acting_for(graph.owners), held.quarantine_id)

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.runtime.stack.backup.create import Listener, back_up
+from neurigraph_pipelines.runtime.stack.backup.create import BackupListener, back_up
 from neurigraph_pipelines.runtime.stack.backup.folder import MANIFEST, OBJECT_LIST, BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.load import restore
 from neurigraph_pipelines.wiring.installation import Installation
@@ -20,7 +20,7 @@ from tests.support.files import store_file
 
 pytestmark = pytest.mark.attack
 
-SILENT = Listener(lambda _: None, lambda _: None)
+SILENT = BackupListener(lambda _: None, lambda _: None)
 
 
 def another_key(key: str) -> Callable[[dict[str, Any], list[list[Any]]], None]:

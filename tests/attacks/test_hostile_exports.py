@@ -16,7 +16,7 @@ import pytest
 from neurigraph_pipelines.exchange.portability.archive import MANIFEST
 from neurigraph_pipelines.graph.provisioning import find_user
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
@@ -108,7 +108,7 @@ def test_object_of_another_user(
     assert {key: after.get(key) for key in before} == before
     if restored is not None:
         claims = Claims.of_user(restored.user_id)
-        forget(installation.acting_for(claims), Subject(SubjectKind.USER, restored.user_id), through="tests")
+        forget(installation.acting_for(claims), ErasureSubject(SubjectKind.USER, restored.user_id), through="tests")
     assert objects(installation) == before
     assert victim.open().content == content
     assert not verify(installation.context).findings
@@ -137,7 +137,7 @@ def test_every_id_of_another_user(source: Source, installation: Installation, ex
         assert not ids[0] & ids[1]
     assert not verify(installation.context).findings
     assert not audit_objects(installation.context).orphans
-    forget(installation.acting_for(intruder), Subject(SubjectKind.USER, restored.user_id), through="tests")
+    forget(installation.acting_for(intruder), ErasureSubject(SubjectKind.USER, restored.user_id), through="tests")
     assert objects(installation) == before
     assert not verify(installation.context).findings
     assert find_user(installation.database, "exporter").user_id == source.user.user_id

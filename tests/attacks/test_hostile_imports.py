@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from neurigraph_pipelines.inbox.imports.reader import read_conversations
-from neurigraph_pipelines.model import NewConversation
+from neurigraph_pipelines.model import ImportedConversation
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 pytestmark = pytest.mark.attack
@@ -38,7 +38,9 @@ def test_export_zip_with_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             archive.writestr(name, line)
         try:
             found = [
-                one for one in read_conversations(here / "export.zip", "claude") if isinstance(one, NewConversation)
+                one
+                for one in read_conversations(here / "export.zip", "claude")
+                if isinstance(one, ImportedConversation)
             ]
             assert [one.messages[0].content for one in found] == ["The keel."]
         except InvalidInputError:
@@ -62,6 +64,6 @@ def test_export_with_huge_numbers(tmp_path: Path) -> None:
     text += '\n{"messages": [{"role": "user", "content": "x", "occurred_at": ' + "9" * 100_000 + "}]}\n"
     (tmp_path / "numbers.jsonl").write_text(text)
     found = read_conversations(tmp_path / "numbers.jsonl", "jsonl")
-    conversations = [one for one in found if isinstance(one, NewConversation)]
+    conversations = [one for one in found if isinstance(one, ImportedConversation)]
     # A number that is a message's content is kept as its text; no number is a time.
     assert [message.content for one in conversations for message in one.messages] == ["1e999999"]

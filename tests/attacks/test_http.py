@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from neurigraph_pipelines.access.authentication import issue_api_key
-from neurigraph_pipelines.faces.operations.forms import MAX_FIELDS
 from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.views.base import MAX_FIELDS
 from tests.support.memories import new_user
 from tests.support.raw_http import exchange, head
 from tests.support.two_users import World

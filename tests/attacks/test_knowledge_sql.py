@@ -17,10 +17,11 @@ from psycopg.types.json import Jsonb
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.knowledge.deciding import actions
-from neurigraph_pipelines.knowledge.deciding.standards import NewStandard, set_standard
+from neurigraph_pipelines.knowledge.deciding.standards import set_standard
 from neurigraph_pipelines.knowledge.reading import wait_for_reading
 from neurigraph_pipelines.lifecycle import retention
 from neurigraph_pipelines.model import Tier
+from neurigraph_pipelines.views.actions import NewStandard
 from neurigraph_pipelines.views.kinds import ActionKind, Rule
 from tests.conftest import SECRET
 from tests.support.callers import CallerGraph
@@ -69,7 +70,7 @@ def graph(world: World) -> CallerGraph:
     """Alice's graph, in which each of the tables has rows of hers."""
     made, here, alice = share_with_knowledge(world), world.installation, world.alices
     context, ids = plain_context(here).acting_for(alice), made.nodes["Family/Ana"]
-    set_standard(context, ids.node, NewStandard(Rule.APPROVE, approver="consensus:2"))
+    set_standard(context, ids.node, NewStandard(write=Rule.APPROVE, approver="consensus:2"))
     retention.set_tier(context, ids.record, Tier.MID)
     doubt = Doubt(ActionKind.ARCHIVE, world.alice.user_id, "planted", "tests", record_id=ids.record)
     with here.database.pipeline() as tx:

@@ -20,7 +20,7 @@ from neurigraph_pipelines.graph import history, navigation, reshaping
 from neurigraph_pipelines.ingestion import revision
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.erasure import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
@@ -236,7 +236,9 @@ def ways(here: Installation, claims: Claims, ids: Ids, own: Ids) -> dict[str, Ca
         "merge own": lambda: reshaping.merge_nodes(database, claims, own.node, ids.node),
         "move": lambda: reshaping.move_node(database, claims, ids.node, own.node),
         "move own": lambda: reshaping.move_node(database, claims, own.node, ids.node),
-        "forget": lambda: forget.forget(here.acting_for(claims), Subject(SubjectKind.NODE, ids.node), through="x"),
+        "forget": lambda: forget.forget(
+            here.acting_for(claims), ErasureSubject(SubjectKind.NODE, ids.node), through="x"
+        ),
         "provision": lambda: sharing.add_node(database, claims, ids.node, "Planted"),
         "grant": lambda: sharing.grant(database, claims, sharing.Subject(SubjectType.THIRD_PARTY, "m"), ids.node),
     }

@@ -15,7 +15,7 @@ import pytest
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.conversations import Inbox
-from neurigraph_pipelines.model import Claims, EventKind, NewConversation, NewMessage, Role, SourceKind
+from neurigraph_pipelines.model import Claims, EventKind, ImportedConversation, IncomingMessage, Role, SourceKind
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.runtime.stack.processes import LocalStack
@@ -53,10 +53,10 @@ def end_conversation(installation: Installation, user: User, external_id: str) -
     """Put a conversation into the inbox and end it, as an application would."""
     inbox = Inbox(installation.context)
     roles = (Role.USER, Role.ASSISTANT, Role.USER)
-    conversation = NewConversation(
+    conversation = ImportedConversation(
         external_id,
         tuple(
-            NewMessage(role, text, external_id=str(number))
+            IncomingMessage(role, text, external_id=str(number))
             for number, (role, text) in enumerate(zip(roles, MESSAGES, strict=True))
         ),
     )
@@ -69,8 +69,11 @@ def end_conversation(installation: Installation, user: User, external_id: str) -
 
 def end_meeting(installation: Installation, user: User, external_id: str) -> None:
     """Put a whole meeting into the inbox, as an importer would."""
-    said = (NewMessage(Role.USER, "The crane comes on Monday.", "Ilse"), NewMessage(Role.USER, "Good.", "Omar"))
-    meeting = NewConversation(external_id, said, ended_at=datetime.now(UTC), event_kind=EventKind.MEETING)
+    said = (
+        IncomingMessage(Role.USER, "The crane comes on Monday.", "Ilse"),
+        IncomingMessage(Role.USER, "Good.", "Omar"),
+    )
+    meeting = ImportedConversation(external_id, said, ended_at=datetime.now(UTC), event_kind=EventKind.MEETING)
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
         Inbox(installation.context).add_conversations(tx, user.user_id, [meeting])
 

@@ -15,14 +15,14 @@ from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.graph.governance.standards import standard_of
-from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.knowledge.deciding import actions, execution, upkeep
-from neurigraph_pipelines.knowledge.deciding.standards import NewStandard, set_standard
+from neurigraph_pipelines.knowledge.deciding.standards import set_standard
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, ReceivedThrough, SubjectType
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.views.actions import Action
+from neurigraph_pipelines.views.actions import Action, NewStandard
 from neurigraph_pipelines.views.kinds import ActionKind, ActionState, Rule
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import url_for_role
@@ -61,7 +61,7 @@ def seen(graph: SharedGraph, claims: Claims, state: ActionState | None = ActionS
 
 def held_note(graph: SharedGraph, text: str) -> tuple[UUID, UUID]:
     """Let the persona write a note that has to be approved; return the note and the action."""
-    written = write_note(acting(graph, graph.personas), NewNote(text, node_id=graph.node("Work/Marketing")))
+    written = write_note(acting(graph, graph.personas), IncomingNote(text, node_id=graph.node("Work/Marketing")))
     assert written.action_id is not None
     return written.note_id, written.action_id
 
@@ -76,7 +76,7 @@ def stored_notes(graph: SharedGraph) -> int:
 
 def test_standard_is_resolved_by_field_up_the_path(graph: SharedGraph) -> None:
     here, work, marketing = acting(graph), graph.node("Work"), graph.node("Work/Marketing")
-    set_standard(here, work, NewStandard(Rule.APPROVE, delete=Rule.APPROVE, tier="mid", text="Be brief."))
+    set_standard(here, work, NewStandard(write=Rule.APPROVE, delete=Rule.APPROVE, tier="mid", text="Be brief."))
     held = set_standard(here, marketing, NewStandard(delete=Rule.ANY, approver=f"persona:{graph.persona_id}")).standard
     assert {name: one.value for name, one in held.items() if name != "note_id"} == {
         "write": "approve", "promote": "any", "delete": "any", "approver": f"persona:{graph.persona_id}",
@@ -89,20 +89,20 @@ def test_standard_is_resolved_by_field_up_the_path(graph: SharedGraph) -> None:
     for_persona = standard_of(graph.installation.database, graph.personas, marketing).standard
     assert (for_persona["write"].value, for_persona["write"].from_node_id) == ("approve", None)
     assert set_standard(here, marketing, NewStandard(ttl_seconds=3600, inherit=False)).standard["write"].value == "any"
-    for wrong in (NewStandard(approver="consensus:1"), NewStandard(approver="persona:x"), NewStandard(tier="deep")):
+    for wrong in (NewStandard(approver="consensus:1"), NewStandard(approver="persona:x")):
         with pytest.raises(InvalidInputError):
             set_standard(here, marketing, wrong)
     with pytest.raises(ForbiddenError):
-        set_standard(acting(graph, graph.personas), marketing, NewStandard(Rule.ANY))
+        set_standard(acting(graph, graph.personas), marketing, NewStandard(write=Rule.ANY))
     with pytest.raises(NotFoundError):
-        set_standard(acting(graph, graph.personas), work, NewStandard(Rule.ANY))
+        set_standard(acting(graph, graph.personas), work, NewStandard(write=Rule.ANY))
 
 
 def test_note_waits_in_the_inbox_until_it_is_approved(graph: SharedGraph) -> None:
     here, marketing = graph.installation, graph.node("Work/Marketing")
     other = another_persona(graph, "Censor", "Work/Marketing")
     reader = another_persona(graph, "Reader")
-    set_standard(acting(graph), marketing, NewStandard(Rule.APPROVE, approver=f"persona:{other.sub}"))
+    set_standard(acting(graph), marketing, NewStandard(write=Rule.APPROVE, approver=f"persona:{other.sub}"))
     before = stored_notes(graph)
     _, action_id = held_note(graph, "The campaign costs a thousand pounds.")
     assert stored_notes(graph) == before
@@ -143,13 +143,13 @@ def test_note_waits_in_the_inbox_until_it_is_approved(graph: SharedGraph) -> Non
     assert rows(here, "SELECT FROM neurigraph.messages WHERE source_id = ANY(%s)", [rejected, expired]) == []
     assert stored_notes(graph) == before + 1
 
-    set_standard(acting(graph), marketing, NewStandard(Rule.OWNER))
+    set_standard(acting(graph), marketing, NewStandard(write=Rule.OWNER))
     with pytest.raises(NotFoundError):
         held_note(graph, "Not even for an approval.")
-    set_standard(acting(graph), marketing, NewStandard(Rule.OWNER, delete=Rule.OWNER))
+    set_standard(acting(graph), marketing, NewStandard(write=Rule.OWNER, delete=Rule.OWNER))
     with pytest.raises(ForbiddenError, match="only the owner of the graph may delete this"):
         actions.request(acting(graph, graph.personas), ActionKind.DELETE, graph.record_of("Work/Marketing")[0])
-    assert write_note(acting(graph), NewNote("By the owner.", node_id=marketing)).action_id is None
+    assert write_note(acting(graph), IncomingNote("By the owner.", node_id=marketing)).action_id is None
 
 
 def test_grants_are_asked_again_and_a_consensus_executes_once(graph: SharedGraph) -> None:
@@ -176,7 +176,7 @@ def test_grants_are_asked_again_and_a_consensus_executes_once(graph: SharedGraph
     assert rows(here, "SELECT FROM neurigraph.record_index WHERE record_id = %s", record_id) == []
     assert rows(here, "SELECT FROM neurigraph.actions WHERE action_id = %s", asked.action_id) == []
 
-    set_standard(acting(graph), marketing, NewStandard(Rule.APPROVE))
+    set_standard(acting(graph), marketing, NewStandard(write=Rule.APPROVE))
     _, action_id = held_note(graph, "From somebody who may not write any more.")
     for grant in sharing.page_of_grants(here.database, here.cursors, graph.owners, node_id=marketing).items:
         graph.revoke(grant.grant_id)
@@ -233,7 +233,7 @@ def test_doubt_stands_once_and_is_the_owners(graph: SharedGraph) -> None:
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_killed_vote_is_carried_out_once(graph: SharedGraph, moment: str) -> None:
     here = graph.installation
-    set_standard(acting(graph), graph.node("Work/Marketing"), NewStandard(Rule.APPROVE))
+    set_standard(acting(graph), graph.node("Work/Marketing"), NewStandard(write=Rule.APPROVE))
     note_id, action_id = held_note(graph, "Written before the crash.")
     places = (here.administrator_url, SECRET, str(graph.owner.user_id), str(action_id), moment)
     command = [sys.executable, "-m", "tests.support.pausing_vote", *places]
@@ -275,7 +275,7 @@ ATTACKS = [
 @pytest.mark.attack
 def test_raw_sql_gets_around_no_approval(graph: SharedGraph) -> None:
     here, marketing = graph.installation, graph.node("Work/Marketing")
-    set_standard(acting(graph), marketing, NewStandard(Rule.APPROVE))
+    set_standard(acting(graph), marketing, NewStandard(write=Rule.APPROVE))
     note_id, action_id = held_note(graph, "Waits.")
     url = url_for_role(here.administrator_url, "neurigraph_agent", Secret(SECRET))
     with psycopg.connect(url, autocommit=True) as connection:

@@ -10,7 +10,7 @@ import pytest
 
 from neurigraph_pipelines.graph.history import history, record_at
 from neurigraph_pipelines.graph.record_lists import RecordFilter, list_records
-from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.lifecycle import archive, retention
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, Tier
@@ -34,7 +34,7 @@ def graph(shared_installation: Installation) -> SharedGraph:
 
 def note(graph: SharedGraph, text: str, tier: Tier | None, **options: Any) -> UUID:
     """Store a note, and return its record."""
-    write_note(context(graph), NewNote(text, details=SourceDetails(tier=tier), **options))
+    write_note(context(graph), IncomingNote(text, details=SourceDetails(tier=tier), **options))
     (record,) = stored(ingest(plain_context(graph.installation), graph.owner))
     return record.record_id
 

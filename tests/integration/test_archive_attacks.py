@@ -22,7 +22,7 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.lifecycle import archive, retention
 from neurigraph_pipelines.lifecycle.erasure.purging import purge
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, Tier
 from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, NotFoundError
@@ -143,20 +143,20 @@ def test_archive_and_quarantine_do_not_undo_each_other(graph: SharedGraph) -> No
     source = converse(graph.installation, graph.owners, "#Orchard An apple tree.")
     (record,) = stored(ingest(plain_context(graph.installation), graph.owner))
     archive.archive(context(graph), [record.record_id], "first")
-    held = quarantine(context(graph), Rule(source_id=source), "second")
+    held = quarantine(context(graph), QuarantineRule(source_id=source), "second")
     assert archive.page_of_archive(graph.installation.database, graph.installation.cursors, graph.owners).items == []
     archive.restore(context(graph), [record.record_id])
     assert (len(hidden_records(graph)), faults(graph)) == (1, []), "the quarantine holds it"
     release(context(graph), held.quarantine_id)
     assert (hidden_records(graph), faults(graph)) == ([], [])
     archive.archive(context(graph), [record.record_id], "again")
-    held = quarantine(context(graph), Rule(source_id=source), "and again")
+    held = quarantine(context(graph), QuarantineRule(source_id=source), "and again")
     release(context(graph), held.quarantine_id)
     assert (len(hidden_records(graph)), faults(graph)) == (1, []), "the archive holds it"
     merge_nodes(graph.installation.database, graph.owners, graph.node("Family/Dave"), graph.node("Work"))
     archive.restore(context(graph), [record.record_id])
     assert (hidden_records(graph), faults(graph)) == ([], [])
-    held = quarantine(context(graph), Rule(source_id=source), "only this")
+    held = quarantine(context(graph), QuarantineRule(source_id=source), "only this")
     with pytest.raises(NotFoundError):
         archive.archive(context(graph), [record.record_id], "it is absent")
     expire_hidden = archive.sweep(graph.installation.context, user_id=graph.owner.user_id)

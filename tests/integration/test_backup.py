@@ -17,7 +17,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model.errors import (
@@ -28,7 +28,7 @@ from neurigraph_pipelines.model.errors import (
     StorageError,
 )
 from neurigraph_pipelines.runtime.stack.backup.check import check
-from neurigraph_pipelines.runtime.stack.backup.create import Backup, Listener, back_up
+from neurigraph_pipelines.runtime.stack.backup.create import Backup, BackupListener, back_up
 from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.load import RestoredBackup, restore
 from neurigraph_pipelines.settings import Settings
@@ -44,7 +44,7 @@ from tests.support.memories import ingest, plain_context, rows
 OBJECTS = 10
 """Seven durable files, and two uploads that wait."""
 
-SILENT = Listener(lambda _: None, lambda _: None)
+SILENT = BackupListener(lambda _: None, lambda _: None)
 BACKUP_MOMENTS = (("objects", 0), ("objects", 1), ("database", 0), ("database", 1), ("manifest", 0), ("completing", 0))
 RESTORE_MOMENTS = (("objects", 1), ("database", 0), ("database", 1), ("upgrade", 0), ("exchange", 0))
 
@@ -208,11 +208,11 @@ def test_memory_forgotten_during_backup(installation: Installation, target: Sett
                 going.append(store_file(installation, texts.pop(), user=(kept.user, kept.claims)))
         else:
             while going:
-                subject = Subject(SubjectKind.RECORD, going.pop().row["record_id"])
+                subject = ErasureSubject(SubjectKind.RECORD, going.pop().row["record_id"])
                 forget(acting, subject, through="tests")
 
     folder = BackupFolder(tmp_path / "backups", None)
-    done = back_up(installation, folder, None, Listener(lambda _: None, come_and_go))
+    done = back_up(installation, folder, None, BackupListener(lambda _: None, come_and_go))
     assert (texts, going, done.lost) == ([], [], ())
     restored(target, folder)
     with Installation(target) as there:
@@ -230,7 +230,7 @@ def test_backups_beside_writers(installation: Installation, target: Settings, tm
         try:
             while not ended.is_set():
                 file = store_file(installation, "#Notes Short-lived.", user=(first.user, first.claims))
-                subject = Subject(SubjectKind.RECORD, file.row["record_id"])
+                subject = ErasureSubject(SubjectKind.RECORD, file.row["record_id"])
                 store_file(installation, "#Diary One that stays.", user=(first.user, first.claims))
                 forget(installation.acting_for(first.claims), subject, through="tests")
         except BaseException as error:

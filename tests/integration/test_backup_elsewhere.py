@@ -11,7 +11,7 @@ import pytest
 
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.runtime.stack.backup.check import check
-from neurigraph_pipelines.runtime.stack.backup.create import Backup, Listener, back_up
+from neurigraph_pipelines.runtime.stack.backup.create import Backup, BackupListener, back_up
 from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.load import restore
 from neurigraph_pipelines.settings import Settings
@@ -24,7 +24,7 @@ from tests.support.s3_servers import ACCESS_KEY_ID, SECRET_ACCESS_KEY, new_bucke
 
 pytestmark = pytest.mark.slow
 
-SILENT = Listener(lambda _: None, lambda _: None)
+SILENT = BackupListener(lambda _: None, lambda _: None)
 CHIEF = "chief"
 
 

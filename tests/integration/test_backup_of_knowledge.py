@@ -20,7 +20,7 @@ from neurigraph_pipelines.knowledge.link_lists import LinkFilter
 from neurigraph_pipelines.knowledge.linking import decide_link, end_link, sign_ending, sign_link, state_link
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model.errors import NotFoundError
-from neurigraph_pipelines.model.links import End, NewLink
+from neurigraph_pipelines.model.links import LinkEnd, StatedLink
 from neurigraph_pipelines.runtime.stack.backup.create import back_up
 from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.load import restore
@@ -46,16 +46,16 @@ class Known:
         assert self.people.reconcile().superseded == 1
         private = Ed25519PrivateKey.generate()
         signing.register_key(context, private.public_key().public_bytes_raw())
-        link = NewLink(
-            End.fact(self.facts[2]),
-            End.fact(self.facts[1]),
+        link = StatedLink(
+            LinkEnd.fact(self.facts[2]),
+            LinkEnd.fact(self.facts[1]),
             "influenced_by",
             valid_from=datetime(2026, 5, 1, tzinfo=UTC),
         )
         self.signed = state_link(context, link, signature=sign_link(context, link, private)).link_id
         until = datetime(2026, 6, 1, tzinfo=UTC)
         end_link(context, self.signed, until, sign_ending(context, self.signed, until, private))
-        about = NewLink(End.record(self.records[0]), End.record(self.records[1]), "part_of")
+        about = StatedLink(LinkEnd.record(self.records[0]), LinkEnd.record(self.records[1]), "part_of")
         decide_link(context, state_link(context, about).link_id, LinkVerdict.CONFIRMED)
         digest_of_records(context, self.records)
         doubt = Doubt(ActionKind.DELETE, self.claims.user_id, "update", "belief", fact_id=self.facts[0])

@@ -19,7 +19,7 @@ from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.knowledge.stating import confirm, retract
 from neurigraph_pipelines.knowledge.undoing import undo
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError, TransientError
@@ -90,7 +90,7 @@ class Race(People):
             attempt(partial(move_records, self.here.database, self.claims, [record_id], self.nodes[number % 2]))
 
     def forget_first(self) -> None:
-        attempt(lambda: forget(self.owner, Subject(SubjectKind.RECORD, self.records[0]), through="tests"))
+        attempt(lambda: forget(self.owner, ErasureSubject(SubjectKind.RECORD, self.records[0]), through="tests"))
 
     def decide(self, ids: Sequence[UUID], chosen: Sequence[Decided]) -> None:
         works: dict[str, Callable[[Context, UUID], object]] = {"undo": undo, "retract": retract, "confirm": confirm}

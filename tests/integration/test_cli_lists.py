@@ -9,7 +9,7 @@ import pytest
 
 from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.shared_graph import SharedGraph, new_shared_graph
@@ -70,6 +70,6 @@ def test_lists_filter_and_page(graph: SharedGraph, capsys: pytest.CaptureFixture
     assert [one["grant_id"] for one in listed("access", "list", limit=1)] == [str(one) for one in reversed(grants)]
     assert [one["grant_id"] for one in listed("access", "list", "--node", "Work")] == [str(grants[1])]
     for reason in ("first", "second"):
-        of_source = Rule(source_id=everything[0 if reason == "first" else -1]["source_id"])
+        of_source = QuarantineRule(source_id=everything[0 if reason == "first" else -1]["source_id"])
         quarantine(graph.installation.acting_for(graph.owners), of_source, reason)
     assert [one["reason"] for one in listed("memory", "quarantine", "list", limit=1)] == ["second", "first"]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
@@ -59,7 +59,7 @@ def remember(here: Installation, claims: Claims, texts: Sequence[str]) -> None:
     """Write notes three days apart, and read and compare their facts."""
     context = here.context.acting_for(claims)
     for number, text in enumerate(texts):
-        write_note(context, NewNote(text, occurred_at=BEGIN + timedelta(days=3 * number)))
+        write_note(context, IncomingNote(text, occurred_at=BEGIN + timedelta(days=3 * number)))
     assert sum(len(one.stored) for one in run_due(here.context, "tests")) == len(texts)
     assert not read_waiting(here.context, user_id=claims.user_id).failed
     assert not reconcile_waiting(here.context, user_id=claims.user_id).failed

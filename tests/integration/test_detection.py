@@ -20,7 +20,7 @@ from neurigraph_pipelines.ingestion.detection import (
     detect_conversation_ends,
     detect_event_ends,
 )
-from neurigraph_pipelines.model import Claims, EventKind, NewConversation, NewMessage, Role, SourceKind
+from neurigraph_pipelines.model import Claims, EventKind, ImportedConversation, IncomingMessage, Role, SourceKind
 from neurigraph_pipelines.model.errors import ConflictError
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.views.inbox import Appended
@@ -46,7 +46,9 @@ class Writer:
         with self.installation.database.agent(Claims.of_user(self.user.user_id)) as tx:
             return self._inbox.open_source(tx, self.user.user_id, kind, **fields)[0]
 
-    def append(self, source_id: UUID, *messages: NewMessage, kind: SourceKind = SourceKind.CONVERSATION) -> Appended:
+    def append(
+        self, source_id: UUID, *messages: IncomingMessage, kind: SourceKind = SourceKind.CONVERSATION
+    ) -> Appended:
         with self.installation.database.agent(Claims.of_user(self.user.user_id)) as tx:
             return self._inbox.append(tx, kind, source_id, messages)
 
@@ -64,11 +66,11 @@ def ada(installation: Installation) -> Writer:
     return Writer(installation, create_user(installation.database, "ada")[0])
 
 
-def said(role: Role, tokens: int, **fields: Any) -> NewMessage:
-    return NewMessage(role, " ".join(["word"] * tokens), **fields)
+def said(role: Role, tokens: int, **fields: Any) -> IncomingMessage:
+    return IncomingMessage(role, " ".join(["word"] * tokens), **fields)
 
 
-def talk(*sizes: int) -> list[NewMessage]:
+def talk(*sizes: int) -> list[IncomingMessage]:
     """User and assistant in turns, of as many tokens each."""
     return [said(Role.ASSISTANT if number % 2 else Role.USER, size) for number, size in enumerate(sizes)]
 
@@ -286,7 +288,7 @@ def test_chunks_of_running_conversation(installation: Installation, ada: Writer)
 
 
 def test_import_is_cut_alike(installation: Installation, ada: Writer) -> None:
-    whole = NewConversation("long", tuple(talk(*[20] * 100)), ended_at=None)
+    whole = ImportedConversation("long", tuple(talk(*[20] * 100)), ended_at=None)
     inbox = Inbox(installation.context)
     with installation.database.agent(Claims.of_user(ada.user.user_id)) as tx:
         inbox.add_conversations(tx, ada.user.user_id, [whole])

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from neurigraph_pipelines.exchange import sharing
-from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
+from neurigraph_pipelines.graph.moving import RecordsToMove, move_records, split_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
@@ -21,7 +21,7 @@ from neurigraph_pipelines.knowledge.deciding import actions
 from neurigraph_pipelines.knowledge.link_lists import LinkFilter, list_links
 from neurigraph_pipelines.lifecycle.archive import archive
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
 from neurigraph_pipelines.model import Claims, GrantType, Privacy, SubjectType, Summary
 from neurigraph_pipelines.model.context import Context
@@ -112,7 +112,7 @@ def _hide(graph: DigestedGraph) -> None:
 
 
 def _quarantine(graph: DigestedGraph) -> None:
-    quarantine(graph.context, Rule(source_id=graph.sources[0]), "a test")
+    quarantine(graph.context, QuarantineRule(source_id=graph.sources[0]), "a test")
 
 
 def _archive(graph: DigestedGraph) -> None:
@@ -137,7 +137,7 @@ def _merge(graph: DigestedGraph) -> None:
 
 
 def _split(graph: DigestedGraph) -> None:
-    chosen = RecordFilter(record_ids=(graph.records[0],))
+    chosen = RecordsToMove(record_ids=(graph.records[0],))
     split_node(graph.here.database, graph.claims, graph.node_id, "Bicycles", chosen)
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 from neurigraph_pipelines.ingestion.distinct_titles import distinct_title
-from neurigraph_pipelines.ingestion.resummarize import Wanted, resummarize
+from neurigraph_pipelines.ingestion.resummarize import WantedSummaries, resummarize
 from neurigraph_pipelines.ingestion.revision import Revision, revise
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.wiring.installation import Installation
@@ -35,7 +35,7 @@ def test_equal_proposals_become_different_titles(here: Installation) -> None:
     assert rows(here, counted, graph.user.user_id) == [{"n": 5, "keys": 5}]
     assert rows(here, counted, other.user.user_id) == [{"n": 1, "keys": 1}]
 
-    until, wanted = datetime.now(UTC) + timedelta(days=1), Wanted(again=True)
+    until, wanted = datetime.now(UTC) + timedelta(days=1), WantedSummaries(again=True)
     done = resummarize(context, None, until, graph.user.user_id, wanted=wanted)
     assert (done.unchanged, done.records, done.failed) == (5, 0, [])
 

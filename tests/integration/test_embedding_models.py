@@ -10,7 +10,7 @@ import pytest
 
 from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.ingestion.embedding_models import begin_moves
-from neurigraph_pipelines.ingestion.model_comparison import Canary, compare_models, kept_questions, regression_set
+from neurigraph_pipelines.ingestion.model_comparison import CanaryModel, compare_models, kept_questions, regression_set
 from neurigraph_pipelines.ingestion.model_registry import list_models
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
@@ -58,7 +58,7 @@ def test_status_follows_from_what_users_have(here: Installation) -> None:
     assert [kept.texts[number] for number in kept.wanted[0]] == [BOATS]
 
     narrow = NamedEmbedder("narrow", dimensions=2)
-    done = compare_models(here.database, WordEmbedder(), Canary(narrow, "tests"), graph.user.user_id)
+    done = compare_models(here.database, WordEmbedder(), CanaryModel(narrow, "tests"), graph.user.user_id)
     assert [each.name for each in done.sets] == ["regression set", "kept questions"]
     samples, own = done.sets
     assert samples.questions == len(regression_set().questions) > 30
@@ -67,7 +67,7 @@ def test_status_follows_from_what_users_have(here: Installation) -> None:
     assert not done.is_as_good
     assert QUESTION not in json.dumps(done.figures())
     with pytest.raises(InvalidInputError, match="current model"):
-        compare_models(here.database, narrow, Canary(narrow, "tests"))
+        compare_models(here.database, narrow, CanaryModel(narrow, "tests"))
     (noted,) = (one for one in list_models(here.database) if one.model == "narrow")
     assert (noted.status, noted.provider, noted.dimensions, noted.users) == ("canary", "tests", 2, 0)
     assert noted.comparison == json.loads(json.dumps(done.figures()))

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.encrypting import encrypt_stored
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import KEYS, Claims
@@ -292,7 +292,7 @@ def test_forgotten_graph_loses_its_key_first(sealed: Installation, tmp_path: Pat
     copy = tmp_path / "copy"
     shutil.copytree(sealed.home / "objects", copy)
     keys = list(objects_at(sealed).keys(KEYS))
-    forget(sealed.acting_for(claims), Subject(SubjectKind.USER, claims.user_id), through="tests")
+    forget(sealed.acting_for(claims), ErasureSubject(SubjectKind.USER, claims.user_id), through="tests")
     left = list(objects_at(sealed).keys(KEYS))
     assert set(left) < set(keys)
     for key in set(keys) - set(left):

@@ -12,7 +12,7 @@ from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import KEYS, Claims
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
@@ -99,7 +99,7 @@ def test_files_in_a_bucket_are_encrypted(installation: Installation) -> None:
                 assert {key: raw()[key] for key in before} == before
             with sealed(installation, **settings) as here:
                 assert WORD in opened(here, claims, record_id)
-                subject = Subject(SubjectKind.USER, claims.user_id)
+                subject = ErasureSubject(SubjectKind.USER, claims.user_id)
                 forget(here.acting_for(claims), subject, through="tests")
                 assert raw() == {}, "neither objects nor keys are left"
 
@@ -115,7 +115,7 @@ def test_export_is_plain_and_its_import_is_encrypted_with_another_key(
         plain = [path.read_bytes() for path in (tmp_path / "export").rglob("*") if path.is_file()]
         assert not any(content.startswith(MAGIC) for content in plain)
         first = key_ids(on_disk(here, "/traveller/"))
-        forget(here.acting_for(claims), Subject(SubjectKind.USER, user.user_id), through="tests")
+        forget(here.acting_for(claims), ErasureSubject(SubjectKind.USER, user.user_id), through="tests")
     with sealed(shared_installation) as there:
         restore_export(there, tmp_path / "export", "traveller")
         assert key_ids(on_disk(there, "/traveller/")).isdisjoint(first)

@@ -13,7 +13,7 @@ from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem
@@ -57,7 +57,7 @@ def test_versions_in_quarantine_are_not_counted(owner: Facts) -> None:
     assert owner.chain(first)[1:] == [("Rome.", 2, "superseded"), ("Bonn.", 3, "active")]
 
     context = graph.here.acting_for(graph.claims)
-    held = quarantine(context, Rule(key_id=key_id), "a stolen key")
+    held = quarantine(context, QuarantineRule(key_id=key_id), "a stolen key")
     assert owner.chain(first) == [("Oslo.", 1, "superseded"), ("Bonn.", 2, "active")]
     assert owner.get(first)["superseded_by"] == third
     assert owner.get(third)["said_count"] == 1

@@ -15,7 +15,7 @@ from neurigraph_pipelines.knowledge import stating, walks
 from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, query_facts
 from neurigraph_pipelines.model import AliasType
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.links import End
+from neurigraph_pipelines.model.links import LinkEnd
 from neurigraph_pipelines.retrieval.ask import ask as answer_of
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
@@ -204,12 +204,12 @@ def test_links_of_memories_nodes_and_sources(graph: Graph) -> None:
     built = plant_fact(here, result, "The bridge is built.")
     other = plant_fact(here, plan, "Ana chose the colour.")
     node = graph.node("Work/Plan")
-    link(here, user, inferred(End.record(result), End.record(plan), "caused_by", strength=1.0))
+    link(here, user, inferred(LinkEnd.record(result), LinkEnd.record(plan), "caused_by", strength=1.0))
     link(
         here,
         user,
-        inferred(built, End(EndKind.NODE, node), "decided_by", strength=1.0),
-        inferred(other, End(EndKind.NODE, node), "decided_by", strength=0.9),
+        inferred(built, LinkEnd(EndKind.NODE, node), "decided_by", strength=1.0),
+        inferred(other, LinkEnd(EndKind.NODE, node), "decided_by", strength=0.9),
     )
     answer = ask(graph, fact_id=built, kind=WHY)
     assert sorted(words(answer)) == ["Ana chose the colour.", "We want a bridge."], "what the memory states"

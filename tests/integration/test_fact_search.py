@@ -14,9 +14,9 @@ from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import reading, stating
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
@@ -86,11 +86,11 @@ def test_facts_are_found_behind_the_gates(here: Installation, client: httpx.Clie
     assert statements_found(here, as_butler) == []
     assert MAST in statements_found(here, claims)
     set_privacy(here.database, claims, boats, Privacy.SHARED)
-    quarantine(here.acting_for(claims), Rule(source_id=boats), "a test")
+    quarantine(here.acting_for(claims), QuarantineRule(source_id=boats), "a test")
     assert statements_found(here, claims) == [SOUP]
     assert statements_found(here, as_butler) == []
     record_id = next(UUID(one["record_id"]) for one in listed if one["statement"] == SOUP)
-    forget(here.acting_for(claims), Subject(SubjectKind.RECORD, record_id), through="test")
+    forget(here.acting_for(claims), ErasureSubject(SubjectKind.RECORD, record_id), through="test")
     assert statements_found(here, claims) == []
 
 

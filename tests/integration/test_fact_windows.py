@@ -15,7 +15,7 @@ import pytest
 
 from neurigraph_pipelines.knowledge.reading import read_again, read_waiting
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.retries import ProviderClient
@@ -129,7 +129,7 @@ def test_kept_windows_hold_facts_and_no_transcript(partly: Waiting) -> None:
 
 
 def test_kept_windows_go_with_the_record(partly: Waiting) -> None:
-    forget(partly.context, Subject(SubjectKind.RECORD, partly.record_id), through="tests")
+    forget(partly.context, ErasureSubject(SubjectKind.RECORD, partly.record_id), through="tests")
     assert partly.windows() == 0
 
 
@@ -146,7 +146,7 @@ def test_forgotten_statement_is_not_kept(here: Installation, provider: ModelProv
         return json.dumps(memory.kept())
 
     assert fact["statement"] in read_partly()
-    forget(memory.context, Subject(SubjectKind.FACT, fact["fact_id"]), through="tests")
+    forget(memory.context, ErasureSubject(SubjectKind.FACT, fact["fact_id"]), through="tests")
     assert fact["statement"] not in json.dumps(memory.kept())
     assert fact["statement"] not in read_partly(), "nor when the window is read again"
     memory.read()

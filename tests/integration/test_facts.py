@@ -18,7 +18,7 @@ from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import NodeType, Privacy, SubjectType
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.wiring.installation import Installation
@@ -171,6 +171,6 @@ def test_facts_go_and_hide_with_their_records(here: Installation, client: httpx.
     set_privacy(here.database, claims, boat, Privacy.PRIVATE)
     assert seen(butler) == []
     assert len(seen(owner)) == 2
-    forget(here.acting_for(claims), Subject(SubjectKind.RECORD, record_id), through="test")
+    forget(here.acting_for(claims), ErasureSubject(SubjectKind.RECORD, record_id), through="test")
     assert seen(owner) == ["#Work A letter to Oslo."]
     assert not rows(here, "SELECT FROM neurigraph.facts WHERE record_id = %s", record_id)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from neurigraph_pipelines.knowledge.grounding import Said
-from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.model.facts import Slot
 from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
+from neurigraph_pipelines.views.search import Period
 from resources.providers.retries import ProviderClient
 from tests.support.model_clients import TALK, TOKENS, make_client, make_model, make_segment
 from tests.support.model_provider import Fault, ModelProvider
@@ -43,7 +43,9 @@ def test_facts_of_a_short_talk_take_one_call(provider: ModelProvider, client: Pr
     first = found[0]
     assert (first.kind, first.stated_as, first.impact) == (FactKind.EVENT, StatedAs.STATEMENT, Impact.LOW)
     assert (first.author, first.who, first.confidence) == ("Caroline", ("Caroline",), 1.0)
-    assert first.occurred == Period(datetime(2023, 5, 7, tzinfo=UTC), datetime(2023, 5, 8, tzinfo=UTC))
+    assert first.occurred == Period(
+        words="", start_at=datetime(2023, 5, 7, tzinfo=UTC), end_at=datetime(2023, 5, 8, tzinfo=UTC), certain=False
+    )
     assert first.slot == Slot("Caroline", "said", TALK.messages[0].content[:200].strip())
     assert all(Said(TALK.messages).grounds(fact) for fact in found)
 

@@ -14,7 +14,7 @@ from neurigraph_pipelines.knowledge.linking import state_link
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact, confirm
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model.links import End, NewLink
+from neurigraph_pipelines.model.links import LinkEnd, StatedLink
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.kinds import EndKind
@@ -74,8 +74,8 @@ def test_what_is_low_and_unneeded_fades(graph: SharedGraph) -> None:
     assert changed is not None
     ingest(plain_context(here), graph.owner)
     read_waiting(plain_context(here), user_id=graph.owner.user_id)
-    start, end = (End(EndKind.FACT, found[name]["fact_id"]) for name in ("medium", "needed"))
-    state_link(act, NewLink(start, end, "depends_on"))
+    start, end = (LinkEnd(EndKind.FACT, found[name]["fact_id"]) for name in ("medium", "needed"))
+    state_link(act, StatedLink(start, end, "depends_on"))
     age(graph, 395)
     confirm(act, found["confirmed"]["fact_id"])
     _set(graph, "impact = 'medium'", found["medium"]["fact_id"])

@@ -12,7 +12,7 @@ from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion import batch, step_results
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.wiring.installation import Installation
@@ -83,5 +83,5 @@ def test_forgotten_user_leaves_no_results(
     half_done(installation, context)
     with pytest.raises(psycopg.errors.InsufficientPrivilege), installation.database.agent(owner[1]) as tx:
         tx.execute("SELECT FROM neurigraph.step_results")
-    forget(installation.acting_for(owner[1]), Subject(SubjectKind.USER, owner[0].user_id), through="tests")
+    forget(installation.acting_for(owner[1]), ErasureSubject(SubjectKind.USER, owner[0].user_id), through="tests")
     assert kept(installation) == set()

@@ -15,17 +15,17 @@ from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.conversations import Inbox
-from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.inbox.triggers import lease_due
 from neurigraph_pipelines.inbox.vaults import import_vault
 from neurigraph_pipelines.ingestion.batch import assign_nodes, commit, embed, extract_keywords, summarize
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.lifecycle.erasure.forget import forget, preview
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import AliasType, Claims, GrantType, NodeType, Role, SourceKind, SubjectType
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
-from neurigraph_pipelines.model.messages import NewMessage
+from neurigraph_pipelines.model.messages import IncomingMessage
 from neurigraph_pipelines.retrieval.open import file_of_record, open_messages
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
@@ -190,8 +190,8 @@ def test_persona_and_owner_file_there(
     subject = sharing.Subject(SubjectType.PERSONA, str(lawyer))
     sharing.grant(here.database, claims, subject, lawyer, GrantType.READ_WRITE)
     converse(here, Claims(str(lawyer), "persona", user.user_id), "#Lawyer The court sits on Monday.")
-    write_note(here.acting_for(claims), NewNote("The court has a new judge.", node_id=lawyer))
-    write_note(here.acting_for(claims), NewNote("The secretary is called Ida.", path=SECRETARY))
+    write_note(here.acting_for(claims), IncomingNote("The court has a new judge.", node_id=lawyer))
+    write_note(here.acting_for(claims), IncomingNote("The secretary is called Ida.", path=SECRETARY))
     ingest(context, user)
     assert sorted(paths(here, user)) == [LAWYER, LAWYER, SECRETARY]
     assert findings(here, user) == []
@@ -210,8 +210,8 @@ def test_owner_speaks_in_a_conversation_of_a_persona(
     source_id = converse(here, persona, "#Lawyer The court sits on Monday.", "#Lawyer It is in Bern.", ended=False)
     inbox = Inbox(context)
     more = (
-        (claims, NewMessage(Role.USER, "#Lawyer My hidden account is in Vaduz.")),
-        (persona, NewMessage(Role.ASSISTANT, "#Lawyer The judge is new.")),
+        (claims, IncomingMessage(Role.USER, "#Lawyer My hidden account is in Vaduz.")),
+        (persona, IncomingMessage(Role.ASSISTANT, "#Lawyer The judge is new.")),
     )
     for speaker, message in more:
         with here.database.agent(speaker) as tx:
@@ -234,7 +234,7 @@ def test_owner_speaks_in_a_conversation_of_a_persona(
     for record in records:
         with suppress(NotFoundError):
             file_id = file_of_record(here.database, persona, record.record_id)
-            seen += [one.text for one in open_messages(read, file_id, None)]
+            seen += [one.content for one in open_messages(read, file_id, None)]
     assert sorted(seen) == ["#Lawyer It is in Bern.", "#Lawyer The court sits on Monday.", "#Lawyer The judge is new."]
 
 
@@ -285,12 +285,12 @@ def test_forgotten_persona_leaves_no_words_waiting(
     )
     persona = Claims(str(lawyer), "persona", user.user_id)
     converse(here, persona, "#Lawyer The bill is late.", external_id="alone", ended=False)
-    write_note(here.acting_for(persona), NewNote("The clerk is ill.", node_id=lawyer))
+    write_note(here.acting_for(persona), IncomingNote("The clerk is ill.", node_id=lawyer))
     source_id = converse(here, persona, "#Lawyer The court sits on Monday.", external_id="both", ended=False)
     inbox = Inbox(context)
     for speaker, text in ((claims, "I pay on Friday."), (persona, "#Lawyer The judge is new.")):
         with here.database.agent(speaker) as tx:
-            inbox.append(tx, SourceKind.CONVERSATION, source_id, [NewMessage(Role.USER, text)])
+            inbox.append(tx, SourceKind.CONVERSATION, source_id, [IncomingMessage(Role.USER, text)])
     if when != "said":
         with here.database.agent(claims) as tx:
             inbox.end(tx, SourceKind.CONVERSATION, source_id)
@@ -301,7 +301,7 @@ def test_forgotten_persona_leaves_no_words_waiting(
         assert len(stored(ingest(context, user))) == 1, "the owner's"
         states = "SELECT state FROM neurigraph.storage_triggers WHERE user_id = %s AND state <> 'stored'"
         assert rows(here, states, user.user_id) == 3 * [{"state": "failed"}]
-    subject = Subject(SubjectKind.NODE, lawyer)
+    subject = ErasureSubject(SubjectKind.NODE, lawyer)
     expected = preview(here.database, claims, subject)
     assert (expected.waiting_messages, expected.nodes) == (4, [f"{user.slug}/Lawyer", f"{user.slug}/Lawyer/Secretary"])
     receipt = forget(here.acting_for(claims), subject, through="tests")

@@ -19,11 +19,11 @@ from neurigraph_pipelines.ingestion import batch
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind, objects_of, receipts
 from neurigraph_pipelines.lifecycle.quarantine import holding
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.model import (
     Claims,
     ConceptKind,
-    NewConversation,
+    ImportedConversation,
     NodeCandidate,
     NodeType,
     PlannedEdge,
@@ -186,7 +186,7 @@ def test_record_in_quarantine_is_erased(installation: Installation) -> None:
     converse(installation, claims, "#Family hello", "goodbye")
     (record_id,) = remember_all(installation).values()
     before = planned(installation, claims, RECORD, record_id)
-    everything = Rule(received_until=datetime.now(UTC) + timedelta(days=1))
+    everything = QuarantineRule(received_until=datetime.now(UTC) + timedelta(days=1))
     held = holding.quarantine(installation.acting_for(claims), everything, "Poison.")
     assert held.records == 1
     assert planned(installation, claims, RECORD, record_id) == before
@@ -252,7 +252,7 @@ def crowded(installation: Installation) -> tuple[User, Claims, list[str]]:
     inbox = Inbox(here.context)
     spoken = tuple(replace(each, author=author.title()) for each in messages(f"#{node} {message}.", "@Ana:sister"))
     with here.database.agent(claims) as tx:
-        ended = NewConversation(title, spoken, title=title, ended_at=spoken[0].occurred_at)
+        ended = ImportedConversation(title, spoken, title=title, ended_at=spoken[0].occurred_at)
         inbox.add_conversations(tx, user.user_id, [ended])
     converse(here, claims, f"#Family/Dave {message} again.", "Goodbye.", external_id=f"{title} again")
     here.uploads.receive(claims, f"{file}.txt", [f"{upload} is in the file.".encode()])

@@ -26,7 +26,7 @@ from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.keywords import extract_keywords
 from neurigraph_pipelines.ingestion.summarize import summarize
 from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures, forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
@@ -102,9 +102,9 @@ def test_erasure_beside_other_work(installation: Installation) -> None:
         except (NotFoundError, LostObjectError):  # it went at this moment
             pass
 
-    def node_of(number: int) -> Subject:
+    def node_of(number: int) -> ErasureSubject:
         with here.database.agent(claims) as tx:
-            return Subject(SubjectKind.NODE, find_node(tx, claims.user_id, f"Topic{number}"))
+            return ErasureSubject(SubjectKind.NODE, find_node(tx, claims.user_id, f"Topic{number}"))
 
     with all_the_while(store, ask, ask):
         for number in range(NODES):
@@ -118,7 +118,7 @@ def test_erasure_beside_other_work(installation: Installation) -> None:
     assert rows(here, "SELECT state::text FROM neurigraph.storage_triggers WHERE state <> 'stored'") == []
 
 
-def forgotten(here: Installation, claims: Claims, subject: Subject) -> bool:
+def forgotten(here: Installation, claims: Claims, subject: ErasureSubject) -> bool:
     done = forget(here.acting_for(claims), subject, through="tests")
     return done.finished_at is not None
 
@@ -285,7 +285,7 @@ def test_error_of_the_database_stops_no_other_erasure(installation: Installation
                 "CREATE OR REPLACE TRIGGER stop BEFORE UPDATE ON neurigraph.erasures "
                 "FOR EACH ROW EXECUTE FUNCTION public.stop()"
             )
-            assert not forgotten(here, claims, Subject(SubjectKind.USER, user.user_id))
+            assert not forgotten(here, claims, ErasureSubject(SubjectKind.USER, user.user_id))
         admin.execute(sql.SQL(STOP.format(people[stopped][0].user_id)))
         with pytest.raises(psycopg.errors.QueryCanceled):
             finish_erasures(here.context)

@@ -10,7 +10,7 @@ import pytest
 
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures, forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
@@ -23,7 +23,7 @@ from tests.support.word_traces import found_in_database, found_in_objects
 pytestmark = pytest.mark.slow
 
 
-def kill_in(here: Installation, claims: Claims, subject: Subject, moment: str, occurrence: int) -> None:
+def kill_in(here: Installation, claims: Claims, subject: ErasureSubject, moment: str, occurrence: int) -> None:
     """Start a process that forgets, and kill it when it has come to that moment."""
     places = [here.administrator_url, SECRET, str(here.home / "objects"), str(claims.user_id)]
     what = [subject.kind, str(subject.subject_id), moment, str(occurrence)]
@@ -35,11 +35,11 @@ def kill_in(here: Installation, claims: Claims, subject: Subject, moment: str, o
     process.communicate()
 
 
-def subject_of(here: Installation, claims: Claims, kind: SubjectKind, record_id: UUID) -> Subject:
+def subject_of(here: Installation, claims: Claims, kind: SubjectKind, record_id: UUID) -> ErasureSubject:
     if kind is SubjectKind.NODE:
         with here.database.agent(claims) as tx:
-            return Subject(kind, find_node(tx, claims.user_id, "Family"))
-    return Subject(kind, claims.user_id if kind is SubjectKind.USER else record_id)
+            return ErasureSubject(kind, find_node(tx, claims.user_id, "Family"))
+    return ErasureSubject(kind, claims.user_id if kind is SubjectKind.USER else record_id)
 
 
 @pytest.mark.parametrize(("kind", "moment", "occurrence"), MOMENTS)
@@ -55,7 +55,7 @@ def test_killed_erasure_is_finished(shared_installation: Installation, kind: str
         converse(here, claims, f"#Family {gone} once more.")
         (record,) = stored(ingest(plain_context(here)))
         for each in records.values():
-            forget(here.acting_for(claims), Subject(SubjectKind.RECORD, each), through="tests")
+            forget(here.acting_for(claims), ErasureSubject(SubjectKind.RECORD, each), through="tests")
         records = {record.node_path: record.record_id}
     subject = subject_of(here, claims, SubjectKind(kind), next(iter(records.values())))
 

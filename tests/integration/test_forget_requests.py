@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
 from neurigraph_pipelines.lifecycle.erasure.forget import contents
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import NODE, RECORD, USER, erase, node_at, remember_all
 from tests.support.locks import wait_until_locked
@@ -39,7 +39,7 @@ def test_contents_are_those_of_the_subject(installation: Installation) -> None:
     record_ids = set(remember_all(here).values())
 
     def found(kind: SubjectKind, subject_id: UUID) -> set[UUID]:
-        return set(contents(here.database, claims, Subject(kind, subject_id)))
+        return set(contents(here.database, claims, ErasureSubject(kind, subject_id)))
 
     family, dave, work = (node_at(here, claims, path) for path in ("Family", "Family/Dave", "Work"))
     assert found(NODE, family) & {family, dave, work} == {family, dave}

@@ -15,7 +15,7 @@ from neurigraph_pipelines.knowledge.deciding import actions
 from neurigraph_pipelines.knowledge.replacing import supersede_fact
 from neurigraph_pipelines.knowledge.stating import confirm, retract
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
 from neurigraph_pipelines.views.kinds import ActionState
 from neurigraph_pipelines.wiring.installation import Installation
@@ -164,7 +164,7 @@ def test_what_is_released_is_compared_with_what_came_meanwhile(shared_installati
     source, record = people.record()
     lisbon = people.tell(record, "Ana lives in Lisbon.", 5)
     people.reconcile()
-    held = quarantine(owner, Rule(source_id=source), "a test")
+    held = quarantine(owner, QuarantineRule(source_id=source), "a test")
     (madrid,) = tell(people, "Madrid")
     release(owner, held.quarantine_id)
     assert_compared(people, porto, lisbon, madrid)

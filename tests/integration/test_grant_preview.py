@@ -16,7 +16,7 @@ from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.views.access import GrantPreview
@@ -47,7 +47,7 @@ def file_in(here: Installation, bob: tuple[User, Claims], path: str, *texts: str
     """Store notes in a node."""
     user, claims = bob
     for text in texts:
-        write_note(here.acting_for(claims), NewNote(text, path=path, **more))
+        write_note(here.acting_for(claims), IncomingNote(text, path=path, **more))
     ingest(plain_context(here), user)
 
 

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from neurigraph_pipelines.graph.history import history, record_at
-from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
+from neurigraph_pipelines.graph.moving import RecordsToMove, move_records, split_node
 from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
 from neurigraph_pipelines.ingestion.healing import heal_pending
@@ -192,7 +192,7 @@ def test_impossible_changes_are_refused(graph: Graph) -> None:
     here, claims = graph.here, graph.claims
     a, e, deep, root = (graph.node(path) for path in ("A", "A/B/C/D/E", "Work/Deep", ""))
     before = graph.paths
-    keyword = RecordFilter(keyword="testing")
+    keyword = RecordsToMove(keyword="testing")
     forbidden: list[tuple[Callable[[], object], str]] = [
         (lambda: move_node(here.database, claims, a, deep), "layer 7"),
         (lambda: merge_nodes(here.database, claims, a, deep), "layer 6"),
@@ -293,20 +293,20 @@ def test_split_creates_node(graph: Graph) -> None:
         "#Family Walnut fell on Tuesday.", "#Family The Boat leaks.", "#Family The Cello sings."
     )
     here, claims, family = graph.here, graph.claims, graph.node("Family")
-    done = split_node(here.database, claims, family, "Trees", RecordFilter(keyword="walnut"), dry_run=True)
+    done = split_node(here.database, claims, family, "Trees", RecordsToMove(keyword="walnut"), dry_run=True)
     assert (done.records, done.node_id, done.node_path) == (1, None, f"{graph.user.slug}/Family/Trees")
     assert "Family/Trees" not in graph.paths.values()
-    split_node(here.database, claims, family, "Trees", RecordFilter(keyword="walnut"))
-    split_node(here.database, claims, family, "Boats", RecordFilter([boat]), beside=True)
+    split_node(here.database, claims, family, "Trees", RecordsToMove(keyword="walnut"))
+    split_node(here.database, claims, family, "Boats", RecordsToMove([boat]), beside=True)
     later = START + timedelta(days=365)
     with pytest.raises(InvalidInputError, match="nothing was split off"):
-        split_node(here.database, claims, family, "Later", RecordFilter(occurred_after=later))
+        split_node(here.database, claims, family, "Later", RecordsToMove(occurred_after=later))
     with pytest.raises(InvalidInputError, match="say which"):
-        split_node(here.database, claims, family, "All", RecordFilter())
+        split_node(here.database, claims, family, "All", RecordsToMove())
     with pytest.raises(NotFoundError):
-        split_node(here.database, claims, family, "Boats", RecordFilter([boat]))
+        split_node(here.database, claims, family, "Boats", RecordsToMove([boat]))
     assert [graph.records[record] for record in (walnut, boat, cello)] == ["Family/Trees", "Boats", "Family"]
-    split_node(here.database, claims, family, "Music", RecordFilter(occurred_before=later))
+    split_node(here.database, claims, family, "Music", RecordsToMove(occurred_before=later))
     assert graph.records[cello] == "Family/Music"
     assert graph.find("walnut")[walnut] == "Family/Trees"
     graph.check()

@@ -14,7 +14,7 @@ import pytest
 from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.exchange.sharing import Subject, add_node, grant
 from neurigraph_pipelines.faces.cli import entry
-from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
+from neurigraph_pipelines.graph.moving import RecordsToMove, move_records, split_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, SubjectType
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, NotFoundError
@@ -180,7 +180,7 @@ def test_only_owner_changes_graph(graph: Graph) -> None:
         lambda: rename_node(here.database, persona, dave, "David"),
         lambda: move_node(here.database, persona, dave, work),
         lambda: merge_nodes(here.database, persona, dave, work),
-        lambda: split_node(here.database, persona, dave, "Trees", RecordFilter([record])),
+        lambda: split_node(here.database, persona, dave, "Trees", RecordsToMove([record])),
         lambda: move_records(here.database, persona, [record], work),
     ]
     for change in changes:

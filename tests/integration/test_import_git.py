@@ -12,7 +12,7 @@ import pytest
 
 from neurigraph_pipelines.faces.cli.git_history import write_history
 from neurigraph_pipelines.inbox.imports import read_conversations
-from neurigraph_pipelines.model import NewConversation, RejectedItem
+from neurigraph_pipelines.model import ImportedConversation, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
 from tests.support import cli_runs as cli
 
@@ -52,7 +52,7 @@ def test_history_of_a_repository(repository: Path, tmp_path: Path) -> None:
     with log.open("wb") as target:
         write_history(repository, "example.org/dev/shop", target)
     moved, used, decided, decision = read_conversations(log, "git")
-    assert isinstance(moved, NewConversation)
+    assert isinstance(moved, ImportedConversation)
     assert (moved.title, moved.messages[0].author, moved.details.author) == ("Move to SQLite", "Dev", "Dev")
     assert moved.messages[0].content == (
         "Move to SQLite\n\nOne file less to run.\n\ncommit 12 was wrong.\n\nFiles: store ü.py"
@@ -60,10 +60,10 @@ def test_history_of_a_repository(repository: Path, tmp_path: Path) -> None:
     assert moved.started_at is not None
     assert moved.started_at.isoformat() == "2026-01-20T11:57:17+01:00"
     assert moved.external_id == f"git:{moved.details.metadata['commit']}"
-    assert isinstance(used, NewConversation)
-    assert isinstance(decided, NewConversation)
+    assert isinstance(used, ImportedConversation)
+    assert isinstance(decided, ImportedConversation)
     assert decided.messages[0].content == "Decide\n\nFiles: docs/adr/0001-store.md"
-    assert isinstance(decision, NewConversation)
+    assert isinstance(decision, ImportedConversation)
     assert (decision.title, decision.details.metadata) == (
         "Keep orders in SQLite",
         {"repository": "example.org/dev/shop", "path": "docs/adr/0001-store.md"},
@@ -84,7 +84,7 @@ def test_a_commit_of_nobody_is_no_statement_of_the_owner(repository: Path, tmp_p
     cut = text.replace("    Plant a tree\n", "")
     (refused,) = (item for item in _read(tmp_path, cut) if isinstance(item, RejectedItem))
     assert ", commit " in refused.where
-    taken = [item for item in _read(tmp_path, text) if isinstance(item, NewConversation)]
+    taken = [item for item in _read(tmp_path, text) if isinstance(item, ImportedConversation)]
     assert [item.messages[0].author for item in taken] == ["unknown author"] * 5
     assert taken[3].messages[0].content == "Plant a tree\n\nFiles: decision tree.txt"
 

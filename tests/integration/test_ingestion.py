@@ -15,7 +15,7 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.conversations import Inbox, purge_stored_bodies
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.lifecycle.object_keys import active_key
-from neurigraph_pipelines.model import Claims, NewMessage, Role, SourceKind
+from neurigraph_pipelines.model import Claims, IncomingMessage, Role, SourceKind
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
@@ -219,17 +219,23 @@ def test_external_ids_like_internal_ones(here: Installation, bob: tuple[User, Cl
     _, claims = bob
     source_id = converse(here, claims, ended=False, external_id="talk")
     inbox = Inbox(here.context)
-    sent = [NewMessage(Role.USER, "one", external_id="#2"), NewMessage(Role.USER, "two"), NewMessage(Role.USER, "two")]
+    sent = [
+        IncomingMessage(Role.USER, "one", external_id="#2"),
+        IncomingMessage(Role.USER, "two"),
+        IncomingMessage(Role.USER, "two"),
+    ]
     with here.database.agent(claims) as tx:
         assert inbox.append(tx, SourceKind.CONVERSATION, source_id, sent).added == 3
-        again = inbox.append(tx, SourceKind.CONVERSATION, source_id, [NewMessage(Role.USER, "x", external_id="#3")])
+        again = inbox.append(
+            tx, SourceKind.CONVERSATION, source_id, [IncomingMessage(Role.USER, "x", external_id="#3")]
+        )
     assert (again.added, again.conflicts) == (1, [])
 
 
 def test_unstorable_text_is_repaired(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     source_id = converse(here, claims, external_id="nasty", ended=False)
-    nasty = [NewMessage(Role.USER, "a\x00b \ud800 c", author="D\x00ave", tool_calls=({"k\x00": "\udfff"},))]
+    nasty = [IncomingMessage(Role.USER, "a\x00b \ud800 c", author="D\x00ave", tool_calls=({"k\x00": "\udfff"},))]
     inbox = Inbox(here.context)
     with here.database.agent(claims) as tx:
         assert inbox.append(tx, SourceKind.CONVERSATION, source_id, nasty).repaired == 1

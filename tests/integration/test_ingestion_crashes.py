@@ -11,7 +11,7 @@ import pytest
 
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox import triggers
-from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT, SECRET
@@ -31,7 +31,7 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 CONVERSATION = ("#Family/Ana My sister called.", "#Work/Desks The desk is done. @Ana:sister")
-NOTE = NewNote("Dave said hello.", title="Hello", path="Family/Dave")
+NOTE = IncomingNote("Dave said hello.", title="Hello", path="Family/Dave")
 
 
 def run_to(here: Installation, user: User, moment: str, occurrence: int, *more: str) -> subprocess.Popen[str]:

@@ -7,7 +7,7 @@ import pytest
 from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.graph.record_lists import RecordFilter, list_records
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.question import Question
@@ -58,7 +58,7 @@ def best(here: Installation, claims: Claims, query: str) -> str:
     """Return the text of the best message."""
     answer = search(here.acting_for(claims), Question(query, limit=5, message_limit=1))
     (quote,) = best_quotes(here.acting_for(claims), query, answer, 300).values()
-    return quote.text
+    return quote.content
 
 
 def test_memories_in_several_languages(installation: Installation) -> None:
@@ -99,7 +99,7 @@ def test_memories_in_several_languages(installation: Installation) -> None:
     # Forgetting removes words in their own language, and then nothing is asked in it.
     german = Lexer("german").lexemes("Bauernhaus Ofen")
     assert all(passages_with(counted(installation, user), word) for word in german)
-    forget(installation.acting_for(claims), Subject(SubjectKind.RECORD, records["de"].record_id), through="test")
+    forget(installation.acting_for(claims), ErasureSubject(SubjectKind.RECORD, records["de"].record_id), through="test")
     known = counted(installation, user)
     assert {one for _, _, languages in known["nodes"].values() for one in languages} == {"spanish", "french", "simple"}
     assert [passages_with(known, word) for word in german] == [0, 0]
@@ -131,6 +131,6 @@ def test_particles_and_single_characters_are_found(shared_installation: Installa
     ingest(plain_context(shared_installation), user)
     context = plain_context(shared_installation).acting_for(claims)
     found = search(context, Question(asked))
-    assert best_quotes(context, asked, found, 300)[found.hits[0].key].text == told
+    assert best_quotes(context, asked, found, 300)[found.hits[0].key].content == told
     answering = shared_installation.context.using(embedder=WordEmbedder()).acting_for(claims)
     assert told in ask(answering, Question(asked)).answer

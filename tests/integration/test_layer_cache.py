@@ -20,7 +20,7 @@ from neurigraph_pipelines.ingestion.reembed import reembed
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError
@@ -304,7 +304,7 @@ def change(here: Installation, user: User, claims: Claims, how: str, one: int, o
         reembed(context, None, datetime(2200, 1, 1, tzinfo=UTC), user.user_id)
         heal_pending(context, user_id=user.user_id)
     elif how == "forget" and len(known) > 1:
-        forget(here.acting_for(claims), Subject(SubjectKind.RECORD, record), through="test")
+        forget(here.acting_for(claims), ErasureSubject(SubjectKind.RECORD, record), through="test")
     elif how == "compress":
         asleep = here.settings.changed(dormancy_days=0)
         sweep_dormant(here.context.using(settings=asleep), user_id=user.user_id)

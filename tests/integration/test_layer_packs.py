@@ -12,7 +12,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.index.caches import caches_of
@@ -369,7 +369,7 @@ def assert_keeps_to_its_gate(graph: SharedGraph, marketing: UUID, record: UUID) 
     with here.database.agent(graph.owners) as tx, pytest.raises(psycopg.errors.InsufficientPrivilege):
         tx.execute(PACKS, [graph.owner.user_id])
     assert marketing in packs(graph)
-    forget(plain_context(here).acting_for(graph.owners), Subject(SubjectKind.RECORD, record), through="tests")
+    forget(plain_context(here).acting_for(graph.owners), ErasureSubject(SubjectKind.RECORD, record), through="tests")
     assert marketing not in packs(graph)
     assert rows(here, "SELECT change FROM neurigraph.record_changes WHERE record_id = %s", record) == []
     assert "Renamed" not in str([hit.title for hit in ask(here, graph.owners).hits])

@@ -355,5 +355,5 @@ def test_foreign_files_are_absent(file: StoredFile) -> None:
 def test_message_read_keeps_file_dormant(file: StoredFile) -> None:
     compress(file)
     here = file.here
-    assert open_message(here.acting_for(file.claims), file.file_id, 1).text == "#Notes Hello."
+    assert open_message(here.acting_for(file.claims), file.file_id, 1).content == "#Notes Hello."
     assert file.events == ["decompressed", "compressed"]

@@ -64,7 +64,7 @@ class LivesOfFiles(RuleBasedStateMachine):
         file = self.files[n]
         here = self.here
         message = open_message(here.acting_for(file.claims), file.file_id, 1)
-        assert message.text == f"#Notes file {n}"
+        assert message.content == f"#Notes file {n}"
 
     def compress(self, n: int) -> None:
         control.compress(self.here.acting_for(self.files[n].claims), self.files[n].file_id)

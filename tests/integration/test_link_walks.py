@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from neurigraph_pipelines.exchange import sharing
-from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
+from neurigraph_pipelines.graph.moving import RecordsToMove, move_records, split_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import link_lists as listing
@@ -20,10 +20,10 @@ from neurigraph_pipelines.knowledge.link_lists import LinkFilter
 from neurigraph_pipelines.knowledge.linking import decide_link, end_link, sign_ending, sign_link, state_link
 from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, NotFoundError
-from neurigraph_pipelines.model.links import End, NewLink
+from neurigraph_pipelines.model.links import LinkEnd, StatedLink
 from neurigraph_pipelines.views.kinds import EndKind, LinkVerdict
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import erase
@@ -44,13 +44,13 @@ class Links:
         self.records = self.graph.remember("#Work/Office It was too small.", "#Work/Move We moved.")
         self.small = plant_fact(here, self.records[0], "The office was small.")
         self.moved = plant_fact(here, self.records[1], "We moved.")
-        self.cause = self.state(End.fact(self.moved), "caused_by", End.fact(self.small))
-        self.state(End.record(self.records[1]), "part_of", End.record(self.records[0]))
-        self.state(End.fact(self.moved), "owned_by", End(EndKind.NODE, self.graph.node("Work/Office")))
-        self.state(End.fact(self.moved), "mentioned_in", End(EndKind.SOURCE, self.source(0)))
+        self.cause = self.state(LinkEnd.fact(self.moved), "caused_by", LinkEnd.fact(self.small))
+        self.state(LinkEnd.record(self.records[1]), "part_of", LinkEnd.record(self.records[0]))
+        self.state(LinkEnd.fact(self.moved), "owned_by", LinkEnd(EndKind.NODE, self.graph.node("Work/Office")))
+        self.state(LinkEnd.fact(self.moved), "mentioned_in", LinkEnd(EndKind.SOURCE, self.source(0)))
 
-    def state(self, start: End, relation: str, end: End) -> UUID:
-        return state_link(self.context, NewLink(start, end, relation)).link_id
+    def state(self, start: LinkEnd, relation: str, end: LinkEnd) -> UUID:
+        return state_link(self.context, StatedLink(start, end, relation)).link_id
 
     def source(self, number: int) -> UUID:
         query = "SELECT source_id AS id FROM neurigraph.record_index WHERE record_id = %s"
@@ -92,7 +92,7 @@ def test_links_follow_moves_splits_and_merges(links: Links) -> None:
     move_records(links.here.database, graph.claims, [links.records[1]], graph.node("Work"))
     assert links.seen() == ALL
     split_node(
-        links.here.database, graph.claims, graph.node("Work"), "Part", RecordFilter(record_ids=(links.records[1],))
+        links.here.database, graph.claims, graph.node("Work"), "Part", RecordsToMove(record_ids=(links.records[1],))
     )
     assert links.seen() == ALL
     merge_nodes(links.here.database, graph.claims, graph.node("Work/Office"), graph.node("Work/Part"))
@@ -122,7 +122,7 @@ def test_a_link_is_seen_with_both_ends(links: Links) -> None:
 
 
 def test_quarantined_links_are_hidden_until_released(links: Links) -> None:
-    held = quarantine(links.context, Rule(source_id=links.source(0)), "poison")
+    held = quarantine(links.context, QuarantineRule(source_id=links.source(0)), "poison")
     assert set(links.seen()) <= {"owned_by", "mentioned_in"}
     assert links.seen(record=0) == []
     release(links.context, held.quarantine_id)
@@ -150,10 +150,10 @@ def test_only_writers_at_the_start_decide(links: Links) -> None:
         with pytest.raises(error):
             end_link(context, links.cause)
         with pytest.raises(error):
-            state_link(context, NewLink(End.fact(links.moved), End.fact(links.small), "supports"))
+            state_link(context, StatedLink(LinkEnd.fact(links.moved), LinkEnd.fact(links.small), "supports"))
     assert links.seen() == ALL
     context = links.here.acting_for(writer)
-    state_link(context, NewLink(End.fact(links.moved), End.fact(links.small), "supports"))
+    state_link(context, StatedLink(LinkEnd.fact(links.moved), LinkEnd.fact(links.small), "supports"))
     decide_link(context, links.cause, LinkVerdict.REJECTED)
     assert links.seen() == sorted({*ALL, "supports"} - {"caused_by"})
 
@@ -250,7 +250,7 @@ def _signed(links: Links) -> UUID:
         datetime(2026, 6, 1, tzinfo=UTC),
     )
     signing.register_key(links.context, private.public_key().public_bytes_raw())
-    said = NewLink(End.fact(links.moved), End.fact(links.small), "supports", valid_from=since)
+    said = StatedLink(LinkEnd.fact(links.moved), LinkEnd.fact(links.small), "supports", valid_from=since)
     signed = state_link(links.context, said, signature=sign_link(links.context, said, private)).link_id
     end_link(links.context, signed, until, sign_ending(links.context, signed, until, private))
     shown = listing.link(links.here.database, links.graph.claims, signed)

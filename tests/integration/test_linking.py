@@ -19,7 +19,7 @@ from neurigraph_pipelines.knowledge.signing import (
     statement_bytes,
 )
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NeurigraphError, NotFoundError
-from neurigraph_pipelines.model.links import End, NewLink
+from neurigraph_pipelines.model.links import LinkEnd, StatedLink
 from neurigraph_pipelines.views.kinds import Attest, LinkVerdict
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.graphs import Graph, new_graph
@@ -32,16 +32,16 @@ def test_people_state_end_and_sign_links(shared_installation: Installation) -> N
     here, user, context = graph.here, graph.user.user_id, graph.here.acting_for(graph.claims)
     office, other = graph.remember("#Work/Office It was too small.", "#Work/Move We moved.")
     first, second = (plant_fact(here, *one) for one in ((office, "It is small."), (other, "We moved.")))
-    said = NewLink(End.fact(second), End.fact(first), "caused_by", reason="Ana said so.")
+    said = StatedLink(LinkEnd.fact(second), LinkEnd.fact(first), "caused_by", reason="Ana said so.")
     written = state_link(context, said)
     assert written.created
     assert state_link(context, said).link_id == written.link_id
-    wrong: list[tuple[NewLink, type[NeurigraphError]]] = [
-        (NewLink(End.fact(first), End.fact(second), "caused_by"), ConflictError),
-        (NewLink(End.fact(first), End.fact(uuid4()), "supports"), NotFoundError),
-        (NewLink(End.fact(first), End.fact(second), "supersedes"), InvalidInputError),
-        (NewLink(End.fact(first), End.fact(second), "talks with"), InvalidInputError),
-        (NewLink(End.fact(first), End.fact(first), "supports"), InvalidInputError),
+    wrong: list[tuple[StatedLink, type[NeurigraphError]]] = [
+        (StatedLink(LinkEnd.fact(first), LinkEnd.fact(second), "caused_by"), ConflictError),
+        (StatedLink(LinkEnd.fact(first), LinkEnd.fact(uuid4()), "supports"), NotFoundError),
+        (StatedLink(LinkEnd.fact(first), LinkEnd.fact(second), "supersedes"), InvalidInputError),
+        (StatedLink(LinkEnd.fact(first), LinkEnd.fact(second), "talks with"), InvalidInputError),
+        (StatedLink(LinkEnd.fact(first), LinkEnd.fact(first), "supports"), InvalidInputError),
     ]
     for refused, error in wrong:
         with pytest.raises(error):
@@ -52,7 +52,7 @@ def test_people_state_end_and_sign_links(shared_installation: Installation) -> N
     assert link(here, user, inferred(first, second, "caused_by"))
     with pytest.raises(ConflictError):
         decide_link(context, written.link_id, LinkVerdict.CONFIRMED)
-    _signs(graph, End.fact(first), End.record(other))
+    _signs(graph, LinkEnd.fact(first), LinkEnd.record(other))
 
     stranger = new_graph(shared_installation)
     with pytest.raises(NotFoundError):
@@ -61,15 +61,15 @@ def test_people_state_end_and_sign_links(shared_installation: Installation) -> N
         state_link(here.acting_for(stranger.claims), said)
 
 
-def _signs(graph: Graph, start: End, end: End) -> None:
+def _signs(graph: Graph, start: LinkEnd, end: LinkEnd) -> None:
     context, observer = graph.here.acting_for(graph.claims), f"user:{graph.claims.sub}"
     private, since = Ed25519PrivateKey.generate(), datetime(2026, 5, 1, tzinfo=UTC)
     key = register_key(context, private.public_key().public_bytes_raw())
     message = statement_bytes(str(start), str(end), "supports", observer, since)
     signed = Signature(key.signing_key_id, private.sign(message))
     with pytest.raises(InvalidInputError):
-        state_link(context, NewLink(start, end, "supports"), signature=signed)  # without the time that was signed
-    written = state_link(context, NewLink(start, end, "supports", valid_from=since), signature=signed)
+        state_link(context, StatedLink(start, end, "supports"), signature=signed)  # without the time that was signed
+    written = state_link(context, StatedLink(start, end, "supports", valid_from=since), signature=signed)
     until = since + timedelta(days=1)
     ending = Signature(key.signing_key_id, private.sign(ending_bytes(message, observer, until)))
     with pytest.raises(InvalidInputError):
@@ -94,7 +94,7 @@ def _signs(graph: Graph, start: End, end: End) -> None:
     rotate_key(context, key.signing_key_id, newer)
     assert attest() is Attest.SELF, "what a rotated key signed still counts"
     with pytest.raises(ConflictError):
-        state_link(context, NewLink(start, end, "supports", valid_from=since), signature=signed)
+        state_link(context, StatedLink(start, end, "supports", valid_from=since), signature=signed)
     revoke_key(context, key.signing_key_id)
     assert attest() is Attest.UNSIGNED
 

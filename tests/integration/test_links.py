@@ -11,7 +11,7 @@ import pytest
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model.links import End
+from neurigraph_pipelines.model.links import LinkEnd
 from neurigraph_pipelines.views.kinds import EndKind
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.erasures import erase
@@ -48,7 +48,7 @@ def test_links_of_a_graph(graph: Graph) -> None:
         inferred(later, small, "contradicts"),
         inferred(later, uuid4(), "supports"),
         inferred(later, small, "no name"),
-        inferred(later, End(EndKind.NODE, graph.node("Work/Office")), "mentioned_in"),
+        inferred(later, LinkEnd(EndKind.NODE, graph.node("Work/Office")), "mentioned_in"),
     )
     found = {row["link_id"]: row for row in links_of(here, user)}
     assert [found[one]["relation"] for one in written] == ["contradicts", "contradicts", "mentioned_in"]

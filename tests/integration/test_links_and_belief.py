@@ -9,7 +9,7 @@ import pytest
 from neurigraph_pipelines.knowledge import belief_lists as beliefs
 from neurigraph_pipelines.knowledge.linking import decide_link, end_link, state_link
 from neurigraph_pipelines.knowledge.stating import retract
-from neurigraph_pipelines.model.links import End, NewLink
+from neurigraph_pipelines.model.links import LinkEnd, StatedLink
 from neurigraph_pipelines.views.kinds import LinkVerdict
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.told_people import People
@@ -41,7 +41,7 @@ def test_stated_links_move_belief(people: People, relation: str, first: float, s
     start, end = (
         people.tell(people.record()[1], said, 1) for said in ("The mill turns today.", "Rain fell on the hill.")
     )
-    written = state_link(owner, NewLink(End.fact(start), End.fact(end), relation))
+    written = state_link(owner, StatedLink(LinkEnd.fact(start), LinkEnd.fact(end), relation))
     assert [believed(people, one) for one in (start, end)] == [first, second]
     decide_link(owner, written.link_id, LinkVerdict.REJECTED)
     assert [believed(people, one) for one in (start, end)] == [0.75, 0.75]
@@ -58,9 +58,9 @@ def test_belief_falls_along_stated_links(people: People) -> None:
         for said in ("Rain fell on the hill.", "The mill turns today.", "Bread is cheap.", "Snow fell on the hill.")
     )
     for start, end in ((mill, rain), (bread, mill)):
-        state_link(owner, NewLink(End.fact(start), End.fact(end), "depends_on"))
+        state_link(owner, StatedLink(LinkEnd.fact(start), LinkEnd.fact(end), "depends_on"))
     assert believed(people, bread) == round(0.75**3, 4)
-    state_link(owner, NewLink(End.fact(snow), End.fact(rain), "contradicts"))
+    state_link(owner, StatedLink(LinkEnd.fact(snow), LinkEnd.fact(rain), "contradicts"))
     asked = {row["fact_id"] for row in people.actions() if row["reason"] == "belief_fell"}
     assert asked == {mill, bread}
     retract(owner, rain)

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 
 from neurigraph_pipelines.knowledge.linking import decide_link, end_link, state_link
-from neurigraph_pipelines.model.links import End, NewLink
+from neurigraph_pipelines.model.links import LinkEnd, StatedLink
 from neurigraph_pipelines.views.kinds import LinkVerdict
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import MODES, Mode, found, over_http, text_of
@@ -31,7 +31,7 @@ def graph(shared_installation: Installation) -> SharedGraph:
 
 
 def linked(graph: SharedGraph, start: UUID, relation: str, end: UUID) -> UUID:
-    said = NewLink(End.fact(start), End.fact(end), relation, confidence=0.7)
+    said = StatedLink(LinkEnd.fact(start), LinkEnd.fact(end), relation, confidence=0.7)
     return state_link(graph.installation.acting_for(graph.owners), said).link_id
 
 

@@ -21,7 +21,7 @@ from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.ingestion.figures import Figures
 from neurigraph_pipelines.ingestion.readiness import beat
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, note_totals, storage_report
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring.installation import Installation
@@ -251,7 +251,7 @@ def test_totals_outlive_a_forgotten_user(here: Installation) -> None:
     ingest(plain_context(here), user)
     key = ("stored_segments", "conversation")
     assert stored()[key] == before.get(key, 0) + 1
-    forget(here.acting_for(claims), Subject(SubjectKind.USER, user.user_id), through="tests")
+    forget(here.acting_for(claims), ErasureSubject(SubjectKind.USER, user.user_id), through="tests")
     after = stored()
     assert after[key] == before.get(key, 0) + 1
     assert after["records", ""] == before["records", ""]

@@ -15,7 +15,7 @@ from neurigraph_pipelines.graph.navigation import outline
 from neurigraph_pipelines.graph.provisioning import provision_node
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Privacy, SourceKind, Voice
 from neurigraph_pipelines.model.errors import (
@@ -94,7 +94,7 @@ def test_record_forgotten_at_the_publisher_leaves_no_word(pair: Pair) -> None:
     )
     forget(
         plain_context(pair.publisher.installation).acting_for(pair.publisher.owners),
-        Subject(SubjectKind.RECORD, record["record_id"]),
+        ErasureSubject(SubjectKind.RECORD, record["record_id"]),
         through="tests",
     )
     done = pair.pull()
@@ -135,7 +135,7 @@ def test_removals_come_before_new_rows(pair: Pair, monkeypatch: pytest.MonkeyPat
         pair.publisher.node(GRANTED),
     )
     context = plain_context(pair.publisher.installation).acting_for(pair.publisher.owners)
-    forget(context, Subject(SubjectKind.RECORD, old["record_id"]), through="tests")
+    forget(context, ErasureSubject(SubjectKind.RECORD, old["record_id"]), through="tests")
     remember(pair, f"#{GRANTED} Dave sold the canoe.")
     steps: list[str] = []
     pulling.pull(pair.peering, pair.peer.peer_id, lambda what, _: steps.append(what))
@@ -191,7 +191,10 @@ def test_nothing_is_written_in_a_mirror(pair: Pair) -> None:
     (node,) = rows(pair.here, "SELECT node_id FROM neurigraph.mirrored_nodes")
     (record,) = rows(pair.here, "SELECT record_id FROM neurigraph.mirrored_records")
     acting = plain_context(pair.here).acting_for(pair.claims)
-    for subject in (Subject(SubjectKind.RECORD, record["record_id"]), Subject(SubjectKind.NODE, node["node_id"])):
+    for subject in (
+        ErasureSubject(SubjectKind.RECORD, record["record_id"]),
+        ErasureSubject(SubjectKind.NODE, node["node_id"]),
+    ):
         with pytest.raises(ConflictError, match="mirrored"):
             forget(acting, subject, through="api")
     for parent in (pair.peer.mount_node_id, node["node_id"]):

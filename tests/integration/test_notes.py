@@ -15,11 +15,11 @@ from neurigraph_pipelines.graph.history import history
 from neurigraph_pipelines.graph.reshaping import merge_nodes, rename_node
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.conversations import Inbox
-from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, WrittenNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, OnConflict, WrittenNote, write_note
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.model import Claims, NewMessage, Privacy, ReceivedThrough, Role, SourceKind, TriggerType
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
+from neurigraph_pipelines.model import Claims, IncomingMessage, Privacy, ReceivedThrough, Role, SourceKind, TriggerType
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.limits import MAX_TAGS
@@ -45,7 +45,7 @@ def acting(graph: SharedGraph, claims: Claims | None = None) -> Context:
 
 
 def write(graph: SharedGraph, text: str, claims: Claims | None = None, **options: Any) -> WrittenNote:
-    return write_note(acting(graph, claims), NewNote(text, **options))
+    return write_note(acting(graph, claims), IncomingNote(text, **options))
 
 
 def store(graph: SharedGraph) -> list[UUID]:
@@ -87,7 +87,7 @@ def test_pinned_note_lies_where_it_was_pinned(graph: SharedGraph) -> None:
     assert found["kw_topics"] == ["kumquats", "Testing"], "tags first, each once"
     assert hits(graph, "kumquat")[0] == record_id
     file_id = file_of_record(here.database, graph.owners, record_id)
-    assert open_message(acting(graph), file_id, 1).text == "#Family The wifi word is kumquat."
+    assert open_message(acting(graph), file_id, 1).content == "#Family The wifi word is kumquat."
     unpinned = write(graph, "#Family/Dave Dave likes kumquats.")
     (other,) = store(graph)
     assert record(graph, "Family/Dave", other)["source_id"] == unpinned.note_id
@@ -109,7 +109,7 @@ def test_pin_follows_its_node(graph: SharedGraph) -> None:
     assert len(lawn) == 2
     assert all(record(graph, "Yard/Lawn", record_id) for record_id in lawn)
     lost = write(graph, "The shed is green.", path="Yard/Shed")
-    subject = Subject(SubjectKind.NODE, graph.node("Yard/Shed"))
+    subject = ErasureSubject(SubjectKind.NODE, graph.node("Yard/Shed"))
     forget(acting(graph), subject, through="test")
     assert store(graph) == [], "it is filed nowhere else"
     (failure,) = rows(
@@ -133,7 +133,7 @@ def test_same_note_is_written_once(graph: SharedGraph) -> None:
     assert len({first.note_id, elsewhere.note_id, private.note_id}) == 3
     personas = write(graph, "The key is under the mat.", graph.personas)
     assert personas.created, "each writer has notes of their own"
-    forget(acting(graph), Subject(SubjectKind.RECORD, record_id), through="test")
+    forget(acting(graph), ErasureSubject(SubjectKind.RECORD, record_id), through="test")
     assert write(graph, "The key is under the mat.", title="Key", path="Family").created, "what was forgotten is new"
 
 
@@ -167,7 +167,7 @@ def test_notes_that_meet(graph: SharedGraph, waits: bool) -> None:
     back = write(graph, "The tea is in the tin.", title="Tea", path="Family", on_conflict=OnConflict.VERSION)
     assert (back.created, back.note_id, back.version) == (True, successor.note_id, 2), "an old text can come back"
     (newest,) = store(graph)
-    forget(acting(graph), Subject(SubjectKind.RECORD, newest), through="test")
+    forget(acting(graph), ErasureSubject(SubjectKind.RECORD, newest), through="test")
     assert record(graph, "Family", sack["record_id"])["superseded_by"] is None, "the one before stands again"
 
 
@@ -258,7 +258,7 @@ def test_database_refuses_a_pin(graph: SharedGraph) -> None:
         }
         with here.database.agent(claims) as tx:
             source_id, _ = inbox.open_source(tx, claims.user_id, SourceKind.NOTE)
-            inbox.append(tx, SourceKind.NOTE, source_id, [NewMessage(Role.USER, "Planted.")])
+            inbox.append(tx, SourceKind.NOTE, source_id, [IncomingMessage(Role.USER, "Planted.")])
             with nullcontext() if is_open else pytest.raises(psycopg.errors.InsufficientPrivilege):
                 assert tx.execute(pin, {**values, "source_id": source_id}).fetchone() == {"message": 1}
             tx.rollback()
@@ -322,7 +322,7 @@ def test_voice_of_a_note_follows_its_door(graph: SharedGraph) -> None:
 def test_redaction_covers_all_texts_of_a_note(graph: SharedGraph) -> None:
     context = acting(graph).using(redactor=PatternRedactor(["email"]))
     mail = "joan@example.org"
-    note = NewNote(f"Write to {mail}.", title=f"Mail {mail}", path="Family", tags=(mail,))
+    note = IncomingNote(f"Write to {mail}.", title=f"Mail {mail}", path="Family", tags=(mail,))
     first = write_note(context, note)
     assert first.redacted == {"email": 1}
     assert write_note(context, note) == replace(first, created=False, redacted={})
@@ -358,8 +358,8 @@ def test_redaction_covers_all_texts_of_a_note(graph: SharedGraph) -> None:
 def test_bad_note_is_refused(here: Installation, options: dict[str, Any], says: str) -> None:
     _, claims = new_user(here)
     with pytest.raises(InvalidInputError, match=says):
-        write_note(here.acting_for(claims), NewNote(**{"text": "Fine.", **options}))
-    assert write_note(here.acting_for(claims), NewNote("Fine.")).created
+        write_note(here.acting_for(claims), IncomingNote(**{"text": "Fine.", **options}))
+    assert write_note(here.acting_for(claims), IncomingNote("Fine.")).created
 
 
 def _schema(graph: SharedGraph, path: str) -> str:

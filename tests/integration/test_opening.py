@@ -14,7 +14,7 @@ from psycopg import sql
 from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.retrieval.open import (
@@ -68,7 +68,7 @@ class Opened:
 
     def message(self, number: int) -> str:
         here = self.here
-        return open_message(here.acting_for(self.claims), self.file_id, number).text
+        return open_message(here.acting_for(self.claims), self.file_id, number).content
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_messages_that_follow_each_other_are_read_at_once(
     monkeypatch.setattr(objects, "get_range", counted)
     found = open_messages(opened.here.acting_for(opened.claims), opened.file_id, numbers)
     wanted = range(1, len(CONTENTS) + 1) if numbers is None else numbers
-    assert [(one.seq, one.text) for one in found] == [(number, CONTENTS[number - 1]) for number in wanted]
+    assert [(one.seq, one.content) for one in found] == [(number, CONTENTS[number - 1]) for number in wanted]
     assert len(ranges) == reads
 
 
@@ -164,7 +164,9 @@ def test_messages_of_several_files_and_nodes(opened: Opened) -> None:
             tx.execute(f"UPDATE \"{schema}\".file_manifest SET last_accessed_at = now() - interval '40 days'")
     asked = {**files, without: [9], strange: [1]}
     found = open_in_files(here.acting_for(claims), asked)
-    texts = {file_id: [one.text for one in each] for file_id, each in found.items() if not isinstance(each, Exception)}
+    texts = {
+        file_id: [one.content for one in each] for file_id, each in found.items() if not isinstance(each, Exception)
+    }
     harbour, _, garden = list(files)[1:]
     assert texts == {
         opened.file_id: [CONTENTS[0], CONTENTS[3]],
@@ -182,9 +184,11 @@ def test_quarantined_file_beside_an_open_one_stays_closed(opened: Opened) -> Non
     source_id = converse(here, claims, "poison")
     (record,) = stored(ingest(plain_context(here), opened.user))
     held = file_of_record(here.database, claims, record.record_id)
-    quarantine(here.acting_for(claims), Rule(source_id=source_id), "a test")
+    quarantine(here.acting_for(claims), QuarantineRule(source_id=source_id), "a test")
     found = open_in_files(here.acting_for(claims), {held: [1], opened.file_id: [1]})
-    texts = {file_id: [one.text for one in each] for file_id, each in found.items() if not isinstance(each, Exception)}
+    texts = {
+        file_id: [one.content for one in each] for file_id, each in found.items() if not isinstance(each, Exception)
+    }
     assert texts == {held: [], opened.file_id: [CONTENTS[0]]}
 
 

@@ -10,7 +10,7 @@ from neurigraph_pipelines.access.authentication import is_organization
 from neurigraph_pipelines.exchange.organizations import deletion, membership
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures, forget, preview
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, NotFoundError
@@ -69,9 +69,9 @@ def test_forgotten_user_leaves_organizations(company: Company) -> None:
     installation, context = company.installation, plain_context(company.installation)
     ana, cleo = company.people["ana"], company.people["cleo"]
     with pytest.raises(ConflictError, match="last owner"):
-        forget(context.acting_for(ana.own), Subject(SubjectKind.USER, ana.member_id), through="tests")
+        forget(context.acting_for(ana.own), ErasureSubject(SubjectKind.USER, ana.member_id), through="tests")
     assert sources_of(company, "ana") == ["shared", "private"]
-    receipt = forget(context.acting_for(cleo.own), Subject(SubjectKind.USER, cleo.member_id), through="tests")
+    receipt = forget(context.acting_for(cleo.own), ErasureSubject(SubjectKind.USER, cleo.member_id), through="tests")
     assert receipt.finished_at is not None
     assert sources_of(company, "cleo") == ["shared"]
     assert not rows(installation, "SELECT FROM neurigraph.organization_members WHERE member_id = %s", cleo.member_id)
@@ -104,8 +104,8 @@ def test_members_erase_nothing_by_other_ways(company: Company) -> None:
     )
     for person in company.people.values():
         for subject in (
-            Subject(SubjectKind.RECORD, record["record_id"]),
-            Subject(SubjectKind.USER, company.organization_id),
+            ErasureSubject(SubjectKind.RECORD, record["record_id"]),
+            ErasureSubject(SubjectKind.USER, company.organization_id),
         ):
             with pytest.raises(NotFoundError):
                 preview(company.installation.database, person.claims, subject)

@@ -19,7 +19,7 @@ from neurigraph_pipelines.exchange.peers.peering import Peering
 from neurigraph_pipelines.exchange.peers.pulling import pull
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures, forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.ports import PeerAnswer
@@ -63,7 +63,7 @@ def remember(pair: Pair, *texts: str) -> list[UUID]:
 def forget_at_publisher(pair: Pair, record: UUID) -> None:
     """Forget a record at the publisher."""
     context = plain_context(pair.publisher.installation).acting_for(pair.publisher.owners)
-    forget(context, Subject(SubjectKind.RECORD, record), through="tests")
+    forget(context, ErasureSubject(SubjectKind.RECORD, record), through="tests")
 
 
 def change_everything(pair: Pair, gone: UUID, changed: UUID, replaced: UUID) -> None:

@@ -25,7 +25,7 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.lifecycle import orphans
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
@@ -167,7 +167,7 @@ def test_memory_forgotten_during_export_is_not_lost(
     gone = store_file(shared_installation, "#Notes One that goes.", user=(kept.user, kept.claims))
     key, record_id = gone.key, gone.row["record_id"]
     acting = shared_installation.acting_for(kept.claims)
-    forgetting = partial(forget, acting, Subject(SubjectKind.RECORD, record_id), through="tests")
+    forgetting = partial(forget, acting, ErasureSubject(SubjectKind.RECORD, record_id), through="tests")
     report = export(shared_installation, kept.user, tmp_path / "export.zip", forgetting)
     assert (report.forgotten, report.lost) == ([key], [])
     restored = restore(installation, tmp_path / "export.zip", kept.user.slug)
@@ -244,7 +244,7 @@ def test_killed_restore_is_repeatable(source: Source, installation: Installation
 
 def test_erased_user_is_restored_after_cleanup(source: Source, installation: Installation) -> None:
     restore(installation, source.zipped, "exporter")
-    subject = Subject(SubjectKind.USER, source.user.user_id)
+    subject = ErasureSubject(SubjectKind.USER, source.user.user_id)
     here = installation
     receipt = forget(here.acting_for(source.claims), subject, through="tests")
     journal = "UPDATE neurigraph.erased_objects SET object_key = %s WHERE erasure_id = %s AND number = 1"

@@ -17,7 +17,7 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.privacy import find_source, set_privacy
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model import Claims, NewConversation, NodeType, Privacy, SourceKind, SubjectType
+from neurigraph_pipelines.model import Claims, ImportedConversation, NodeType, Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.retrieval.index.packs import FORMAT
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
@@ -73,7 +73,7 @@ class Shared:
 
 def hand_in(here: Installation, claims: Claims, external_id: str, *contents: str, private: bool) -> UUID:
     said = tuple(replace(message, author=f"speaker of {external_id}") for message in messages(*contents))
-    conversation = NewConversation(external_id, said, title=external_id, ended_at=START)
+    conversation = ImportedConversation(external_id, said, title=external_id, ended_at=START)
     inbox = Inbox(here.context)
     with here.database.agent(claims) as tx:
         inbox.add_conversations(tx, claims.user_id, [conversation], Privacy.PRIVATE if private else Privacy.SHARED)
@@ -108,7 +108,7 @@ def test_grantee_does_not_see_private_record(world: Shared) -> None:
     assert secret not in answer
     file_id = file_of_record(here.database, world.owner, world.private_id)
     assert SECRET_WORD.encode() in open_file(here.acting_for(world.owner), file_id).content
-    assert open_message(here.acting_for(world.owner), file_id, 1).text
+    assert open_message(here.acting_for(world.owner), file_id, 1).content
     for denied in (
         lambda: file_of_record(here.database, world.friend, world.private_id),
         lambda: open_file(here.acting_for(world.friend), file_id),
@@ -117,7 +117,7 @@ def test_grantee_does_not_see_private_record(world: Shared) -> None:
         with pytest.raises(NotFoundError):
             denied()
     shared_file = file_of_record(here.database, world.friend, world.shared_id)
-    assert open_message(here.acting_for(world.friend), shared_file, 1).text
+    assert open_message(here.acting_for(world.friend), shared_file, 1).content
 
 
 def test_tables_and_counts_hide_private_records(world: Shared) -> None:

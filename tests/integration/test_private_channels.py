@@ -13,7 +13,7 @@ import pytest
 from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.exchange.sharing import Subject, add_node, grant
 from neurigraph_pipelines.inbox.conversations import Inbox
-from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, OnConflict, write_note
 from neurigraph_pipelines.model import Claims, NodeType, Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.model.errors import ConflictError
 from neurigraph_pipelines.model.sources import SourceDetails
@@ -111,8 +111,8 @@ def test_existing_sources_keep_their_privacy(shared_installation: Installation) 
     version, privacy = open_source(None, details=SourceDetails(channel=Channel.DM, replaces=talk))
     assert privacy == "private"
     assert open_source(None, details=SourceDetails(replaces=version), privacy=Privacy.SHARED)[1] == "private"
-    kept = write_note(here.acting_for(owner), NewNote("The gate is green.", title="Gate", path="Garden"))
-    message = NewNote(
+    kept = write_note(here.acting_for(owner), IncomingNote("The gate is green.", title="Gate", path="Garden"))
+    message = IncomingNote(
         "The gate is red.", "Gate", "Garden", on_conflict=OnConflict.VERSION, details=SourceDetails(channel=Channel.DM)
     )
     with pytest.raises(ConflictError, match="is shared"):
@@ -131,7 +131,7 @@ def test_channel_of_a_persona_hides_nothing(shared_installation: Installation) -
     for claims in (writer, owner):
         with here.database.agent(claims) as tx:
             Inbox(here.context).open_source(tx, user.user_id, SourceKind.CONVERSATION, details=details)
-        write_note(here.acting_for(claims), NewNote(f"The boat is {claims.role}.", details=details))
+        write_note(here.acting_for(claims), IncomingNote(f"The boat is {claims.role}.", details=details))
     for kind in ("conversation", "note"):
         assert privacies(here, user.user_id, kind) == ["shared", "private"], kind
 
@@ -141,9 +141,9 @@ def test_direct_message_is_found_by_its_owner_alone(shared_installation: Install
     user, owner = new_user(here)
     friend = Claims("friend", SubjectType.THIRD_PARTY.value, user.user_id)
     context = here.acting_for(owner)
-    note = NewNote("The zanzibar is moored.", path="Harbour")
+    note = IncomingNote("The zanzibar is moored.", path="Harbour")
     write_note(context, note)
-    write_note(context, NewNote("The zanzibar leaks.", path="Harbour", details=SourceDetails(channel=Channel.DM)))
+    write_note(context, IncomingNote("The zanzibar leaks.", path="Harbour", details=SourceDetails(channel=Channel.DM)))
     ingest(plain_context(here), user)
     (node,) = rows(
         here, "SELECT node_id FROM neurigraph.graph_index WHERE node_name = 'Harbour' AND user_id = %s", user.user_id

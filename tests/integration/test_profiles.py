@@ -14,7 +14,7 @@ from neurigraph_pipelines.graph.profiles import profile_of
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
 from neurigraph_pipelines.model import Claims, Privacy, SubjectType
 from neurigraph_pipelines.model.errors import NotFoundError
@@ -122,7 +122,7 @@ def test_profile_is_gone_or_stale_with_a_change(node: Node) -> None:
     gone()
     move_records(here.database, owner, [records[2]], node.graph.node("Family"))
     gone()
-    held = quarantine(context, Rule(source_id=node.source(records[3])), "a test")
+    held = quarantine(context, QuarantineRule(source_id=node.source(records[3])), "a test")
     gone()
     release(context, held.quarantine_id)
     assert node.own().is_stale

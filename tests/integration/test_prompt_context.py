@@ -14,7 +14,7 @@ from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.model import Claims, SubjectType
 from neurigraph_pipelines.model.chat import Turn
-from neurigraph_pipelines.retrieval.prompt import Wanted, prompt_context
+from neurigraph_pipelines.retrieval.prompt import PromptRequest, prompt_context
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support import cli_runs as cli
 from tests.support.api_calls import assert_problem
@@ -99,7 +99,7 @@ def test_conflict_is_named_once(shared_installation: Installation) -> None:
         (record,) = stored(ingest(people.context, people.user))
         people.tell(record.record_id, statement, 9 * number)
     assert people.reconcile().flagged == 1
-    wanted = Wanted([Turn("user", "accordion waltz")], form="json")
+    wanted = PromptRequest([Turn("user", "accordion waltz")], form="json")
     lines = prompt_context(people.context.acting_for(people.claims), wanted).lines or []
     (told,) = [one for one in lines if "8 accordion tunes" in one.text]
     assert told.kind == "conflict"
@@ -176,7 +176,7 @@ def test_block_is_limited_to_a_node_and_to_what_the_caller_sees(owner: Facts) ->
     graph = owner.graph
     sharing.grant(graph.here.database, graph.claims, Subject(SubjectType.THIRD_PARTY, "gmail"), UUID(work))
     reader = graph.here.acting_for(Claims("gmail", "third_party", graph.user.user_id))
-    seen = prompt_context(reader, Wanted([Turn("user", QUESTION)])).text or ""
+    seen = prompt_context(reader, PromptRequest([Turn("user", QUESTION)])).text or ""
     assert "torn" in seen
     assert "shed" not in seen
     assert "tea" not in seen

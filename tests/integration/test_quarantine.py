@@ -17,11 +17,11 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.revision import supersede
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule, page_of_quarantines, preview
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule, page_of_quarantines, preview
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model import Claims, NewMessage, Role, SourceKind
+from neurigraph_pipelines.model import Claims, IncomingMessage, Role, SourceKind
 from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
@@ -69,7 +69,7 @@ def test_nothing_of_it_appears_and_all_comes_back(graph: SharedGraph, poison: Cl
     before = derived(graph)
     assert traces(through_all_doors(graph, graph.owners, [])) == set(POISON), "the test looks where they are"
     honest = search(context(graph), Question("trout")).hits[0].record_id
-    held = quarantine(context(graph), Rule(key_id=poison.key_id), "a stolen key")
+    held = quarantine(context(graph), QuarantineRule(key_id=poison.key_id), "a stolen key")
     hidden = hidden_records(graph)
     assert held.records == len(hidden) == 2
     assert traces(through_all_doors(graph, graph.owners, hidden), hidden) == set()
@@ -77,7 +77,9 @@ def test_nothing_of_it_appears_and_all_comes_back(graph: SharedGraph, poison: Cl
     assert traces(seen(graph, graph.third_party("Accountant")), hidden) == set()
     assert search(context(graph), Question("trout")).hits[0].record_id == honest
     assert verify(context(graph), user_id=graph.owner.user_id).findings == []
-    assert quarantine(context(graph), Rule(key_id=poison.key_id), "again") == held, "one rule is in force once"
+    assert quarantine(context(graph), QuarantineRule(key_id=poison.key_id), "again") == held, (
+        "one rule is in force once"
+    )
     graph_rows = derived(graph)
     assert graph_rows["delta_log"] == before["delta_log"], "nothing is written into the history"
     released = release(context(graph), held.quarantine_id)
@@ -92,7 +94,7 @@ def test_nothing_of_it_appears_and_all_comes_back(graph: SharedGraph, poison: Cl
 
 
 def test_a_release_adds_to_what_came_meanwhile(graph: SharedGraph, poison: Claims) -> None:
-    held = quarantine(context(graph), Rule(key_id=poison.key_id), "a stolen key")
+    held = quarantine(context(graph), QuarantineRule(key_id=poison.key_id), "a stolen key")
     hand_in(graph, graph.owners, "#Poisonfarm The farm sells apples. @Dave:bribery")
     assert "Poisonfarm" in seen(graph, graph.owners), "something else is filed there now"
     release(context(graph), held.quarantine_id)
@@ -109,7 +111,7 @@ def test_a_release_adds_to_what_came_meanwhile(graph: SharedGraph, poison: Claim
 
 
 def test_what_arrives_later_is_held(graph: SharedGraph, poison: Claims) -> None:
-    held = quarantine(context(graph), Rule(key_id=poison.key_id), "a stolen key")
+    held = quarantine(context(graph), QuarantineRule(key_id=poison.key_id), "a stolen key")
     hand_in(graph, poison, "#Poisonfarm/Deeper More zyxgrub from Mallory. @Ana:bribery")
     hidden = hidden_records(graph)
     assert len(hidden) == 3
@@ -132,7 +134,7 @@ def test_source_persona_and_span(graph: SharedGraph) -> None:
         hits = search(context(graph), Question("plum")).hits
         return {word for word in ("cake", "tart", "jam") for hit in hits if word in hit.title}
 
-    def hides(rule: Rule) -> set[str]:
+    def hides(rule: QuarantineRule) -> set[str]:
         expected = preview(database, graph.owners, rule).records
         before = titles()
         held = quarantine(context(graph), rule, "test")
@@ -143,18 +145,18 @@ def test_source_persona_and_span(graph: SharedGraph) -> None:
         return gone
 
     assert titles() == {"cake", "tart", "jam"}
-    assert hides(Rule(source_id=first)) == {"cake"}
-    assert hides(Rule(persona_id=graph.persona_id)) == {"jam"}
-    assert hides(Rule(received_from=moment["now"])) == {"tart", "jam"}
-    assert hides(Rule(received_until=moment["now"])) == {"cake"}
-    assert hides(Rule(source_id=second, received_until=moment["now"])) == set(), "all conditions hold"
+    assert hides(QuarantineRule(source_id=first)) == {"cake"}
+    assert hides(QuarantineRule(persona_id=graph.persona_id)) == {"jam"}
+    assert hides(QuarantineRule(received_from=moment["now"])) == {"tart", "jam"}
+    assert hides(QuarantineRule(received_until=moment["now"])) == {"cake"}
+    assert hides(QuarantineRule(source_id=second, received_until=moment["now"])) == set(), "all conditions hold"
 
 
 def test_two_quarantines_of_one_record(graph: SharedGraph, poison: Claims) -> None:
     before = derived(graph)
     source = rows(graph.installation, "SELECT source_id FROM neurigraph.messages WHERE key_id = %s", poison.key_id)
-    first = quarantine(context(graph), Rule(key_id=poison.key_id), "the key")
-    second = quarantine(context(graph), Rule(source_id=source[0]["source_id"]), "the source")
+    first = quarantine(context(graph), QuarantineRule(key_id=poison.key_id), "the key")
+    second = quarantine(context(graph), QuarantineRule(source_id=source[0]["source_id"]), "the source")
     release(context(graph), first.quarantine_id)
     hidden = hidden_records(graph)
     assert len(hidden) == 2, "the other one holds them"
@@ -164,7 +166,7 @@ def test_two_quarantines_of_one_record(graph: SharedGraph, poison: Claims) -> No
 
 
 def test_only_the_owner_sees_and_decides(graph: SharedGraph, poison: Claims) -> None:
-    rule = Rule(key_id=poison.key_id)
+    rule = QuarantineRule(key_id=poison.key_id)
     third = graph.third_party("Accountant")
     for caller in (graph.personas, third):
         for call in (
@@ -187,13 +189,13 @@ def test_only_the_owner_sees_and_decides(graph: SharedGraph, poison: Claims) -> 
 @pytest.mark.parametrize(
     ("rule", "reason", "error"),
     [
-        (Rule(), "why", InvalidInputError),
-        (Rule(key_id=uuid4()), "why", NotFoundError),
-        (Rule(source_id=uuid4()), "why", NotFoundError),
-        (Rule(persona_id=uuid4()), "why", NotFoundError),
+        (QuarantineRule(), "why", InvalidInputError),
+        (QuarantineRule(key_id=uuid4()), "why", NotFoundError),
+        (QuarantineRule(source_id=uuid4()), "why", NotFoundError),
+        (QuarantineRule(persona_id=uuid4()), "why", NotFoundError),
     ],
 )
-def test_refused_rules(graph: SharedGraph, rule: Rule, reason: str, error: type[Exception]) -> None:
+def test_refused_rules(graph: SharedGraph, rule: QuarantineRule, reason: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         quarantine(context(graph), rule, reason)
     with pytest.raises(error):
@@ -203,7 +205,7 @@ def test_refused_rules(graph: SharedGraph, rule: Rule, reason: str, error: type[
 def test_reason_is_needed(graph: SharedGraph, poison: Claims) -> None:
     for reason in ("", "  ", "x" * 501):
         with pytest.raises(InvalidInputError):
-            quarantine(context(graph), Rule(key_id=poison.key_id), reason)
+            quarantine(context(graph), QuarantineRule(key_id=poison.key_id), reason)
     assert hidden_records(graph) == []
 
 
@@ -221,7 +223,7 @@ def test_what_poison_replaced_is_current_again(graph: SharedGraph, poison: Claim
         return record_id in {hit.record_id for hit in hits}
 
     assert not is_found()
-    held = quarantine(context(graph), Rule(key_id=poison.key_id), "a stolen key")
+    held = quarantine(context(graph), QuarantineRule(key_id=poison.key_id), "a stolen key")
     assert is_found()
     release(context(graph), held.quarantine_id)
     assert not is_found()
@@ -234,22 +236,24 @@ def test_messages_of_a_mixed_source(graph: SharedGraph) -> None:
     inbox = Inbox(here.context)
     with here.database.agent(graph.owners) as tx:
         source, _ = inbox.open_source(tx, graph.owners.user_id, SourceKind.CONVERSATION)
-        inbox.append(tx, SourceKind.CONVERSATION, source, [NewMessage(Role.USER, "#Family/Dave A quince pie.")])
+        inbox.append(tx, SourceKind.CONVERSATION, source, [IncomingMessage(Role.USER, "#Family/Dave A quince pie.")])
     with here.database.agent(thief) as tx:
-        inbox.append(tx, SourceKind.CONVERSATION, source, [NewMessage(Role.USER, "#Family/Dave And quince poison.")])
+        inbox.append(
+            tx, SourceKind.CONVERSATION, source, [IncomingMessage(Role.USER, "#Family/Dave And quince poison.")]
+        )
         inbox.end(tx, SourceKind.CONVERSATION, source)
     ingest(plain_context(here), graph.owner)
-    met = preview(here.database, graph.owners, Rule(key_id=thief.key_id))
+    met = preview(here.database, graph.owners, QuarantineRule(key_id=thief.key_id))
     assert (met.records, met.messages, met.nodes, met.hidden_already) == (1, 1, 1, 0)
-    quarantine(context(graph), Rule(key_id=thief.key_id), "a stolen key")
-    assert preview(here.database, graph.owners, Rule(key_id=thief.key_id)).hidden_already == 1
+    quarantine(context(graph), QuarantineRule(key_id=thief.key_id), "a stolen key")
+    assert preview(here.database, graph.owners, QuarantineRule(key_id=thief.key_id)).hidden_already == 1
     assert all("quince" not in hit.summary for hit in search(context(graph), Question("quince")).hits)
 
 
 def test_revoked_key_can_be_named(graph: SharedGraph, poison: Claims) -> None:
     assert poison.key_id is not None
     sharing.revoke_key(graph.installation.database, graph.owners, poison.key_id)
-    assert quarantine(context(graph), Rule(key_id=poison.key_id), "revoked").records == 2
+    assert quarantine(context(graph), QuarantineRule(key_id=poison.key_id), "revoked").records == 2
 
 
 def kill_in(graph: SharedGraph, action: str, subject: UUID) -> None:
@@ -273,7 +277,7 @@ def test_killed_midway_it_is_wholly_on_or_off(graph: SharedGraph, poison: Claims
     kill_in(graph, "hold", poison.key_id)
     assert derived(graph) == before
     assert logged_quarantines(graph, with_released=True) == []
-    held = quarantine(context(graph), Rule(key_id=poison.key_id), "again")
+    held = quarantine(context(graph), QuarantineRule(key_id=poison.key_id), "again")
     hidden = derived(graph)
     assert hidden != before
     kill_in(graph, "release", held.quarantine_id)
@@ -285,10 +289,10 @@ def test_killed_midway_it_is_wholly_on_or_off(graph: SharedGraph, poison: Claims
 
 
 def test_hidden_memories_can_be_forgotten(graph: SharedGraph, poison: Claims) -> None:
-    held = quarantine(context(graph), Rule(key_id=poison.key_id), "a stolen key")
+    held = quarantine(context(graph), QuarantineRule(key_id=poison.key_id), "a stolen key")
     hidden = hidden_records(graph)
     for record in hidden:
-        subject = Subject(SubjectKind.RECORD, record["record_id"])
+        subject = ErasureSubject(SubjectKind.RECORD, record["record_id"])
         with pytest.raises(NotFoundError):
             forget(context(graph, graph.personas), subject, through="tests")
         forget(context(graph), subject, through="tests")
@@ -301,7 +305,7 @@ def test_hidden_memories_can_be_forgotten(graph: SharedGraph, poison: Claims) ->
 
 
 def test_hidden_memories_move_with_their_node(graph: SharedGraph, poison: Claims) -> None:
-    held = quarantine(context(graph), Rule(key_id=poison.key_id), "a stolen key")
+    held = quarantine(context(graph), QuarantineRule(key_id=poison.key_id), "a stolen key")
     merge_nodes(graph.installation.database, graph.owners, graph.node("Family/Dave"), graph.node("Work"))
     hidden = hidden_records(graph)
     assert traces(through_all_doors(graph, graph.owners, hidden), hidden) == set()

@@ -14,7 +14,7 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule, preview
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule, preview
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ForbiddenError
@@ -72,9 +72,9 @@ def test_revisions_are_undone_and_come_back(graph: SharedGraph, thief: Claims) -
     states = [memory(graph, record_id) for record_id in records]
     assert lies_in(seen(graph, graph.owners)) == set(LIES), "the test looks where they are"
     assert honest != lied
-    met = preview(here.database, graph.owners, Rule(key_id=thief.key_id))
+    met = preview(here.database, graph.owners, QuarantineRule(key_id=thief.key_id))
     assert (met.records, met.revisions, set(met.revised_record_ids)) == (0, 3, set(records))
-    held = quarantine(context(graph), Rule(key_id=thief.key_id), "a stolen key")
+    held = quarantine(context(graph), QuarantineRule(key_id=thief.key_id), "a stolen key")
     assert (held.records, held.revisions) == (0, 3)
     assert lies_in(seen(graph, graph.owners)) == set(), "neither in the memories nor in their history"
     said = [{**memory(graph, record_id), "delta_id": None, "changed_at": None} for record_id in records]
@@ -105,7 +105,7 @@ def test_revisions_are_undone_and_come_back(graph: SharedGraph, thief: Claims) -
 def test_a_release_restores_every_row(graph: SharedGraph, thief: Claims) -> None:
     revised(graph, thief)
     lied = without_history(graph)
-    held = quarantine(context(graph), Rule(key_id=thief.key_id), "a stolen key")
+    held = quarantine(context(graph), QuarantineRule(key_id=thief.key_id), "a stolen key")
     assert without_history(graph) != lied
     release(context(graph), held.quarantine_id)
     assert without_history(graph) == lied, "vectors, times of supersession, shells and statistics, too"
@@ -114,7 +114,7 @@ def test_a_release_restores_every_row(graph: SharedGraph, thief: Claims) -> None
 def test_later_changes_of_the_owner_stay(graph: SharedGraph, thief: Claims) -> None:
     trout, _, _ = revised(graph, thief)
     revise(context(graph), trout, Revision(title="Dave's trout"))
-    rule = Rule(key_id=thief.key_id)
+    rule = QuarantineRule(key_id=thief.key_id)
     held = quarantine(context(graph), rule, "a stolen key")
     now = memory(graph, trout)
     assert now["title"] == "Dave's trout"
@@ -132,7 +132,7 @@ def test_two_quarantines_of_one_memory(graph: SharedGraph, thief: Claims) -> Non
     before = str(memory(graph, trout)["title"])
     revise(context(graph, thief), trout, Revision(title="First lie"))
     revise(context(graph, second), trout, Revision(title="Second lie"))
-    first_rule, second_rule = Rule(key_id=thief.key_id), Rule(key_id=second.key_id)
+    first_rule, second_rule = QuarantineRule(key_id=thief.key_id), QuarantineRule(key_id=second.key_id)
     one = quarantine(context(graph), first_rule, "first")
     assert memory(graph, trout)["title"] == "Second lie"
     other = quarantine(context(graph), second_rule, "second")
@@ -146,7 +146,7 @@ def test_two_quarantines_of_one_memory(graph: SharedGraph, thief: Claims) -> Non
 
 def test_a_key_in_quarantine_changes_nothing(graph: SharedGraph, thief: Claims) -> None:
     here, (trout, _), (zanzibar, _) = graph.installation, graph.record_of(TROUT), graph.record_of(ZANZIBAR)
-    held = quarantine(context(graph), Rule(key_id=thief.key_id), "a stolen key")
+    held = quarantine(context(graph), QuarantineRule(key_id=thief.key_id), "a stolen key")
     changes = (
         lambda caller: revise(context(graph, caller), trout, Revision(title="Changed")),
         lambda caller: supersede(here.database, caller, zanzibar, trout),
@@ -168,7 +168,7 @@ def test_changes_of_a_persona(graph: SharedGraph) -> None:
     campaign, _ = graph.record_of(CAMPAIGN)
     before = memory(graph, campaign)["title"]
     revise(context(graph, graph.personas), campaign, Revision(title="A lie"))
-    held = quarantine(context(graph), Rule(persona_id=graph.persona_id), "a persona that lies")
+    held = quarantine(context(graph), QuarantineRule(persona_id=graph.persona_id), "a persona that lies")
     assert memory(graph, campaign)["title"] == before
     release(context(graph), held.quarantine_id)
     assert memory(graph, campaign)["title"] == "A lie"
@@ -177,7 +177,7 @@ def test_changes_of_a_persona(graph: SharedGraph) -> None:
 def test_memories_of_a_merged_node_stay_there(graph: SharedGraph, thief: Claims) -> None:
     campaign, _ = graph.record_of(CAMPAIGN)
     merge_nodes(graph.installation.database, thief, graph.node(CAMPAIGN), graph.node("Family"))
-    held = quarantine(context(graph), Rule(key_id=thief.key_id), "a stolen key")
+    held = quarantine(context(graph), QuarantineRule(key_id=thief.key_id), "a stolen key")
     assert held.revisions == 1
     assert memory(graph, campaign)["node_path"].endswith("/Family"), "its node is gone"
     release(context(graph), held.quarantine_id)

@@ -6,12 +6,12 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import linking, reading
 from neurigraph_pipelines.knowledge.references import addresses_in
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims, Privacy
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.views.kinds import LinkVerdict
@@ -29,7 +29,7 @@ def graph(shared_installation: Installation) -> Graph:
 
 
 def write_page(graph: Graph, url: str = PAGE) -> UUID:
-    note = NewNote("Boats need tar.", path="Work/Move", details=SourceDetails("web", url=url))
+    note = IncomingNote("Boats need tar.", path="Work/Move", details=SourceDetails("web", url=url))
     written = write_note(graph.here.acting_for(graph.claims), note)
     ingest(plain_context(graph.here), graph.user)
     return written.note_id
@@ -69,7 +69,7 @@ def test_reference_goes_with_its_source(graph: Graph) -> None:
     (record,) = graph.remember(f"#Work/Move Bob read {PAGE} twice.")
     read(graph, record)
     (of_page,) = graph.records.keys() - {record}
-    forget(graph.here.acting_for(graph.claims), Subject(SubjectKind.RECORD, of_page), through="tests")
+    forget(graph.here.acting_for(graph.claims), ErasureSubject(SubjectKind.RECORD, of_page), through="tests")
     assert page
     assert references(graph) == []
 

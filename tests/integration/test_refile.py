@@ -21,7 +21,7 @@ from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.ingestion.filing_again import REFILED, FiledAgain, Move, file_again
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import GrantType, SubjectType
 from neurigraph_pipelines.wiring.installation import Installation
@@ -114,7 +114,7 @@ def test_decisions_of_people_stand(graph: Graph) -> None:
         tx.execute("SELECT set_config('neurigraph.author', 'user:test', true)")
         tx.execute("UPDATE neurigraph.facts SET pinned = true WHERE fact_id = %s", [fact_id])
     (source,) = rows(graph.here, "SELECT source_id FROM neurigraph.record_index WHERE record_id = %s", hidden)
-    quarantine(graph.here.acting_for(graph.claims), Rule(source_id=source["source_id"]), "a test")
+    quarantine(graph.here.acting_for(graph.claims), QuarantineRule(source_id=source["source_id"]), "a test")
     assert counts(again(graph)) == (2, 0, 0, 4, 0)
     found = graph.records
     assert found[moved] == "Hobbies/Boats"

@@ -15,10 +15,10 @@ from neurigraph_pipelines.graph.history import pipeline_author
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.inbox.privacy import set_privacy
-from neurigraph_pipelines.ingestion.resummarize import Resummarized, Wanted, resummarize
+from neurigraph_pipelines.ingestion.resummarize import Resummarized, WantedSummaries, resummarize
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Keywords, Privacy, Segment, Summary
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import TransientError
@@ -151,7 +151,7 @@ def test_repeated_run_changes_nothing(graph: Graph, run: Callable[..., Resummari
     after, asked = states(memories), len(provider.requests)
     assert counts(run()) == (0, 0, 2, 0, 0, 0)
     assert len(provider.requests) == asked
-    assert counts(run(wanted=Wanted(again=True))) == (0, 2, 0, 0, 0, 0)
+    assert counts(run(wanted=WantedSummaries(again=True))) == (0, 2, 0, 0, 0, 0)
     assert len(provider.requests) == 2 * asked
     assert states(memories) == after
 
@@ -165,13 +165,13 @@ def test_stored_text_gives_same_summary(
     converse(here, graph.claims, "#Garden We planted beans.", "#Vespa It needs jet 7.", external_id="Beans, and jets")
     memories = stored(ingest(careful, graph.user))
     assert len(memories) == 16 + 2
-    done = run(context=careful, wanted=Wanted(again=True))
+    done = run(context=careful, wanted=WantedSummaries(again=True))
     assert counts(done) == (0, len(memories), 0, 0, 0, 0)
 
 
 def test_keywords_alone(graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider) -> None:
     (memory,) = remember(graph, "Her zeppelin waits in Oslo since yesterday.")
-    before, alone = memory.row(), Wanted(keywords_only=True)
+    before, alone = memory.row(), WantedSummaries(keywords_only=True)
     assert counts(run(wanted=alone, dry_run=True)) == (1, 0, 0, 0, 0, 0)
     assert memory.row() == before
     assert counts(run(wanted=alone)) == (1, 0, 0, 0, 0, 0)
@@ -195,10 +195,10 @@ def test_manual_revisions_are_kept(graph: Graph, run: Callable[..., Resummarized
     mine, other = remember(graph, "the walnut desk", "the oak desk")
     mine.revise(Revision(topics=["furniture"]))
     before = mine.at()
-    assert counts(run(wanted=Wanted(again=True))) == (1, 0, 0, 1, 0, 0)
+    assert counts(run(wanted=WantedSummaries(again=True))) == (1, 0, 0, 1, 0, 0)
     assert mine.at() == before
     assert other.deltas[0].authored_by == pipeline_author(MODEL)
-    assert counts(run(wanted=Wanted(revised=True))) == (1, 0, 1, 0, 0, 0)
+    assert counts(run(wanted=WantedSummaries(revised=True))) == (1, 0, 1, 0, 0, 0)
     assert mine.at()["topics"] != ["furniture"]
     assert counts(run()) == (0, 0, 2, 0, 0, 0), "no person's words are left"
 
@@ -279,7 +279,7 @@ def test_moved_record_is_updated_in_place(
 
 def test_erased_record_stays_erased(graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider) -> None:
     memory, other = remember(graph, "her zeppelin", "the oak desk")
-    here, subject = graph.here, Subject(SubjectKind.RECORD, memory.record_id)
+    here, subject = graph.here, ErasureSubject(SubjectKind.RECORD, memory.record_id)
     done = meanwhile(
         run,
         provider,
@@ -292,7 +292,7 @@ def test_erased_record_stays_erased(graph: Graph, run: Callable[..., Resummarize
 
 def test_concurrent_revision_wins(graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider) -> None:
     (memory,) = remember(graph, "her zeppelin")
-    how = {"wanted": Wanted(revised=True)}
+    how = {"wanted": WantedSummaries(revised=True)}
     done = meanwhile(run, provider, lambda: memory.revise(Revision(title="Mine")), **how)
     assert [(record_id, "revised" in error) for record_id, error in done.failed] == [(memory.record_id, True)]
     assert (memory.at()["title"], memory.operations) == ("Mine", ["revise", "create"])

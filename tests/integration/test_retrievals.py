@@ -11,7 +11,7 @@ import pytest
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.ingestion.canaries import list_canaries, plant, retrieved_canaries
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ForbiddenError
@@ -122,7 +122,7 @@ def test_forgotten_memory_leaves_the_log(graph: SharedGraph) -> None:
     search(context, Question(ACME))
     record_id, _ = graph.record_of("Work/Legal/Contracts")
     (before,) = logged(graph, record_id)
-    forget(context, Subject(SubjectKind.RECORD, record_id), through="tests")
+    forget(context, ErasureSubject(SubjectKind.RECORD, record_id), through="tests")
     (after,) = logged(graph)
     assert set(after.record_ids) == set(before.record_ids) - {record_id}
     assert after.question is None

@@ -79,7 +79,7 @@ def test_store_find_open_and_compress_on_s3(installation: Installation, claims: 
     # One message: only its bytes go over the wire, out of the compressed object.
     proxy.log.clear()
     message = open_message(here.acting_for(claims), file_id, lines[-1]["seq"])
-    assert message.text == lines[-1]["content"]
+    assert message.content == lines[-1]["content"]
     (exchange,) = proxy.log
     first, last = (int(number) for number in re.findall(r"\d+", exchange.range or ""))
     assert exchange.method == "GET"
@@ -99,7 +99,7 @@ def test_store_find_open_and_compress_on_s3(installation: Installation, claims: 
     proxy.fail("GET", "reset", times=3)
     with pytest.raises(TransientError):
         open_message(here.acting_for(claims), file_id, lines[0]["seq"])
-    assert open_message(here.acting_for(claims), file_id, lines[0]["seq"]).text
+    assert open_message(here.acting_for(claims), file_id, lines[0]["seq"]).content
 
     checked = verify(here.context)
     assert checked.findings == []

@@ -8,7 +8,7 @@ import psycopg
 from psycopg import sql
 
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.erasure.scrubbing import scrub
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
@@ -38,7 +38,10 @@ def test_erased_text_leaves_database_files(settings: Settings, installation: Ins
         converse(here, claims, f"#Family/{stays} {word} says hello.", external_id=word)
     records = {record.title: record.record_id for record in stored(ingest(plain_context(here)))}
     (to_erase,) = [record for title, record in records.items() if gone in title]
-    subjects = {gone: Subject(SubjectKind.RECORD, to_erase), stays: Subject(SubjectKind.USER, user.user_id)}
+    subjects = {
+        gone: ErasureSubject(SubjectKind.RECORD, to_erase),
+        stays: ErasureSubject(SubjectKind.USER, user.user_id),
+    }
     with psycopg.connect(here.administrator_url, autocommit=True) as administrator:
         administrator.execute("ANALYZE")  # its samples are copies, too
         for word, subject in subjects.items():

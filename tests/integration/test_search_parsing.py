@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from neurigraph_pipelines.inbox.conversations import Inbox
-from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Role, SourceKind
+from neurigraph_pipelines.model import EventKind, ImportedConversation, IncomingMessage, Role, SourceKind
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
@@ -31,8 +31,8 @@ class Memory:
         self.user, self.claims = new_user(here)
 
     def remember(self, text: str, at: datetime, author: str | None = None, kind: EventKind | None = None) -> None:
-        said = NewMessage(Role.USER, text, author, "m1", at)
-        conversation = NewConversation(uuid4().hex, (said,), "a talk", ended_at=at, event_kind=kind)
+        said = IncomingMessage(Role.USER, text, author, "m1", at)
+        conversation = ImportedConversation(uuid4().hex, (said,), "a talk", ended_at=at, event_kind=kind)
         with self.here.database.agent(self.claims) as tx:
             Inbox(self.here.context).add_conversations(tx, self.claims.user_id, [conversation])
 

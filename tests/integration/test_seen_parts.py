@@ -17,7 +17,7 @@ from neurigraph_pipelines.graph.record_lists import RecordFilter, list_records
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims, Privacy
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.retrieval.index.caches import caches_of
@@ -151,7 +151,7 @@ def step(here: Installation, user: User, how: str, one: int, other: int) -> None
     elif how == "supersede":
         supersede(here.database, owner, first["record_id"], second["record_id"])
     elif how == "forget" and len(known) > 1:
-        forget(here.acting_for(owner), Subject(SubjectKind.RECORD, first["record_id"]), through="test")
+        forget(here.acting_for(owner), ErasureSubject(SubjectKind.RECORD, first["record_id"]), through="test")
 
 
 @settings(

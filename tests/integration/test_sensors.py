@@ -21,8 +21,8 @@ from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model import (
     Claims,
     EventKind,
-    NewConversation,
-    NewMessage,
+    ImportedConversation,
+    IncomingMessage,
     Role,
     SourceKind,
 )
@@ -69,15 +69,15 @@ def run(instance: dg.DagsterInstance, request: dg.RunRequest) -> dg.ExecuteInPro
     )
 
 
-def put(installation: Installation, user: User, conversation: NewConversation) -> None:
+def put(installation: Installation, user: User, conversation: ImportedConversation) -> None:
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
         Inbox(installation.context).add_conversations(tx, user.user_id, [conversation])
 
 
-def talk(about: str, messages: int) -> tuple[NewMessage, ...]:
+def talk(about: str, messages: int) -> tuple[IncomingMessage, ...]:
     """User and assistant in turns, thirty tokens or so each."""
     return tuple(
-        NewMessage(
+        IncomingMessage(
             Role.ASSISTANT if number % 2 else Role.USER,
             f"In part {number} we went on about {about}, with all the small things that come to mind when there is "
             "time enough for a long talk in the evening.",
@@ -88,8 +88,8 @@ def talk(about: str, messages: int) -> tuple[NewMessage, ...]:
 
 def test_sensors_request_each_run_once(installation: Installation, user: User, instance: dg.DagsterInstance) -> None:
     assert [tick(instance, name) for name in SENSORS] == [[], [], []]
-    put(installation, user, NewConversation("open", talk("the boathouse", 30)))
-    put(installation, user, NewConversation("meeting", talk("the survey", 4), event_kind=EventKind.MEETING))
+    put(installation, user, ImportedConversation("open", talk("the boathouse", 30)))
+    put(installation, user, ImportedConversation("meeting", talk("the survey", 4), event_kind=EventKind.MEETING))
     inbox = Inbox(installation.context)
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
         for kind, external_id, event_kind in (
@@ -115,7 +115,7 @@ def test_sensors_request_each_run_once(installation: Installation, user: User, i
 
 
 def test_queued_run_keeps_lease(installation: Installation, user: User, instance: dg.DagsterInstance) -> None:
-    put(installation, user, NewConversation("ended", talk("the garden", 2), ended_at=datetime.now(UTC)))
+    put(installation, user, ImportedConversation("ended", talk("the garden", 2), ended_at=datetime.now(UTC)))
     (request,) = tick(instance, "conversation_end_sensor")
     assert request.run_key is not None
     tags = {"dagster/run_key": request.run_key}
@@ -193,7 +193,11 @@ def test_segments_of_ended_run_are_free(
 ) -> None:
     """As after Terminate, or after the death of a run with its code server: nobody waits for the lease."""
     for number in range(together):
-        put(installation, user, NewConversation(f"ended {number}", talk("the garden", 2), ended_at=datetime.now(UTC)))
+        put(
+            installation,
+            user,
+            ImportedConversation(f"ended {number}", talk("the garden", 2), ended_at=datetime.now(UTC)),
+        )
     (request,) = tick(instance, "conversation_end_sensor")
     ended(instance, request, status, 0.0)
     if status is dg.DagsterRunStatus.FAILURE:
@@ -215,7 +219,7 @@ def test_run_that_never_started_costs_no_attempt(
     installation: Installation, user: User, instance: dg.DagsterInstance
 ) -> None:
     """As when no process could be started, or no worker took the run."""
-    put(installation, user, NewConversation("ended", talk("the garden", 2), ended_at=datetime.now(UTC)))
+    put(installation, user, ImportedConversation("ended", talk("the garden", 2), ended_at=datetime.now(UTC)))
     (request,) = tick(instance, "conversation_end_sensor")
     ended(instance, request, dg.DagsterRunStatus.FAILURE, 25.5, started=False)
     (again,) = tick(instance, "conversation_end_sensor")
@@ -230,7 +234,7 @@ def test_run_whose_process_died_unseen_is_repeated(
     installation: Installation, user: User, instance: dg.DagsterInstance
 ) -> None:
     """As after a power cut: Dagster calls the run started, and its lease is renewed by nobody."""
-    put(installation, user, NewConversation("ended", talk("the garden", 2), ended_at=datetime.now(UTC)))
+    put(installation, user, ImportedConversation("ended", talk("the garden", 2), ended_at=datetime.now(UTC)))
     (request,) = tick(instance, "conversation_end_sensor")
     assert request.run_key is not None
     dead = instance.create_run_for_job(

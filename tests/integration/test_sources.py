@@ -14,13 +14,22 @@ from psycopg.sql import SQL
 from neurigraph_pipelines.access.authentication import authenticate
 from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.inbox.conversations import Inbox
-from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, OnConflict, write_note
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.inbox.source_lists import get_source
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.knowledge.fact_lists import FactFilter, list_facts
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model import Claims, NewMessage, Privacy, ReceivedThrough, Role, Segment, SourceKind, Summary
+from neurigraph_pipelines.model import (
+    Claims,
+    IncomingMessage,
+    Privacy,
+    ReceivedThrough,
+    Role,
+    Segment,
+    SourceKind,
+    Summary,
+)
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.ask import ask
@@ -103,7 +112,9 @@ def test_details_are_shown_everywhere(shared_installation: Installation) -> None
         again = inbox.open_source(tx, user.user_id, SourceKind.CONVERSATION, external_id="c1")
         assert again == (opened[0], False)
         source_id = opened[0]
-        inbox.append(tx, SourceKind.CONVERSATION, source_id, [NewMessage(Role.USER, "The cobalt sextant is Ana's.")])
+        inbox.append(
+            tx, SourceKind.CONVERSATION, source_id, [IncomingMessage(Role.USER, "The cobalt sextant is Ana's.")]
+        )
     shown = {
         "origin": "slack",
         "document_type": "conversation",
@@ -256,7 +267,7 @@ def test_versions_of_conversations_and_whose_they_are(shared_installation: Insta
     def say(claims: Claims, text: str, details: SourceDetails, **values: Any) -> UUID:
         with here.database.agent(claims) as tx:
             source_id, _ = inbox.open_source(tx, claims.user_id, SourceKind.CONVERSATION, details=details, **values)
-            inbox.append(tx, SourceKind.CONVERSATION, source_id, [NewMessage(Role.USER, text)])
+            inbox.append(tx, SourceKind.CONVERSATION, source_id, [IncomingMessage(Role.USER, text)])
             inbox.end(tx, SourceKind.CONVERSATION, source_id)
         ingest(plain_context(here), graph.owner)
         return source_id
@@ -295,7 +306,7 @@ def test_notes_yield_facts_and_show_their_source(shared_installation: Installati
     here = shared_installation
     user, claims = new_user(here)
     context = plain_context(here).acting_for(claims)
-    note = NewNote("#Isles/Tresco Dave rows to Tresco.", title="Rowing", path="Isles", details=SLACK)
+    note = IncomingNote("#Isles/Tresco Dave rows to Tresco.", title="Rowing", path="Isles", details=SLACK)
     written = write_note(context, note)
     ingest(context, user)
     reading.read_waiting(context, user_id=user.user_id)

@@ -18,7 +18,7 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.privacy import find_source, set_privacy
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
-from neurigraph_pipelines.model import Claims, NewConversation, Privacy
+from neurigraph_pipelines.model import Claims, ImportedConversation, Privacy
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
@@ -81,7 +81,7 @@ class World:
 def hand_in(here: Installation, claims: Claims, external_id: str, *contents: str, tags: tuple[str, ...] = ()) -> UUID:
     said = tuple(replace(message, author=f"speaker of {external_id}") for message in messages(*contents))
     details = SourceDetails(container_tags=tags)
-    conversation = NewConversation(external_id, said, title=external_id, ended_at=START, details=details)
+    conversation = ImportedConversation(external_id, said, title=external_id, ended_at=START, details=details)
     with here.database.agent(claims) as tx:
         Inbox(here.context).add_conversations(tx, claims.user_id, [conversation])
     return find_source(here.database, claims, external_id) if claims.role == "user" else UUID(int=0)

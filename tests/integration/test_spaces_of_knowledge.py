@@ -15,7 +15,7 @@ from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.knowledge.digesting import digest_of_records
 from neurigraph_pipelines.knowledge.linking import state_link
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.links import End, NewLink
+from neurigraph_pipelines.model.links import LinkEnd, StatedLink
 from neurigraph_pipelines.views.kinds import ActionKind
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
@@ -40,7 +40,7 @@ class Spaces:
         self.shown = [self.tell(GARDEN, "Ana lives in Porto.", 1), self.tell(GARDEN, "Ana has two dogs.", 2)]
         self.context = here.acting_for(self.owner)
         self.link = state_link(
-            self.context, NewLink(End.fact(self.fact(1)), End.fact(self.fact(0)), "supports")
+            self.context, StatedLink(LinkEnd.fact(self.fact(1)), LinkEnd.fact(self.fact(0)), "supports")
         ).link_id
         self.url = url
         self.owners = issue_api_key(here.database, self.owner.user_id)
@@ -71,7 +71,7 @@ class Spaces:
             (secret[1], "caused_by", self.fact(0)), (self.fact(1), "influenced_by", secret[1]),
             (again[1], "elaborates", self.fact(1)),
         ):  # fmt: skip
-            state_link(self.context, NewLink(End.fact(start), End.fact(end), relation))
+            state_link(self.context, StatedLink(LinkEnd.fact(start), LinkEnd.fact(end), relation))
         digest_of_records(self.context, [self.shown[0][0], secret[0]])
         doubt = Doubt(
             ActionKind.RESOLVE, self.owner.user_id, "contradiction", "belief", fact_id=secret[1],

@@ -16,7 +16,7 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.inbox.imports import detect_format, read_conversations
 from neurigraph_pipelines.inbox.imports.zones import in_zone, with_zone, zone_named
-from neurigraph_pipelines.model import Claims, NewConversation
+from neurigraph_pipelines.model import Claims, ImportedConversation
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import NO_DETAILS
@@ -123,7 +123,7 @@ def test_clock_of_a_format(tmp_path: Path, name: str, content: str, said_at: str
     chosen = detect_format(path)
     zone = zone_named("Europe/Berlin") if chosen == "whatsapp" else zone_named("UTC")
     items = in_zone(read_conversations(path, chosen), chosen, zone)
-    (first, *_) = [message for item in items if isinstance(item, NewConversation) for message in item.messages]
+    (first, *_) = [message for item in items if isinstance(item, ImportedConversation) for message in item.messages]
     assert first.occurred_at is not None
     assert first.occurred_at.isoformat() == said_at
 

@@ -8,10 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines.inbox.notes import NewNote, write_note
-from neurigraph_pipelines.knowledge.deciding.standards import NewStandard, set_standard
+from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
+from neurigraph_pipelines.knowledge.deciding.standards import set_standard
 from neurigraph_pipelines.model import Tier
 from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.views.actions import NewStandard
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.hidden_memories import context
 from tests.support.memories import ingest, plain_context, rows, stored
@@ -25,7 +26,7 @@ def graph(shared_installation: Installation) -> SharedGraph:
 
 def note(graph: SharedGraph, text: str, path: str, tier: Tier | None = None) -> UUID:
     """Store a note at a node, and return its record."""
-    write_note(context(graph), NewNote(text, node_id=graph.node(path), details=SourceDetails(tier=tier)))
+    write_note(context(graph), IncomingNote(text, node_id=graph.node(path), details=SourceDetails(tier=tier)))
     (record,) = stored(ingest(plain_context(graph.installation), graph.owner))
     return record.record_id
 

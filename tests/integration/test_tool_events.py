@@ -14,9 +14,9 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.ingestion.segmentation import Sizes, Turn, split_tail
-from neurigraph_pipelines.model import Claims, MessageType, NewMessage, Role, SourceKind, ToolEvent
+from neurigraph_pipelines.model import Claims, IncomingMessage, MessageType, Role, SourceKind, ToolEvent
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.retrieval.open import file_of_record, message_view, open_file, open_message
+from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.transcript import read_messages
@@ -94,7 +94,9 @@ def test_conversation_with_tools_over_http(installation: Installation) -> None:
     assert (shown[4]["type"], shown[4]["error"]) == ("error", "the gauge is broken")
 
 
-def stored_talk(here: Installation, bob: tuple[User, Claims], *said: NewMessage, **parts: Any) -> tuple[Context, UUID]:
+def stored_talk(
+    here: Installation, bob: tuple[User, Claims], *said: IncomingMessage, **parts: Any
+) -> tuple[Context, UUID]:
     """Store a conversation; return a context of its owner, and its file."""
     user, claims = bob
     context = plain_context(here).using(**parts).acting_for(claims)
@@ -113,20 +115,22 @@ def test_result_that_pretends_to_be_the_owner(here: Installation, bob: tuple[Use
     context, file_id = stored_talk(
         here,
         bob,
-        NewMessage(Role.USER, "What is in the mail?", author=bob[0].slug),
-        NewMessage(
+        IncomingMessage(Role.USER, "What is in the mail?", author=bob[0].slug),
+        IncomingMessage(
             Role.TOOL,
             "",
             author=bob[0].slug,
             event=ToolEvent(MessageType.TOOL_RESULT, "user", "t1", output=forged),
         ),
-        NewMessage(Role.USER, "", event=ToolEvent(MessageType.TOOL_RESULT, "owner", "t2", output="I own the quince")),
+        IncomingMessage(
+            Role.USER, "", event=ToolEvent(MessageType.TOOL_RESULT, "owner", "t2", output="I own the quince")
+        ),
     )
     found = search(context, Question("quinces quince"))
     assert {message.seq: message.voice for message in found.messages}.items() >= {2: "tool", 3: "tool"}.items()
     assert found.hits[0].origin.voices == {"owner": 1, "tool": 2}
     opened = open_message(context, file_id, 2)
-    assert (opened.text, opened.voice) == (forged, "tool")
+    assert (opened.content, opened.voice) == (forged, "tool")
     assert len(list(read_messages(open_file(context, file_id).content))) == 3, "no line was smuggled in"
 
 
@@ -135,12 +139,12 @@ def test_texts_of_tools_are_redacted(here: Installation, bob: tuple[User, Claims
     context, file_id = stored_talk(
         here,
         bob,
-        NewMessage(
+        IncomingMessage(
             Role.ASSISTANT,
             "",
             event=ToolEvent(MessageType.TOOL_USE, "send", "t1", input={"to": [mail], "body": {"cc": mail}}),
         ),
-        NewMessage(
+        IncomingMessage(
             Role.TOOL,
             f"sent to {mail}",
             event=ToolEvent(MessageType.TOOL_RESULT, "send", "t1", output={"sent": mail}, error=f"{mail} is full"),
@@ -148,9 +152,9 @@ def test_texts_of_tools_are_redacted(here: Installation, bob: tuple[User, Claims
         redactor=PatternRedactor(["email"]),
     )
     assert mail.encode() not in open_file(context, file_id).content
-    sent = message_view(open_message(context, file_id, 1))
+    sent = open_message(context, file_id, 1)
     assert sent.input == {"to": ["[email]"], "body": {"cc": "[email]"}}
-    answer = message_view(open_message(context, file_id, 2))
+    answer = open_message(context, file_id, 2)
     assert (answer.output, answer.error) == ({"sent": "[email]"}, "[email] is full")
     kept = "SELECT tool_event, content FROM neurigraph.messages WHERE user_id = %s"
     assert {(row["tool_event"], row["content"]) for row in rows(here, kept, bob[0].user_id)} == {(None, None)}
@@ -195,8 +199,8 @@ def test_open_use_waits_for_its_result(here: Installation, bob: tuple[User, Clai
     """Segmentation sees from the row that a message is the use of a tool."""
     user, claims = bob
     inbox = Inbox(here.context)
-    use = NewMessage(Role.ASSISTANT, "", event=ToolEvent(MessageType.TOOL_USE, "tides", "t1", input="x"))
-    result = NewMessage(Role.TOOL, "", event=ToolEvent(MessageType.TOOL_RESULT, "tides", "t1", output="y"))
+    use = IncomingMessage(Role.ASSISTANT, "", event=ToolEvent(MessageType.TOOL_USE, "tides", "t1", input="x"))
+    result = IncomingMessage(Role.TOOL, "", event=ToolEvent(MessageType.TOOL_RESULT, "tides", "t1", output="y"))
     with here.database.agent(claims) as tx:
         source_id, _ = inbox.open_source(tx, user.user_id, SourceKind.CONVERSATION)
         inbox.append(tx, SourceKind.CONVERSATION, source_id, [use, *([result] if answered else [])])

@@ -17,8 +17,8 @@ from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
-from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Privacy, Role, SourceKind
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
+from neurigraph_pipelines.model import Claims, ImportedConversation, IncomingMessage, Privacy, Role, SourceKind
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.question import Question
@@ -40,10 +40,10 @@ def waiting(answer: Found) -> list[tuple[UUID, int]]:
     return [(one.source_id, one.seq) for one in answer.messages if not one.stored]
 
 
-def hand_in(here: Installation, claims: Claims, *said: NewMessage, ended: bool = False) -> UUID:
+def hand_in(here: Installation, claims: Claims, *said: IncomingMessage, ended: bool = False) -> UUID:
     name = uuid4().hex
     with here.database.agent(claims) as tx:
-        conversation = NewConversation(name, said, ended_at=START if ended else None)
+        conversation = ImportedConversation(name, said, ended_at=START if ended else None)
         Inbox(here.context).add_conversations(tx, claims.user_id, [conversation])
     (row,) = rows(here, "SELECT source_id FROM neurigraph.sources WHERE external_id = %s", name)
     source_id: UUID = row["source_id"]
@@ -66,7 +66,7 @@ def test_a_message_is_found_before_and_after_it_is_stored(here: Installation) ->
     for excluding in ({"at": START.replace(year=2099)}, {"node_id": user.root_node_id}):
         assert found_by(here, claims, "spruce mast", **excluding).hits == [], "what has no node and no past"
     opened = open_unstored(here.context.acting_for(claims), source, from_message=2)
-    assert [(one.seq, one.text, one.voice) for one in opened.messages] == [
+    assert [(one.seq, one.content, one.voice) for one in opened.messages] == [
         (2, "Amber it is.", "assistant"),
         (3, "And the mast is spruce.", "owner"),
     ]
@@ -77,13 +77,13 @@ def test_a_message_is_found_before_and_after_it_is_stored(here: Installation) ->
     (hit,) = found_by(here, claims, "spruce mast").hits
     assert hit.stored
     opened = open_unstored(here.context.acting_for(claims), source)
-    assert (opened.messages, list(opened.record_ids)) == ((), [hit.record_id])
+    assert (opened.messages, opened.record_ids) == ([], [hit.record_id])
 
 
 def test_the_newest_are_searched_and_the_answer_says_so(here: Installation) -> None:
     _, claims = new_user(here)
-    old = hand_in(here, claims, NewMessage(Role.USER, "An old heron."), NewMessage(Role.USER, "A tern."))
-    new = hand_in(here, claims, *(NewMessage(Role.USER, f"heron {number}") for number in range(1, 6)))
+    old = hand_in(here, claims, IncomingMessage(Role.USER, "An old heron."), IncomingMessage(Role.USER, "A tern."))
+    new = hand_in(here, claims, *(IncomingMessage(Role.USER, f"heron {number}") for number in range(1, 6)))
     context = plain_context(here).using(settings=here.settings.changed(unstored_messages=3)).acting_for(claims)
     found = search(context, Question("heron tern"))
     assert sorted(waiting(found)) == [(new, 3), (new, 4), (new, 5)]
@@ -99,9 +99,9 @@ def test_a_message_that_streams_in_is_found_with_its_last_words(here: Installati
     name, inbox = uuid4().hex, Inbox(here.context)
 
     def send(text: str) -> None:
-        part = NewMessage(Role.ASSISTANT, text, external_id="m", complete=False)
+        part = IncomingMessage(Role.ASSISTANT, text, external_id="m", complete=False)
         with here.database.agent(claims) as tx:
-            inbox.add_conversations(tx, claims.user_id, [NewConversation(name, (part,))])
+            inbox.add_conversations(tx, claims.user_id, [ImportedConversation(name, (part,))])
 
     send("The ferry leaves")
     assert found_by(here, claims, "ferry").messages[0].content == "The ferry leaves"
@@ -117,11 +117,11 @@ def graph(shared_installation: Installation) -> SharedGraph:
 
 def test_others_find_only_what_they_handed_in(graph: SharedGraph) -> None:
     here, word = graph.installation, "quokka"
-    owners = hand_in(here, graph.owners, NewMessage(Role.USER, f"The {word} is the owner's."))
+    owners = hand_in(here, graph.owners, IncomingMessage(Role.USER, f"The {word} is the owner's."))
     granted = graph.grant("Work/Marketing", writes=True)
     graph.grant("Work/Marketing", "Accountant", writes=False)
     bound = replace(graph.personas, key_id=UUID(int=7))
-    personas = hand_in(here, bound, NewMessage(Role.USER, f"The {word} is the lawyer's.", author="owner"))
+    personas = hand_in(here, bound, IncomingMessage(Role.USER, f"The {word} is the lawyer's.", author="owner"))
     _, strangers = new_user(here)
 
     def seen(claims: Claims) -> set[UUID]:
@@ -152,12 +152,12 @@ def test_others_find_only_what_they_handed_in(graph: SharedGraph) -> None:
 def test_what_a_quarantine_meets_is_not_found(graph: SharedGraph) -> None:
     here = graph.installation
     stolen = replace(graph.owners, key_id=UUID(int=9))
-    source = hand_in(here, stolen, NewMessage(Role.USER, "Send the axolotl to Mallory."))
+    source = hand_in(here, stolen, IncomingMessage(Role.USER, "Send the axolotl to Mallory."))
     with here.database.agent(graph.owners) as tx:
         Inbox(here.context).append(
-            tx, SourceKind.CONVERSATION, source, [NewMessage(Role.ASSISTANT, "The axolotl it is.")]
+            tx, SourceKind.CONVERSATION, source, [IncomingMessage(Role.ASSISTANT, "The axolotl it is.")]
         )
-    honest = hand_in(here, graph.owners, NewMessage(Role.USER, "An axolotl regrows its legs."))
+    honest = hand_in(here, graph.owners, IncomingMessage(Role.USER, "An axolotl regrows its legs."))
     everything = {source, honest}
     context = here.context.acting_for(graph.owners)
 
@@ -165,7 +165,7 @@ def test_what_a_quarantine_meets_is_not_found(graph: SharedGraph) -> None:
         return everything & {one for one, _ in waiting(found_by(here, graph.owners, "axolotl"))}
 
     assert seen() == everything
-    held = quarantine(context, Rule(key_id=UUID(int=9)), "a stolen key")
+    held = quarantine(context, QuarantineRule(key_id=UUID(int=9)), "a stolen key")
     assert seen() == {honest}, "with the messages that would become one memory with it"
     with pytest.raises(NotFoundError):
         open_unstored(context, source)
@@ -188,10 +188,10 @@ class StoringDatabase(DelegatingDatabase):
 
 def test_a_message_that_is_stored_during_a_question_is_found_once(here: Installation) -> None:
     user, claims = new_user(here)
-    hand_in(here, claims, NewMessage(Role.USER, "#Boats A barge."), ended=True)
+    hand_in(here, claims, IncomingMessage(Role.USER, "#Boats A barge."), ended=True)
     ingest(plain_context(here), user)
-    hand_in(here, claims, NewMessage(Role.USER, "#Boats Another barge.", external_id="new"), ended=True)
-    still = hand_in(here, claims, NewMessage(Role.USER, "A third barge."))
+    hand_in(here, claims, IncomingMessage(Role.USER, "#Boats Another barge.", external_id="new"), ended=True)
+    still = hand_in(here, claims, IncomingMessage(Role.USER, "A third barge."))
     context = plain_context(here).using(database=StoringDatabase(here, user)).acting_for(claims)
     found = search(context, Question("barge"))
     assert [one.stored for one in found.messages if one.external_id == "new"] == [True]
@@ -204,15 +204,15 @@ def test_segments_may_be_stored_out_of_their_order(here: Installation) -> None:
     user, claims = new_user(here)
     context = plain_context(here)
     context = context.using(settings=context.settings.changed(inbox_retention_days=1))
-    source_id = hand_in(here, claims, NewMessage(Role.USER, "#Boats A barge.", external_id="first"), ended=True)
+    source_id = hand_in(here, claims, IncomingMessage(Role.USER, "#Boats A barge.", external_id="first"), ended=True)
     detect(context)
     with here.database.pipeline() as tx:
         tx.execute("UPDATE neurigraph.storage_triggers SET state = 'failed' WHERE source_id = %s", [source_id])
         (name,) = tx.execute("SELECT external_id FROM neurigraph.sources WHERE source_id = %s", [source_id])
     with here.database.agent(claims) as tx:
-        more = NewMessage(Role.USER, "#Boats A second barge.", external_id="second")
+        more = IncomingMessage(Role.USER, "#Boats A second barge.", external_id="second")
         Inbox(here.context).add_conversations(
-            tx, claims.user_id, [NewConversation(name["external_id"], (more,), ended_at=START + timedelta(days=1))]
+            tx, claims.user_id, [ImportedConversation(name["external_id"], (more,), ended_at=START + timedelta(days=1))]
         )
     ingest(context, user)
     assert {one.external_id: one.stored for one in found_by(here, claims, "barge").messages} == {
@@ -244,7 +244,7 @@ def test_each_message_is_found_once_while_it_is_stored(here: Installation) -> No
         try:
             for number in range(6):
                 name = f"b{number}"
-                message = NewMessage(Role.USER, f"#Boats/B{number % 3} Barge {number}.", external_id=name)
+                message = IncomingMessage(Role.USER, f"#Boats/B{number % 3} Barge {number}.", external_id=name)
                 hand_in(here, claims, message, ended=True)
                 known.add(name)
                 if number % 3 == 2:

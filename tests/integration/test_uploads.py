@@ -56,7 +56,7 @@ def test_pdf_is_stored_found_and_opened(installation: Installation, bob: Claims)
     lines = [json.loads(line) for line in text.content.splitlines()]
     assert [line["external_id"] for line in lines] == ["file", "page-1", "page-2"]
     page = open_message(installation.acting_for(bob), file.file_id, 3)
-    assert page.text.strip() == "The ferry returns at dusk, if the captain is sober."
+    assert page.content.strip() == "The ferry returns at dusk, if the captain is sober."
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ import pytest
 from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.graph.provisioning import User, find_user
 from neurigraph_pipelines.graph.reshaping import merge_nodes, rename_node
-from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.inbox.vaults import import_vault
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import PROGRAM, describe, environment
@@ -124,7 +124,7 @@ def test_second_import_adds_what_changed(here: Installation, bob: tuple[User, Cl
         user.user_id,
         before["vault:Home/Garden/Pond.md"]["source_id"],
     )
-    forget(context, Subject(SubjectKind.RECORD, pond["record_id"]), through="test")
+    forget(context, ErasureSubject(SubjectKind.RECORD, pond["record_id"]), through="test")
     assert ("Garden/Pond", "Garden") not in edges(here, user), "an edge goes with the note that states it"
     assert ("Garden/Roses", "Garden/Pond") in edges(here, user)
 
@@ -271,8 +271,8 @@ def test_hostile_vault(here: Installation, bob: tuple[User, Claims], tmp_path: P
 def test_other_notes_have_no_links(here: Installation, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     context = plain_context(here).acting_for(claims)
-    write_note(context, NewNote("The pond is deep.", path="Home/Pond"))
-    write_note(context, NewNote("It lies beside [[Pond]].", path="Home/Garden"))
+    write_note(context, IncomingNote("The pond is deep.", path="Home/Pond"))
+    write_note(context, IncomingNote("It lies beside [[Pond]].", path="Home/Garden"))
     ingest(plain_context(here), user)
     assert edges(here, user) == set()
 

@@ -17,9 +17,9 @@ from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.knowledge import reading, stating
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import (
@@ -72,7 +72,7 @@ def test_life_of_a_record(graph: SharedGraph) -> None:
     supersede(here.database, graph.owners, record, other)
     supersede(here.database, graph.owners, record, None)
     move_node(here.database, graph.owners, graph.node("Family/Dave"), graph.node("Work"))
-    forget(acting(graph), Subject(SubjectKind.RECORD, record), through="test")
+    forget(acting(graph), ErasureSubject(SubjectKind.RECORD, record), through="test")
     assert names(here, webhook)[1:] == [
         "record.revised", "record.superseded", "record.restored", "record.forgotten",
     ]  # fmt: skip
@@ -99,7 +99,7 @@ def test_forgotten_node_names_its_records(graph: SharedGraph) -> None:
     here, webhook = graph.installation, listen(graph, path_glob="Family/Dave")
     record, _ = graph.record_of("Family/Dave")
     node = graph.node("Family/Dave")
-    forget(acting(graph), Subject(SubjectKind.NODE, node), through="test")
+    forget(acting(graph), ErasureSubject(SubjectKind.NODE, node), through="test")
     seen = [(event["event"], event.get("record_id"), event["node_id"]) for event in raised(here, webhook)]
     assert ("record.forgotten", record, node) in seen
     assert seen[-1] == ("node.removed", None, node)
@@ -116,7 +116,7 @@ def test_life_of_a_fact(graph: SharedGraph) -> None:
     stating.confirm(acting(graph), fact)
     stating.retract(acting(graph), fact)
     stating.change_fact(acting(graph), first[1]["fact_id"], FactWords(), FactState(pinned=True))
-    forget(acting(graph), Subject(SubjectKind.FACT, fact), through="test")
+    forget(acting(graph), ErasureSubject(SubjectKind.FACT, fact), through="test")
     later = raised(here, webhook)[len(first) :]
     assert [(event["event"], event["fact_id"]) for event in later] == [
         ("fact.confirmed", fact),
@@ -148,7 +148,7 @@ def test_actions_and_erasures(graph: SharedGraph) -> None:
     with here.database.owner() as tx:
         action = propose(tx, doubt).action_id
         tx.execute("UPDATE neurigraph.actions SET state = 'rejected', decided_at = now(), finished_at = now()")
-    receipt = forget(acting(graph), Subject(SubjectKind.RECORD, record), through="test")
+    receipt = forget(acting(graph), ErasureSubject(SubjectKind.RECORD, record), through="test")
     seen = raised(here, webhook)
     assert [event["event"] for event in seen] == ["action.opened", "action.rejected", "erasure.finished"]
     assert {event["action_id"] for event in seen[:2]} == {action}
@@ -184,7 +184,7 @@ def test_private_records_are_not_named(graph: SharedGraph) -> None:
     revise(acting(graph), record, Revision(title="Secret"))
     supersede(here.database, graph.owners, open_record, record)
     reading.read_waiting(plain_context(here), user_id=graph.owner.user_id)
-    forget(acting(graph), Subject(SubjectKind.RECORD, record), through="test")
+    forget(acting(graph), ErasureSubject(SubjectKind.RECORD, record), through="test")
     revise(acting(graph), open_record, Revision(title="Open"))
     seen = raised(here, webhook)[before:]
     assert str(record) not in str(seen)
@@ -201,7 +201,7 @@ def test_quarantine_raises_and_shows_nothing(graph: SharedGraph) -> None:
         return [one.event for one in page.items]
 
     assert "record.revised" in seen()
-    held = quarantine(acting(graph), Rule(source_id=source_of(graph, record)), "poison")
+    held = quarantine(acting(graph), QuarantineRule(source_id=source_of(graph, record)), "poison")
     assert "record.revised" not in seen()
     reading.read_waiting(plain_context(here), user_id=graph.owner.user_id)
     assert all(e.get("record_id") != record for e in raised(here, webhook) if e["event"].startswith("fact."))

@@ -14,7 +14,7 @@ import pytest
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
-from neurigraph_pipelines.model import NewConversation, NewMessage, Role
+from neurigraph_pipelines.model import ImportedConversation, IncomingMessage, Role
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import environment
@@ -28,17 +28,19 @@ WORDS = ("the doctor of Caroline said that running is good for her knee and the 
 WORDS_OF_A_MESSAGE = 120
 
 
-def longest_conversation(installation: Installation) -> NewConversation:
+def longest_conversation(installation: Installation) -> ImportedConversation:
     """Return a conversation with as many messages as one segment may hold, each with its own words."""
     chance = random.Random(0)
-    said: list[NewMessage] = []
+    said: list[IncomingMessage] = []
     tokens = 0
     while True:
         content = f"Message {len(said)}: {' '.join(chance.choices(WORDS, k=WORDS_OF_A_MESSAGE))}."
         tokens += installation.tokens.count(content)
         if tokens > installation.settings.ingestion.chunk_limit_tokens:
-            return NewConversation("longest", tuple(said), ended_at=datetime.now(UTC))
-        said.append(NewMessage(Role.ASSISTANT if len(said) % 2 else Role.USER, content, external_id=str(len(said))))
+            return ImportedConversation("longest", tuple(said), ended_at=datetime.now(UTC))
+        said.append(
+            IncomingMessage(Role.ASSISTANT if len(said) % 2 else Role.USER, content, external_id=str(len(said)))
+        )
 
 
 def test_longest_segment_memory(installation: Installation, provider: ModelProvider, tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.graph.edge_statements import EdgeStatement, state_evidence
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.conversations import Inbox
-from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.lifecycle.quarantine import holding
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.model import AliasType, Claims, EventKind, NodeType, SourceKind, Stance, SubjectType
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.failed_segments import fail
@@ -255,13 +255,13 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
         )
     upload = installation.uploads.receive(claims, "notes.txt", [b"What was said of the gutters."]).upload_id
     (failure,) = fail(installation, user, "gutters")
-    note = write_note(installation.acting_for(claims), NewNote("The gutters leak.")).note_id
+    note = write_note(installation.acting_for(claims), IncomingNote("The gutters leak.")).note_id
     key, _ = sharing.issue_key(installation.database, claims, label="spare")
     nobody = sharing.Subject(SubjectType.THIRD_PARTY, "nobody")
     grant, _ = sharing.grant(installation.database, claims, nobody, user.root_node_id)
     persona = sharing.add_node(installation.database, claims, user.root_node_id, "Butler", node_type=NodeType.PERSONA)
     # It meets nothing, so that nothing else changes.
-    long_ago = Rule(received_until=datetime(2001, 1, 1, tzinfo=UTC))
+    long_ago = QuarantineRule(received_until=datetime(2001, 1, 1, tzinfo=UTC))
     quarantine = holding.quarantine(installation.acting_for(claims), long_ago, "Nothing is this old.")
     space = add_space(installation.acting_for(claims), "roof")
     facts = {row["path"]: plant_fact(installation, row["record_id"]) for row in found}

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.lifecycle.erasure.forget import forget, preview
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
@@ -21,11 +21,11 @@ FACT, RECORD, NODE, USER = SubjectKind.FACT, SubjectKind.RECORD, SubjectKind.NOD
 
 
 def erase(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> Erasure:
-    return forget(here.acting_for(claims), Subject(kind, subject_id), through="tests")
+    return forget(here.acting_for(claims), ErasureSubject(kind, subject_id), through="tests")
 
 
 def planned(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> ErasurePreview:
-    return preview(here.database, claims, Subject(kind, subject_id))
+    return preview(here.database, claims, ErasureSubject(kind, subject_id))
 
 
 def mark() -> str:

@@ -13,7 +13,7 @@ from psycopg import sql
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.graph.edge_statements import EdgeStatement, state_evidence, take_back_evidence
-from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
+from neurigraph_pipelines.graph.moving import RecordsToMove, move_records, split_node
 from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 from neurigraph_pipelines.graph.profiles import find_profile
@@ -24,7 +24,7 @@ from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact, confirm, retract
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, Privacy, Stance, SubjectType
 from neurigraph_pipelines.model.errors import ConflictError
@@ -147,7 +147,7 @@ class Story:
     def hide(self, memory: Memory) -> None:
         context = plain_context(self.here).acting_for(self.claims)
         if memory.hidden is None:
-            memory.hidden = quarantine(context, Rule(source_id=memory.source_id), "a test").quarantine_id
+            memory.hidden = quarantine(context, QuarantineRule(source_id=memory.source_id), "a test").quarantine_id
         else:
             release(context, memory.hidden)
             memory.hidden = None
@@ -189,7 +189,7 @@ class Story:
 
     def split(self, memory: Memory, number: int) -> None:
         (row,) = rows(self.here, "SELECT node_id FROM neurigraph.record_index WHERE record_id = %s", memory.record_id)
-        wanted = RecordFilter([memory.record_id])
+        wanted = RecordsToMove([memory.record_id])
         try:
             split_node(self.here.database, self.claims, row["node_id"], f"Part {number}", wanted)
         except ConflictError:

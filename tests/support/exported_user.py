@@ -17,17 +17,17 @@ from neurigraph_pipelines.access.accounts import change_account
 from neurigraph_pipelines.exchange.portability.archive import MANIFEST, folder_writer, new_archive, open_archive
 from neurigraph_pipelines.exchange.portability.export import Exported, export_user
 from neurigraph_pipelines.exchange.portability.restore import Restored, restore_user
-from neurigraph_pipelines.exchange.portability.stream import Part
+from neurigraph_pipelines.exchange.portability.stream import StreamPart
 from neurigraph_pipelines.exchange.portability.tables import shared_tables, tables_of
 from neurigraph_pipelines.graph.aliases import give_alias
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.retention import set_tier
 from neurigraph_pipelines.model import AliasType, Claims, ConceptKind, NodeCandidate, Tier
 from neurigraph_pipelines.model.context import Context
@@ -123,7 +123,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
     once = here.settings.changed(max_attempts=1)
     converse(here, claims, "This is REFUSED.", external_id="refused")
     ingest(context.using(settings=once), user)
-    write_note(here.acting_for(claims), NewNote("A note that waits.", path="Family/Dave", tags=("waiting",)))
+    write_note(here.acting_for(claims), IncomingNote("A note that waits.", path="Family/Dave", tags=("waiting",)))
     known = SourceDetails(
         "scanner", url="https://example.com/a", metadata={"pages": 2}, author="Ana", container_tags=("scans", "a:b")
     )
@@ -159,7 +159,7 @@ def _decide_about_facts(here: Installation, context: Context, user: User) -> Non
         ingest(context, user)
         read_waiting(context, user_id=user.user_id)
     change_fact(context, first, FactWords(), FactState(pinned=True, metadata={"by": "hand"}))
-    forget(context, Subject(SubjectKind.FACT, gone), through="a test")
+    forget(context, ErasureSubject(SubjectKind.FACT, gone), through="a test")
     change_fact(context, first, FactWords("Dave sails again."), FactState())
 
 
@@ -260,7 +260,7 @@ def seal(folder: Path) -> None:
     writer = folder_writer(folder.parent / "sealed")
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST):
         content = path.read_bytes()
-        list(writer.add(Part(str(path.relative_to(folder)), iter([content]))))
+        list(writer.add(StreamPart(str(path.relative_to(folder)), iter([content]))))
         if path.suffix == ".jsonl":
             rows[path.stem] += content.count(b"\n")
     writer.finish({**manifest, "rows": rows})

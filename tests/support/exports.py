@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from neurigraph_pipelines.inbox.imports import read_conversations
-from neurigraph_pipelines.model import NewConversation, RejectedItem
+from neurigraph_pipelines.model import ImportedConversation, RejectedItem
 
 START = 1_712_345_678.5
 """5 April 2024, 19:34:38.5 UTC."""
@@ -122,16 +122,16 @@ def write_lines(path: Path, *conversations: Any) -> Path:
     return path
 
 
-def read(path: Path, name: str, **options: Any) -> tuple[list[NewConversation], list[RejectedItem]]:
+def read(path: Path, name: str, **options: Any) -> tuple[list[ImportedConversation], list[RejectedItem]]:
     """What could be read of a file, and what could not."""
     items = list(read_conversations(path, name, **options))
     return (
-        [item for item in items if isinstance(item, NewConversation)],
+        [item for item in items if isinstance(item, ImportedConversation)],
         [item for item in items if isinstance(item, RejectedItem)],
     )
 
 
-def read_one(path: Path, name: str, **options: Any) -> NewConversation:
+def read_one(path: Path, name: str, **options: Any) -> ImportedConversation:
     """The one conversation of a file in which nothing is wrong."""
     found, rejected = read(path, name, **options)
     assert rejected == []

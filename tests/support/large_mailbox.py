@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 
 from neurigraph_pipelines.inbox.imports.reader import read_conversations
-from neurigraph_pipelines.model import NewConversation
+from neurigraph_pipelines.model import ImportedConversation
 from tests.support.process_memory import resident
 
 THREADS = 200
@@ -44,7 +44,7 @@ def _mail(place: int, body: str) -> str:
 def main() -> None:
     before, messages = resident("now"), 0
     for found in read_conversations(Path(sys.argv[1]), "mail"):
-        assert isinstance(found, NewConversation), found
+        assert isinstance(found, ImportedConversation), found
         messages += len(found.messages)
     print(json.dumps({"messages": messages, "before": before, "peak": resident("peak")}))
 

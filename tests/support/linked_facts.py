@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 from neurigraph_pipelines.knowledge.links import record_links
 from neurigraph_pipelines.model import Detector
-from neurigraph_pipelines.model.links import End, NewLink
+from neurigraph_pipelines.model.links import LinkEnd, StatedLink
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import rows
@@ -54,19 +54,19 @@ def plant_fact(
     return fact_id
 
 
-def inferred(start: End | UUID, end: End | UUID, relation: str, **fields: Any) -> NewLink:
+def inferred(start: LinkEnd | UUID, end: LinkEnd | UUID, relation: str, **fields: Any) -> StatedLink:
     """Return a link as a rule finds it; bare ids are facts."""
-    ends = [one if isinstance(one, End) else End.fact(one) for one in (start, end)]
+    ends = [one if isinstance(one, LinkEnd) else LinkEnd.fact(one) for one in (start, end)]
     said: dict[str, Any] = {
         "observed_by": "rule:test",
         "detected_by": Detector.RULE,
         "confidence": 0.6,
         "strength": 0.6,
     }
-    return NewLink(ends[0], ends[1], relation, **(said | fields))
+    return StatedLink(ends[0], ends[1], relation, **(said | fields))
 
 
-def link(here: Installation, user_id: UUID, *links: NewLink) -> list[UUID]:
+def link(here: Installation, user_id: UUID, *links: StatedLink) -> list[UUID]:
     """Record inferred links."""
     with here.database.pipeline() as tx:
         return record_links(tx, user_id, links)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from neurigraph_pipelines.inbox.imports import read_conversations
-from neurigraph_pipelines.model import NewConversation, RejectedItem
+from neurigraph_pipelines.model import ImportedConversation, RejectedItem
 
 HEAD = "From: Jo <jo@example.org>\nSubject: {}\nDate: Tue, 21 May 2024 11:00:00 +0200\nMessage-ID: <{}@example.org>\n"
 RENT = "I raise your rent to 900 euros."
@@ -18,7 +18,7 @@ WRITTEN = datetime(2024, 5, 20, 9, tzinfo=UTC)
 def said(path: Path, **how: Any) -> tuple[list[tuple[str | None, str]], list[str]]:
     notes: list[str] = []
     found = [*read_conversations(path, "mail", on_note=notes.append, **how)]
-    messages = [one for item in found if isinstance(item, NewConversation) for one in item.messages]
+    messages = [one for item in found if isinstance(item, ImportedConversation) for one in item.messages]
     rejected = [item.reason for item in found if isinstance(item, RejectedItem)]
     return [(one.author, one.content) for one in messages], notes + rejected
 

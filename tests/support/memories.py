@@ -25,9 +25,9 @@ from neurigraph_pipelines.ingestion.records import BatchResult, Committed
 from neurigraph_pipelines.model import (
     Claims,
     ConceptKind,
+    ImportedConversation,
+    IncomingMessage,
     Keywords,
-    NewConversation,
-    NewMessage,
     NodeProposal,
     Outline,
     Placement,
@@ -211,9 +211,9 @@ def new_user(installation: Installation, slug: str | None = None) -> tuple[User,
     return user, Claims.of_user(user.user_id)
 
 
-def messages(*contents: str, first: int = 1) -> tuple[NewMessage, ...]:
+def messages(*contents: str, first: int = 1) -> tuple[IncomingMessage, ...]:
     return tuple(
-        NewMessage(
+        IncomingMessage(
             Role.USER if number % 2 else Role.ASSISTANT,
             content,
             external_id=f"m{number}",
@@ -234,7 +234,7 @@ def converse(
 ) -> UUID:
     """Add a conversation, or more messages of one, to the inbox; return its source id."""
     external_id = external_id or uuid4().hex
-    conversation = NewConversation(
+    conversation = ImportedConversation(
         external_id,
         messages(*contents, first=first),
         title=external_id,

@@ -10,7 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
-from neurigraph_pipelines.runtime.stack.backup.create import Listener, back_up
+from neurigraph_pipelines.runtime.stack.backup.create import BackupListener, back_up
 from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.load import restore
 from neurigraph_pipelines.wiring.installation import Installation
@@ -43,7 +43,7 @@ class Pause:
 def main() -> None:
     what, folder, stage, after_bytes = sys.argv[1:]
     pause = Pause(stage, int(after_bytes))
-    listener = Listener(pause.stage, pause.count)
+    listener = BackupListener(pause.stage, pause.count)
     with Installation() as installation:
         if what == "backup":
             back_up(installation, BackupFolder(Path(folder), None), None, listener)

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.settings import Settings
@@ -49,7 +49,7 @@ def main() -> None:
     )
     forget(
         Context(parts, Claims.of_user(UUID(user_id))),
-        Subject(SubjectKind(kind), UUID(subject_id)),
+        ErasureSubject(SubjectKind(kind), UUID(subject_id)),
         through="tests",
     )
 

@@ -14,7 +14,7 @@ import psycopg
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.peers import subscriptions
 from neurigraph_pipelines.exchange.peers.peering import Peering
-from neurigraph_pipelines.exchange.peers.pulling import Pulled, pull
+from neurigraph_pipelines.exchange.peers.pulling import PullResult, pull
 from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
 from neurigraph_pipelines.exchange.peers.subscriptions import Peer
 from neurigraph_pipelines.graph.provisioning import User
@@ -59,7 +59,7 @@ class Pair:
         """The same for the user."""
         return self.peering.acting_for(self.claims)
 
-    def pull(self) -> Pulled:
+    def pull(self) -> PullResult:
         """Pull once."""
         return pull(self.peering, self.peer.peer_id)
 

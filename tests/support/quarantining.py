@@ -13,7 +13,7 @@ from uuid import UUID
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.lifecycle.archive import sweep
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine, release
-from neurigraph_pipelines.lifecycle.quarantine.rules import Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.settings import Settings
@@ -25,7 +25,7 @@ def main() -> None:
     parts = SimpleNamespace(settings=Settings.model_validate({}), database=PostgresDatabase(url, Secret(secret)))
     context = Context(parts, Claims.of_user(UUID(user_id)))
     if action == "hold":
-        quarantine(context, Rule(key_id=UUID(subject)), "a stolen key")
+        quarantine(context, QuarantineRule(key_id=UUID(subject)), "a stolen key")
     elif action == "sweep":
         sweep(context, user_id=UUID(subject))
     else:

@@ -15,7 +15,7 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.ingestion.records import Committed
-from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role, SourceKind
+from neurigraph_pipelines.model import Claims, ImportedConversation, IncomingMessage, Role, SourceKind
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.ports import Embedder
@@ -70,11 +70,11 @@ def end_conversation(installation: Installation, user: User, external_id: str, *
     """Put a whole conversation into the inbox."""
     inbox = Inbox(installation.context)
     messages = tuple(
-        NewMessage(Role.USER, content, author="Bob", external_id=f"{external_id}-{number}")
+        IncomingMessage(Role.USER, content, author="Bob", external_id=f"{external_id}-{number}")
         for number, content in enumerate(contents, start=1)
     )
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
-        inbox.add_conversations(tx, user.user_id, [NewConversation(external_id, messages)])
+        inbox.add_conversations(tx, user.user_id, [ImportedConversation(external_id, messages)])
         source_id, _ = inbox.open_source(tx, user.user_id, SourceKind.CONVERSATION, external_id=external_id)
         inbox.end(tx, SourceKind.CONVERSATION, source_id)
 

@@ -10,13 +10,13 @@ from benchmarks.quality.application import Found
 from benchmarks.quality.measure import DEPTHS, SESSIONS, WORDS, scores
 from benchmarks.quality.questions import CATEGORIES, LabelledQuestion, Sample, beam, locomo, qmsum, together
 from benchmarks.ranking import fuse_by_rank
-from neurigraph_pipelines.model import NewConversation, NewMessage, Role
+from neurigraph_pipelines.model import ImportedConversation, IncomingMessage, Role
 
 
 def sample(*words: int) -> Sample:
     """Messages ``m0``, ``m1`` … of so many words."""
-    messages = tuple(NewMessage(Role.USER, "word " * count, external_id=f"m{i}") for i, count in enumerate(words))
-    return Sample("sample", (NewConversation("talk", messages),), ())
+    messages = tuple(IncomingMessage(Role.USER, "word " * count, external_id=f"m{i}") for i, count in enumerate(words))
+    return Sample("sample", (ImportedConversation("talk", messages),), ())
 
 
 def test_recall_of_messages_and_words() -> None:
@@ -35,7 +35,7 @@ def test_recall_of_messages_and_words() -> None:
 
 def test_recall_of_sessions() -> None:
     first, second = sample(1, 1).conversations[0].messages
-    given = Sample("both", (NewConversation("talk 0", (first,)), NewConversation("talk 1", (second,))), ())
+    given = Sample("both", (ImportedConversation("talk 0", (first,)), ImportedConversation("talk 1", (second,))), ())
     asked = LabelledQuestion("?", frozenset({"m0", "m1"}), "any")
     assert scores(Found([], ["talk 1", "talk 0"]), asked, given)[-2:] == (0.5, 1.0)
     assert scores(Found([], ["another"]), asked, given)[-2:] == (0.0, 0.0)
@@ -73,6 +73,6 @@ def test_prefix_has_answerable_questions_only(messages: int) -> None:
         LabelledQuestion("early", frozenset({"m0"}), "any"),
         LabelledQuestion("late", frozenset({"m0", "m3"}), "any"),
     )
-    beginning = Sample("both", (first, NewConversation("more", second)), questions).beginning(messages)
+    beginning = Sample("both", (first, ImportedConversation("more", second)), questions).beginning(messages)
     assert list(beginning.messages) == [f"m{i}" for i in range(min(messages, 6))]
     assert [asked.text for asked in beginning.questions] == (["early", "late"] if messages > 3 else ["early"])

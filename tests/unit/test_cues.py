@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from neurigraph_pipelines.knowledge.cues import StatedFact, find_links
+from neurigraph_pipelines.knowledge.cues import FactSaid, find_links
 from neurigraph_pipelines.model import Message, Role
 
 
@@ -19,7 +19,7 @@ def message(text: str) -> Message:
 
 def causes(text: str, *statements: str, relation: str = "caused_by") -> list[tuple[str, str]]:
     facts = {uuid4(): statement for statement in statements}
-    told = [StatedFact(fact_id, statement, 1, 1) for fact_id, statement in facts.items()]
+    told = [FactSaid(fact_id, statement, 1, 1) for fact_id, statement in facts.items()]
     found = find_links(told, [message(text)])
 
     def said(end: UUID) -> str:

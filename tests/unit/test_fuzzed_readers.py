@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.knowledge.cues import StatedFact, find_links
+from neurigraph_pipelines.knowledge.cues import FactSaid, find_links
 from neurigraph_pipelines.model import Outline, Quotable
 from neurigraph_pipelines.retrieval.query.framing import unframed
 from neurigraph_pipelines.text.languages import language_of, language_of_parts
@@ -97,7 +97,7 @@ def read_people(said: list[str], _language: str, at: datetime) -> None:
 def read_facts(said: list[str], _language: str, at: datetime) -> None:
     segment = prose_of(said, at).segment
     found = MODEL.extract_facts(segment)
-    stated = [StatedFact(UUID(int=n), f.statement, f.first_message, f.last_message) for n, f in enumerate(found)]
+    stated = [FactSaid(UUID(int=n), f.statement, f.first_message, f.last_message) for n, f in enumerate(found)]
     find_links(stated, segment.messages)
 
 

@@ -9,13 +9,13 @@ import sys
 from neurigraph_pipelines.database.paging import MAX_PAGE
 from neurigraph_pipelines.faces.api.body_limit import BODIES_TOGETHER, MAX_BODY_BYTES, SLOWEST_BYTES_PER_SECOND
 from neurigraph_pipelines.faces.api.server import MAX_HEAD_BYTES
-from neurigraph_pipelines.faces.operations.forms import MAX_FIELDS
 from neurigraph_pipelines.faces.operations.requests import MAX_MESSAGES
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS
 from neurigraph_pipelines.settings import list_settings
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.hygiene import FIRST_YEAR, LAST_YEAR, MAX_NAME_CHARACTERS
+from neurigraph_pipelines.views.base import MAX_FIELDS
 from tests.conftest import ROOT
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.model import NewMessage, Role
+from neurigraph_pipelines.model import IncomingMessage, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.hygiene import clean_json, clean_text, validate_message
 
@@ -109,7 +109,7 @@ def test_unrepresentable_json_is_refused(value: Any) -> None:
 
 
 def test_message_is_normalised() -> None:
-    message = NewMessage(
+    message = IncomingMessage(
         Role.USER,
         "a\x00",
         "Bo\ud800b",
@@ -119,7 +119,7 @@ def test_message_is_normalised() -> None:
     )
     cleaned, repaired = validate_message(message, "repair", 1_000)
     assert repaired
-    assert cleaned == NewMessage(
+    assert cleaned == IncomingMessage(
         Role.USER,
         "a\ufffd",
         "Bo\ufffdb",
@@ -140,7 +140,7 @@ def test_message_is_normalised() -> None:
     ],
 )
 def test_times_keep_the_clock_of_their_speaker(said: str, kept: str | None) -> None:
-    message = NewMessage(Role.USER, "x", occurred_at=datetime.fromisoformat(said))
+    message = IncomingMessage(Role.USER, "x", occurred_at=datetime.fromisoformat(said))
     if kept is None:
         with pytest.raises(InvalidInputError, match="lies outside"):
             validate_message(message, "reject", 1_000)
@@ -161,21 +161,21 @@ def test_times_keep_the_clock_of_their_speaker(said: str, kept: str | None) -> N
 )
 def test_years_out_of_range_are_refused(moment: datetime) -> None:
     with pytest.raises(InvalidInputError, match="1970 to 2200"):
-        validate_message(NewMessage(Role.USER, "x", occurred_at=moment), "repair", 1_000)
+        validate_message(IncomingMessage(Role.USER, "x", occurred_at=moment), "repair", 1_000)
 
 
 def test_the_size_limit_counts_bytes_and_tool_calls() -> None:
-    validate_message(NewMessage(Role.USER, "語" * 100), "reject", 300)
+    validate_message(IncomingMessage(Role.USER, "語" * 100), "reject", 300)
     with pytest.raises(InvalidInputError, match="301 bytes and the limit is 300"):
-        validate_message(NewMessage(Role.USER, "語" * 100 + "x"), "reject", 300)
+        validate_message(IncomingMessage(Role.USER, "語" * 100 + "x"), "reject", 300)
     with pytest.raises(InvalidInputError, match="limit is 300"):
-        validate_message(NewMessage(Role.TOOL, "", tool_calls=({"input": "y" * 300},)), "reject", 300)
+        validate_message(IncomingMessage(Role.TOOL, "", tool_calls=({"input": "y" * 300},)), "reject", 300)
 
 
 @pytest.mark.parametrize("name", ["author", "external_id"])
 def test_names_are_bounded(name: str) -> None:
     longest: dict[str, Any] = {name: "名" * 300}
-    assert validate_message(NewMessage(Role.USER, "x", **longest), "reject", 100)[0] is not None
+    assert validate_message(IncomingMessage(Role.USER, "x", **longest), "reject", 100)[0] is not None
     too_long: dict[str, Any] = {name: "n" * 301}
     with pytest.raises(InvalidInputError, match=f"The {name} has 301 characters"):
-        validate_message(NewMessage(Role.USER, "x", **too_long), "repair", 100)
+        validate_message(IncomingMessage(Role.USER, "x", **too_long), "repair", 100)

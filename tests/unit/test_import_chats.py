@@ -12,7 +12,7 @@ import pytest
 
 from neurigraph_pipelines.inbox.imports import detect_format
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder
-from neurigraph_pipelines.model import NewConversation, Role
+from neurigraph_pipelines.model import ImportedConversation, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.views.kinds import Channel
 from tests.support.exports import read
@@ -25,12 +25,12 @@ def written(path: Path, *lines: str) -> Path:
     return path
 
 
-def said(conversation: NewConversation) -> list[tuple[str | None, str]]:
+def said(conversation: ImportedConversation) -> list[tuple[str | None, str]]:
     assert all(message.role is Role.USER for message in conversation.messages)
     return [(message.author, message.content) for message in conversation.messages]
 
 
-def times(conversations: list[NewConversation]) -> list[datetime]:
+def times(conversations: list[ImportedConversation]) -> list[datetime]:
     return [message.occurred_at for one in conversations for message in one.messages if message.occurred_at]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from neurigraph_pipelines.inbox.imports import detect_format, read_conversations
 from neurigraph_pipelines.inbox.imports.coding_sessions import KEPT_CHARACTERS
-from neurigraph_pipelines.model import MessageType, NewConversation, RejectedItem, Role
+from neurigraph_pipelines.model import ImportedConversation, MessageType, RejectedItem, Role
 
 PUT_IN = "<environment_context>x</environment_context>"
 
@@ -26,10 +26,10 @@ def write(path: Path, *lines: Any, cut: str = "") -> Path:
     return path
 
 
-def read(path: Path, name: str) -> tuple[NewConversation, list[RejectedItem]]:
+def read(path: Path, name: str) -> tuple[ImportedConversation, list[RejectedItem]]:
     assert detect_format(path) == name
     items = list(read_conversations(path, name))
-    (talk,) = [one for one in items if isinstance(one, NewConversation)]
+    (talk,) = [one for one in items if isinstance(one, ImportedConversation)]
     return talk, [one for one in items if isinstance(one, RejectedItem)]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from neurigraph_pipelines.inbox.imports.locomo import session_time
-from neurigraph_pipelines.model import MessageType, NewConversation, NewMessage, Role, ToolEvent
+from neurigraph_pipelines.model import ImportedConversation, IncomingMessage, MessageType, Role, ToolEvent
 from neurigraph_pipelines.model.errors import InvalidInputError
 from tests.support import exports
 from tests.support.exports import START, at, chatgpt_node, claude_message, read, read_one
@@ -37,15 +37,15 @@ def test_chatgpt_current_branch(tmp_path: Path) -> None:
         chatgpt_node("q2", "a1", "user", "Thanks", time=START + 20),
     ]
     conversation = read_one(exports.write(tmp_path / "x.json", [exports.chatgpt(nodes, "q2")]), "chatgpt")
-    assert conversation == NewConversation(
+    assert conversation == ImportedConversation(
         external_id="c-1",
         title="Deploy timeout",
         started_at=at(0),
         ended_at=at(20),
         messages=(
-            NewMessage(Role.USER, "The deploy failed", None, "q1", at(0)),
-            NewMessage(Role.ASSISTANT, "Retry with backoff", None, "a1", at(0)),
-            NewMessage(Role.USER, "Thanks", None, "q2", at(20)),
+            IncomingMessage(Role.USER, "The deploy failed", None, "q1", at(0)),
+            IncomingMessage(Role.ASSISTANT, "Retry with backoff", None, "a1", at(0)),
+            IncomingMessage(Role.USER, "Thanks", None, "q2", at(20)),
         ),
     )
 
@@ -241,11 +241,11 @@ def test_locomo_sessions_become_conversations(tmp_path: Path) -> None:
     found, rejected = read(exports.write(tmp_path / "x.json", [sample]), "locomo")
     assert [item.external_id for item in found] == ["conv-1:session_2", "conv-1:session_10"]
     date = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
-    assert found[0] == NewConversation(
+    assert found[0] == ImportedConversation(
         "conv-1:session_2",
         (
-            NewMessage(Role.USER, "Look [shares a photo: a dog]", "Ann", "D2:1", date + timedelta(seconds=1)),
-            NewMessage(Role.USER, "[shares a photo: a cat]", "Ben", "D2:2", date + timedelta(seconds=2)),
+            IncomingMessage(Role.USER, "Look [shares a photo: a dog]", "Ann", "D2:1", date + timedelta(seconds=1)),
+            IncomingMessage(Role.USER, "[shares a photo: a cat]", "Ben", "D2:2", date + timedelta(seconds=2)),
         ),
         "Ann and Ben",
         date,

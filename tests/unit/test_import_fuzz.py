@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from neurigraph_pipelines.inbox.import_format import import_format
 from neurigraph_pipelines.inbox.imports import read_conversations
-from neurigraph_pipelines.model import NewConversation, RejectedItem
+from neurigraph_pipelines.model import ImportedConversation, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
 from tests.support import exports
 from tests.unit.test_import_chats import telegram
@@ -89,8 +89,8 @@ def check(path: Path, name: str) -> None:
         import_format(path)
     with suppress(InvalidInputError):
         for item in read_conversations(path, name):
-            assert isinstance(item, NewConversation | RejectedItem)
-            if isinstance(item, NewConversation):
+            assert isinstance(item, ImportedConversation | RejectedItem)
+            if isinstance(item, ImportedConversation):
                 assert item.messages
                 assert all(message.occurred_at for message in item.messages)
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import ImportedConversation, IncomingMessage, RejectedItem, Role
 from tests.support import exports
 from tests.support.exports import START, at, read, read_one
 
@@ -24,7 +24,7 @@ names = st.none() | texts.filter(bool)
 times = st.datetimes(datetime(1970, 1, 2), datetime(2200, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
 messages_with_ids = st.lists(
     st.builds(
-        NewMessage,
+        IncomingMessage,
         role=st.sampled_from(Role),
         content=texts,
         author=names,
@@ -38,7 +38,7 @@ messages_with_ids = st.lists(
 )
 
 
-def as_line(conversation: NewConversation) -> dict[str, Any]:
+def as_line(conversation: ImportedConversation) -> dict[str, Any]:
     def plain(value: Any) -> Any:
         return value.isoformat() if isinstance(value, datetime) else value
 
@@ -58,14 +58,14 @@ def as_line(conversation: NewConversation) -> dict[str, Any]:
     ended_at=times,
 )
 def test_lines_round_trip(
-    messages: list[NewMessage],
+    messages: list[IncomingMessage],
     external_id: str,
     title: str | None,
     started_at: datetime,
     ended_at: datetime,
     tmp_path: Path,
 ) -> None:
-    conversation = NewConversation(external_id, tuple(messages), title, started_at, ended_at)
+    conversation = ImportedConversation(external_id, tuple(messages), title, started_at, ended_at)
     path = exports.write_lines(tmp_path / "x.jsonl", as_line(conversation))
     assert read_one(path, "jsonl") == conversation
 
@@ -156,7 +156,7 @@ def test_surrogates_and_nul_bytes_are_kept(tmp_path: Path) -> None:
 # Plain text
 
 
-def turns(conversation: NewConversation) -> list[tuple[str, str | None, str]]:
+def turns(conversation: ImportedConversation) -> list[tuple[str, str | None, str]]:
     return [(message.role.value, message.author, message.content) for message in conversation.messages]
 
 

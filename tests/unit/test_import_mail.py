@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from neurigraph_pipelines.inbox.imports import detect_format, mail, read_conversations
-from neurigraph_pipelines.model import EventKind, NewConversation
+from neurigraph_pipelines.model import EventKind, ImportedConversation
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.views.kinds import Channel, DocumentType
 from tests.conftest import ROOT
@@ -40,7 +40,7 @@ def mailbox(path: Path, *messages: bytes) -> Path:
     return path
 
 
-def bodies(conversation: NewConversation) -> list[str]:
+def bodies(conversation: ImportedConversation) -> list[str]:
     return [message.content for message in conversation.messages]
 
 
@@ -106,7 +106,7 @@ def test_long_message_is_split_and_longer_one_is_rejected(tmp_path: Path, monkey
         tmp_path / "all.mbox", letter("a", "word " * 400).as_bytes(), letter("b", "short", answers="a").as_bytes()
     )
     (conversation,) = read_conversations(path, "mail", max_message_bytes=1_000)
-    assert isinstance(conversation, NewConversation)
+    assert isinstance(conversation, ImportedConversation)
     assert " ".join(bodies(conversation)[:-1]).split() == ["word"] * 400
     assert [message.external_id for message in conversation.messages] == [
         "a@example.org",

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from neurigraph_pipelines.inbox.imports import read_conversations
-from neurigraph_pipelines.model import NewConversation
+from neurigraph_pipelines.model import ImportedConversation
 from tests.support.mails import HEADS, RENT, SENT, WRITTEN, mail, said
 
 
 @pytest.mark.parametrize("head", HEADS[:-1])
 def test_forwarded_words_are_of_their_writer(head: str, tmp_path: Path) -> None:
     (conversation,) = read_conversations(mail(tmp_path, "Fwd: Boat", f"FYI\n\n{head}\n\n{RENT}\n"), "mail")
-    assert isinstance(conversation, NewConversation)
+    assert isinstance(conversation, ImportedConversation)
     own, other = conversation.messages
     assert (own.author, own.content, own.occurred_at) == ("Jo", "FYI", SENT)
     assert (other.author, other.content) == ("Ada Holt", RENT)
@@ -40,7 +40,7 @@ FORWARDS = [
 @pytest.mark.parametrize("own", ["See below.", ""])
 def test_marked_forward_needs_no_subject(forwarded: str, own: str, tmp_path: Path) -> None:
     (conversation,) = read_conversations(mail(tmp_path, "rent", f"{own}\n\n{forwarded}\n"), "mail")
-    assert isinstance(conversation, NewConversation)
+    assert isinstance(conversation, ImportedConversation)
     *mine, other = conversation.messages
     assert [one.content for one in mine] == ([own] if own else [])
     assert (other.author, other.content, other.occurred_at) == ("Ada Holt", RENT, WRITTEN)
@@ -81,7 +81,7 @@ FOREIGN = [
 @pytest.mark.parametrize(("line", "head"), FOREIGN)
 def test_forwards_in_more_languages(line: str, head: str, tmp_path: Path) -> None:
     (conversation,) = read_conversations(mail(tmp_path, "rent", f"FYI\n\n{line}\n{head}\n\n{RENT}\n"), "mail")
-    assert isinstance(conversation, NewConversation)
+    assert isinstance(conversation, ImportedConversation)
     own, other = conversation.messages
     assert (own.content, other.author, other.content, other.occurred_at) == ("FYI", "Ada Holt", RENT, WRITTEN)
     if not head.startswith("P"):
@@ -118,7 +118,7 @@ def test_quotation_without_a_writer_stays_in_forwarded_words(tmp_path: Path) -> 
 def test_forward_of_yandex(subject: str, own: str, tmp_path: Path) -> None:
     body = f'{own}\n\n-------- Пересылаемое сообщение --------\n03.05.2024, 09:00, "Ада Хольт" <ada@x.org>:\n\n{RENT}'
     (conversation,) = read_conversations(mail(tmp_path, subject, body), "mail")
-    assert isinstance(conversation, NewConversation)
+    assert isinstance(conversation, ImportedConversation)
     *mine, other = conversation.messages
     assert [one.content for one in mine] == ([own] if own else [])
     assert (other.author, other.content, other.occurred_at) == ("Ада Хольт", RENT, datetime(2024, 5, 3, 9, tzinfo=UTC))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from neurigraph_pipelines.inbox.imports import detect_format, read_conversations
-from neurigraph_pipelines.model import NewConversation, Role
+from neurigraph_pipelines.model import ImportedConversation, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 from tests.support.exports import read
 
@@ -96,7 +96,7 @@ THREAD = {
 }
 
 
-def bodies(conversation: NewConversation) -> list[str]:
+def bodies(conversation: ImportedConversation) -> list[str]:
     return [message.content for message in conversation.messages]
 
 
@@ -117,7 +117,7 @@ FILES: dict[str, tuple[str, str]] = {
 }
 
 
-def known(text: str, name: str, folder: Path) -> tuple[list[NewConversation], list[str], list[str]]:
+def known(text: str, name: str, folder: Path) -> tuple[list[ImportedConversation], list[str], list[str]]:
     """What is read of a file, the reasons of rejections, and the notes."""
     path = folder / "export.json"
     path.write_text(text, encoding="utf-8")

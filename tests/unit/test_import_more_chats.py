@@ -12,7 +12,7 @@ import pytest
 
 from neurigraph_pipelines.inbox.imports import detect_format, read_conversations
 from neurigraph_pipelines.inbox.imports.branches import ROOT
-from neurigraph_pipelines.model import NewConversation
+from neurigraph_pipelines.model import ImportedConversation
 from neurigraph_pipelines.model.errors import InvalidInputError
 from tests.support import exports
 from tests.support.exports import chatgpt, chatgpt_node, claude, claude_message, read, read_one, write
@@ -52,7 +52,7 @@ def test_claude_says_which_parts_it_does_not_read(tmp_path: Path) -> None:
     path = write(tmp_path / "c.json", [claude("u-1", [claude_message("a1", "assistant", "", content=blocks)])])
     notes: list[str] = []
     (found,) = read_conversations(path, "claude", on_note=notes.append)
-    assert isinstance(found, NewConversation)
+    assert isinstance(found, ImportedConversation)
     assert found.messages[0].content == "Yes."
     kinds = ("hologram", "local_resource")
     assert notes == [f"left out: parts of messages of the kind '{kind}', which is not read: 1" for kind in kinds]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neurigraph_pipelines.inbox.imports import detect_format, read_conversations
-from neurigraph_pipelines.model import NewConversation
+from neurigraph_pipelines.model import ImportedConversation
 
 EVENING = datetime(2024, 5, 20, 18, 5, tzinfo=UTC)
 MORNING = datetime(2024, 5, 20, 6, 5, tzinfo=UTC)
@@ -18,8 +18,8 @@ def said(path: Path, text: str, notes: list[str] | None = None) -> list[tuple[st
     path.write_text(text, encoding="utf-8")
     assert detect_format(path) == "whatsapp"
     found = list(read_conversations(path, "whatsapp", on_note=(notes if notes is not None else []).append))
-    assert all(isinstance(one, NewConversation) for one in found), found
-    messages = [m for one in found if isinstance(one, NewConversation) for m in one.messages]
+    assert all(isinstance(one, ImportedConversation) for one in found), found
+    messages = [m for one in found if isinstance(one, ImportedConversation) for m in one.messages]
     return [(one.author, one.content, one.occurred_at) for one in messages]
 
 

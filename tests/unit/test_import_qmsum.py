@@ -9,7 +9,7 @@ from typing import Any
 
 from neurigraph_pipelines.inbox.imports import detect_format
 from neurigraph_pipelines.inbox.imports.assemble import derived_id
-from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import EventKind, ImportedConversation, IncomingMessage, RejectedItem, Role
 from tests.support import exports
 from tests.support.exports import read, read_one
 
@@ -27,11 +27,11 @@ def test_meeting_becomes_event(tmp_path: Path) -> None:
     path = exports.write(tmp_path / "Bed004.json", spoken)
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     assert detect_format(path) == "qmsum"
-    assert read_one(path, "qmsum") == NewConversation(
+    assert read_one(path, "qmsum") == ImportedConversation(
         external_id=derived_id("qmsum", "user", "Shall we start? ", None),
         messages=(
-            NewMessage(Role.USER, "Shall we start? ", "Ann", "0", written),
-            NewMessage(Role.USER, "好的。", "李", "2", written),
+            IncomingMessage(Role.USER, "Shall we start? ", "Ann", "0", written),
+            IncomingMessage(Role.USER, "好的。", "李", "2", written),
         ),
         started_at=written,
         ended_at=written,

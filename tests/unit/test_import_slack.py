@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from neurigraph_pipelines.inbox.imports import content_size, detect_format, read_conversations
-from neurigraph_pipelines.model import NewConversation, Role
+from neurigraph_pipelines.model import ImportedConversation, Role
 from neurigraph_pipelines.views.kinds import Channel
 from tests.support.exports import read
 
 
-def said(conversation: NewConversation) -> list[tuple[str | None, str]]:
+def said(conversation: ImportedConversation) -> list[tuple[str | None, str]]:
     assert all(message.role is Role.USER for message in conversation.messages)
     return [(message.author, message.content) for message in conversation.messages]
 
@@ -228,7 +228,7 @@ def test_slack_edits_and_what_has_no_words(tmp_path: Path) -> None:
     path = workspace(tmp_path / "export.zip", {f"general/{DAY}": day}, users=PEOPLE, canvases=canvases)
     notes: list[str] = []
     (found,) = read_conversations(path, "slack", on_note=notes.append)
-    assert isinstance(found, NewConversation)
+    assert isinstance(found, ImportedConversation)
     assert said(found) == [("Ann Lee", "Rent is 900"), ("Ben Roe", "Keys are new")]
     assert sorted(notes) == [
         "canvases whose words are not in the export: 2 (Welcome, Rules)",

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.inbox.imports import FORMATS, content_size, detect_format, jsonl, read_conversations, source
-from neurigraph_pipelines.model import NewConversation, RejectedItem
+from neurigraph_pipelines.model import ImportedConversation, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
 from tests.support import exports
 from tests.support.exports import read
@@ -311,7 +311,7 @@ def test_zip_with_wrong_size(tmp_path: Path) -> None:
     steps: list[int] = []
     items = list(read_conversations(tmp_path / "bomb.zip", "chatgpt", on_bytes=steps.append))
     assert sum(steps) <= 100_000
-    assert isinstance(items[0], NewConversation)
+    assert isinstance(items[0], ImportedConversation)
     assert isinstance(items[-1], RejectedItem)
 
 
@@ -370,7 +370,7 @@ def test_overlong_line_is_skipped() -> None:
     rejected, found = jsonl.conversations(stream, "x.jsonl", None, max_line_bytes=100)
     assert isinstance(rejected, RejectedItem)
     assert rejected.where == "x.jsonl, line 1"
-    assert isinstance(found, NewConversation)
+    assert isinstance(found, ImportedConversation)
     assert found.external_id == "e"
 
 

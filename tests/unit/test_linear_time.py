@@ -16,7 +16,7 @@ import pytest
 
 from neurigraph_pipelines.faces.api.keys_in_addresses import has_key
 from neurigraph_pipelines.inbox.imports import chatgpt, deepseek
-from neurigraph_pipelines.knowledge.cues import StatedFact, find_links
+from neurigraph_pipelines.knowledge.cues import FactSaid, find_links
 from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.model import Outline
 from neurigraph_pipelines.model.facts import MAX_PER_1000_TOKENS, MAX_SHARE, ReadFact
@@ -139,7 +139,7 @@ def test_facts_of_a_quarter_of_a_million_tokens(
     assert sum(len(fact.statement.split()) for fact in found) <= MAX_SHARE * len(lives(length).split()) + 100
     said = Said(segment.messages)
     assert processor_seconds(lambda: [fact for fact in found if said.grounds(fact)]) < reading / 4
-    told = [StatedFact(uuid4(), fact.statement, fact.first_message, fact.last_message) for fact in found]
+    told = [FactSaid(uuid4(), fact.statement, fact.first_message, fact.last_message) for fact in found]
     assert processor_seconds(lambda: find_links(told, segment.messages)) < reading / 4
 
 

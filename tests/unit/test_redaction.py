@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from neurigraph_pipelines.inbox.redaction import redact_message
-from neurigraph_pipelines.model import NewMessage, Role
+from neurigraph_pipelines.model import IncomingMessage, Role
 from neurigraph_pipelines.settings import Settings
 from resources.redaction import PatternRedactor
 
@@ -127,7 +127,7 @@ def test_hostile_text_is_linear(unit: str) -> None:
 
 
 def test_texts_are_redacted_and_ids_kept() -> None:
-    message = NewMessage(
+    message = IncomingMessage(
         Role.ASSISTANT,
         "Mail bob@example.com.",
         author="ann@example.com",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from neurigraph_pipelines.inbox.imports import FORMATS, detect_format, read_conversations
-from neurigraph_pipelines.model import NewConversation, Role
+from neurigraph_pipelines.model import ImportedConversation, Role
 from neurigraph_pipelines.text.hygiene import validate_message
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -18,15 +18,15 @@ BOB = SAMPLES / "bob.jsonl"
 
 
 @pytest.fixture(scope="module")
-def conversations() -> dict[str, NewConversation]:
+def conversations() -> dict[str, ImportedConversation]:
     read = list(read_conversations(BOB, detect_format(BOB)))
-    assert all(isinstance(item, NewConversation) for item in read)
-    by_id = {item.external_id: item for item in read if isinstance(item, NewConversation)}
+    assert all(isinstance(item, ImportedConversation) for item in read)
+    by_id = {item.external_id: item for item in read if isinstance(item, ImportedConversation)}
     assert len(by_id) == len(read)
     return by_id
 
 
-def test_conversations_match_readme(conversations: dict[str, NewConversation]) -> None:
+def test_conversations_match_readme(conversations: dict[str, ImportedConversation]) -> None:
     sizes = sorted(len(conversation.messages) for conversation in conversations.values())
     assert len(sizes) == 16
     assert sum(sizes) == 295
@@ -42,7 +42,7 @@ def test_conversations_match_readme(conversations: dict[str, NewConversation]) -
             assert message.author == ("Bob" if message.role is Role.USER else None)
 
 
-def test_dave_is_in_three_topics(conversations: dict[str, NewConversation]) -> None:
+def test_dave_is_in_three_topics(conversations: dict[str, ImportedConversation]) -> None:
     with_dave = {
         key for key, item in conversations.items() if any("Dave" in message.content for message in item.messages)
     }
@@ -53,7 +53,7 @@ def test_dave_is_in_three_topics(conversations: dict[str, NewConversation]) -> N
     }
 
 
-def test_questions_point_at_messages(conversations: dict[str, NewConversation]) -> None:
+def test_questions_point_at_messages(conversations: dict[str, ImportedConversation]) -> None:
     questions: list[dict[str, Any]] = json.loads((SAMPLES / "questions.json").read_text(encoding="utf-8"))
     assert len(questions) == 21
     assert "Dave" in questions[0]["question"]
@@ -67,9 +67,9 @@ def test_questions_point_at_messages(conversations: dict[str, NewConversation]) 
             assert evidence["messages"]
 
 
-def test_hard_questions_point_at_messages_or_at_none(conversations: dict[str, NewConversation]) -> None:
+def test_hard_questions_point_at_messages_or_at_none(conversations: dict[str, ImportedConversation]) -> None:
     (meeting,) = read_conversations(SAMPLES / "allotment-meeting.json", "qmsum")
-    assert isinstance(meeting, NewConversation)
+    assert isinstance(meeting, ImportedConversation)
     sources = {**conversations, meeting.external_id: meeting}
     questions: list[dict[str, Any]] = json.loads((SAMPLES / "hard_questions.json").read_text(encoding="utf-8"))
     kinds = {question["kind"] for question in questions}
@@ -92,4 +92,4 @@ def test_example_of_a_format_can_be_imported(name: str, tmp_path: Path) -> None:
     else:
         path.write_bytes(example.read_bytes())
     assert detect_format(path) == name
-    assert [type(item) for item in read_conversations(path, name)] == [NewConversation]
+    assert [type(item) for item in read_conversations(path, name)] == [ImportedConversation]

@@ -10,11 +10,12 @@ from uuid import UUID
 import pytest
 
 from neurigraph_pipelines.lifecycle.retention import KEPT
-from neurigraph_pipelines.model import Period, Tier, Voice
+from neurigraph_pipelines.model import Tier, Voice
 from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.hits import ANCHORS_SHOWN, view
 from neurigraph_pipelines.retrieval.query.select import Anchor
+from neurigraph_pipelines.views.search import Period
 
 MAY = datetime(2023, 5, 8, 9, tzinfo=UTC)
 NODE_ID, RECORD_ID, SOURCE_ID, FILE_ID, PERSONA_ID, KEY_ID = (str(UUID(int=number)) for number in range(1, 7))
@@ -95,7 +96,7 @@ SHOWN: dict[str, Any] = {
 
 
 def test_shape() -> None:
-    shown = view(FOUND, [Period(MAY, None, "since 8 May", certain=True)])
+    shown = view(FOUND, [Period(words="since 8 May", start_at=MAY, end_at=None, certain=True)])
     assert shown.model_dump(mode="json", exclude_unset=True) == SHOWN
 
 

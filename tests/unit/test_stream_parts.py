@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from neurigraph_pipelines.exchange.portability import stream
-from neurigraph_pipelines.exchange.portability.stream import Part, is_part
+from neurigraph_pipelines.exchange.portability.stream import StreamPart, is_part
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 ROWS = ['{"a": "Ünïcødé 🚲"}', '{"a": ""}', '{"a": "b"}']
@@ -16,14 +16,14 @@ ROWS = ['{"a": "Ünïcødé 🚲"}', '{"a": ""}', '{"a": "b"}']
 def test_lines_are_those_of_the_rows(size: int, end: str) -> None:
     content = ("\n".join(ROWS) + end).encode()
     chunks = (content[start : start + size] for start in range(0, len(content), size))
-    assert list(Part("tables/users.jsonl", chunks).lines()) == ROWS
+    assert list(StreamPart("tables/users.jsonl", chunks).lines()) == ROWS
 
 
 def test_endless_line_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "_MAX_LINE_BYTES", 100)
     endless = iter([b"a" * 60] * 1_000)
     with pytest.raises(InvalidInputError, match="too long"):
-        list(Part("tables/users.jsonl", endless).lines())
+        list(StreamPart("tables/users.jsonl", endless).lines())
     assert next(endless), "the rest is not read"
 
 

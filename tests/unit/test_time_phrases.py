@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.text.time_phrases import (
     MAX_PHRASES,
     YEARS_BACK,
@@ -18,6 +17,7 @@ from neurigraph_pipelines.text.time_phrases import (
     period_around,
     time_phrases,
 )
+from neurigraph_pipelines.views.search import Period
 
 WEDNESDAY = datetime(2023, 6, 14, 15, tzinfo=UTC)
 OPEN = None
@@ -26,7 +26,7 @@ OPEN = None
 def named(text: str, now: datetime = WEDNESDAY) -> list[tuple[str | None, str | None]]:
     """The stretches as ISO days: the first, and the day after the last."""
     return [
-        (p.start.date().isoformat() if p.start else OPEN, p.end.date().isoformat() if p.end else OPEN)
+        (p.start_at.date().isoformat() if p.start_at else OPEN, p.end_at.date().isoformat() if p.end_at else OPEN)
         for p in time_phrases(text, now)
     ]
 
@@ -174,12 +174,15 @@ def test_days_use_callers_time_zone() -> None:
     late = datetime(2023, 6, 14, 23, tzinfo=UTC)  # the 15th in Tokyo
     (period,) = time_phrases("yesterday", late.astimezone(tokyo))
     assert period == Period(
-        datetime(2023, 6, 14, tzinfo=tokyo), datetime(2023, 6, 15, tzinfo=tokyo), "yesterday", certain=True
+        words="yesterday",
+        start_at=datetime(2023, 6, 14, tzinfo=tokyo),
+        end_at=datetime(2023, 6, 15, tzinfo=tokyo),
+        certain=True,
     )
     berlin = ZoneInfo("Europe/Berlin")  # clocks change inside this month
     (month,) = time_phrases("in March 2023", WEDNESDAY.astimezone(berlin))
-    assert month.start == datetime(2023, 2, 28, 23, tzinfo=UTC)
-    assert month.end == datetime(2023, 3, 31, 22, tzinfo=UTC)
+    assert month.start_at == datetime(2023, 2, 28, 23, tzinfo=UTC)
+    assert month.end_at == datetime(2023, 3, 31, 22, tzinfo=UTC)
 
 
 _WORDS = st.sampled_from(
@@ -198,10 +201,10 @@ def test_any_text_gives_valid_periods(text: str, now: datetime) -> None:
     assert len(periods) <= MAX_PHRASES * YEARS_BACK
     assert len(set(periods)) == len(periods)
     for period in periods:
-        assert period.start is not None or period.end is not None
-        if period.start and period.end:
-            assert period.start < period.end
-        assert all(bound.tzinfo is now.tzinfo for bound in (period.start, period.end) if bound)
+        assert period.start_at is not None or period.end_at is not None
+        if period.start_at and period.end_at:
+            assert period.start_at < period.end_at
+        assert all(bound.tzinfo is now.tzinfo for bound in (period.start_at, period.end_at) if bound)
         assert period.words in text
 
 
@@ -268,7 +271,7 @@ def test_event_day_belongs_to_both_sides() -> None:
     stretches = {
         relation: period_around(EventPhrase(relation, "the wedding", "…"), wedding) for relation in ("before", "after")
     }
-    assert [(p.start, p.end) for p in stretches.values()] == [(None, next_day), (day, None)]
+    assert [(p.start_at, p.end_at) for p in stretches.values()] == [(None, next_day), (day, None)]
     assert not any(p.certain for p in stretches.values())
 
 
@@ -284,5 +287,7 @@ def test_event_day_belongs_to_both_sides() -> None:
 def test_offset_from_event_is_short_period(text: str, start: str, end: str) -> None:
     (phrase,) = event_phrases(f"What happened {text}?")
     period = period_around(phrase, datetime(2022, 7, 25, 14, tzinfo=UTC))
-    assert (period.start, period.end) == tuple(datetime.fromisoformat(day).replace(tzinfo=UTC) for day in (start, end))
+    assert (period.start_at, period.end_at) == tuple(
+        datetime.fromisoformat(day).replace(tzinfo=UTC) for day in (start, end)
+    )
     assert period.words == text

@@ -9,17 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.inbox.tool_events import typed
-from neurigraph_pipelines.model import MessageType, NewMessage, Role, ToolEvent, type_of
+from neurigraph_pipelines.model import IncomingMessage, MessageType, Role, ToolEvent
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.model.tool_events import event_fields
 from neurigraph_pipelines.text.hygiene import validate_message
 
 USE: dict[str, Any] = {"tool_name": "search", "tool_use_id": "t1"}
 LIMIT = 1_000
 
 
-def message(kind: MessageType | None, role: Role | None = None, content: str = "", **fields: Any) -> NewMessage:
+def message(kind: MessageType | None, role: Role | None = None, content: str = "", **fields: Any) -> IncomingMessage:
     """Return a message as it is stored."""
-    return validate_message(typed(NewMessage(Role.USER, content), kind, role, fields), "reject", LIMIT)[0]
+    return validate_message(typed(IncomingMessage(Role.USER, content), kind, role, fields), "reject", LIMIT)[0]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_events_of_each_type(kind: MessageType, role: Role | None, fields: dict[
 @pytest.mark.parametrize("kind", [MessageType.USER, MessageType.ASSISTANT])
 def test_words_have_no_event(kind: MessageType) -> None:
     made = message(kind, content="Hello.")
-    assert (made.role, made.event, type_of(made.role, made.event)) == (kind.role, None, kind)
+    assert (made.role, made.event, event_fields(made.role, made.event)["type"]) == (kind.role, None, kind)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from neurigraph_client.calls import NOT_GIVEN, Group, Pages, Steps, W, answer, a
 from neurigraph_client.models import Given
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.views.access import Account, Grant, GrantPreview, IssuedKey, Key, Personas, SignedIn, User
+    from neurigraph_pipelines.views.access import Account, CreatedUser, Grant, GrantPreview, IssuedKey, Key, Personas, SignedIn
     from neurigraph_pipelines.views.actions import Action, Standard
     from neurigraph_pipelines.views.answers import Reply
     from neurigraph_pipelines.views.digests import Digest, RemovedDigest
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.views.facts import Belief, BroughtFacts, Fact, FactHistory, FactWithEvidence, StatedFact, UndoneDecisions
     from neurigraph_pipelines.views.failures import Failure, Replay
     from neurigraph_pipelines.views.files import File, NodeFiles, UnstoredMessages
-    from neurigraph_pipelines.views.graph import GraphChange, ListedNode, NewNode, NodeProfile, Shell, TreePage
+    from neurigraph_pipelines.views.graph import CreatedNode, GraphChange, ListedNode, NodeProfile, Shell, TreePage
     from neurigraph_pipelines.views.inbox import Added, Appended, Conversation, Ended, Event, EventEnded, Note
     from neurigraph_pipelines.views.links import Link, SigningKey, WrittenLink
     from neurigraph_pipelines.views.memories import Delta, Difference, Memory
@@ -146,9 +146,9 @@ class UsersCalls(Group[W]):
     """Operations of the group ``users``."""
 
     @asked
-    def create(self, slug: str, *, database: str | None = NOT_GIVEN) -> Steps[User]:
+    def create(self, slug: str, *, database: str | None = NOT_GIVEN) -> Steps[CreatedUser]:
         """Create a user, the root node of their graph and a first API key. The key is shown only here."""
-        return answer("POST /v1/users", "access.User", locals(), body=True, once=True)
+        return answer("POST /v1/users", "access.CreatedUser", locals(), body=True, once=True)
 
     @asked
     def sign_in(self, user: str, password: str) -> Steps[SignedIn]:
@@ -267,9 +267,9 @@ class GraphCalls(Group[W]):
         return pages("GET /v1/nodes", "nodes", "graph.ListedNode", locals())
 
     @asked
-    def provision(self, parent_node_id: UUID, name: str, *, node_type: Literal["concept", "persona"] = NOT_GIVEN, kind: Literal["user", "topic", "person", "project", "organization", "place", "thing"] = NOT_GIVEN, summary: str = NOT_GIVEN, writes: bool = NOT_GIVEN) -> Steps[NewNode]:
+    def provision(self, parent_node_id: UUID, name: str, *, node_type: Literal["concept", "persona"] = NOT_GIVEN, kind: Literal["user", "topic", "person", "project", "organization", "place", "thing"] = NOT_GIVEN, summary: str = NOT_GIVEN, writes: bool = NOT_GIVEN) -> Steps[CreatedNode]:
         """Create a node: a concept, or a persona that can have keys and grants of its own."""
-        return answer("POST /v1/nodes", "graph.NewNode", locals(), body=True, changes=True)
+        return answer("POST /v1/nodes", "graph.CreatedNode", locals(), body=True, changes=True)
 
     @asked
     def shell(self, node_id: UUID) -> Steps[Shell]:

@@ -23,7 +23,7 @@ from neurigraph_pipelines.defs.shared.run_metadata import MAX_TABLE_ROWS, table
 from neurigraph_pipelines.defs.shared.run_states import waiting_already
 from neurigraph_pipelines.defs.shared.run_tags import YIELDS
 from neurigraph_pipelines.ingestion import healing
-from neurigraph_pipelines.ingestion.embedding_models import Move
+from neurigraph_pipelines.ingestion.embedding_models import ModelMove
 from neurigraph_pipelines.ingestion.waiting_records import Waiting
 
 _OTHER_MODEL_REASON = (
@@ -186,7 +186,7 @@ check_embeddings_schedule = dg.ScheduleDefinition(
 )
 
 
-def _move_row(move: Move) -> dict[str, str | int]:
+def _move_row(move: ModelMove) -> dict[str, str | int]:
     state = f"{move.missing} records to go" if move.missing else "switched"
     return {"user": str(move.user_id), "state": state, "finished": move.finished}
 

@@ -53,7 +53,7 @@ def candidate_model_answers_canaries_as_well(
 
     If it fails: stay with the current model: do not materialize `record_embeddings` with the canary.
     """
-    from neurigraph_pipelines.ingestion.model_comparison import Canary, compare_models  # loads numpy
+    from neurigraph_pipelines.ingestion.model_comparison import CanaryModel, compare_models  # loads numpy
 
     config, here = config_of(context, CanaryConfig), installation.opened
     if not config.canary:
@@ -61,7 +61,7 @@ def candidate_model_answers_canaries_as_well(
     if config.canary not in get_args(EmbeddingService):
         raise InvalidInputError("canary: there is no such service: openai, voyage, minilm or neurigraph")
     chosen = cast("EmbeddingService", config.canary)
-    canary = Canary(here.make_embedder(chosen, config.model or None), chosen)
+    canary = CanaryModel(here.make_embedder(chosen, config.model or None), chosen)
     done = compare_models(here.database, here.embedder, canary, user_id_of(here.database, config.user))
     rows, bars = [], []
     points: dict[str, float] = {}

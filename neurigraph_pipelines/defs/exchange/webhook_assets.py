@@ -64,7 +64,7 @@ def webhook_sensor(installation: InstallationResource) -> dg.RunRequest | dg.Ski
     return dg.RunRequest()
 
 
-def _counts(found: upkeep.Figures) -> RunMetadata:
+def _counts(found: upkeep.DeliveryFigures) -> RunMetadata:
     median = {} if found.median_seconds is None else {"median seconds": round(found.median_seconds, 3)}
     return {
         "waiting": found.waiting,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import dagster as dg
 
-from neurigraph_pipelines.defs.reports.daily_report import Backlog, backlog, stored_days
+from neurigraph_pipelines.defs.reports.daily_report import WaitingSegments, backlog, stored_days
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 
 STORED = ("memories", "passages", "record_summaries", "record_keywords", "record_embeddings")
@@ -52,7 +52,7 @@ def stored_days_sensor(
     return dg.SensorResult(asset_events=events, cursor=json.dumps({"days": last, "queue": waiting}))
 
 
-def _observed(queue: Backlog) -> dg.AssetObservation:
+def _observed(queue: WaitingSegments) -> dg.AssetObservation:
     return dg.AssetObservation(
         "sources",
         metadata={

@@ -77,7 +77,7 @@ def no_memory_is_unfinished(installation: InstallationResource) -> dg.AssetCheck
 def _describe_again(
     context: dg.AssetExecutionContext, installation: InstallationResource, verb: str, *, keywords_only: bool
 ) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
-    from neurigraph_pipelines.ingestion.resummarize import Wanted, resummarize  # loads numpy
+    from neurigraph_pipelines.ingestion.resummarize import WantedSummaries, resummarize  # loads numpy
 
     config = config_of(context, ResummarizeConfig)
     since, until = days_of(context)
@@ -87,7 +87,7 @@ def _describe_again(
         since,
         until,
         user_id,
-        wanted=Wanted(config.again, config.also_revised, keywords_only),
+        wanted=WantedSummaries(config.again, config.also_revised, keywords_only),
         dry_run=config.dry_run,
     )
     counts = {

@@ -70,7 +70,7 @@ def waiting_actions_sensor(installation: InstallationResource) -> dg.RunRequest 
     return dg.RunRequest()
 
 
-def _tell(context: dg.AssetExecutionContext, installation: InstallationResource, queue: upkeep.Queue) -> None:
+def _tell(context: dg.AssetExecutionContext, installation: InstallationResource, queue: upkeep.OpenActions) -> None:
     context.log.warning("%d actions have waited for a decision for too long", queue.overdue)
     webhook = installation.opened.failure_webhook
     try:
@@ -82,5 +82,5 @@ def _tell(context: dg.AssetExecutionContext, installation: InstallationResource,
         upkeep.note_report(installation.context)
 
 
-def _open(queue: upkeep.Queue) -> RunMetadata:
+def _open(queue: upkeep.OpenActions) -> RunMetadata:
     return {"overdue": queue.overdue, "oldest waits for seconds": round(queue.oldest_seconds, 1)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from neurigraph_pipelines.database.asking import value_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.defs.shared.backfills import FIRST_DAY
 from neurigraph_pipelines.ingestion import healing
@@ -20,7 +21,7 @@ _QUERIES = statements("reports")
 
 
 @dataclass(frozen=True, slots=True)
-class Backlog:
+class WaitingSegments:
     """Segments that wait, are leased by runs, or failed for good, and the age of the oldest that is due."""
 
     waiting: int
@@ -70,7 +71,7 @@ class DailyReport:
     """
 
     stored: Stored
-    backlog: Backlog
+    backlog: WaitingSegments
     without_vectors: int
     without_facts: int
     without_verdicts: int
@@ -99,21 +100,18 @@ class DailyReport:
         return {name: value for name, value in found.items() if value is not None}
 
 
-def backlog(database: Database) -> Backlog:
+def backlog(database: Database) -> WaitingSegments:
     """Count what waits to be stored; costs a few index lookups."""
     with database.pipeline() as tx:
-        row = tx.execute(_QUERIES["backlog"]).fetchone()
-    assert row is not None
-    return Backlog(**row)
+        (row,) = tx.execute(_QUERIES["backlog"])
+    return WaitingSegments(**row)
 
 
 def late_bodies(context: Context, grace_seconds: float) -> int:
     """Count the stored segments whose messages should have left the inbox before the grace period."""
     kept_seconds = context.settings.ingestion.inbox_retention_days * 86_400
     with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["late_bodies"], {"age_seconds": kept_seconds + grace_seconds}).fetchone()
-    assert row is not None
-    return int(row["segments"])
+        return value_of(int, tx.execute(_QUERIES["late_bodies"], {"age_seconds": kept_seconds + grace_seconds}))
 
 
 def stored_days(database: Database, since: datetime | None, until: datetime | None = None) -> dict[str, StoredDay]:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.exchange.organizations.membership import get_organization
 from neurigraph_pipelines.lifecycle.erasure import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ForbiddenError
@@ -23,7 +23,7 @@ def preview_organization(database: Database, claims: Claims, organization_id: UU
         ForbiddenError: The caller is not an owner.
     """
     graph = _graph_of_owner(database, claims, organization_id)
-    return forget.preview(database, graph, Subject(SubjectKind.USER, organization_id))
+    return forget.preview(database, graph, ErasureSubject(SubjectKind.USER, organization_id))
 
 
 def delete_organization(context: Context, organization_id: UUID, *, through: str) -> Erasure:
@@ -36,7 +36,7 @@ def delete_organization(context: Context, organization_id: UUID, *, through: str
         StorageError: The object store refused; an operator finishes the erasure.
     """
     graph = _graph_of_owner(context.database, context.claims, organization_id)
-    return forget.forget(context.acting_for(graph), Subject(SubjectKind.USER, organization_id), through=through)
+    return forget.forget(context.acting_for(graph), ErasureSubject(SubjectKind.USER, organization_id), through=through)
 
 
 def _graph_of_owner(database: Database, claims: Claims, organization_id: UUID) -> Claims:

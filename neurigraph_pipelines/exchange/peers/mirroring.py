@@ -31,7 +31,7 @@ from neurigraph_pipelines.ingestion.embedding_models import lock_models
 from neurigraph_pipelines.ingestion.passage_words import columns_of
 from neurigraph_pipelines.ingestion.record_rows import insert_record
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key, original_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
@@ -108,11 +108,11 @@ class Mirror:
 
     def forget_node(self, node_id: UUID) -> int:
         """Forget the mirror of a node with all its records, and return how many these were."""
-        return self._forget(Subject(SubjectKind.NODE, node_id))
+        return self._forget(ErasureSubject(SubjectKind.NODE, node_id))
 
     def forget_record(self, record_id: UUID) -> int:
         """Forget the mirror of a record: rows, objects, and what was derived from it. Return 1, or 0 if it is gone."""
-        return self._forget(Subject(SubjectKind.RECORD, record_id))
+        return self._forget(ErasureSubject(SubjectKind.RECORD, record_id))
 
     def write(self, node_id: UUID, records: Sequence[Record], contents: Mapping[UUID, bytes]) -> None:
         """Store records of one node, all or none.
@@ -151,7 +151,7 @@ class Mirror:
             tx.execute(_QUERIES["begin_mirroring"], {"peer_id": str(self.peer_id)})
             yield tx
 
-    def _forget(self, subject: Subject) -> int:
+    def _forget(self, subject: ErasureSubject) -> int:
         receipt = forget(self.context.acting_for(Claims.of_user(self.user_id)), subject, through=THROUGH)
         return receipt.erased.get("records", 0)
 

@@ -88,8 +88,7 @@ def _listed(tx: Transaction, row: DictRow, digest: str | None) -> OfferedNode:
         return OfferedNode(**row, digest=digest)
     schema = sql.Identifier(row["schema_name"])
     query = _QUERIES["digest"].format(versions=_QUERIES["versions"].format(schema=schema))
-    found = tx.execute(query, {"prefix": "", "record_ids": None}).fetchone()
-    assert found is not None
+    (found,) = tx.execute(query, {"prefix": "", "record_ids": None})
     return OfferedNode(**{**row, **found})
 
 
@@ -104,8 +103,7 @@ def list_records(context: Context, node_id: UUID, prefix: str = "") -> OfferedRe
     with context.database.agent(claims) as tx:
         versions = _QUERIES["versions"].format(schema=_schema_of(tx, node_id))
         values = {"prefix": prefix, "record_ids": None, "digits": len(prefix) + _DIGITS}
-        counted = tx.execute(_QUERIES["digest"].format(versions=versions), values).fetchone()
-        assert counted is not None
+        (counted,) = tx.execute(_QUERIES["digest"].format(versions=versions), values)
         if counted["records"] > LISTED_AT_ONCE and len(prefix) < MAX_PREFIX:
             return OfferedRecords(
                 parts=views_of(tx, _QUERIES["digests"].format(versions=versions), OfferedPart, values)

@@ -44,7 +44,7 @@ _QUERIES = statements("peers")
 
 
 @dataclass(slots=True)
-class Pulled:
+class PullResult:
     """The result of one pull.
 
     Attributes:
@@ -64,7 +64,7 @@ class Pulled:
     sent_bytes: int = 0
 
 
-def pull(peering: Peering, peer_id: UUID, on_done: Progress = lambda _, __: None) -> Pulled:
+def pull(peering: Peering, peer_id: UUID, on_done: Progress = lambda _, __: None) -> PullResult:
     """Make the mirror equal to the nodes that its publisher shows, and return the changes.
 
     Raises:
@@ -78,8 +78,7 @@ def pull(peering: Peering, peer_id: UUID, on_done: Progress = lambda _, __: None
     database = peering.context.database
     with _alone(peering, peer_id) as peer:
         with database.pipeline() as tx:
-            began = tx.execute(_QUERIES["begun"]).fetchone()
-        assert began is not None
+            (began,) = tx.execute(_QUERIES["begun"])
         try:
             run = _Pull(peering, peer, on_done)
             horizon = run.run()
@@ -158,7 +157,7 @@ class _Pull:
         self._peer = peer
         self._on_done = on_done
         self._model = self._model_of_user()
-        self.done = Pulled()
+        self.done = PullResult()
 
     def run(self) -> UUID:
         """Pull, and return the publisher's horizon."""

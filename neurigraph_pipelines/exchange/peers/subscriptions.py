@@ -13,7 +13,7 @@ from neurigraph_pipelines.exchange.peers.peering import Peering
 from neurigraph_pipelines.exchange.peers.signatures import checked_key
 from neurigraph_pipelines.graph.provisioning import find_root, provision_node
 from neurigraph_pipelines.lifecycle.erasure.forget import forget, preview
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
@@ -146,7 +146,7 @@ def preview_removal(peering: Peering, name: str) -> ErasurePreview:
     """
     claims = peering.context.claims
     peer = get_peer(peering.context.database, claims, name)
-    return preview(peering.context.database, claims, Subject(SubjectKind.NODE, peer.mount_node_id))
+    return preview(peering.context.database, claims, ErasureSubject(SubjectKind.NODE, peer.mount_node_id))
 
 
 def remove(peering: Peering, name: str, through: str) -> Erasure:
@@ -156,7 +156,7 @@ def remove(peering: Peering, name: str, through: str) -> Erasure:
         NotFoundError: The caller has no such peer.
     """
     peer = get_peer(peering.context.database, peering.context.claims, name)
-    return forget(peering.context, Subject(SubjectKind.NODE, peer.mount_node_id), through=through)
+    return forget(peering.context, ErasureSubject(SubjectKind.NODE, peer.mount_node_id), through=through)
 
 
 def _put_key(tx: Transaction, peering: Peering, user_id: UUID, peer_id: UUID, key: str) -> None:

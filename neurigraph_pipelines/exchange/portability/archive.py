@@ -19,7 +19,15 @@ from typing import IO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from neurigraph_pipelines.exchange.portability.stream import OBJECTS, Ending, Hashed, Header, Part, Stream, is_part
+from neurigraph_pipelines.exchange.portability.stream import (
+    OBJECTS,
+    Ending,
+    Hashed,
+    Header,
+    Stream,
+    StreamPart,
+    is_part,
+)
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError
 from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.zip_limits import MAX_ARCHIVE_RATIO, READ_ERRORS, UNSUSPICIOUS_BYTES
@@ -37,7 +45,7 @@ OpenFile = Callable[[str], IO[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchiveEntry:
     """One file of an export; ``sha256`` is the checksum of its bytes, in hex."""
 
     name: str
@@ -46,7 +54,7 @@ class Entry:
 
 
 class _Files(BaseModel):
-    files: list[Entry]
+    files: list[ArchiveEntry]
 
 
 class ArchiveWriter:
@@ -58,7 +66,7 @@ class ArchiveWriter:
 
     def __init__(self, open_file: OpenFile) -> None:
         self._open = open_file
-        self.entries: list[Entry] = []
+        self.entries: list[ArchiveEntry] = []
 
     def write(self, stream: Stream) -> Iterator[int]:
         """Write a stream, and yield the size of each piece after writing it."""
@@ -66,14 +74,14 @@ class ArchiveWriter:
             yield from self.add(part)
         self.finish({"format": FORMAT, **stream.header().model_dump(), **stream.ending().model_dump()})
 
-    def add(self, part: Part) -> Iterator[int]:
+    def add(self, part: StreamPart) -> Iterator[int]:
         """Write a file, and yield the size of each piece after writing it."""
         hashed = Hashed(part.chunks)
         with self._open(part.name) as file:
             for chunk in hashed:
                 file.write(chunk)
                 yield len(chunk)
-        self.entries.append(Entry(part.name, hashed.size_bytes, hashed.sha256))
+        self.entries.append(ArchiveEntry(part.name, hashed.size_bytes, hashed.sha256))
 
     def finish(self, manifest: Mapping[str, object]) -> None:
         """Write the manifest with the list of all files. An export without a manifest is not valid."""
@@ -188,7 +196,7 @@ class ArchiveReader(Stream):
         return found
 
     @cached_property
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, ArchiveEntry]:
         """The files in the manifest by name. It raises InvalidInputError if the manifest is damaged."""
         return {entry.name: entry for entry in _stated(_Files, self.manifest()).files}
 
@@ -196,10 +204,10 @@ class ArchiveReader(Stream):
         """Return the size of all files together."""
         return sum(entry.size_bytes for entry in self.entries.values())
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[StreamPart]:
         """Yield the files, rows before objects."""
         for name in sorted(self.entries, key=lambda name: name.startswith(OBJECTS)):
-            yield Part(name, self._chunks(name))
+            yield StreamPart(name, self._chunks(name))
 
     def verify(self, on_bytes: Callable[[int], None]) -> None:
         """Read every file once and compare it with the manifest.

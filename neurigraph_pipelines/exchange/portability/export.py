@@ -27,8 +27,8 @@ from neurigraph_pipelines.exchange.portability.stream import (
     Ending,
     Hashed,
     Header,
-    Part,
     Stream,
+    StreamPart,
     StreamUser,
     rows_name,
 )
@@ -161,7 +161,7 @@ class _Written(Stream):
             node_ddl=SHIPPED.newest,
         )
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[StreamPart]:
         for table in shared_tables(self._tx, secrets=self._secrets):
             yield from self._table(rows_name(table), table, _QUERIES["rows_of_user"])
         for node in self._tx.execute(_QUERIES["nodes"], {"user_id": self._user.user_id}).fetchall():
@@ -176,12 +176,12 @@ class _Written(Stream):
     def ending(self) -> Ending:
         return Ending(rows=self._report.rows, lost_objects=self._report.lost, forgotten_objects=self._report.forgotten)
 
-    def _table(self, name: str, table: Table, query: sql.SQL) -> Iterator[Part]:
+    def _table(self, name: str, table: Table, query: sql.SQL) -> Iterator[StreamPart]:
         """Yield the rows of a table as lines; a table without rows has no part."""
         lines = self._lines(table, query)
         first = next(lines, None)
         if first is not None:
-            yield Part(name, chain([first], lines))
+            yield StreamPart(name, chain([first], lines))
 
     def _lines(self, table: Table, query: sql.SQL) -> Iterator[bytes]:
         statement = query.format(
@@ -199,7 +199,7 @@ class _Written(Stream):
         if piece:
             yield bytes(piece)
 
-    def _object(self, row: Manifest | StagedObject) -> Iterator[Part]:
+    def _object(self, row: Manifest | StagedObject) -> Iterator[StreamPart]:
         key = row.storage_path
         try:
             chunks = _begun(self._objects.get(key))
@@ -213,7 +213,7 @@ class _Written(Stream):
                 self._report.lost.append(key)
                 return
             chunks = found
-        yield Part(OBJECTS + key, self._hashed(key, row.stored_sha256, chunks))
+        yield StreamPart(OBJECTS + key, self._hashed(key, row.stored_sha256, chunks))
         self._report.objects += 1
 
     def _hashed(self, key: str, sha256: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:

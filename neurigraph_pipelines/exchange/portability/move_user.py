@@ -22,7 +22,7 @@ from neurigraph_pipelines.exchange.portability.tables import SECRETS, SHARED, ta
 from neurigraph_pipelines.graph.locks import PATIENCE_SECONDS, lock_graph_exclusive
 from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures, forget
 from neurigraph_pipelines.lifecycle.erasure.journal import destroy_keys, objects_of_user
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind, erasure
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind, erasure
 from neurigraph_pipelines.lifecycle.erasure.rows import RowsEraser
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
@@ -169,7 +169,7 @@ def _complete(source: Context, target: Context, slug: str, user_id: UUID) -> Non
 
 def _forget_copy(target: Context, user_id: UUID) -> None:
     acting = target.acting_for(Claims.of_user(user_id))
-    if forget(acting, Subject(SubjectKind.USER, user_id), through=THROUGH).finished_at is None:
+    if forget(acting, ErasureSubject(SubjectKind.USER, user_id), through=THROUGH).finished_at is None:
         raise TransientError("an unfinished copy of the user could not be removed: repeat the move")
 
 
@@ -196,8 +196,7 @@ def require_two(source: Context, target: Context) -> None:
 
 def _require_movable(source: Context, user_id: UUID) -> None:
     with source.database.owner() as tx:
-        ties = tx.execute(_QUERIES["ties"], {"user_id": user_id}).fetchone()
-    assert ties is not None
+        (ties,) = tx.execute(_QUERIES["ties"], {"user_id": user_id})
     if ties["shares"]:
         raise ConflictError("this user is an organization, or was a member of one, whose users share one database")
     if ties["mirrors"]:

@@ -23,7 +23,15 @@ from neurigraph_pipelines.exchange.portability.former_passages import segments_o
 from neurigraph_pipelines.exchange.portability.identifiers import Identifiers, id_of, row_of, tables_with_ids
 from neurigraph_pipelines.exchange.portability.restored_objects import RestoredObjects
 from neurigraph_pipelines.exchange.portability.segments import SEGMENTS, checked_line
-from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, Ending, Header, Part, Stream, rows_name
+from neurigraph_pipelines.exchange.portability.stream import (
+    OBJECTS,
+    VERSION,
+    Ending,
+    Header,
+    Stream,
+    StreamPart,
+    rows_name,
+)
 from neurigraph_pipelines.exchange.portability.tables import (
     IMPLIED_REFERENCES,
     SECRETS,
@@ -38,7 +46,7 @@ from neurigraph_pipelines.exchange.portability.tables import (
 )
 from neurigraph_pipelines.graph.provisioning import free_schema_name, make_tables
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.object_keys import durable_key, original_key
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
@@ -128,7 +136,7 @@ def restore_user(
     restored.objects = written.count
     for record_id in left_over:
         claims = Claims.of_user(restored.user_id)
-        forget(context.acting_for(claims), Subject(SubjectKind.RECORD, record_id), through="restore")
+        forget(context.acting_for(claims), ErasureSubject(SubjectKind.RECORD, record_id), through="restore")
     return restored
 
 
@@ -211,7 +219,7 @@ class _Restore:
                 "finish it with `neurigraph admin erasures --finish`"
             )
 
-    def _stages(self, part: Part) -> bool:
+    def _stages(self, part: StreamPart) -> bool:
         """Stage the rows of a part; return False for an object."""
         if part.name.startswith(OBJECTS):
             return False

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from neurigraph_pipelines.exchange.portability.stream import OBJECTS, Part
+from neurigraph_pipelines.exchange.portability.stream import OBJECTS, StreamPart
 from neurigraph_pipelines.exchange.portability.tables import StagedObject, needs_working_copy
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest
@@ -77,7 +77,7 @@ class RestoredObjects(NewObjects):
             self.expected[exported] = row
         self._missing = set(self.expected)
 
-    def write(self, part: Part) -> None:
+    def write(self, part: StreamPart) -> None:
         """Write the object of a part, and the working copy if it is that of an active file.
 
         Raises:

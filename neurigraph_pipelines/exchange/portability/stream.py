@@ -60,7 +60,7 @@ class Hashed:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StreamPart:
     """One part of a stream: its name, and its bytes in pieces, which are read once and before the next part."""
 
     name: str
@@ -121,7 +121,7 @@ class Stream(ABC):
         """Return the header."""
 
     @abstractmethod
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[StreamPart]:
         """Yield the parts."""
 
     @abstractmethod

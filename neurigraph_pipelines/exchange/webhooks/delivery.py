@@ -128,8 +128,7 @@ def deliver_test(outbox: Outbox, webhook_id: UUID) -> Delivery:
     database, claims = outbox.context.database, outbox.context.claims
     get_webhook(database, claims, webhook_id)
     with database.agent(claims) as tx:
-        row = tx.execute(_QUERIES["test"], {"webhook_id": webhook_id}).fetchone()
-    assert row is not None
+        (row,) = tx.execute(_QUERIES["test"], {"webhook_id": webhook_id})
     leased = _lease(outbox, row["delivery_id"])
     found = get_delivery(database, claims, webhook_id, row["delivery_id"])
     if leased:

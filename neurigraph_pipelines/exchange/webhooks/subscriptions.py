@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from neurigraph_pipelines.access.authentication import require_owner, require_visible
-from neurigraph_pipelines.database.asking import ask_views
+from neurigraph_pipelines.database.asking import ask_views, value_of
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.webhooks.outbox import Outbox, hash_of
@@ -131,11 +131,10 @@ def replay(database: Database, claims: Claims, webhook_id: UUID, delivery_id: UU
     """
     get_webhook(database, claims, webhook_id)
     with database.agent(claims) as tx:
-        row = tx.execute(_QUERIES["replay"], {"webhook_id": webhook_id, "delivery_id": delivery_id}).fetchone()
-    assert row is not None
-    if delivery_id is not None and row["replayed"] == 0:
+        replayed = value_of(int, tx.execute(_QUERIES["replay"], {"webhook_id": webhook_id, "delivery_id": delivery_id}))
+    if delivery_id is not None and replayed == 0:
         raise NotFoundError("there is no such delivery, or it still waits")
-    return int(row["replayed"])
+    return replayed
 
 
 def page_of_deliveries(

@@ -17,7 +17,7 @@ _QUERIES = statements("webhooks")
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class DeliveryFigures:
     """Deliveries in numbers.
 
     Attributes:
@@ -44,12 +44,11 @@ def has_work(outbox: Outbox) -> bool:
     return due is not None and due < -LEFT_SECONDS
 
 
-def figures(outbox: Outbox) -> Figures:
+def figures(outbox: Outbox) -> DeliveryFigures:
     """Count deliveries."""
     with outbox.context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["figures"]).fetchone()
-    assert row is not None
-    return Figures(**row)
+        (row,) = tx.execute(_QUERIES["figures"])
+    return DeliveryFigures(**row)
 
 
 def drop_old(outbox: Outbox) -> int:

@@ -9,8 +9,8 @@ from neurigraph_pipelines.access import accounts
 from neurigraph_pipelines.access.accounts import MAX_NAME, MAX_PASSWORD
 from neurigraph_pipelines.faces.api.authentication import InstallationDep
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.views import access as views
+from neurigraph_pipelines.views.base import Form
 
 SIGN_IN_BYTES = 16 * 1024
 """Longest body of a sign-in: the longest name and password, with every character escaped."""

@@ -16,14 +16,14 @@ from neurigraph_pipelines.faces.api.idempotency import Once
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.operations import requests
-from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.faces.operations.source_fields import PRIVACY, SourceFields, Where
-from neurigraph_pipelines.inbox.notes import NewNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.inbox.source_lists import get_source
 from neurigraph_pipelines.model import Claims, Privacy, Progress, SourceKind
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.inbox import Added
 from neurigraph_pipelines.wiring.installation import Installation
 
@@ -65,9 +65,9 @@ class NewMemory(Form, SourceFields, Where):
         return self
 
     @property
-    def note(self) -> NewNote:
+    def note(self) -> IncomingNote:
         """The content as a note."""
-        return NewNote(
+        return IncomingNote(
             self.content or "",
             title=self.title,
             node_id=self.node_id,

@@ -18,7 +18,7 @@ from neurigraph_pipelines.faces.api.problems import documented, retry_after
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import CompressionState
 from neurigraph_pipelines.model.errors import RehydratingError
-from neurigraph_pipelines.retrieval.open import TRANSCRIPT_MEDIA_TYPE, OpenedFile, message_view, open_file, open_message
+from neurigraph_pipelines.retrieval.open import TRANSCRIPT_MEDIA_TYPE, OpenedFile, open_file, open_message
 from neurigraph_pipelines.views import files as views
 
 router = APIRouter(prefix="/files", tags=["files"], responses=documented(401, 404, 422, 503))
@@ -85,7 +85,7 @@ async def open_by_id(
     context = installation.acting_for(caller)
     if message is not None:
         opened = await run_in_threadpool(open_message, context, file_id, message)
-        return JSONResponse(message_view(opened).model_dump(mode="json"))
+        return JSONResponse(opened.model_dump(mode="json"))
     until = time.monotonic() + wait
     while True:
         try:

@@ -15,8 +15,8 @@ from neurigraph_pipelines.exchange.peers import offering
 from neurigraph_pipelines.exchange.peers.signatures import HEADER, PublisherKey
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.faces.api.problems import documented
-from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.views import mirrors as views
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.wiring.installation import Installation
 
 router = APIRouter(prefix="/mirror", tags=["peers"], responses=documented(401, 403, 404, 422, 503))

@@ -18,7 +18,7 @@ from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, IfNoneMatch, tagged
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.operations.call import Call, Who
-from neurigraph_pipelines.faces.operations.registry import Operation, Parameter, Subject
+from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup, Parameter
 from neurigraph_pipelines.model import Claims
 
 _ALWAYS = (401, 403, 404, 422, 503)
@@ -35,7 +35,7 @@ _GUARDS: dict[str | None, Any] = {
 }
 
 
-def router_of(subject: Subject) -> APIRouter:
+def router_of(subject: OperationGroup) -> APIRouter:
     """Return the routes of a subject's operations."""
     router = APIRouter(responses=documented(*_ALWAYS))
     for one in subject.operations:

@@ -29,7 +29,7 @@ from neurigraph_pipelines.inbox import privacy
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.source_lists import SourceFilter, get_source, list_sources
 from neurigraph_pipelines.inbox.waiting import MAX_WAIT_SECONDS
-from neurigraph_pipelines.model import SETTLED, Claims, NewMessage, Progress, SourceKind
+from neurigraph_pipelines.model import SETTLED, Claims, IncomingMessage, Progress, SourceKind
 from neurigraph_pipelines.views.inbox import Appended
 from neurigraph_pipelines.views.sources import (
     Conversations,
@@ -49,7 +49,7 @@ def inbox(installation: Installation) -> Inbox:
     return Inbox(installation.context)
 
 
-def new_messages(sent: Sequence[requests.NewMessage]) -> list[NewMessage]:
+def new_messages(sent: Sequence[requests.NewMessage]) -> list[IncomingMessage]:
     """Convert the messages of a request to domain values."""
     return [message.message for message in sent]
 

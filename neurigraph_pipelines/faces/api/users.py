@@ -15,7 +15,7 @@ router = APIRouter(tags=["users"], responses=documented(401, 403, 409, 413, 422,
 
 
 @router.post("/users", status_code=201, dependencies=[Depends(require_administrator)])
-def create_user(body: requests.NewUser, installation: InstallationDep) -> views.User:
+def create_user(body: requests.NewUser, installation: InstallationDep) -> views.CreatedUser:
     """Create a user, the root node of their graph and a first API key. The key is shown only here."""
     _, user, key = installation.databases.create_user(body.slug, body.database)
-    return views.User(**asdict(user), api_key=key)
+    return views.CreatedUser(**asdict(user), api_key=key)

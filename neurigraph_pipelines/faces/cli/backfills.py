@@ -15,7 +15,7 @@ from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, claims
 from neurigraph_pipelines.ingestion.filing_again import FiledAgain, file_again
 from neurigraph_pipelines.ingestion.reembed import Reembedded
 from neurigraph_pipelines.ingestion.reembed import reembed as embed_again
-from neurigraph_pipelines.ingestion.resummarize import Resummarized, Wanted
+from neurigraph_pipelines.ingestion.resummarize import Resummarized, WantedSummaries
 from neurigraph_pipelines.ingestion.resummarize import resummarize as summarize_again
 from neurigraph_pipelines.model.errors import InvalidInputError
 
@@ -92,7 +92,7 @@ def resummarize(
                 end,
                 user_id,
                 record_ids,
-                wanted=Wanted(again, also_revised, keywords_only),
+                wanted=WantedSummaries(again, also_revised, keywords_only),
                 dry_run=dry_run,
                 on_done=lambda count: progress.advance(task, count),
             )

@@ -14,7 +14,7 @@ from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import installed, opened
 from neurigraph_pipelines.runtime.stack.backup.check import check
-from neurigraph_pipelines.runtime.stack.backup.create import Listener, back_up
+from neurigraph_pipelines.runtime.stack.backup.create import BackupListener, back_up
 from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.load import restore as restore_backup
 from resources.age_encryption import AgeKey
@@ -149,9 +149,9 @@ def _folder(path: Path, key: Path | None) -> BackupFolder:
 
 
 @contextmanager
-def _listening(output: Output) -> Iterator[Listener]:
+def _listening(output: Output) -> Iterator[BackupListener]:
     with output.progress(in_bytes=True) as progress:
         task = progress.add_task("reading", total=None)
-        yield Listener(
+        yield BackupListener(
             lambda stage: progress.update(task, description=stage), lambda more: progress.advance(task, more)
         )

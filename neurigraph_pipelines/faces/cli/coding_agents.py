@@ -25,7 +25,7 @@ from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model.chat import Turn
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError
 from neurigraph_pipelines.model.sources import SourceDetails
-from neurigraph_pipelines.retrieval.prompt import Wanted, prompt_context
+from neurigraph_pipelines.retrieval.prompt import PromptRequest, prompt_context
 from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -195,7 +195,7 @@ def _answer(installation: Installation, agent: str, user: str, event: dict[str, 
 
 def _brief(installation: Installation, user: str, repository: str) -> str:
 
-    wanted = Wanted([Turn("user", f"{repository}: {_ASKED}")], BRIEF_TOKENS, within=(space_of(repository),))
+    wanted = PromptRequest([Turn("user", f"{repository}: {_ASKED}")], BRIEF_TOKENS, within=(space_of(repository),))
     context = installation.acting_for(claims_of(installation, user))
     return prompt_context(context, wanted).text or ""
 

@@ -10,7 +10,7 @@ import typer
 from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import claims_of, opened
-from neurigraph_pipelines.ingestion.model_comparison import Canary, Comparison, Figures, compare_models
+from neurigraph_pipelines.ingestion.model_comparison import CanaryModel, Comparison, RankingFigures, compare_models
 from neurigraph_pipelines.ingestion.model_registry import describe_model, list_models
 from neurigraph_pipelines.model.errors import InvalidInputError
 
@@ -44,7 +44,7 @@ def embedding_models(
         describe_model(database, installation.embedder, installation.settings.models.chosen_embedder)
         if canary is not None:
             user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
-            other = Canary(installation.make_embedder(canary, model), canary)
+            other = CanaryModel(installation.make_embedder(canary, model), canary)
             comparison = compare_models(database, installation.embedder, other, user_id)
         found = list_models(database)
     shown = {"models": [asdict(one) for one in found], "comparison": comparison and comparison.figures()}
@@ -67,7 +67,7 @@ def _lines(comparison: Comparison) -> list[str]:
     return [*lines, f"{comparison.canary_model} {verdict}."]
 
 
-def _shares(figures: Figures) -> str:
+def _shares(figures: RankingFigures) -> str:
     return (
         f"first {figures.found_first:.0%}, among the first ten {figures.found:.0%}, "
         f"mean reciprocal rank {figures.mean_reciprocal_rank:.3f}"

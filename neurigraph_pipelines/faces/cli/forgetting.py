@@ -25,7 +25,7 @@ from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from neurigraph_pipelines.lifecycle.erasure.receipts import Subject
+    from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject
     from neurigraph_pipelines.model import Claims
     from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview
     from neurigraph_pipelines.wiring.installation import Installation
@@ -152,22 +152,24 @@ def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
         raise typer.Exit(_NOT_ALL)
 
 
-def _find(installation: Installation, claims: Claims, identifier: str | None) -> tuple[Subject, ErasurePreview | None]:
+def _find(
+    installation: Installation, claims: Claims, identifier: str | None
+) -> tuple[ErasureSubject, ErasurePreview | None]:
     """Return the subject and a preview of its erasure, which is None if that was done or begun before."""
     from neurigraph_pipelines.lifecycle.erasure.forget import preview
-    from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind, receipts
+    from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind, receipts
 
     if identifier is None:
-        user = Subject(SubjectKind.USER, claims.user_id)
+        user = ErasureSubject(SubjectKind.USER, claims.user_id)
         return user, preview(installation.database, claims, user)
     for kind, wanted in _called(installation, claims, argument(identifier)).items():
         with suppress(NotFoundError):
-            subject = Subject(SubjectKind(kind), wanted)
+            subject = ErasureSubject(SubjectKind(kind), wanted)
             return subject, preview(installation.database, claims, subject)
     with installation.database.agent(claims) as tx:
         for receipt in receipts(tx):
             if str(receipt.subject_id) == identifier and receipt.subject_kind != SubjectKind.USER:
-                return Subject(receipt.subject_kind, receipt.subject_id), None
+                return ErasureSubject(receipt.subject_kind, receipt.subject_id), None
     raise NotFoundError(f"there is no record, node or fact {argument(identifier)}")
 
 

@@ -25,7 +25,7 @@ from neurigraph_pipelines.knowledge.linking import end_link, sign_ending, sign_l
 from neurigraph_pipelines.knowledge.signing import private_key_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.links import End, NewLink
+from neurigraph_pipelines.model.links import LinkEnd, StatedLink
 from neurigraph_pipelines.views.kinds import EndKind
 from neurigraph_pipelines.wiring.installation import Installation
 
@@ -67,7 +67,7 @@ def add(
     """State a link. The same again changes nothing."""
     with opened() as installation:
         claims = claims_of(installation, user)
-        said = NewLink(
+        said = StatedLink(
             _end(installation, claims, start),
             _end(installation, claims, end),
             argument(relation),
@@ -108,15 +108,15 @@ def _decided(link: str, what: str, as_json: bool) -> None:
     Output(as_json).result({"link_id": link, "state": what}, _lines(f"The link is {what}."))
 
 
-def _end(installation: Installation, claims: Claims, text: str) -> End:
+def _end(installation: Installation, claims: Claims, text: str) -> LinkEnd:
     kind, is_named, rest = text.partition(":")
     if not is_named:
-        return End.fact(id_of(installation.database, claims, "fact", argument(text)))
+        return LinkEnd.fact(id_of(installation.database, claims, "fact", argument(text)))
     if kind not in list(EndKind):
         raise InvalidInputError(f"an end is one of {', '.join(f'{one}:ID' for one in EndKind)}")
     if kind == EndKind.NODE:
-        return End(EndKind.NODE, node_id_of(installation, claims, rest))
-    return End(EndKind(kind), id_of(installation.database, claims, kind, argument(rest)))
+        return LinkEnd(EndKind.NODE, node_id_of(installation, claims, rest))
+    return LinkEnd(EndKind(kind), id_of(installation.database, claims, kind, argument(rest)))
 
 
 def _lines(*texts: str) -> Callable[[], Any]:

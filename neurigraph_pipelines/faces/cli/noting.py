@@ -77,11 +77,11 @@ def note(
     A note that is pinned to a node lies there; others are filed by the language model. The same text again, with the
     same title, node and privacy, is the same note as long as its memory is current.
     """
-    from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, write_note
+    from neurigraph_pipelines.inbox.notes import IncomingNote, OnConflict, write_note
 
     with opened() as installation:
         claims = claims_of(installation, user)
-        new = NewNote(
+        new = IncomingNote(
             text=argument(text),
             title=argument(title) if title is not None else None,
             path=argument(path) if path is not None else None,

@@ -24,7 +24,7 @@ from neurigraph_pipelines.faces.cli.resolving import resolved
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened
 from neurigraph_pipelines.faces.cli.shown import shown
 from neurigraph_pipelines.faces.operations.call import Call
-from neurigraph_pipelines.faces.operations.registry import Operation, Subject
+from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup
 from neurigraph_pipelines.faces.operations.sight import KINDS
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.text.exact_json import keep_exactly
@@ -177,7 +177,7 @@ class _Taken:
             raise InvalidInputError(f"{self.label} is not JSON: {text[:80]!r}") from None
 
 
-def add_commands(group: typer.Typer, subject: Subject, words: str) -> None:
+def add_commands(group: typer.Typer, subject: OperationGroup, words: str) -> None:
     """Add the commands of a subject that begin with the words of a group to the group."""
     for one in subject.operations:
         commands: dict[str, Mapping[str, Any]] = {**({one.command: {}} if one.command else {}), **one.presets}

@@ -24,14 +24,15 @@ from neurigraph_pipelines.faces.cli.session import (
     node_id_of,
     opened,
 )
-from neurigraph_pipelines.model import SourceKind
+from neurigraph_pipelines.model import TOOL_FIELDS, SourceKind
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.model import Claims
     from neurigraph_pipelines.model.context import Context
-    from neurigraph_pipelines.retrieval.open import OpenedFile, OpenedMessage
+    from neurigraph_pipelines.retrieval.open import OpenedFile
     from neurigraph_pipelines.retrieval.query.question import Question
+    from neurigraph_pipelines.views.files import Message
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -219,8 +220,8 @@ def open_file(
         with _naming(identifier, message):
             if message is not None:
                 one = opening.open_message(context, file_id, message)
-                data: Any = opening.message_view(one)
-                view, content = partial(_message_view, one), iter([one.text.encode()])
+                data: object = one
+                view, content = partial(_message_view, one), iter([one.content.encode()])
             else:
                 file = opening.open_file(context, file_id, as_text=text, as_stored=stored, wait=wait)
                 data, view, content = _file_data(file), partial(_file_view, file), file.chunks()
@@ -243,7 +244,7 @@ def _naming(identifier: str, message: int | None) -> Iterator[None]:
 def _show_unstored(context: Context, identifier: str, message: int | None, output: Output) -> bool:
     """Show the messages of a source that are not stored yet, or say what they became; False if there is none."""
     from neurigraph_pipelines.access.short_ids import id_of
-    from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored, unstored_view
+    from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored
 
     try:
         source_id = id_of(context.database, context.claims, "source", identifier)
@@ -252,15 +253,14 @@ def _show_unstored(context: Context, identifier: str, message: int | None, outpu
         return False
     if message is not None and found.messages and found.messages[0].seq != message:
         return False
-    data = unstored_view(found)
 
     def view() -> Any:
         from neurigraph_pipelines.faces.cli import views
 
         records = [f"stored as {record_id}" for record_id in found.record_ids]
-        return views.stacked(views.transcript([one.model_dump() for one in data.messages]), views.lines(*records))
+        return views.stacked(views.transcript([one.model_dump() for one in found.messages]), views.lines(*records))
 
-    output.result(data, view)
+    output.result(found, view)
     return True
 
 
@@ -289,12 +289,11 @@ def _file_view(file: OpenedFile) -> Any:
     )
 
 
-def _message_view(message: OpenedMessage) -> Any:
+def _message_view(message: Message) -> Any:
     from neurigraph_pipelines.faces.cli import views
-    from neurigraph_pipelines.retrieval.open import message_view
 
-    is_named = message.author is not None or message.event is not None
-    return views.lines(f"{views.sayer(dict(message_view(message)))}: {message.text}" if is_named else message.text)
+    is_named = any(getattr(message, name) is not None for name in ("author", *TOOL_FIELDS))
+    return views.lines(f"{views.sayer(dict(message))}: {message.content}" if is_named else message.content)
 
 
 def _write(output: Output, path: Path, file_id: UUID, content: Iterable[bytes]) -> None:

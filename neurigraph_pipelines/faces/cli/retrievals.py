@@ -12,7 +12,7 @@ from neurigraph_pipelines.faces.cli import views
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened
 from neurigraph_pipelines.ingestion import canaries
-from neurigraph_pipelines.ingestion.canaries import Canary
+from neurigraph_pipelines.ingestion.canaries import PlantedCanary
 from neurigraph_pipelines.retrieval import log
 
 commands = typer.Typer()
@@ -102,7 +102,7 @@ def list_canaries(user: UserSlug, as_json: Json = False) -> None:
     Output(as_json).result({"canaries": [asdict(one) for one in found]}, view)
 
 
-def _row(canary: Canary) -> dict[str, object]:
+def _row(canary: PlantedCanary) -> dict[str, object]:
     retrieved = "no"
     if canary.retrieved_at is not None and canary.role is not None:
         retrieved = f"{canary.retrieved_at:%Y-%m-%d %H:%M:%S} by {_WHO[canary.role]} {canary.subject_id}"

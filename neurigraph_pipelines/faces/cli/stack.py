@@ -116,7 +116,7 @@ def demo(as_json: Json = False) -> None:
         def progress(stored: int, total: int) -> None:
             bar.update(task, completed=stored, total=total, visible=stored < total)
 
-        listener = demonstration.Listener(output.note, progress, show_tree, show_reply, show_block, show_walk)
+        listener = demonstration.DemoListener(output.note, progress, show_tree, show_reply, show_block, show_walk)
         demonstration.run(installation, listener)
     output.data({"answers": answers, "blocks": blocks, "walks": walks, "tree": trees[-1]})
 

@@ -18,12 +18,11 @@ from rich.tree import Tree
 from neurigraph_pipelines.faces.cli import origins
 from neurigraph_pipelines.faces.cli.output import counted, more, printable
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
-from neurigraph_pipelines.retrieval.open import OpenedMessage
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.facts import Fact, FoundFact
 from neurigraph_pipelines.views.failures import FailureOfUser
-from neurigraph_pipelines.views.files import File, NodeFiles
+from neurigraph_pipelines.views.files import File, Message, NodeFiles
 from neurigraph_pipelines.views.graph import Profile, Shell, TreeNode
 from neurigraph_pipelines.views.memories import Delta, Difference, Memory
 from neurigraph_pipelines.views.search import Found, Hit, MessageHit, Rationale
@@ -70,7 +69,7 @@ def _label(node: TreeNode) -> Text:
     return Text.assemble((printable(node.name), "bold"), (f"  {node.kind}, {count}", "dim"))
 
 
-def answer(found: Found, user: str, quotes: Mapping[UUID, OpenedMessage]) -> RenderableType:
+def answer(found: Found, user: str, quotes: Mapping[UUID, Message]) -> RenderableType:
     """Return the hits of a search, each with its best message and the command that opens it.
 
     Args:
@@ -119,7 +118,7 @@ def _hit(
     hit: Hit,
     messages: Sequence[MessageHit],
     user: str,
-    quote: OpenedMessage | None,
+    quote: Message | None,
 ) -> Iterable[RenderableType]:
     yield Text.assemble(
         (f"{number}. {printable(hit.title or 'untitled')}", "bold"),
@@ -127,7 +126,7 @@ def _hit(
     )
     if quote is not None:
         said = f"{quote.author or quote.role.value}, {quote.occurred_at:%Y-%m-%d}"
-        yield Text.assemble((f"   {printable(said)}: ", "cyan"), printable(" ".join(quote.text.split())))
+        yield Text.assemble((f"   {printable(said)}: ", "cyan"), printable(" ".join(quote.content.split())))
     else:
         yield plain("   " + _excerpt(hit.summary))
     if messages:

@@ -32,7 +32,7 @@ PATH = "/mcp"
 METADATA_PATH = f"/.well-known/oauth-protected-resource{PATH}"
 
 
-class Endpoint:
+class McpEndpoint:
     """The routes of the Model Context Protocol for an application, and its background work.
 
     Args:
@@ -108,7 +108,7 @@ class Endpoint:
 class _Guarded:
     """The endpoint as an ASGI application; a function would be taken for one that returns a response."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: McpEndpoint) -> None:
         self._endpoint = endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

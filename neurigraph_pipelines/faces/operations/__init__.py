@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.faces.operations.registry import Operation, Subject
+    from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup
 
 SUBJECTS = (
     "search",
@@ -32,7 +32,7 @@ SUBJECTS = (
 """Modules of this room with operations, in the order of the documentation of the API."""
 
 
-def subjects() -> Iterator[Subject]:
+def subjects() -> Iterator[OperationGroup]:
     """Yield the subjects with their operations."""
     for name in SUBJECTS:
         yield import_module(f"{__name__}.{name}").operation

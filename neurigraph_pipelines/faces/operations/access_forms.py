@@ -10,9 +10,9 @@ from pydantic import Field, model_validator
 
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.sharing import MAX_LABEL_LENGTH, MAX_SUBJECT_LENGTH
-from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.model import GrantType, SubjectType
 from neurigraph_pipelines.model.spaces import MAX_TAGS
+from neurigraph_pipelines.views.base import Form
 
 _BOUND_TO = "The spaces that the key is bound to: nothing else exists for it. Default: no limit. Missing ones are made."
 

@@ -7,13 +7,13 @@ from pydantic import Field
 from neurigraph_pipelines.access import accounts
 from neurigraph_pipelines.access.accounts import MAX_EMAIL, MAX_NAME, MAX_PASSWORD, MIN_PASSWORD
 from neurigraph_pipelines.faces.operations.call import Call
-from neurigraph_pipelines.faces.operations.forms import Form
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.views import access as views
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.scalars import Scalar
 
-operation = Subject("users")
+operation = OperationGroup("users")
 
 
 class ChangeAccount(Form):

@@ -1,4 +1,4 @@
-"""Request bodies about actions and standards."""
+"""Request bodies about actions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from neurigraph_pipelines.faces.operations.forms import Form
-from neurigraph_pipelines.views.kinds import Rule
+from neurigraph_pipelines.views.base import Form
 
 
 class NewAction(Form):
@@ -23,18 +22,3 @@ class NewVote(Form):
 
     approve: bool = Field(description="False rejects it.")
     second: bool = Field(default=False, description="Of two proposed places for a memory, take the second.")
-
-
-class NewStandard(Form):
-    """The standard of a node. Fields that are left out are inherited."""
-
-    write: Rule | None = Field(default=None, description="Who writes, of the personas with a grant.")
-    promote: Rule | None = Field(default=None, description="Who promotes records to a longer tier.")
-    delete: Rule | None = Field(default=None, description="Who deletes records.")
-    approver: str | None = Field(
-        default=None, description="Who approves besides the owner: `human` (nobody), `persona:ID` or `consensus:N`."
-    )
-    inherit: bool = Field(default=True, description="Take fields that are not set here from the nodes above.")
-    tier: Literal["short", "mid", "long"] | None = Field(default=None, description="How long records are kept.")
-    ttl_seconds: int | None = Field(default=None, ge=60, le=315_576_000, description="The same in seconds.")
-    text: str | None = Field(default=None, description="The standard in words, which becomes a note of the node.")

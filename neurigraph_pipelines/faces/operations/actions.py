@@ -10,13 +10,13 @@ from pydantic import Field
 from neurigraph_pipelines.faces.operations import action_forms as forms
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.graph.governance.standards import standard_of
 from neurigraph_pipelines.knowledge.deciding import actions, standards
 from neurigraph_pipelines.views import actions as views
 from neurigraph_pipelines.views.kinds import ActionKind, ActionState
 
-operation = Subject("actions")
+operation = OperationGroup("actions")
 
 
 @operation("GET /actions", "action list")
@@ -71,7 +71,6 @@ def standard(call: Call, node_id: UUID) -> views.Standard:
 
 
 @operation("PUT /nodes/{node_id}/standard", "node standard edit", refusals=(409,))
-def set_standard(call: Call, node_id: UUID, body: forms.NewStandard) -> views.Standard:
+def set_standard(call: Call, node_id: UUID, body: views.NewStandard) -> views.Standard:
     """Set the standard of a node, which replaces the node's earlier standard. Only the owner may."""
-    new = standards.NewStandard(**body.model_dump())
-    return standards.set_standard(call.context, node_id, new)
+    return standards.set_standard(call.context, node_id, body)

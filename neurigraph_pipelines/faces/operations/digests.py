@@ -8,12 +8,13 @@ from uuid import UUID
 from pydantic import Field
 
 from neurigraph_pipelines.faces.operations.call import Call, Who
-from neurigraph_pipelines.faces.operations.forms import Cursor, Form, Limit
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.knowledge import digesting, digests
 from neurigraph_pipelines.views import digests as views
+from neurigraph_pipelines.views.base import Form
 
-operation = Subject("digests")
+operation = OperationGroup("digests")
 
 Days = Annotated[Literal["7", "30", "90"] | None, Field(description="Only windows of so many days.")]
 

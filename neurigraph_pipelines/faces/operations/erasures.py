@@ -10,13 +10,12 @@ from pydantic import Field
 
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.lifecycle.erasure import forget, receipts
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject as Erased
-from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.views.erasures import Erasures, ErasureWithObjects, Forgotten
 
-operation = Subject("forget")
+operation = OperationGroup("forget")
 
 DryRun = Annotated[bool, Field(description="Return the counts of an erasure, and change nothing.")]
 
@@ -33,7 +32,7 @@ ACCEPTED: Mapping[int, Mapping[str, Any]] = {
 @operation("DELETE /records/{record_id}", tool="forget", destroys=True, guarded="record_id", answers=ACCEPTED)
 def forget_record(call: Call, record_id: UUID, dry_run: DryRun = False) -> Forgotten:
     """Erase a record and everything derived from it, permanently. Repeating the call returns the same receipt."""
-    return _forget(call, Erased(SubjectKind.RECORD, record_id), dry_run)
+    return _forget(call, ErasureSubject(SubjectKind.RECORD, record_id), dry_run)
 
 
 @operation("DELETE /facts/{fact_id}", destroys=True, answers=ACCEPTED)
@@ -43,13 +42,13 @@ def forget_fact(call: Call, fact_id: UUID, dry_run: DryRun = False) -> Forgotten
     A fact that was stated by hand goes with its memory. Of others the words stay in the file of their memory: forget
     that to erase them, too.
     """
-    return _forget(call, Erased(SubjectKind.FACT, fact_id), dry_run)
+    return _forget(call, ErasureSubject(SubjectKind.FACT, fact_id), dry_run)
 
 
 @operation("DELETE /nodes/{node_id}", tool="forget", destroys=True, guarded="node_id", answers=ACCEPTED)
 def forget_node(call: Call, node_id: UUID, dry_run: DryRun = False) -> Forgotten:
     """Erase a node, all nodes below it and their records, permanently. Repeating the call returns the same receipt."""
-    return _forget(call, Erased(SubjectKind.NODE, node_id), dry_run)
+    return _forget(call, ErasureSubject(SubjectKind.NODE, node_id), dry_run)
 
 
 @operation("DELETE /users/{user_id}", destroys=True, answers=ACCEPTED)
@@ -58,7 +57,7 @@ def forget_user(call: Call, user_id: UUID, dry_run: DryRun = False) -> Forgotten
 
     The keys end first; from then on, 409 answers everything that writes.
     """
-    return _forget(call, Erased(SubjectKind.USER, user_id), dry_run)
+    return _forget(call, ErasureSubject(SubjectKind.USER, user_id), dry_run)
 
 
 @operation("GET /erasures")
@@ -67,7 +66,7 @@ def list_erasures(call: Call, limit: Limit = 50, cursor: Cursor = None) -> Erasu
     return call.page(Erasures, receipts.page_of_receipts, limit, cursor)
 
 
-def _forget(call: Call, subject: Erased, dry_run: bool) -> Forgotten:
+def _forget(call: Call, subject: ErasureSubject, dry_run: bool) -> Forgotten:
     if dry_run:
         return forget.preview(call.database, call.caller, subject)
     receipt = forget.forget(call.context, subject, through=call.door, guard=call.once)

@@ -9,15 +9,16 @@ from uuid import UUID
 from pydantic import Field
 
 from neurigraph_pipelines.faces.operations.call import Call
-from neurigraph_pipelines.faces.operations.forms import Cursor, Form, Limit
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.graph import aliases, edge_statements
 from neurigraph_pipelines.graph import mention_lists as listing
 from neurigraph_pipelines.graph.aliases import MAX_VALUE
 from neurigraph_pipelines.model import AliasType, MentionRole, Stance
 from neurigraph_pipelines.views import evidence as views
+from neurigraph_pipelines.views.base import Form
 
-operation = Subject("graph")
+operation = OperationGroup("graph")
 
 _Value = Annotated[
     str, Field(min_length=1, max_length=MAX_VALUE, description="A name or an id; case and width are ignored.")

@@ -9,7 +9,6 @@ from uuid import UUID
 from pydantic import Field, model_validator
 from pydantic.config import JsonDict
 
-from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.faces.operations.requests import MAX_PATH_LENGTH
 from neurigraph_pipelines.faces.operations.source_fields import ONLY_SPACES
 from neurigraph_pipelines.knowledge.duplicates import MAX_DUPLICATES
@@ -21,6 +20,7 @@ from neurigraph_pipelines.model import Privacy, limits
 from neurigraph_pipelines.model.facts import MAX_STATEMENT
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.kinds import FactKind, FactStatus, Impact, StatedAs
 from neurigraph_pipelines.views.scalars import UserJson
 

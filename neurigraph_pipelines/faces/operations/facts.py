@@ -11,7 +11,7 @@ from pydantic import Field
 from neurigraph_pipelines.faces.operations.call import Call, Who
 from neurigraph_pipelines.faces.operations.fact_forms import ChangeFact, StateFact
 from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.knowledge import belief_lists as beliefs
 from neurigraph_pipelines.knowledge import fact_lists as listing
 from neurigraph_pipelines.knowledge import stating, undoing
@@ -19,7 +19,7 @@ from neurigraph_pipelines.knowledge.fact_lists import FactFilter
 from neurigraph_pipelines.views import facts as views
 from neurigraph_pipelines.views.kinds import FactKind, FactStatus
 
-operation = Subject("facts")
+operation = OperationGroup("facts")
 
 
 @operation("GET /facts", "fact list", tool="memory_facts", in_spaces=True)

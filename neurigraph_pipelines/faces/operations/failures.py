@@ -9,11 +9,11 @@ from pydantic import Field
 
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.ingestion import failures
 from neurigraph_pipelines.views import failures as views
 
-operation = Subject("failures")
+operation = OperationGroup("failures")
 
 
 @operation("GET /failures")

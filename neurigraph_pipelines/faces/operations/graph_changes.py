@@ -10,14 +10,14 @@ from pydantic import Field, model_validator
 from pydantic.config import JsonDict
 
 from neurigraph_pipelines.faces.operations.call import Call
-from neurigraph_pipelines.faces.operations.forms import Form
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.graph import moving, reshaping
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.model import ConceptKind
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.graph import GraphChange
 
-operation = Subject("graph")
+operation = OperationGroup("graph")
 
 _DRY_RUN = Field(default=False, description="Return the planned changes, and change nothing.")
 _NAME_SCHEMA: JsonDict = {"minLength": 1, "maxLength": MAX_NAME_LENGTH}
@@ -70,9 +70,9 @@ class Split(Form):
     dry_run: bool = _DRY_RUN
 
     @property
-    def chosen(self) -> moving.RecordFilter:
+    def chosen(self) -> moving.RecordsToMove:
         """The conditions as a domain value."""
-        return moving.RecordFilter(self.record_ids, self.keyword, self.occurred_after, self.occurred_before)
+        return moving.RecordsToMove(self.record_ids, self.keyword, self.occurred_after, self.occurred_before)
 
 
 @operation("POST /records/{record_id}/move", guarded="record_id")

@@ -11,12 +11,12 @@ from uuid import UUID
 from pydantic import Field, model_validator
 from pydantic.config import JsonDict
 
-from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.knowledge.linking import Signature
 from neurigraph_pipelines.knowledge.signing import KEY_BYTES, SIGNATURE_BYTES
 from neurigraph_pipelines.model import links
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, End
+from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, LinkEnd
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.kinds import EndKind
 
 _FROM = ("from_fact_id", "from_record_id")
@@ -75,9 +75,9 @@ class NewLink(Form):
         return self
 
     @property
-    def link(self) -> links.NewLink:
+    def link(self) -> links.StatedLink:
         """The link as a domain value."""
-        return links.NewLink(
+        return links.StatedLink(
             self._end(_FROM),
             self._end(_TO),
             self.relation,
@@ -89,9 +89,9 @@ class NewLink(Form):
             valid_until=self.valid_until,
         )
 
-    def _end(self, names: tuple[str, ...]) -> End:
+    def _end(self, names: tuple[str, ...]) -> LinkEnd:
         name = next(name for name in names if getattr(self, name) is not None)
-        return End(EndKind(name.split("_")[1]), getattr(self, name))
+        return LinkEnd(EndKind(name.split("_")[1]), getattr(self, name))
 
 
 class EndLink(Form):

@@ -10,14 +10,14 @@ from pydantic import Field
 from neurigraph_pipelines.faces.operations import link_forms as forms
 from neurigraph_pipelines.faces.operations.call import Call, Who
 from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.knowledge import link_lists as listing
 from neurigraph_pipelines.knowledge import linking, signing
 from neurigraph_pipelines.knowledge.computed_links import computed_links
 from neurigraph_pipelines.views import links as views
 from neurigraph_pipelines.views.kinds import LinkVerdict
 
-operation = Subject("links")
+operation = OperationGroup("links")
 
 _Relation = Annotated[str | None, Field(max_length=60, description="Only in this relation.")]
 _All = Annotated[bool, Field(alias="all", description="Include rejected and ended ones.")]

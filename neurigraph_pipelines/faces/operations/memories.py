@@ -11,7 +11,7 @@ from pydantic import Field
 from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.faces.operations.versions import read_record
 from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.graph import record_lists as listing
@@ -21,7 +21,7 @@ from neurigraph_pipelines.model import ContentType
 from neurigraph_pipelines.views import memories as views
 from neurigraph_pipelines.views.records import ListedRecords
 
-operation = Subject("memories")
+operation = OperationGroup("memories")
 
 
 @operation("GET /records", "memory list", in_spaces=True)

@@ -11,7 +11,7 @@ from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.faces.operations.versions import read_node
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.graph import node_lists as listing
@@ -26,7 +26,7 @@ from neurigraph_pipelines.views.records import Records
 MAX_TREE_NODES = 5_000
 """Most nodes of one page of the tree."""
 
-operation = Subject("graph")
+operation = OperationGroup("graph")
 
 
 @operation("GET /tree", "node tree", in_spaces=True)
@@ -60,7 +60,7 @@ def list_nodes(
 
 
 @operation("POST /nodes", "node add", status=201, refusals=(409,))
-def provision(call: Call, body: requests.NewNode) -> views.NewNode:
+def provision(call: Call, body: requests.NewNode) -> views.CreatedNode:
     """Create a node: a concept, or a persona that can have keys and grants of its own."""
     call.look(parent_node_id=body.parent_node_id)
     node_id = sharing.add_node(
@@ -74,7 +74,7 @@ def provision(call: Call, body: requests.NewNode) -> views.NewNode:
         writes=body.writes and body.node_type is NodeType.PERSONA,
         guard=call.once,
     )
-    return views.NewNode(node_id=node_id)
+    return views.CreatedNode(node_id=node_id)
 
 
 @operation("GET /nodes/{node_id}", "node show", tool="browse_graph", has_version=True)

@@ -16,18 +16,18 @@ from neurigraph_pipelines.exchange.organizations.invitations import DEFAULT_HOUR
 from neurigraph_pipelines.exchange.organizations.membership import MAX_NAME
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.erasures import ACCEPTED, DryRun
-from neurigraph_pipelines.faces.operations.forms import Form
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.lifecycle.erasure import receipts
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.views import organizations as views
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.kinds import MemberRole
 from neurigraph_pipelines.views.scalars import Scalar
 
 _METADATA = "Texts, numbers and booleans by name, at most 16 KiB as JSON."
 _LABEL: JsonDict = {"maxLength": MAX_NAME}
 
-operation = Subject("organizations")
+operation = OperationGroup("organizations")
 
 
 class NewOrganization(Form):

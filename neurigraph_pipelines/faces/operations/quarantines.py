@@ -10,11 +10,11 @@ from pydantic import Field
 from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.faces.operations.call import Call, Who
 from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.lifecycle.quarantine import holding, rules, suggestions
 from neurigraph_pipelines.views import quarantines as views
 
-operation = Subject("quarantine")
+operation = OperationGroup("quarantine")
 
 _MOST_READ = 1_000
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 from pydantic.fields import FieldInfo
 
 from neurigraph_pipelines.faces.operations.call import Who
-from neurigraph_pipelines.faces.operations.forms import Form
+from neurigraph_pipelines.views.base import Form
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -144,7 +144,7 @@ def _split(annotated: Any) -> tuple[Any, FieldInfo]:
 
 
 @dataclass(frozen=True)
-class Subject:
+class OperationGroup:
     """The operations about one subject. Used as a decorator, it declares one.
 
     Attributes:

@@ -15,13 +15,12 @@ from pydantic.config import JsonDict
 
 from neurigraph_pipelines import model
 from neurigraph_pipelines.exchange.sharing import MAX_NODE_SUMMARY_LENGTH
-from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.faces.operations.source_fields import PRIVACY, SourceFields, VersionFields, Where
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.inbox import notes
 from neurigraph_pipelines.inbox.tool_events import MAX_DURATION_MS, TOOL_EVENTS, typed
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
-from neurigraph_pipelines.lifecycle.quarantine.rules import MAX_REASON, Rule
+from neurigraph_pipelines.lifecycle.quarantine.rules import MAX_REASON, QuarantineRule
 from neurigraph_pipelines.model import (
     MAX_LAYER_DEPTH,
     TOOL_FIELDS,
@@ -39,6 +38,7 @@ from neurigraph_pipelines.retrieval import prompt
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, utc
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.scalars import UserJson
 
 MAX_MESSAGES = 1_000
@@ -130,10 +130,10 @@ class NewMessage(Form):
         return self
 
     @property
-    def message(self) -> model.NewMessage:
+    def message(self) -> model.IncomingMessage:
         """The message as a domain value."""
         role = self.role or (self.default_role if self.type is None else None)
-        message = model.NewMessage(
+        message = model.IncomingMessage(
             role=Role.USER,
             content=self.content or "",
             author=self.author,
@@ -196,10 +196,10 @@ class NewNote(Form, SourceFields):
     privacy: Privacy | None = Field(default=None, description=PRIVACY)
 
     @property
-    def note(self) -> notes.NewNote:
+    def note(self) -> notes.IncomingNote:
         """The note as a domain value."""
         stated = self.model_dump(exclude={"content", *SourceFields.model_fields})
-        return notes.NewNote(self.content, **{**stated, "tags": tuple(self.tags), "details": self.details})
+        return notes.IncomingNote(self.content, **{**stated, "tags": tuple(self.tags), "details": self.details})
 
 
 class NewEventMessages(Form):
@@ -336,11 +336,11 @@ class PromptFor(Form, Where):
         return self
 
     @property
-    def wanted(self) -> prompt.Wanted:
+    def wanted(self) -> prompt.PromptRequest:
         """The request as a domain value."""
         turns = [Turn("user", self.query)] if self.query is not None else []
         turns += [Turn(one.role, one.content) for one in self.messages or ()]
-        return prompt.Wanted(turns, self.budget, self.node_id, self.format)
+        return prompt.PromptRequest(turns, self.budget, self.node_id, self.format)
 
 
 class NewQuarantine(Form):
@@ -354,9 +354,9 @@ class NewQuarantine(Form):
     reason: str = Field(description="For the log.", json_schema_extra={"minLength": 1, "maxLength": MAX_REASON})
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> QuarantineRule:
         """The conditions; times without a zone are UTC."""
-        return Rule(
+        return QuarantineRule(
             self.source_id,
             self.key_id,
             self.persona_id,

@@ -10,15 +10,16 @@ from pydantic.config import JsonDict
 
 from neurigraph_pipelines.access.authentication import require_visible
 from neurigraph_pipelines.faces.operations.call import Call, Who
-from neurigraph_pipelines.faces.operations.forms import Cursor, Form, Limit
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.lifecycle import archive, retention
 from neurigraph_pipelines.lifecycle.erasure import purging
 from neurigraph_pipelines.model import Tier
 from neurigraph_pipelines.text.hygiene import utc
 from neurigraph_pipelines.views import retention as views
+from neurigraph_pipelines.views.base import Form
 
-operation = Subject("retention")
+operation = OperationGroup("retention")
 
 _REASON: JsonDict = {"minLength": 1, "maxLength": retention.MAX_REASON}
 _MAX_DAYS = 36_500

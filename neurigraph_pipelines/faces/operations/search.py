@@ -10,13 +10,13 @@ from pydantic import Field
 from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.fact_forms import QueryFacts, SayTheSame
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.knowledge.duplicates import find_duplicates
 from neurigraph_pipelines.knowledge.fact_queries import query_facts
 from neurigraph_pipelines.retrieval import ask as answering
 from neurigraph_pipelines.retrieval import profile, prompt
 from neurigraph_pipelines.retrieval.query import search as searching
-from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored, unstored_view
+from neurigraph_pipelines.retrieval.unstored import MAX_MESSAGES, open_unstored
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
@@ -24,7 +24,7 @@ from neurigraph_pipelines.views.files import UnstoredMessages
 from neurigraph_pipelines.views.profiles import PersonProfile, PromptContext
 from neurigraph_pipelines.views.search import Duplicates, Found
 
-operation = Subject("search")
+operation = OperationGroup("search")
 
 
 @operation("POST /search", tool="search_memory", is_read=True, is_sparse=True)
@@ -113,5 +113,4 @@ def unstored(
     limit: Annotated[int, Field(ge=1, le=MAX_MESSAGES, description="Maximum number of messages.")] = 100,
 ) -> UnstoredMessages:
     """Read the messages of a conversation, event, upload or note that are not stored yet: no file has them."""
-    found = open_unstored(call.context, source_id, from_message=from_message, limit=limit)
-    return unstored_view(found)
+    return open_unstored(call.context, source_id, from_message=from_message, limit=limit)

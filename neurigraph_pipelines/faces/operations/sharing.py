@@ -11,11 +11,11 @@ from neurigraph_pipelines.exchange import grant_previews, sharing
 from neurigraph_pipelines.faces.operations import access_forms
 from neurigraph_pipelines.faces.operations.call import Call, Who
 from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.graph import personas
 from neurigraph_pipelines.views import access as views
 
-operation = Subject("access")
+operation = OperationGroup("access")
 
 _All = Annotated[bool, Field(alias="all", description="Include expired and revoked ones.")]
 

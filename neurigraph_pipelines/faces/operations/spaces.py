@@ -8,11 +8,12 @@ from pydantic import Field
 
 from neurigraph_pipelines.access import spaces
 from neurigraph_pipelines.faces.operations.call import Call, Who
-from neurigraph_pipelines.faces.operations.forms import Cursor, Form, Limit
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.model.spaces import MAX_ENTITY_CONTEXT_LENGTH, MAX_NAME_LENGTH
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.views import spaces as views
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.scalars import Scalar
 
 MAX_SOURCES = 1_000
@@ -23,7 +24,7 @@ _CONTEXT = "Notes for language models about the sources of the space. It is data
 
 _NAMES = {"entity_context": "--context"}
 
-operation = Subject("spaces")
+operation = OperationGroup("spaces")
 
 
 class NewSpace(Form):

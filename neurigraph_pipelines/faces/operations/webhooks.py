@@ -10,17 +10,18 @@ from pydantic import Field
 from neurigraph_pipelines.exchange.webhooks import subscriptions
 from neurigraph_pipelines.exchange.webhooks.delivery import deliver_test
 from neurigraph_pipelines.faces.operations.call import Call, Who
-from neurigraph_pipelines.faces.operations.forms import Cursor, Form, Limit
-from neurigraph_pipelines.faces.operations.registry import Subject
+from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
+from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.model.webhooks import ANY_EVENT
 from neurigraph_pipelines.views import webhooks as views
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.webhooks import DeliveryState
 
 _EVENTS = "Names of events, such as `record.stored`, `record.*` or `*`."
 _GLOB = Field(default=None, description="Only events at the nodes whose path matches, with `*`, and below them.")
 _AUTHOR = Field(default=None, description="Only changes by this author: `user:ID`, `persona:ID` or `pipeline`.")
 
-operation = Subject("webhooks")
+operation = OperationGroup("webhooks")
 
 
 class NewWebhook(Form):

@@ -22,7 +22,7 @@ from neurigraph_pipelines.inbox.imports.assemble import (
     moment_of,
 )
 from neurigraph_pipelines.inbox.imports.openai import text_of_parts
-from neurigraph_pipelines.model import ImportNote, NewMessage, Role
+from neurigraph_pipelines.model import ImportNote, IncomingMessage, Role
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.json_fields import (
     JsonObject,
@@ -89,7 +89,7 @@ def _block(block: JsonObject, where: str, fallback_time: datetime | None) -> Ite
     yield from assemble(
         f"{where}, block {label}",
         derived_id("letta", label, value),
-        [NewMessage(Role.USER, value, None, "1", time)],
+        [IncomingMessage(Role.USER, value, None, "1", time)],
         title=label,
         fallback_time=fallback_time,
         details=SourceDetails(origin="letta", document_type=DocumentType.NOTE, metadata={"block": label}),
@@ -106,9 +106,9 @@ def _messages(origin: str, rows: list[JsonObject]) -> Iterator[Spoken]:
             yield ImportNote(f"{origin}: messages without words, such as uses of tools, have no place here", 1)
         else:
             author = text_of(row, "name") or (text_of(row, "role") if "role_type" in row else None)
-            message = NewMessage(_ROLES[role], said, author, None, moment_of(row, "created_at"))
+            message = IncomingMessage(_ROLES[role], said, author, None, moment_of(row, "created_at"))
             key = text_of(row, "uuid") or message_id(number, message)
-            yield NewMessage(message.role, said, author, key, message.occurred_at)
+            yield IncomingMessage(message.role, said, author, key, message.occurred_at)
 
 
 def _said(row: JsonObject) -> str | None:

@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from neurigraph_pipelines.model import EventKind, ImportNote, NewConversation, NewMessage, RejectedItem
+from neurigraph_pipelines.model import EventKind, ImportedConversation, ImportNote, IncomingMessage, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, spoken
 from neurigraph_pipelines.text.json_fields import Json, JsonObject
 
-Item = NewConversation | RejectedItem | ImportNote
+Item = ImportedConversation | RejectedItem | ImportNote
 """What a reader yields."""
 
-Spoken = NewMessage | RejectedItem | ImportNote
+Spoken = IncomingMessage | RejectedItem | ImportNote
 """What the reader of one conversation yields."""
 
 UNKNOWN = "Unknown"
@@ -49,7 +49,7 @@ class Opening:
     is_timed: bool = True
     former: tuple[str, ...] = ()
 
-    def id_of(self, first: NewMessage) -> str:
+    def id_of(self, first: IncomingMessage) -> str:
         """Return the id of a conversation by its first message, before that gets a time of the file."""
         time = (first.occurred_at or self.time) if self.is_timed else None
         return derived_id(self.prefix, first.role, first.content, time)
@@ -83,7 +83,7 @@ def derived_id(prefix: str, *parts: object) -> str:
     return f"{prefix}-{digest.hexdigest()[:24]}"
 
 
-def message_id(number: int, message: NewMessage) -> str:
+def message_id(number: int, message: IncomingMessage) -> str:
     """Derive an id from position and content, so that a conversation that grew keeps the ids of its messages.
 
     Args:
@@ -124,7 +124,7 @@ def assemble(
     if isinstance(external_id, str) and len(external_id) > MAX_NAME_CHARACTERS:
         yield _too_long(where, external_id)
         return
-    yield from _without_duplicates(messages, where, accepted := list[NewMessage]())
+    yield from _without_duplicates(messages, where, accepted := list[IncomingMessage]())
     if not accepted:
         return
     timed = _with_times(accepted, started_at or fallback_time)
@@ -132,7 +132,7 @@ def assemble(
         yield BY_FILE
     times = [message.occurred_at for message in timed if message.occurred_at is not None]
     name, former_ids = _ids(external_id, accepted[0])
-    yield NewConversation(
+    yield ImportedConversation(
         clean_text(name, "repair")[0],
         tuple(timed),
         title=_short(title),
@@ -145,7 +145,7 @@ def assemble(
     )
 
 
-def _ids(external_id: str | Opening, first: NewMessage) -> tuple[str, tuple[str, ...]]:
+def _ids(external_id: str | Opening, first: IncomingMessage) -> tuple[str, tuple[str, ...]]:
     """Return the id of a conversation, and its former ones."""
     return (external_id, ()) if isinstance(external_id, str) else (external_id.id_of(first), external_id.former)
 
@@ -156,10 +156,10 @@ def _too_long(where: str, external_id: str) -> RejectedItem:
 
 
 def _without_duplicates(
-    messages: Iterable[Spoken], where: str, accepted: list[NewMessage]
+    messages: Iterable[Spoken], where: str, accepted: list[IncomingMessage]
 ) -> Iterator[RejectedItem | ImportNote]:
     """Append the messages to ``accepted``, each id once, and yield what else there is."""
-    by_id: dict[str, NewMessage] = {}
+    by_id: dict[str, IncomingMessage] = {}
     for message in messages:
         if isinstance(message, RejectedItem | ImportNote):
             yield message
@@ -175,7 +175,7 @@ def _without_duplicates(
         yield RejectedItem(where, "no messages")
 
 
-def _same_content(one: NewMessage, other: NewMessage) -> bool:
+def _same_content(one: IncomingMessage, other: IncomingMessage) -> bool:
     return (one.role, one.author, one.content, one.tool_calls, one.event) == (
         other.role,
         other.author,
@@ -192,9 +192,9 @@ def _short(title: str | None) -> str | None:
     return title if len(title) <= MAX_NAME_CHARACTERS else title[: MAX_NAME_CHARACTERS - 1] + "…"
 
 
-def _with_times(messages: Sequence[NewMessage], fallback: datetime | None) -> list[NewMessage]:
+def _with_times(messages: Sequence[IncomingMessage], fallback: datetime | None) -> list[IncomingMessage]:
     known = next((message.occurred_at for message in messages if message.occurred_at), fallback)
-    timed: list[NewMessage] = []
+    timed: list[IncomingMessage] = []
     for message in messages:
         known = message.occurred_at or known
         timed.append(message if message.occurred_at else replace(message, occurred_at=known))

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, assemble, derived_id
-from neurigraph_pipelines.model import ImportNote, NewConversation, NewMessage, RejectedItem
+from neurigraph_pipelines.model import ImportedConversation, ImportNote, IncomingMessage, RejectedItem
 from neurigraph_pipelines.model.sources import SourceDetails
 
 DAY_BEGINS = timedelta(hours=4)
@@ -41,7 +41,7 @@ def days(
         fallback_time: The time of messages before the first one with a time.
         details: Where the chat comes from.
     """
-    accepted: list[NewMessage] = []
+    accepted: list[IncomingMessage] = []
     for message in messages:
         if isinstance(message, RejectedItem | ImportNote):
             yield message
@@ -62,7 +62,7 @@ def days(
         yield from read if chat_id else by_words(read, has_certain_times=True)
 
 
-def _id_by_words(messages: Sequence[NewMessage], details: SourceDetails) -> str:
+def _id_by_words(messages: Sequence[IncomingMessage], details: SourceDetails) -> str:
     """Return an id for the days of a chat that are not stored yet."""
     first = messages[0] if messages else None
     return derived_id(details.origin or "chat", first.content if first else None, first.occurred_at if first else None)
@@ -71,7 +71,7 @@ def _id_by_words(messages: Sequence[NewMessage], details: SourceDetails) -> str:
 def by_words(items: Iterable[Item], *, has_certain_times: bool) -> Iterator[Item]:
     """Mark the days of a chat whose file has no ids, so that those stored are recognised by words and minutes."""
     for item in items:
-        if isinstance(item, NewConversation):
+        if isinstance(item, ImportedConversation):
             yield replace(item, by_words=True, has_certain_times=has_certain_times)
         else:
             yield item
@@ -84,7 +84,7 @@ def with_ids(messages: Iterable[Spoken]) -> Iterator[Spoken]:
     """
     seen: Counter[str] = Counter()
     for message in messages:
-        if isinstance(message, NewMessage) and message.external_id is None:
+        if isinstance(message, IncomingMessage) and message.external_id is None:
             name = derived_id("m", message.occurred_at, message.content)
             seen[name] += 1
             yield replace(message, external_id=name if seen[name] == 1 else f"{name}-{seen[name]}")
@@ -92,11 +92,11 @@ def with_ids(messages: Iterable[Spoken]) -> Iterator[Spoken]:
             yield message
 
 
-def _dated(messages: Iterable[NewMessage], time: datetime | None) -> Iterator[NewMessage]:
+def _dated(messages: Iterable[IncomingMessage], time: datetime | None) -> Iterator[IncomingMessage]:
     for message in messages:
         time = message.occurred_at or time
         yield message if message.occurred_at else replace(message, occurred_at=time)
 
 
-def _day(message: NewMessage) -> date | None:
+def _day(message: IncomingMessage) -> date | None:
     return (message.occurred_at.astimezone(UTC) - DAY_BEGINS).date() if message.occurred_at else None

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_id, moment_of
-from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Role, ToolEvent
+from neurigraph_pipelines.model import IncomingMessage, MessageType, RejectedItem, Role, ToolEvent
 from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_objects, list_of, object_of, objects_of, text_of
 
 _DROPPED_CONTENT = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
@@ -69,7 +69,7 @@ def _latest_leaf(nodes: dict[str, JsonObject], time: str) -> str | None:
     return max(leaves, key=lambda key: moment_of(object_of(nodes[key], "message"), time) or _EPOCH, default=None)
 
 
-def _messages(nodes: dict[str, JsonObject], branch: list[str], where: str) -> Iterator[NewMessage | RejectedItem]:
+def _messages(nodes: dict[str, JsonObject], branch: list[str], where: str) -> Iterator[IncomingMessage | RejectedItem]:
     asked: str | None = None  # the latest use of a tool
     for key in branch:
         message = nodes[key].get("message")
@@ -92,7 +92,7 @@ def _messages(nodes: dict[str, JsonObject], branch: list[str], where: str) -> It
         event = _event(message, content, text, Role(role), asked or external_id, external_id)
         if event is not None and event.type is MessageType.TOOL_USE:
             asked = external_id
-        yield NewMessage(
+        yield IncomingMessage(
             role=Role(role),
             content=text,
             author=text_of(author, "name"),

@@ -14,7 +14,7 @@ from itertools import groupby
 from neurigraph_pipelines.inbox.imports import claude_memory
 from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, assemble, derived_id, message_id, moment_of
 from neurigraph_pipelines.inbox.imports.branches import current_branch
-from neurigraph_pipelines.model import ImportNote, MessageType, NewMessage, RejectedItem, Role, ToolEvent
+from neurigraph_pipelines.model import ImportNote, IncomingMessage, MessageType, RejectedItem, Role, ToolEvent
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.hygiene import clean_json
 from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_objects, as_text, objects_of, text_of
@@ -101,7 +101,7 @@ def _unread(blocks: Sequence[JsonObject]) -> Iterator[ImportNote]:
             yield ImportNote(f"left out: parts of messages of the kind {kind[:_LONGEST_KIND]!r}, which is not read", 1)
 
 
-def _said(raw: JsonObject, role: Role, name: str) -> Iterator[NewMessage]:
+def _said(raw: JsonObject, role: Role, name: str) -> Iterator[IncomingMessage]:
     """Yield the texts of a message and the events of tools between them, in order.
 
     Args:
@@ -110,20 +110,20 @@ def _said(raw: JsonObject, role: Role, name: str) -> Iterator[NewMessage]:
     blocks = objects_of(raw, "content")
     if not any(block.get("type") in _EVENTS for block in blocks):
         if text := _text(raw):
-            yield NewMessage(role, text)
+            yield IncomingMessage(role, text)
         return
     names: dict[str, str | None] = {}
     for is_text, run in groupby(blocks, key=lambda block: block.get("type") not in _EVENTS):
         part = list(run)
         if is_text:
             if text := "\n\n".join(_texts(part)):
-                yield NewMessage(role, text)
+                yield IncomingMessage(role, text)
             continue
         for block in part:
             event = _event(block, names, f"{name}-{len(names)}")
-            yield NewMessage(event.type.role, "", event=event)
+            yield IncomingMessage(event.type.role, "", event=event)
     if attached := "\n\n".join(_attachments(raw)):
-        yield NewMessage(role, attached)
+        yield IncomingMessage(role, attached)
 
 
 def _event(block: JsonObject, names: dict[str, str | None], unnamed: str) -> ToolEvent:

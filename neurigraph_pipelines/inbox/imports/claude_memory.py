@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_id, moment, moment_of
-from neurigraph_pipelines.model import NewMessage, Role
+from neurigraph_pipelines.model import IncomingMessage, Role
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_text, object_of, objects_of, text_of
 
@@ -36,13 +36,13 @@ def conversations(item: JsonObject, where: str, fallback_time: datetime | None) 
     )
 
 
-def _memories(item: JsonObject) -> Iterator[NewMessage]:
+def _memories(item: JsonObject) -> Iterator[IncomingMessage]:
     yield _message(item.get("conversations_memory"), None, None)
     for memory in object_of(item, "project_memories").values():
         yield _message(memory, None, None)
 
 
-def _project(item: JsonObject) -> Iterator[NewMessage]:
+def _project(item: JsonObject) -> Iterator[IncomingMessage]:
     yield _message(item.get("description"), None, item.get("created_at"))
     yield _message(item.get("prompt_template"), "[instructions of the project]", item.get("created_at"))
     for document in objects_of(item, "docs"):
@@ -50,7 +50,7 @@ def _project(item: JsonObject) -> Iterator[NewMessage]:
         yield _message(document.get("content"), f"[attached: {name}]", document.get("created_at"))
 
 
-def _message(value: Json, heading: str | None, time: Json) -> NewMessage:
+def _message(value: Json, heading: str | None, time: Json) -> IncomingMessage:
     words = as_text(value)
     content = "\n".join(filter(None, (heading, words))) if words else ""
-    return NewMessage(Role.USER, content, external_id=derived_id("m", content), occurred_at=moment(time))
+    return IncomingMessage(Role.USER, content, external_id=derived_id("m", content), occurred_at=moment(time))

@@ -17,7 +17,7 @@ from neurigraph_pipelines.inbox.imports.json_stream import parse_object
 from neurigraph_pipelines.inbox.imports.jsonl import MAX_LINE_BYTES, lines_of
 from neurigraph_pipelines.inbox.imports.openai import text_of_parts
 from neurigraph_pipelines.inbox.imports.source import Reading
-from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Role, ToolEvent
+from neurigraph_pipelines.model import IncomingMessage, MessageType, RejectedItem, Role, ToolEvent
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.exact_json import KeepingParser
@@ -60,7 +60,7 @@ class _Session:
                 self.metadata.setdefault(name, value)
 
 
-_Reader = Callable[[JsonObject, _Session], Iterator[NewMessage]]
+_Reader = Callable[[JsonObject, _Session], Iterator[IncomingMessage]]
 
 
 def claude_code(reading: Reading) -> Iterator[Item]:
@@ -110,7 +110,7 @@ def _read(reading: Reading, program: str, read: _Reader) -> Iterator[Item]:
     )
 
 
-def _of_claude_code(raw: JsonObject, session: _Session) -> Iterator[NewMessage]:
+def _of_claude_code(raw: JsonObject, session: _Session) -> Iterator[IncomingMessage]:
     if raw.get("type") == "summary":
         session.title = session.title or text_of(raw, "summary")
     role = _ROLES.get(str(raw.get("type")))
@@ -125,17 +125,17 @@ def _of_claude_code(raw: JsonObject, session: _Session) -> Iterator[NewMessage]:
         yield replace(said, external_id=f"{key}-{number}" if key else None)
 
 
-def _of_cursor(raw: JsonObject, _: _Session) -> Iterator[NewMessage]:
+def _of_cursor(raw: JsonObject, _: _Session) -> Iterator[IncomingMessage]:
     if (role := _ROLES.get(str(raw.get("role")))) is not None:
         yield from _blocks(objects_of(object_of(raw, "message"), "content"), role)
 
 
-def _blocks(blocks: list[JsonObject], role: Role) -> Iterator[NewMessage]:
+def _blocks(blocks: list[JsonObject], role: Role) -> Iterator[IncomingMessage]:
     """Yield the words of a message, and the uses of tools and their results in it."""
     for number, block in enumerate(blocks, 1):
         kind = block.get("type")
         if kind == "text" and (words := _own_words(text_of(block, "text"))):
-            yield NewMessage(role, words)
+            yield IncomingMessage(role, words)
         elif kind == "tool_use":
             yield _use(text_of(block, "name"), text_of(block, "id") or f"use-{number}", block.get("input"))
         elif kind == "tool_result":
@@ -144,7 +144,7 @@ def _blocks(blocks: list[JsonObject], role: Role) -> Iterator[NewMessage]:
             yield from said
 
 
-def _of_codex(raw: JsonObject, session: _Session) -> Iterator[NewMessage]:
+def _of_codex(raw: JsonObject, session: _Session) -> Iterator[IncomingMessage]:
     said, kind = object_of(raw, "payload"), raw.get("type")
     if kind == "session_meta":
         git = object_of(said, "git")
@@ -157,7 +157,7 @@ def _of_codex(raw: JsonObject, session: _Session) -> Iterator[NewMessage]:
     of, use = said.get("type"), text_of(said, "call_id")
     if of == "message" and (role := _ROLES.get(str(said.get("role")))) is not None:
         if words := _own_words(text_of_parts(said.get("content"))):
-            yield NewMessage(role, words)
+            yield IncomingMessage(role, words)
     elif of in ("function_call", "custom_tool_call", "local_shell_call"):
         given = next((said[name] for name in ("arguments", "input", "action") if name in said), None)
         yield _use(text_of(said, "name") or "shell", use or "use", given)
@@ -175,19 +175,19 @@ def _own_words(text: str | None) -> str:
     return _QUERY.sub("", _PUT_IN.sub("", text or "")).strip()
 
 
-def _use(name: str | None, use: str, given: Json) -> NewMessage:
+def _use(name: str | None, use: str, given: Json) -> IncomingMessage:
     event = ToolEvent(MessageType.TOOL_USE, name or "tool", use, input=_short(given))
-    return NewMessage(Role.ASSISTANT, "", event=event)
+    return IncomingMessage(Role.ASSISTANT, "", event=event)
 
 
-def _result(name: str | None, use: str | None, text: str, *, failed: bool) -> Iterator[NewMessage]:
+def _result(name: str | None, use: str | None, text: str, *, failed: bool) -> Iterator[IncomingMessage]:
     said = _ends(text)
     if not said or not use:
         return
     if failed:
-        yield NewMessage(Role.TOOL, "", event=ToolEvent(MessageType.ERROR, name, use, error=said))
+        yield IncomingMessage(Role.TOOL, "", event=ToolEvent(MessageType.ERROR, name, use, error=said))
     else:
-        yield NewMessage(Role.TOOL, "", event=ToolEvent(MessageType.TOOL_RESULT, name, use, output=said))
+        yield IncomingMessage(Role.TOOL, "", event=ToolEvent(MessageType.TOOL_RESULT, name, use, output=said))
 
 
 def _ends(text: str) -> str:

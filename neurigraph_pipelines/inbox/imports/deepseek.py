@@ -11,7 +11,7 @@ from datetime import datetime
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, Opening, Spoken, assemble, moment_of
 from neurigraph_pipelines.inbox.imports.chatgpt import branch_of
-from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.json_fields import JsonObject, objects_of, text_of
 
@@ -50,7 +50,7 @@ def _messages(nodes: dict[str, JsonObject], branch: list[str]) -> Iterator[Spoke
         is_asked = any(one.get("type") == "REQUEST" for one in fragments)
         said = [_CITED.sub("", text_of(one, "content") or "") for one in fragments if one.get("type") not in _UNSEEN]
         if words := "\n".join(filter(None, [*said, *files])):
-            yield NewMessage(Role.USER if is_asked else Role.ASSISTANT, words, external_id=key, occurred_at=time)
+            yield IncomingMessage(Role.USER if is_asked else Role.ASSISTANT, words, external_id=key, occurred_at=time)
 
 
 def _name(file: JsonObject) -> str | None:

@@ -15,7 +15,7 @@ from neurigraph_pipelines.inbox.imports.chat_days import by_words, days, with_id
 from neurigraph_pipelines.inbox.imports.date_order import Numbers, Order, assumed, order_of, parts
 from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.inbox.imports.text import read_text
-from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import ImportNote, IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.json_fields import JsonObject, as_text, object_of, objects_of, text_of
@@ -81,7 +81,7 @@ def _messages(messages: list[JsonObject]) -> Iterator[Spoken]:
         words = "\n".join(filter(None, (text_of(raw, "content"), *_embedded(raw))))
         if words:
             key = text_of(raw, "id")
-            yield NewMessage(Role.USER, words, author, key, moment_of(raw, "timestamp"))
+            yield IncomingMessage(Role.USER, words, author, key, moment_of(raw, "timestamp"))
 
 
 def _embedded(raw: JsonObject) -> Iterator[str]:
@@ -152,7 +152,7 @@ def _said(
             yield RejectedItem(f"{name}, {match['date']}", f"its date does not exist ({error})")
             continue
         if words := _words(lines):
-            yield NewMessage(Role.USER, words, match["author"], occurred_at=time)
+            yield IncomingMessage(Role.USER, words, match["author"], occurred_at=time)
 
 
 def _words(lines: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, Opening, assemble, moment_of
 from neurigraph_pipelines.inbox.imports.mail_bodies import visible
-from neurigraph_pipelines.model import ImportNote, NewMessage, Role
+from neurigraph_pipelines.model import ImportNote, IncomingMessage, Role
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.json_fields import JsonObject, as_list, as_text, list_of, objects_of, text_of
 
@@ -32,7 +32,7 @@ def conversations(item: JsonObject, where: str, fallback_time: datetime | None) 
     answer = "\n".join(filter(None, map(visible, pages))).strip()
     time = moment_of(item, "time")
     messages = [
-        NewMessage(role, words, external_id=key, occurred_at=time)
+        IncomingMessage(role, words, external_id=key, occurred_at=time)
         for role, words, key in (
             (Role.USER, "\n".join(filter(None, [asked, *files])), "prompt"),
             (Role.ASSISTANT, answer, "answer"),

@@ -15,7 +15,7 @@ from neurigraph_pipelines.inbox.imports.google_dates import Dates
 from neurigraph_pipelines.inbox.imports.mail_bodies import visible
 from neurigraph_pipelines.inbox.imports.source import Part, Reading
 from neurigraph_pipelines.inbox.imports.text import read_text
-from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import ImportNote, IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 
@@ -71,7 +71,7 @@ def _conversation(content: str, where: str, dates: Dates, fallback_time: datetim
     yield from assemble(
         where,
         id_at(time) if time is not None else Opening("gemini"),
-        [NewMessage(role, words, external_id=key, occurred_at=time) for role, words, key in said if words],
+        [IncomingMessage(role, words, external_id=key, occurred_at=time) for role, words, key in said if words],
         title=" ".join(asked.split())[:80],
         started_at=time,
         fallback_time=fallback_time,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_id, message_id, moment
 from neurigraph_pipelines.inbox.imports.jsonl import lines_of
 from neurigraph_pipelines.inbox.imports.source import Reading
-from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 
@@ -100,12 +100,12 @@ def _read(entry: _Entry, repository: str, reading: Reading) -> Iterator[Item]:
     if entry.files:
         more = f" and {len(entry.files) - FILES_SHOWN:,} more" if len(entry.files) > FILES_SHOWN else ""
         text = f"{text}\n\nFiles: {', '.join(entry.files[:FILES_SHOWN])}{more}"
-    message = NewMessage(Role.USER, text, entry.author, None, time)
+    message = IncomingMessage(Role.USER, text, entry.author, None, time)
     about = {"repository": repository, "commit": entry.commit, "path": entry.path}
     yield from assemble(
         entry.where,
         f"git:{entry.commit}" if entry.commit else derived_id("git-decision", repository, entry.path),
-        [NewMessage(Role.USER, text, entry.author, message_id(1, message), time)],
+        [IncomingMessage(Role.USER, text, entry.author, message_id(1, message), time)],
         title=title,
         fallback_time=reading.fallback_time,
         details=SourceDetails(

@@ -11,7 +11,7 @@ from datetime import datetime
 from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Item, Spoken
 from neurigraph_pipelines.inbox.imports.chat_days import days, with_ids
 from neurigraph_pipelines.inbox.imports.google_dates import LONGEST_DATE, Dates
-from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import ImportNote, IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.json_fields import JsonObject, object_of, objects_of, text_of
 from neurigraph_pipelines.views.kinds import Channel
@@ -50,7 +50,7 @@ def _messages(listed: list[JsonObject], where: str) -> Iterator[Spoken]:
             if written and time is None:
                 yield RejectedItem(f"{where}, message {key}", f"its date {written[:LONGEST_DATE]!r} is not understood")
                 continue
-            yield NewMessage(Role.USER, words, _author(raw) or UNKNOWN, key, time)
+            yield IncomingMessage(Role.USER, words, _author(raw) or UNKNOWN, key, time)
 
 
 def _author(raw: JsonObject) -> str | None:

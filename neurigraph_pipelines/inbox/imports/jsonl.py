@@ -17,8 +17,8 @@ from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.inbox.tool_events import TOOL_EVENTS, typed
 from neurigraph_pipelines.model import (
     TOOL_FIELDS,
+    IncomingMessage,
     MessageType,
-    NewMessage,
     RejectedItem,
     Role,
     Tier,
@@ -117,7 +117,7 @@ def lines_of(
             yield number, line
 
 
-def _messages(value: Json, where: str, unknown: set[str], name: str) -> Iterator[NewMessage | RejectedItem]:
+def _messages(value: Json, where: str, unknown: set[str], name: str) -> Iterator[IncomingMessage | RejectedItem]:
     if not isinstance(value, list):
         raise InvalidInputError("it has no list of messages")
     for number, raw in enumerate(value, 1):
@@ -132,7 +132,7 @@ def _messages(value: Json, where: str, unknown: set[str], name: str) -> Iterator
         yield message if message.external_id else replace(message, external_id=message_id(number, message))
 
 
-def _message(raw: JsonObject) -> NewMessage:
+def _message(raw: JsonObject) -> IncomingMessage:
     role, kind, content, calls = raw.get("role"), raw.get("type"), raw.get("content"), raw.get("tool_calls") or []
     if kind is not None and kind not in tuple(MessageType):
         raise InvalidInputError(f"its type {str(kind)[:50]!r} is not one of {', '.join(MessageType)}")
@@ -151,7 +151,7 @@ def _message(raw: JsonObject) -> NewMessage:
         raise InvalidInputError("its content is not a text")
     for name in ("tool_name", "tool_use_id", "error"):
         _text(raw, name)
-    message = NewMessage(
+    message = IncomingMessage(
         role=Role.USER,
         content=content,
         author=_text(raw, "author"),
@@ -219,8 +219,8 @@ def _note_unknown(raw: JsonObject, known: frozenset[str], noted: set[str], name:
             _logger.warning("%s: ignored the unknown key %r", name, key[:50])
 
 
-def _opening(title: str | None, started_at: datetime | None, messages: list[NewMessage | RejectedItem]) -> Opening:
+def _opening(title: str | None, started_at: datetime | None, messages: list[IncomingMessage | RejectedItem]) -> Opening:
     """Return what stands for the id of a conversation without one."""
-    first = next((one for one in messages if isinstance(one, NewMessage)), None)
+    first = next((one for one in messages if isinstance(one, IncomingMessage)), None)
     said = (first.role, first.author, first.content, first.external_id, first.occurred_at) if first else ()
     return Opening("jsonl", started_at, former=(derived_id("jsonl", title, started_at, *said),))

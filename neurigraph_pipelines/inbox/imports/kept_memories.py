@@ -22,7 +22,7 @@ from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_
 from neurigraph_pipelines.inbox.imports.json_stream import parse_object
 from neurigraph_pipelines.inbox.imports.jsonl import MAX_LINE_BYTES, lines_of
 from neurigraph_pipelines.inbox.imports.source import Reading
-from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import ImportNote, IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.model.spaces import MAX_TAGS, is_container_tag
@@ -151,13 +151,13 @@ def _kept(origin: str, kind: _Kept, raw: JsonObject, where: str, fallback_time: 
         yield RejectedItem(where, f"it has no {kind.words}")
         return
     time = moment_of(raw, *kind.times) or fallback_time
-    message = NewMessage(Role.USER, words, text_of(raw, "actor_id"), "1", time)
+    message = IncomingMessage(Role.USER, words, text_of(raw, "actor_id"), "1", time)
     stated = text_of(raw, "type")
     metadata = {name: raw[name] for name in kind.told if name in raw} | object_of(raw, "metadata")
     yield from assemble(
         where,
         _id(origin, kind, raw) or derived_id(origin, words),
-        [NewMessage(Role.USER, words, message.author, message_id(1, message), time) if kind.changes else message],
+        [IncomingMessage(Role.USER, words, message.author, message_id(1, message), time) if kind.changes else message],
         title=text_of(raw, kind.title),
         fallback_time=fallback_time,
         details=SourceDetails(

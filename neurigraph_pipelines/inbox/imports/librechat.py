@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from neurigraph_pipelines.inbox.imports.assemble import Item, Opening, Spoken, assemble, message_id, moment_of
 from neurigraph_pipelines.inbox.imports.branches import current_branch
 from neurigraph_pipelines.inbox.imports.openai import text_of_parts
-from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.json_fields import JsonObject, as_objects, objects_of, text_of
 
@@ -58,6 +58,6 @@ def _messages(listed: list[JsonObject]) -> Iterator[Spoken]:
         files = [f"[attached: {name}]" for one in objects_of(raw, "files") if (name := text_of(one, "filename"))]
         words = "\n".join(filter(None, [text_of(raw, "text") or text_of_parts(raw.get("content") or ""), *files]))
         if words.strip():
-            message = NewMessage(role, words, occurred_at=moment_of(raw, "createdAt"))
+            message = IncomingMessage(role, words, occurred_at=moment_of(raw, "createdAt"))
             key = text_of(raw, "messageId") or message_id(number, message)
-            yield NewMessage(role, words, external_id=key, occurred_at=message.occurred_at)
+            yield IncomingMessage(role, words, external_id=key, occurred_at=message.occurred_at)

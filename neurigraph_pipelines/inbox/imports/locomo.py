@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, assemble
-from neurigraph_pipelines.model import NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_object, text_of
 
@@ -68,7 +68,7 @@ def conversations(item: JsonObject, where: str, fallback_time: datetime | None) 
         )
 
 
-def _messages(turns: list[Json], date: datetime, where: str) -> Iterator[NewMessage | RejectedItem]:
+def _messages(turns: list[Json], date: datetime, where: str) -> Iterator[IncomingMessage | RejectedItem]:
     for number, turn in enumerate(map(as_object, turns), 1):
         speaker, external_id = text_of(turn, "speaker"), text_of(turn, "dia_id")
         caption = text_of(turn, "blip_caption")
@@ -77,4 +77,4 @@ def _messages(turns: list[Json], date: datetime, where: str) -> Iterator[NewMess
         if speaker is None or external_id is None or not content:
             yield RejectedItem(f"{where}, turn {number}", "it lacks a speaker, a dia_id or a text")
             continue
-        yield NewMessage(Role.USER, content, speaker, external_id, date + timedelta(seconds=number))
+        yield IncomingMessage(Role.USER, content, speaker, external_id, date + timedelta(seconds=number))

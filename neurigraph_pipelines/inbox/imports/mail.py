@@ -28,7 +28,7 @@ from neurigraph_pipelines.inbox.imports.mail_originals import ID, Originals, par
 from neurigraph_pipelines.inbox.imports.mail_quotes import Said, writers_of
 from neurigraph_pipelines.inbox.imports.source import Part, Reading
 from neurigraph_pipelines.inbox.imports.text import split
-from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import ImportNote, IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.hygiene import spoken
@@ -288,6 +288,6 @@ def _letter(mail: EmailMessage, subject: str, sender: str, earlier: Originals) -
     return Letter(is_forward, is_reply, frozenset(people), sender, earlier.answered(mail))
 
 
-def _pieces(said: Said, key: str, max_bytes: int) -> Iterator[NewMessage]:
+def _pieces(said: Said, key: str, max_bytes: int) -> Iterator[IncomingMessage]:
     for number, piece in enumerate(split(said.text, max_bytes) if said.text else (), 1):
-        yield NewMessage(Role.USER, piece, said.author, key if number == 1 else f"{key}#{number}", said.time)
+        yield IncomingMessage(Role.USER, piece, said.author, key if number == 1 else f"{key}#{number}", said.time)

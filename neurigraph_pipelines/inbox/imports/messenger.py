@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Item, Spoken, moment
 from neurigraph_pipelines.inbox.imports.chat_days import days, with_ids
-from neurigraph_pipelines.model import ImportNote, NewMessage, Role
+from neurigraph_pipelines.model import ImportNote, IncomingMessage, Role
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.json_fields import (
     Json,
@@ -59,7 +59,7 @@ def _messages(messages: list[JsonObject]) -> Iterator[Spoken]:
             yield ImportNote("left out: notices of the app", 1)
         elif words := _words(raw):
             author = _repaired(raw.get("sender_name")) or _repaired(raw.get("senderName")) or UNKNOWN
-            yield NewMessage(Role.USER, words, author, occurred_at=_time(raw))
+            yield IncomingMessage(Role.USER, words, author, occurred_at=_time(raw))
 
 
 def _words(raw: JsonObject) -> str:

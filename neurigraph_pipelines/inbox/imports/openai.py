@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, Opening, Spoken, assemble, message_id, moment, moment_of
-from neurigraph_pipelines.model import MessageType, NewMessage, RejectedItem, Role, ToolEvent
+from neurigraph_pipelines.model import IncomingMessage, MessageType, RejectedItem, Role, ToolEvent
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.hygiene import clean_json
 from neurigraph_pipelines.text.json_fields import (
@@ -106,23 +106,23 @@ def _author(raw: JsonObject) -> str | None:
     return text_of(raw, "author", "name")
 
 
-def _said(raw: JsonObject, role: Role, unnamed: str) -> Iterator[NewMessage]:
+def _said(raw: JsonObject, role: Role, unnamed: str) -> Iterator[IncomingMessage]:
     """Yield the words of a message, and the uses of tools in it."""
     words = text_of_parts(raw.get("content"))
     use = text_of(raw, "tool_call_id")
     if role is Role.TOOL:
         event = ToolEvent(MessageType.TOOL_RESULT, text_of(raw, "name"), use or unnamed, output=words)
-        yield NewMessage(Role.TOOL, "", event=event)
+        yield IncomingMessage(Role.TOOL, "", event=event)
         return
     if words.strip():
-        yield NewMessage(role, words)
+        yield IncomingMessage(role, words)
     called = raw.get("function_call")
     former: list[JsonObject] = [{"function": called}] if isinstance(called, dict) else []
     for number, call in enumerate([*objects_of(raw, "tool_calls"), *former], 1):
         function = object_of(call, "function") or call
         name = text_of(function, "name") or "tool"
         key = text_of(call, "id") or f"{unnamed}-{number}"
-        yield NewMessage(
+        yield IncomingMessage(
             Role.ASSISTANT, "", event=ToolEvent(MessageType.TOOL_USE, name, key, input=function.get("arguments"))
         )
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from neurigraph_pipelines.inbox.imports import json_stream
 from neurigraph_pipelines.inbox.imports.assemble import Item, Opening, assemble
 from neurigraph_pipelines.inbox.imports.source import Reading
-from neurigraph_pipelines.model import EventKind, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import EventKind, IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.text.json_fields import Json, as_object, text_of
 
 
@@ -45,11 +45,11 @@ def _meetings(stream: io.BufferedReader, name: str, fallback_time: datetime | No
         )
 
 
-def _messages(turns: list[Json], where: str) -> Iterator[NewMessage | RejectedItem]:
+def _messages(turns: list[Json], where: str) -> Iterator[IncomingMessage | RejectedItem]:
     """Yield the turns with their index from 0 as id, without empty ones."""
     for index, turn in enumerate(map(as_object, turns)):
         speaker, content = text_of(turn, "speaker"), turn.get("content")
         if speaker is None or not isinstance(content, str):
             yield RejectedItem(f"{where}, turn {index}", "it lacks a speaker or a content")
         elif content.strip():
-            yield NewMessage(Role.USER, content, speaker, str(index))
+            yield IncomingMessage(Role.USER, content, speaker, str(index))

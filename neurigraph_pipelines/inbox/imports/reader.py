@@ -31,13 +31,13 @@ from neurigraph_pipelines.inbox.imports.assemble import Item, moment
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder
 from neurigraph_pipelines.inbox.imports.recognition import UNKNOWN_MESSAGES, format_of_object
 from neurigraph_pipelines.inbox.imports.source import Part, Reading, parts_of, unread_members
-from neurigraph_pipelines.model import ImportNote, NewConversation, RejectedItem
+from neurigraph_pipelines.model import ImportedConversation, ImportNote, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
 _Items = Iterator[Item]
-_Read = NewConversation | RejectedItem
+_Read = ImportedConversation | RejectedItem
 
 
 FORMATS: tuple[str, ...] = tuple(EXPORT_FORMATS)

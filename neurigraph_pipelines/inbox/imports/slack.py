@@ -20,7 +20,7 @@ from neurigraph_pipelines.inbox.imports.slack_edits import as_edited
 from neurigraph_pipelines.inbox.imports.slack_messages import Workspace, zone_of
 from neurigraph_pipelines.inbox.imports.slack_threads import in_threads
 from neurigraph_pipelines.inbox.imports.source import Reading
-from neurigraph_pipelines.model import NewMessage
+from neurigraph_pipelines.model import IncomingMessage
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.exact_json import KeepingParser
@@ -57,7 +57,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
     times = (
         message.occurred_at
         for message in slack_messages.read(listed, workspace, part.name)
-        if isinstance(message, NewMessage) and message.occurred_at
+        if isinstance(message, IncomingMessage) and message.occurred_at
     )
     read = assemble(
         part.name,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from neurigraph_pipelines.inbox.imports.assemble import UNKNOWN, Spoken, moment
-from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import ImportNote, IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_objects, list_of, object_of, objects_of, text_of
 from neurigraph_pipelines.views.kinds import Channel
 
@@ -85,13 +85,13 @@ def read(messages: Sequence[Json], workspace: Workspace, where: str) -> Iterator
         words = "\n".join(filter(None, said))
         cited = [_card(one, workspace, with_author=False) for one in shared]
         if words:
-            yield NewMessage(Role.USER, words, _author(raw, workspace), stamp, time)
+            yield IncomingMessage(Role.USER, words, _author(raw, workspace), stamp, time)
         elif not any(cited):
             yield ImportNote(_WORDLESS, 1)
         for place, (one, words) in enumerate(zip(shared, cited, strict=True), 1):
             if words:
                 author, key = _author_of_shared(one, workspace), stamp and f"{stamp}#{place}"
-                yield NewMessage(Role.USER, words, author, key, _shared_time(one) or time)
+                yield IncomingMessage(Role.USER, words, author, key, _shared_time(one) or time)
 
 
 def time_of(raw: JsonObject, workspace: Workspace) -> datetime | None:

@@ -21,7 +21,7 @@ from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.inbox.imports.speakers import SPEAKER, speakers_of_cues
 from neurigraph_pipelines.inbox.imports.text import read_text
 from neurigraph_pipelines.inbox.imports.times_in_names import time_in
-from neurigraph_pipelines.model import EventKind, NewMessage, Role
+from neurigraph_pipelines.model import EventKind, IncomingMessage, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 _TIME = r"((?:\d{1,3}:)?\d{1,2}:\d\d)(?:[.,](\d{1,3}))?"
@@ -74,7 +74,8 @@ def meetings(reading: Reading) -> Iterator[Item]:
     if named is None:
         yield BY_FILE
     messages = [
-        NewMessage(Role.USER, one.words, one.author, occurred_at=start + one.offset if start else None) for one in said
+        IncomingMessage(Role.USER, one.words, one.author, occurred_at=start + one.offset if start else None)
+        for one in said
     ]
     yield from assemble(
         name,

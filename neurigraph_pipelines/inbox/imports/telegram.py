@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, Spoken, moment, moment_of
 from neurigraph_pipelines.inbox.imports.chat_days import days, with_ids
-from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import ImportNote, IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.hygiene import on_clock
 from neurigraph_pipelines.text.json_fields import (
@@ -87,7 +87,7 @@ def _messages(messages: list[JsonObject], where: str) -> Iterator[Spoken]:
             continue
         named = ("forwarded_from",) if "forwarded_from" in raw else ("from", "actor")
         author = text_of(raw, *named) or _DELETED_ACCOUNT
-        yield NewMessage(Role.USER, words, author, str(key) if isinstance(key, int) else None, time)
+        yield IncomingMessage(Role.USER, words, author, str(key) if isinstance(key, int) else None, time)
 
 
 def _time(raw: JsonObject) -> datetime | None:

@@ -12,7 +12,7 @@ from neurigraph_pipelines.inbox.imports.assemble import BY_FILE, Item, Opening, 
 from neurigraph_pipelines.inbox.imports.source import Part, Reading
 from neurigraph_pipelines.inbox.imports.speakers import SPEAKER, is_name, speakers_of
 from neurigraph_pipelines.inbox.imports.times_in_names import time_in
-from neurigraph_pipelines.model import NewMessage, Role
+from neurigraph_pipelines.model import IncomingMessage, Role
 from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileError
 from neurigraph_pipelines.text.encodings import MARKS, decoded
 
@@ -116,7 +116,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
     name, modified, max_message_bytes = reading.part.name, reading.fallback_time, reading.max_message_bytes
     text = read_text(reading)
     messages = [
-        NewMessage(role, piece, author)
+        IncomingMessage(role, piece, author)
         for role, author, content in _turns(text)
         for piece in split(content, max_message_bytes)
     ]
@@ -135,7 +135,7 @@ def conversations(reading: Reading) -> Iterator[Item]:
     )
 
 
-def _shorter(messages: Sequence[NewMessage]) -> Iterator[str]:
+def _shorter(messages: Sequence[IncomingMessage]) -> Iterator[str]:
     """Yield the ids of a text of one turn as it was with fewer lines."""
     lines = messages[0].content.split("\n") if len(messages) == 1 else []
     for count in range(1, min(len(lines), _MOST_FORMER_LINES)):

@@ -21,7 +21,7 @@ from neurigraph_pipelines.inbox.imports.date_order import DateOrder, Numbers, Or
 from neurigraph_pipelines.inbox.imports.phone_stamps import INVISIBLE, Stamp, stamp_of
 from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.inbox.imports.text import read_text
-from neurigraph_pipelines.model import ImportNote, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import ImportNote, IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.views.kinds import Channel
@@ -95,9 +95,11 @@ def conversations(reading: Reading) -> Iterator[Item]:
     details = SourceDetails(origin="whatsapp", channel=Channel.DM if len(people) <= 2 else Channel.PRIVATE)
     for day in _days(lines):
         messages = list(_messages(day, order.order, name))
-        first = next((one.occurred_at for one in messages if isinstance(one, NewMessage) and one.occurred_at), None)
-        if first is None and not any(isinstance(one, NewMessage) for one in messages):
-            yield from (one for one in messages if not isinstance(one, NewMessage))
+        first = next(
+            (one.occurred_at for one in messages if isinstance(one, IncomingMessage) and one.occurred_at), None
+        )
+        if first is None and not any(isinstance(one, IncomingMessage) for one in messages):
+            yield from (one for one in messages if not isinstance(one, IncomingMessage))
             continue
         shown = (first - timedelta(hours=_DAY_BEGINS)).date() if first else None
         read = assemble(
@@ -222,7 +224,7 @@ def _messages(lines: Sequence[_Line], order: DateOrder, name: str) -> Iterator[S
         key = derived_id("m", *_stamp(line), line.author, words)
         seen[key] += 1
         external_id = key if seen[key] == 1 else f"{key}-{seen[key]}"
-        yield NewMessage(Role.USER, words, line.author, external_id, occurred_at=time)
+        yield IncomingMessage(Role.USER, words, line.author, external_id, occurred_at=time)
 
 
 def _words(line: _Line) -> tuple[str | None, str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from neurigraph_pipelines.model import NewConversation, RejectedItem
+from neurigraph_pipelines.model import ImportedConversation, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.hygiene import offset_of, spoken
@@ -55,8 +55,8 @@ def with_zone(details: SourceDetails, name: str | None) -> SourceDetails:
 
 
 def in_zone(
-    items: Iterator[NewConversation | RejectedItem], format_name: str, zone: ZoneInfo
-) -> Iterator[NewConversation | RejectedItem]:
+    items: Iterator[ImportedConversation | RejectedItem], format_name: str, zone: ZoneInfo
+) -> Iterator[ImportedConversation | RejectedItem]:
     """Yield conversations with the times of a zone, where their format says of none in which zone it is."""
 
     def placed(moment: datetime | None, is_clock: bool) -> datetime | None:
@@ -65,7 +65,7 @@ def in_zone(
         return spoken(moment.replace(tzinfo=zone) if is_clock else moment.astimezone(zone))
 
     for item in items:
-        if not isinstance(item, NewConversation):
+        if not isinstance(item, ImportedConversation):
             yield item
             continue
         is_clock = format_name in _CLOCKS or (format_name == "discord" and _has_only_minutes(item))
@@ -74,6 +74,6 @@ def in_zone(
         yield replace(item, messages=messages, started_at=started_at, ended_at=ended_at)
 
 
-def _has_only_minutes(item: NewConversation) -> bool:
+def _has_only_minutes(item: ImportedConversation) -> bool:
     """Whether the times are those of a text of Discord, which has the clock of its exporter; its JSON has fractions."""
     return all(one.occurred_at is None or one.occurred_at.second == 0 for one in item.messages)

@@ -85,8 +85,7 @@ def vote(context: Context, action_id: UUID, *, approves: bool, takes_second: boo
     get_action(context.database, context.claims, action_id)
     with context.database.agent(context.claims) as tx:
         cast = {"action_id": action_id, "approves": approves, "takes_second": takes_second}
-        row = tx.execute(_QUERIES["vote"], cast).fetchone()
-    assert row is not None
+        (row,) = tx.execute(_QUERIES["vote"], cast)
     outcome = str(row["outcome"])
     if outcome == "absent":
         raise NotFoundError

@@ -27,7 +27,7 @@ from neurigraph_pipelines.knowledge.replacing import supersede_fact
 from neurigraph_pipelines.knowledge.stating import retract
 from neurigraph_pipelines.lifecycle.archive import archive, restore
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.retention import promote
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
@@ -40,7 +40,7 @@ from neurigraph_pipelines.model.errors import (
     RehydratingError,
     TransientError,
 )
-from neurigraph_pipelines.model.links import End, NewLink
+from neurigraph_pipelines.model.links import LinkEnd, StatedLink
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.views.kinds import ActionKind, ActionState, EndKind, FactStatus
 
@@ -137,11 +137,11 @@ def _store(context: Context, row: _Approved, guard: Guard) -> None:
 
 
 def _delete_record(context: Context, row: _Approved, guard: Guard) -> None:
-    forget(context, Subject(SubjectKind.RECORD, row.record_id), through="action", guard=guard)
+    forget(context, ErasureSubject(SubjectKind.RECORD, row.record_id), through="action", guard=guard)
 
 
 def _delete_fact(context: Context, row: _Approved, guard: Guard) -> None:
-    forget(context, Subject(SubjectKind.FACT, row.fact_id), through="action", guard=guard)
+    forget(context, ErasureSubject(SubjectKind.FACT, row.fact_id), through="action", guard=guard)
 
 
 def _promote(context: Context, row: _Approved, guard: Guard) -> None:
@@ -200,14 +200,14 @@ def _link(context: Context, row: _Approved, guard: Guard) -> None:
     """Confirm the link that was inferred, or state it if it is not there."""
     start = _end(row.fact_id, row.record_id, row.node_id)
     end = _end(row.other_fact_id, row.other_record_id, row.other_node_id)
-    said = NewLink(start, end, str(row.details.get("relation")))
+    said = StatedLink(start, end, str(row.details.get("relation")))
     approve_link(context, said, guard)
 
 
-def _end(fact_id: UUID | None, record_id: UUID | None, node_id: UUID | None) -> End:
+def _end(fact_id: UUID | None, record_id: UUID | None, node_id: UUID | None) -> LinkEnd:
     for kind, found in ((EndKind.FACT, fact_id), (EndKind.RECORD, record_id), (EndKind.NODE, node_id)):
         if found is not None:
-            return End(kind, found)
+            return LinkEnd(kind, found)
     raise ConflictError("the action does not say what is linked: reject it")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from uuid import UUID
 
 import psycopg
@@ -10,39 +9,17 @@ import psycopg
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.changes import require_owner_of
 from neurigraph_pipelines.graph.governance.standards import standard_of
-from neurigraph_pipelines.inbox.notes import NewNote, OnConflict, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, OnConflict, write_note
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
-from neurigraph_pipelines.views.actions import Standard
-from neurigraph_pipelines.views.kinds import Rule
+from neurigraph_pipelines.views.actions import NewStandard, Standard
 
 TITLE = "Standard"
 """The title of the note that has the text of a node's standard."""
 
 _QUERIES = statements("actions")
 _ACCESS = statements("access")
-
-
-@dataclass(frozen=True, slots=True)
-class NewStandard:
-    """What a node sets itself; a field that is None is inherited.
-
-    Attributes:
-        approver: ``human`` (the owner), ``persona:ID``, or ``consensus:N`` of personas that may write there.
-        inherit: Whether the nodes above count for what this one does not set.
-        ttl_seconds: How long memories are meant to be kept.
-        text: The standard in words, for people and models; it becomes a note.
-    """
-
-    write: Rule | None = None
-    promote: Rule | None = None
-    delete: Rule | None = None
-    approver: str | None = None
-    inherit: bool = True
-    tier: str | None = None
-    ttl_seconds: int | None = None
-    text: str | None = None
 
 
 def set_standard(context: Context, node_id: UUID, new: NewStandard) -> Standard:
@@ -55,7 +32,7 @@ def set_standard(context: Context, node_id: UUID, new: NewStandard) -> Standard:
     """
     require_owner_of(context.database, context.claims, node_id)
     kind, persona, approvals = _approver(new.approver)
-    values = {name: value for name, value in asdict(new).items() if name != "text"}
+    values: dict[str, object] = new.model_dump(exclude={"text"})
     values |= {"approver": kind, "approver_persona": persona, "approvals": approvals, "node_id": node_id}
     with context.database.agent(context.claims) as tx:
         if persona is not None and tx.execute(_ACCESS["find_persona"], {"node_id": persona}).fetchone() is None:
@@ -63,7 +40,7 @@ def set_standard(context: Context, node_id: UUID, new: NewStandard) -> Standard:
         _set(tx, {**values, "user_id": context.claims.user_id, "note_id": None})
     if new.text is not None:
         # Afterwards: a standard whose text is not acceptable is in force without it.
-        note = NewNote(new.text, title=TITLE, node_id=node_id, on_conflict=OnConflict.VERSION)
+        note = IncomingNote(new.text, title=TITLE, node_id=node_id, on_conflict=OnConflict.VERSION)
         written = write_note(context, note)
         with context.database.agent(context.claims) as tx:
             _set(tx, {**values, "user_id": context.claims.user_id, "note_id": written.note_id})

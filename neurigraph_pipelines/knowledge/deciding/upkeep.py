@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from neurigraph_pipelines.database.asking import value_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 
@@ -15,7 +16,7 @@ _QUERIES = statements("actions")
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class OpenActions:
     """Counts of open actions.
 
     Attributes:
@@ -30,7 +31,7 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class UpkeepCounts:
     """The counts of one round of upkeep."""
 
     expired: int
@@ -40,12 +41,10 @@ class Kept:
 def has_work(context: Context) -> bool:
     """Return whether there is something to do; costs two index lookups."""
     with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["has_work"], _overdue(context)).fetchone()
-    assert row is not None
-    return bool(row["due"])
+        return value_of(bool, tx.execute(_QUERIES["has_work"], _overdue(context)))
 
 
-def keep(context: Context) -> Kept:
+def keep(context: Context) -> UpkeepCounts:
     """End expired actions with the texts that waited for them, and carry out approved ones whose process died."""
     from neurigraph_pipelines.knowledge.deciding.execution import carry_out  # slow: not needed to load definitions
 
@@ -54,18 +53,17 @@ def keep(context: Context) -> Kept:
         held = [row["source_id"] for row in expired if row["source_id"] is not None]
         tx.execute(_QUERIES["drop_held"], {"source_ids": held})
         tx.execute(_QUERIES["propose_held"])
-    return Kept(len(expired), carry_out(context))
+    return UpkeepCounts(len(expired), carry_out(context))
 
 
-def waiting(context: Context) -> Queue:
+def waiting(context: Context) -> OpenActions:
     """Count the actions that wait for a decision."""
     with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["waiting"], _overdue(context)).fetchone()
-    assert row is not None
-    return Queue(**row)
+        (row,) = tx.execute(_QUERIES["waiting"], _overdue(context))
+    return OpenActions(**row)
 
 
-def report(queue: Queue) -> dict[str, object]:
+def report(queue: OpenActions) -> dict[str, object]:
     """Return the report of actions that have waited too long: counts, and no text of users."""
     return {"event": "actions_waiting", "waiting": queue.waiting, "overdue": queue.overdue}
 

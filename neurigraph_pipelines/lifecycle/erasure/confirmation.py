@@ -13,7 +13,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.lifecycle.erasure.forget import contents
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database
@@ -26,7 +26,7 @@ _AGAIN = "call again without a token to see what would be erased and to get a ne
 
 
 def confirmation(
-    database: Database, secret: Secret, claims: Claims, subjects: Sequence[Subject]
+    database: Database, secret: Secret, claims: Claims, subjects: Sequence[ErasureSubject]
 ) -> tuple[str, datetime]:
     """Return a token that confirms the erasure of some subjects as they are now, and when it expires.
 
@@ -41,7 +41,7 @@ def confirmation(
 
 
 def require_confirmation(
-    database: Database, secret: Secret, claims: Claims, subjects: Sequence[Subject], token: str
+    database: Database, secret: Secret, claims: Claims, subjects: Sequence[ErasureSubject], token: str
 ) -> None:
     """Require that a token confirms the erasure of these subjects by this caller.
 
@@ -71,7 +71,7 @@ def _caller(claims: Claims) -> list[str | None]:
     return [str(claims.user_id), claims.role, claims.sub, None if claims.key_id is None else str(claims.key_id)]
 
 
-def _name(subject: Subject) -> str:
+def _name(subject: ErasureSubject) -> str:
     return f"{subject.kind}:{subject.subject_id}"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
@@ -20,7 +20,7 @@ from neurigraph_pipelines.views.erasures import Erasure
 _QUERIES = statements("departures")
 
 
-Erase = Callable[[Context, Subject], Erasure]
+Erase = Callable[[Context, ErasureSubject], Erasure]
 """Forgets a record of the graph whose owner's claims the context has."""
 
 
@@ -51,7 +51,7 @@ def settle(context: Context, organization_id: UUID, member_id: UUID, erase: Eras
                 return receipts
         for record_id in records:
             try:
-                receipts.append(erase(graph, Subject(SubjectKind.RECORD, record_id)))
+                receipts.append(erase(graph, ErasureSubject(SubjectKind.RECORD, record_id)))
             except NotFoundError:  # forgotten meanwhile
                 continue
 

@@ -26,7 +26,7 @@ from neurigraph_pipelines.lifecycle.erasure.journal import (
     objects_of_user,
     remove_objects,
 )
-from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureState, Subject, SubjectKind, erasure, receipt
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureState, ErasureSubject, SubjectKind, erasure, receipt
 from neurigraph_pipelines.lifecycle.erasure.rows import RowsEraser, nodes_below
 from neurigraph_pipelines.lifecycle.erasure.subjects import record_of, require_subject, require_unmirrored, rows_of
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
@@ -47,7 +47,7 @@ _PREVIEW = statements("erasure_preview")
 _log = logging.getLogger(__name__)
 
 
-def preview(database: Database, claims: Claims, subject: Subject) -> ErasurePreview:
+def preview(database: Database, claims: Claims, subject: ErasureSubject) -> ErasurePreview:
     """Return what an erasure would remove, without removing anything.
 
     Raises:
@@ -87,7 +87,7 @@ def preview(database: Database, claims: Claims, subject: Subject) -> ErasurePrev
         )
 
 
-def contents(database: Database, claims: Claims, subject: Subject) -> list[UUID]:
+def contents(database: Database, claims: Claims, subject: ErasureSubject) -> list[UUID]:
     """Return the ids of the nodes and records that an erasure would remove.
 
     Raises:
@@ -106,7 +106,7 @@ def contents(database: Database, claims: Claims, subject: Subject) -> list[UUID]
 
 def forget(
     context: Context,
-    subject: Subject,
+    subject: ErasureSubject,
     *,
     through: str,
     on_done: Progress | None = None,
@@ -178,7 +178,7 @@ def settle_departure(context: Context, organization_id: UUID, member_id: UUID, *
     )
 
 
-def _begin(context: Context, subject: Subject, through: str, guard: Guard) -> tuple[UUID, int]:
+def _begin(context: Context, subject: ErasureSubject, through: str, guard: Guard) -> tuple[UUID, int]:
     """Open an erasure with its first step, or find the one of before.
 
     Returns:
@@ -289,7 +289,7 @@ def _erase_rows(context: Context, work: ErasureState, on_done: Progress) -> None
         on_done("nodes", erased)
 
 
-def _strays_of(context: Context, user_id: UUID, subject: Subject) -> Mapping[UUID, Sequence[str]]:
+def _strays_of(context: Context, user_id: UUID, subject: ErasureSubject) -> Mapping[UUID, Sequence[str]]:
     """Return the keys of all objects of the records to erase; of a user none, whose objects are removed at the end."""
     with context.database.owner() as tx:
         owner = tx.execute(_QUERIES["slug_of_user"], {"user_id": user_id}).fetchone()
@@ -307,9 +307,8 @@ def _strays_of(context: Context, user_id: UUID, subject: Subject) -> Mapping[UUI
     return objects_of_records(context.objects, owner["slug"], record_ids) if record_ids else {}
 
 
-def _preview_record(tx: Transaction, claims: Claims, subject: Subject, wanted: UUID) -> ErasurePreview:
-    place = tx.execute(_QUERIES["node_of_record"], {"user_id": claims.user_id, "record_id": wanted}).fetchone()
-    assert place is not None
+def _preview_record(tx: Transaction, claims: Claims, subject: ErasureSubject, wanted: UUID) -> ErasurePreview:
+    (place,) = tx.execute(_QUERIES["node_of_record"], {"user_id": claims.user_id, "record_id": wanted})
     files = files_of(tx, sql.Identifier(place["schema_name"]), wanted)
     return _preview(
         tx,
@@ -324,7 +323,7 @@ def _preview_record(tx: Transaction, claims: Claims, subject: Subject, wanted: U
 def _preview(
     tx: Transaction,
     claims: Claims,
-    subject: Subject,
+    subject: ErasureSubject,
     *,
     files: int,
     object_bytes: int,
@@ -334,8 +333,7 @@ def _preview(
 ) -> ErasurePreview:
     is_user = subject.kind is SubjectKind.USER
     values = {"user_id": claims.user_id, "record_id": record_id, "node_ids": node_ids, "is_user": is_user}
-    row = tx.execute(_PREVIEW["preview"], values).fetchone()
-    assert row is not None
+    (row,) = tx.execute(_PREVIEW["preview"], values)
     stated = {"subject_kind": subject.kind, "subject_id": subject.subject_id, "files": files}
     return ErasurePreview.model_validate({**stated, **row, "nodes": nodes, "object_bytes": object_bytes})
 

@@ -25,7 +25,7 @@ _QUERIES = statements("erasure")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """An object to remove. An object without a size has no row and may not exist."""
 
     key: str
@@ -38,19 +38,19 @@ def files_of(tx: Transaction, schema: sql.Identifier, record_id: UUID | None = N
     return rows_of(tx, _QUERIES["files"].format(schema=schema), Manifest, {"record_id": record_id})
 
 
-def entries_of_file(manifest: Manifest) -> Iterator[Entry]:
+def entries_of_file(manifest: Manifest) -> Iterator[JournalEntry]:
     """Yield the objects that a file has or may have."""
-    yield Entry(manifest.storage_path, manifest.stored_sha256, manifest.stored_bytes)
+    yield JournalEntry(manifest.storage_path, manifest.stored_sha256, manifest.stored_bytes)
     if not has_working_copy(manifest):
         return
     copy = active_key(manifest.storage_path)
     if manifest.compression_state == CompressionState.DORMANT:
-        yield Entry(copy)
+        yield JournalEntry(copy)
     else:
-        yield Entry(copy, manifest.content_sha256, manifest.size_bytes)
+        yield JournalEntry(copy, manifest.content_sha256, manifest.size_bytes)
 
 
-def note_objects(tx: Transaction, erasure_id: UUID, user_id: UUID, entries: Iterable[Entry]) -> dict[str, int]:
+def note_objects(tx: Transaction, erasure_id: UUID, user_id: UUID, entries: Iterable[JournalEntry]) -> dict[str, int]:
     """Record objects to remove after this transaction commits.
 
     Returns:

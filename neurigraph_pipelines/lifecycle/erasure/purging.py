@@ -9,7 +9,7 @@ from neurigraph_pipelines.access.authentication import require_owner
 from neurigraph_pipelines.access.guards import Guard
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
@@ -66,7 +66,7 @@ def purge(
     for row in found:
         record_id, guard = row["record_id"], _StillArchived(row["record_id"], row["before"])
         try:
-            receipt = forget(context, Subject(SubjectKind.RECORD, record_id), through=through, guard=guard)
+            receipt = forget(context, ErasureSubject(SubjectKind.RECORD, record_id), through=through, guard=guard)
             erasure_ids.append(receipt.erasure_id)
         except NotFoundError:  # restored, or erased, meanwhile
             gone += 1

@@ -28,7 +28,7 @@ _QUERIES = statements("erasure")
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ErasureSubject:
     """The fact, record, node or user to erase."""
 
     kind: SubjectKind
@@ -41,7 +41,7 @@ class ErasureState:
 
     erasure_id: UUID
     user_id: UUID
-    subject: Subject
+    subject: ErasureSubject
     rows_erased: bool
 
 
@@ -62,7 +62,7 @@ def add_to_receipt(
 def erasure(tx: Transaction, erasure_id: UUID) -> ErasureState:
     """Return the subject and progress of an erasure."""
     row = _row(tx, erasure_id)
-    subject = Subject(SubjectKind(row["subject_kind"]), row["subject_id"])
+    subject = ErasureSubject(SubjectKind(row["subject_kind"]), row["subject_id"])
     return ErasureState(erasure_id, row["user_id"], subject, row["rows_erased_at"] is not None)
 
 
@@ -115,8 +115,7 @@ def with_objects(database: Database, found: Erasure) -> ErasureWithObjects:
 
 
 def _row(tx: Transaction, erasure_id: UUID) -> DictRow:
-    row = tx.execute(_QUERIES["erasure"], {"erasure_id": erasure_id}).fetchone()
-    assert row is not None
+    (row,) = tx.execute(_QUERIES["erasure"], {"erasure_id": erasure_id})
     return row
 
 

@@ -22,7 +22,7 @@ from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_rows, wa
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.shell import rebuild_followers
 from neurigraph_pipelines.graph.witnesses import Followers, followers_of
-from neurigraph_pipelines.lifecycle.erasure.journal import Entry, entries_of_file, files_of, note_objects
+from neurigraph_pipelines.lifecycle.erasure.journal import JournalEntry, entries_of_file, files_of, note_objects
 from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureState, SubjectKind, add_to_receipt
 from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.lifecycle.object_keys import active_key
@@ -181,7 +181,7 @@ class RowsEraser:
         self._wait_briefly()
         self._tx.execute(_QUERIES["lock_user"], {"user_id": self._user_id})
         self._note_staged()
-        self._note(map(Entry, strays))
+        self._note(map(JournalEntry, strays))
         self._count(_QUERIES["count_of_sources"], user_id=self._user_id)
         self._erased["users"] += self._tx.execute(_QUERIES["erase_user"], {"user_id": self._user_id}).rowcount
         self._write_receipt()
@@ -237,8 +237,7 @@ class RowsEraser:
         self._erased.update(derived.counts - self._counts_of_graph())
 
     def _counts_of_graph(self) -> Counter[str]:
-        row = self._tx.execute(_QUERIES["counts_of_graph"], {"user_id": self._user_id}).fetchone()
-        assert row is not None
+        (row,) = self._tx.execute(_QUERIES["counts_of_graph"], {"user_id": self._user_id})
         return Counter(row)
 
     def _erase_candidates_below(self, paths: Sequence[Sequence[str]]) -> None:
@@ -277,14 +276,14 @@ class RowsEraser:
         owners = {file.record_id for file in files}.intersection(record_ids)
         strays = {key for owner in owners for key in self._strays.get(owner, ())} - known
         self._erased["files"] += len(files)
-        self._note([*entries, *map(Entry, sorted(strays))])
+        self._note([*entries, *map(JournalEntry, sorted(strays))])
 
     def _note_staged(self) -> None:
         """Record in the journal the staged objects of uploads that no record stores yet."""
         staged = self._tx.execute(_QUERIES["staged"], {"user_id": self._user_id}).fetchall()
-        self._note(Entry(row["staging_key"], row["sha256"], row["size_bytes"]) for row in staged)
+        self._note(JournalEntry(row["staging_key"], row["sha256"], row["size_bytes"]) for row in staged)
 
-    def _note(self, entries: Iterable[Entry]) -> None:
+    def _note(self, entries: Iterable[JournalEntry]) -> None:
         self._erased.update(note_objects(self._tx, self._erasure.erasure_id, self._user_id, entries))
 
     def _erase_parts(self, parts: Sequence[_Part]) -> None:
@@ -304,7 +303,7 @@ class RowsEraser:
         ids = {"user_id": self._user_id, "source_ids": [row["source_id"] for row in finished]}
         finished += self._tx.execute(_QUERIES["emptied_exports"], ids).fetchall()
         self._note(
-            Entry(row["staging_key"], row["sha256"], row["size_bytes"])
+            JournalEntry(row["staging_key"], row["sha256"], row["size_bytes"])
             for row in finished
             if row["staging_key"] is not None
         )
@@ -359,8 +358,7 @@ class RowsEraser:
             settle_memories(self._tx, fact_id)
 
     def _count(self, query: sql.SQL, **values: object) -> None:
-        row = self._tx.execute(query, values).fetchone()
-        assert row is not None
+        (row,) = self._tx.execute(query, values)
         self._erased.update(row)
 
     def _write_receipt(self) -> None:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
@@ -23,7 +23,7 @@ def rows_of(database: Database, claims: Claims) -> AbstractContextManager[Transa
     return database.owner() if claims.role == _OWNER else database.agent(claims)
 
 
-def require_unmirrored(database: Database, subject: Subject) -> None:
+def require_unmirrored(database: Database, subject: ErasureSubject) -> None:
     """Require that a subject is not part of a mirror, where it would come back with the next pull.
 
     Raises:
@@ -35,7 +35,7 @@ def require_unmirrored(database: Database, subject: Subject) -> None:
         raise ConflictError("this is mirrored from another installation: forget it there, or remove the peer")
 
 
-def require_subject(tx: Transaction, claims: Claims, subject: Subject) -> None:
+def require_subject(tx: Transaction, claims: Claims, subject: ErasureSubject) -> None:
     """Require the owner and an existing subject; for others the subject does not exist."""
     if claims.role != _OWNER:
         raise NotFoundError
@@ -56,7 +56,7 @@ def require_subject(tx: Transaction, claims: Claims, subject: Subject) -> None:
         raise NotFoundError
 
 
-def record_of(tx: Transaction, user_id: UUID, subject: Subject) -> UUID | None:
+def record_of(tx: Transaction, user_id: UUID, subject: ErasureSubject) -> UUID | None:
     """Return the record to erase: for a fact that is stated by hand, the one of its note; for other facts none."""
     if subject.kind is SubjectKind.RECORD:
         return subject.subject_id

@@ -19,7 +19,7 @@ from neurigraph_pipelines.graph.witnesses import followers_of
 from neurigraph_pipelines.lifecycle.quarantine.revisions import hide_revisions, show_revisions
 from neurigraph_pipelines.lifecycle.quarantine.rules import (
     MAX_REASON,
-    Rule,
+    QuarantineRule,
     as_row,
     checked,
     get_quarantine,
@@ -36,7 +36,7 @@ _QUERIES = statements("quarantine")
 _GRAPH = statements("graph")
 
 
-def quarantine(context: Context, rule: Rule, reason: str) -> Quarantine:
+def quarantine(context: Context, rule: QuarantineRule, reason: str) -> Quarantine:
     """Put what a rule meets out of every retrieval, and keep it. Idempotent: the same rule is in force once.
 
     What is stored later and meets the rule is hidden from the start.
@@ -96,7 +96,7 @@ def _requester(claims: Claims) -> str:
     return f"user:{claims.user_id} ({how})"
 
 
-def _hold(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID, rule: Rule) -> None:
+def _hold(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID, rule: QuarantineRule) -> None:
     values: dict[str, object] = {"user_id": user_id, "quarantine_id": quarantine_id}
     tx.execute(_QUERIES["remember_graph"], values)
     revised = hide_revisions(tx, user_id, quarantine_id, as_row(rule, user_id))
@@ -118,11 +118,9 @@ def _hold(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID, rule: 
 
 def _is_complete(tx: Transaction, node_id: UUID) -> bool:
     """Return whether the shell of a node counts all its records: not if some were stored or embedded while hidden."""
-    shell = tx.execute(_GRAPH["lock_shell"], {"node_id": node_id}).fetchone()
-    assert shell is not None
+    (shell,) = tx.execute(_GRAPH["lock_shell"], {"node_id": node_id})
     schema = sql.Identifier(shell["schema_name"])
-    counted = tx.execute(_GRAPH["content_of_shell"].format(schema=schema), {"node_id": node_id}).fetchone()
-    assert counted is not None
+    (counted,) = tx.execute(_GRAPH["content_of_shell"].format(schema=schema), {"node_id": node_id})
     return all(counted[name] == shell[name] for name in ("record_count", "embedded_count"))
 
 

@@ -18,7 +18,7 @@ from neurigraph_pipelines.graph.changes import node_and_below
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.graph.locks import lock_rows
 from neurigraph_pipelines.graph.moving import transfer_records
-from neurigraph_pipelines.graph.revised import Words, carry_revision, lock_words
+from neurigraph_pipelines.graph.revised import RecordWords, carry_revision, lock_words
 from neurigraph_pipelines.model import KEYWORD_COLUMNS
 from neurigraph_pipelines.model.ports import Transaction
 
@@ -28,7 +28,7 @@ _HISTORY = statements("history")
 _EMBEDDINGS = statements("embeddings")
 
 
-class _Visible(Words, total=False):
+class _Visible(RecordWords, total=False):
     """Fields that visible deltas of a record state."""
 
     superseded_by: str | None
@@ -72,8 +72,7 @@ def _show_visible(tx: Transaction, user_id: UUID, quarantine_id: UUID, record_id
     lock_rows(tx, {}, {one.node_id for one in records})
     author = f"quarantine:{quarantine_id}"
     authored(tx, author)
-    model = tx.execute(_EMBEDDINGS["models"], {"user_id": user_id}).fetchone()
-    assert model is not None
+    (model,) = tx.execute(_EMBEDDINGS["models"], {"user_id": user_id})
     for record in records:
         _show_words(tx, user_id, record, model["embedding_model"], author)
         _show_supersession(tx, record)
@@ -85,7 +84,7 @@ def _show_visible(tx: Transaction, user_id: UUID, quarantine_id: UUID, record_id
 def _show_words(tx: Transaction, user_id: UUID, record: _Record, current_model: str | None, author: str) -> None:
     stored = lock_words(tx, record.schema, record.record_id)
     assert stored is not None
-    values = cast(Words, {name: value for name, value in record.visible.items() if name in _WORDS})
+    values = cast(RecordWords, {name: value for name, value in record.visible.items() if name in _WORDS})
     if stored.have(values):
         return
     of_record = {"record_id": record.record_id, "user_id": user_id, "node_id": record.node_id}

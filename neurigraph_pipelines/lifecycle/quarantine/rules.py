@@ -24,7 +24,7 @@ _QUERIES = statements("quarantine")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class QuarantineRule:
     """What a quarantine meets: messages for which all conditions hold that are set, and every record with one of them.
 
     Attributes:
@@ -54,14 +54,14 @@ class MetRecord:
     quarantined: bool
 
 
-def checked(tx: Transaction, claims: Claims, rule: Rule) -> Rule:
+def checked(tx: Transaction, claims: Claims, rule: QuarantineRule) -> QuarantineRule:
     """Check a rule that somebody states.
 
     Raises:
         InvalidInputError: It has no condition, or an empty span of time.
         NotFoundError: The owner has no such source, key or persona.
     """
-    if rule == Rule():
+    if rule == QuarantineRule():
         raise InvalidInputError("a quarantine needs a source, a key, a persona or a span of time: name one of them")
     if rule.received_from and rule.received_until and rule.received_from >= rule.received_until:
         raise InvalidInputError("the span of time ends before it begins: swap its ends")
@@ -76,7 +76,7 @@ def checked(tx: Transaction, claims: Claims, rule: Rule) -> Rule:
     return rule
 
 
-def records_met(tx: Transaction, user_id: UUID, rule: Rule) -> list[MetRecord]:
+def records_met(tx: Transaction, user_id: UUID, rule: QuarantineRule) -> list[MetRecord]:
     """Return the records of a user that a rule meets.
 
     Args:
@@ -86,13 +86,13 @@ def records_met(tx: Transaction, user_id: UUID, rule: Rule) -> list[MetRecord]:
     return [MetRecord(**row) for row in rows]
 
 
-def as_row(rule: Rule, user_id: UUID) -> Jsonb:
+def as_row(rule: QuarantineRule, user_id: UUID) -> Jsonb:
     """Return a rule of a user as the JSON of a row of quarantines."""
     stated = {name: str(value) for name, value in asdict(rule).items() if value is not None}
     return Jsonb({**stated, "user_id": str(user_id)})
 
 
-def preview(database: Database, claims: Claims, rule: Rule) -> QuarantinePreview:
+def preview(database: Database, claims: Claims, rule: QuarantineRule) -> QuarantinePreview:
     """Return what a quarantine would hide, without hiding anything.
 
     Raises:

@@ -13,7 +13,7 @@ from uuid import UUID
 from neurigraph_pipelines.access.authentication import require_writer
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.conversations import Inbox
-from neurigraph_pipelines.model import NewMessage, Privacy, Role, SourceKind
+from neurigraph_pipelines.model import IncomingMessage, Privacy, Role, SourceKind
 from neurigraph_pipelines.model.chat import CHAT_ORIGIN, Turn
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.sources import SourceDetails
@@ -53,7 +53,7 @@ def open_chat(context: Context, turns: Sequence[Turn], chat_id: UUID | None, con
                 privacy=Privacy.PRIVATE if is_private else None,
                 details=SourceDetails(origin=CHAT_ORIGIN, container_tags=(container_tag,) if container_tag else ()),
             )
-        messages = [NewMessage(Role(turn.role), turn.content, external_id=turn.message_id) for turn in new]
+        messages = [IncomingMessage(Role(turn.role), turn.content, external_id=turn.message_id) for turn in new]
         inbox.append(tx, SourceKind.CONVERSATION, chat_id, messages)
     return chat_id
 
@@ -62,7 +62,7 @@ def remember_answer(
     context: Context, chat_id: UUID, answer: str, message_id: str | None, calls: Sequence[Mapping[str, Any]]
 ) -> None:
     """Add an answer to a chat, with the calls that led to it; a repeated question's answer is not added twice."""
-    said = NewMessage(
+    said = IncomingMessage(
         Role.ASSISTANT,
         answer,
         external_id=f"answer:{message_id}" if message_id else None,

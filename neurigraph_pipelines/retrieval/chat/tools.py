@@ -19,7 +19,7 @@ from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError
 from neurigraph_pipelines.retrieval.ask import find_passages
 from neurigraph_pipelines.retrieval.changed import notes_of
 from neurigraph_pipelines.retrieval.open import open_messages
-from neurigraph_pipelines.retrieval.passages import Passage, places_of
+from neurigraph_pipelines.retrieval.passages import ReadMessage, places_of
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.text.visible import visible
 
@@ -92,7 +92,7 @@ class Toolbox:
     notes: list[str] = field(default_factory=list)
     nodes: dict[str, str] = field(default_factory=dict)
     neighbours: list[str] = field(default_factory=list)
-    _collected: list[list[Passage]] = field(default_factory=list)
+    _collected: list[list[ReadMessage]] = field(default_factory=list)
 
     @property
     def specs(self) -> list[ToolSpec]:
@@ -100,9 +100,9 @@ class Toolbox:
         return [_SEARCH, _OPEN, *([_WALK] if self.document_ids is None else []), _DISPUTES]
 
     @property
-    def passages(self) -> list[Passage]:
+    def passages(self) -> list[ReadMessage]:
         """The collected messages, each once: all of the first call, then the best of every other one first."""
-        found: dict[tuple[UUID, int | None], Passage] = {}
+        found: dict[tuple[UUID, int | None], ReadMessage] = {}
         for passage in chain(*self._collected[:1], *zip_longest(*self._collected[1:])):
             if passage is not None:
                 found.setdefault(_key(passage), passage)
@@ -138,7 +138,7 @@ class Toolbox:
 
     def _search(self, given: Mapping[str, object]) -> Outcome:
         query = str(given["query"])[:MAX_QUERY_CHARACTERS]
-        passages: list[Passage] = []
+        passages: list[ReadMessage] = []
         if self.document_ids is None or self.scope:
             question = Question(query, record_ids=self.scope)
             passages = find_passages(self.context, question, self.moment, self.notes, sources=self._counts)
@@ -157,7 +157,7 @@ class Toolbox:
             raise InvalidInputError("message is the number of a message")
         numbers = range(max(1, message - WINDOW), message + WINDOW + 1)
         opened = open_messages(self.context, hit.file_id, numbers)
-        passages = [Passage(hit, one.text, one.occurred_at, one) for one in opened]
+        passages = [ReadMessage(hit, one.content, one.occurred_at, one) for one in opened]
         self._collected.append(passages)
         return self._returned(passages)
 
@@ -186,7 +186,7 @@ class Toolbox:
         """Whether answers may rest on messages of a source."""
         return source_id != self.chat_id and (self.document_ids is None or source_id in self.document_ids)
 
-    def _returned(self, passages: list[Passage]) -> Outcome:
+    def _returned(self, passages: list[ReadMessage]) -> Outcome:
         lines = []
         for one in passages:
             number = one.message.seq if one.message is not None else "summary"
@@ -204,5 +204,5 @@ class Toolbox:
         return Outcome("\n".join(lines) or "nothing", {"count": len(passages), "messages": named})
 
 
-def _key(passage: Passage) -> tuple[UUID, int | None]:
+def _key(passage: ReadMessage) -> tuple[UUID, int | None]:
     return passage.hit.key, passage.message.seq if passage.message else None

@@ -26,7 +26,7 @@ MOST_WATCHES = 100_000
 Value = TypeVar("Value")
 
 
-class Entry(NamedTuple):
+class CacheEntry(NamedTuple):
     """A cached value, with its version, its size and the monotonic time of its expiry."""
 
     value: Any
@@ -47,7 +47,7 @@ class Cache:
     """
 
     def __init__(self) -> None:
-        self._entries: OrderedDict[tuple[type, Hashable], Entry] = OrderedDict()
+        self._entries: OrderedDict[tuple[type, Hashable], CacheEntry] = OrderedDict()
         self._size = 0
         self.hits = self.misses = 0
         self._lock = threading.Lock()
@@ -89,7 +89,7 @@ class Cache:
             self.misses += 1
             replaced = self._entries.pop(place, None)
             self._size += size - (replaced.size if replaced is not None else 0)
-            self._entries[place] = Entry(value, version, size, time.monotonic() + seconds)
+            self._entries[place] = CacheEntry(value, version, size, time.monotonic() + seconds)
             self._evict(capacity)
 
     def measure(self, kind: type[Value], key: Hashable, capacity: int, size_of: Callable[[Value], int]) -> None:

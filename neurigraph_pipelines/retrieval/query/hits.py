@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Any
 
 from neurigraph_pipelines.lifecycle.retention import KEPT
-from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.sources import details_view
@@ -21,7 +20,7 @@ ANCHORS_SHOWN = 10
 
 @measured("search.view")
 def view(
-    found: Found, periods: Sequence[Period] = (), expiry: Mapping[str, Retention] = MappingProxyType({})
+    found: Found, periods: Sequence[views.Period] = (), expiry: Mapping[str, Retention] = MappingProxyType({})
 ) -> views.Found:
     """Return a result as callers see it; what was not asked for stays unset.
 
@@ -45,7 +44,7 @@ def view(
         ),
         warmed=found.warmed,
         notes=list(found.notes),
-        periods=enriched("times named", lambda: [_period(one) for one in periods], list[views.Period]),
+        periods=list(periods),
         **asked_for,
     )
 
@@ -115,7 +114,3 @@ def message_hit(found: FoundMessage) -> views.MessageHit:
 def _anchor(anchor: Anchor) -> views.Anchor:
     values = {"node_id": anchor.node_id, "node_path": anchor.path, "reason": anchor.reason}
     return views.Anchor.model_validate({**values, "score": round(anchor.score, 4)})
-
-
-def _period(period: Period) -> views.Period:
-    return views.Period(words=period.words, start_at=period.start, end_at=period.end, certain=period.certain)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from neurigraph_pipelines.model import Period, Role
+from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.measuring import measured
@@ -23,6 +23,7 @@ from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, u
 from neurigraph_pipelines.text.languages import STEMMERS, language_of
 from neurigraph_pipelines.text.lexemes import count_plainly, lexer_of, plain, stop_words
 from neurigraph_pipelines.text.time_phrases import EventPhrase, asks_when, event_phrases, time_phrases
+from neurigraph_pipelines.views.search import Period
 
 MAX_QUERY_LEXEMES = 64
 

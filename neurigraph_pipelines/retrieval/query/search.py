@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 
-from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.measuring import measured, report
@@ -28,6 +27,7 @@ from neurigraph_pipelines.text.hygiene import FIRST_YEAR, LAST_YEAR
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.text.time_phrases import EventPhrase, period_around
 from neurigraph_pipelines.views import search as views
+from neurigraph_pipelines.views.search import Period
 
 _BEGINNING, _END = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC), datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
 
@@ -128,7 +128,7 @@ def _record_of_event(context: Context, parsed: ParsedQuestion, phrase: EventPhra
 def _widened(parsed: ParsedQuestion, least: int, periods: Sequence[Period]) -> ParsedQuestion:
     """Return the question for at least so many records, with the periods that its words name."""
     question = parsed.question
-    named = tuple((period.start or _BEGINNING, period.end or _END) for period in periods)
+    named = tuple((period.start_at or _BEGINNING, period.end_at or _END) for period in periods)
     return replace(
         parsed, question=replace(question, limit=max(question.limit, least), periods=question.periods or named)
     )

@@ -50,8 +50,7 @@ def database(installation: Installation) -> Iterator[Finding]:
     """
     require_current(installation.database)
     with installation.database.owner() as tx:
-        row = tx.execute(_QUERIES["server"]).fetchone()
-    assert row is not None
+        (row,) = tx.execute(_QUERIES["server"])
     if installation.replica is not None and not installation.replica.is_current():
         most = installation.settings.database.replica_lag_seconds
         found = f"the standby is no standby, does not answer, or is more than {most:g} s behind: searches do not use it"
@@ -63,8 +62,7 @@ def clocks(installation: Installation) -> Iterator[Finding]:
     """Compare the clocks of this machine and of the database, and look for one that was set back."""
     before = time.time()
     with installation.database.owner() as tx:
-        row = tx.execute(_QUERIES["server"]).fetchone()
-    assert row is not None
+        (row,) = tx.execute(_QUERIES["server"])
     after = time.time()
     apart = max(before - row["clock"], row["clock"] - after, 0.0)
     if apart > CLOCKS_TOO_FAR_APART:

@@ -22,10 +22,10 @@ from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, query_facts
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
-from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role
+from neurigraph_pipelines.model import Claims, ImportedConversation, IncomingMessage, Role
 from neurigraph_pipelines.model.chat import Turn
 from neurigraph_pipelines.retrieval.ask import ask
-from neurigraph_pipelines.retrieval.prompt import Wanted, prompt_context
+from neurigraph_pipelines.retrieval.prompt import PromptRequest, prompt_context
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.runtime.stack.processes import LocalStack
 from neurigraph_pipelines.runtime.stack.supervisor import StackError
@@ -52,7 +52,7 @@ PATIENCE_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class DemoListener:
     """Functions that show the progress of the demo.
 
     Attributes:
@@ -72,7 +72,7 @@ class Listener:
     show_walk: Callable[[str, QueriedFacts], None]
 
 
-def run(installation: Installation, listener: Listener) -> None:
+def run(installation: Installation, listener: DemoListener) -> None:
     """Migrate, import, wait until Dagster has stored everything, and ask the questions.
 
     Raises:
@@ -96,7 +96,7 @@ def run(installation: Installation, listener: Listener) -> None:
             listener.show_reply(asked["question"], reply)
     read_waiting(installation.context)
     reconcile_waiting(installation.context)
-    block = prompt_context(installation.acting_for(claims), Wanted([Turn("user", BLOCK)], budget=_BLOCK_TOKENS))
+    block = prompt_context(installation.acting_for(claims), PromptRequest([Turn("user", BLOCK)], budget=_BLOCK_TOKENS))
     listener.show_block(BLOCK, block.text or "")
     for kind, question in WALKS:
         listener.show_walk(question, query_facts(installation.acting_for(teller), FactQuery(question, kind)))
@@ -118,18 +118,18 @@ def tell_story(installation: Installation, story: Mapping[str, Any], slug: str) 
     return claims
 
 
-def _conversations(story: Mapping[str, Any]) -> Iterator[NewConversation]:
+def _conversations(story: Mapping[str, Any]) -> Iterator[ImportedConversation]:
     for number, one in enumerate(story["conversations"]):
         begin = datetime.fromisoformat(f"{one['date']}T12:00").replace(tzinfo=UTC)
         said = [(one["role"], one["content"]) if isinstance(one, dict) else one for one in one["messages"]]
         messages = tuple(
-            NewMessage(Role(role), text, None, f"m{place}", begin + timedelta(minutes=place))
+            IncomingMessage(Role(role), text, None, f"m{place}", begin + timedelta(minutes=place))
             for place, (role, text) in enumerate(said)
         )
-        yield NewConversation(f"c{number}", messages, one["title"] or None, begin, messages[-1].occurred_at)
+        yield ImportedConversation(f"c{number}", messages, one["title"] or None, begin, messages[-1].occurred_at)
 
 
-def _import(installation: Installation, claims: Claims, path: Path, listener: Listener) -> None:
+def _import(installation: Installation, claims: Claims, path: Path, listener: DemoListener) -> None:
     report = import_file(installation.acting_for(claims), path, "jsonl")
     if report.messages_added:
         counter = installation.tokens
@@ -141,7 +141,7 @@ def _import(installation: Installation, claims: Claims, path: Path, listener: Li
         listener.say(f"{USER}'s {report.conversations_seen} conversations are already imported.")
 
 
-def _wait_for_ingestion(installation: Installation, stack: LocalStack, listener: Listener) -> None:
+def _wait_for_ingestion(installation: Installation, stack: LocalStack, listener: DemoListener) -> None:
     """Wait until the sensors have detected everything and the job has stored it."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     stored = -1

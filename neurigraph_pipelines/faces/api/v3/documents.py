@@ -14,7 +14,7 @@ from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.v3 import forms, responses
 from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.faces.operations.versions import read_record
-from neurigraph_pipelines.inbox.document_lists import Status, get_document
+from neurigraph_pipelines.inbox.document_lists import DocumentStatus, get_document
 from neurigraph_pipelines.inbox.posted_documents import receive_document
 from neurigraph_pipelines.retrieval.documents import FoundDocument, full_text, search_documents
 from neurigraph_pipelines.text.container_tags import checked_tags
@@ -65,7 +65,7 @@ def document(
     """Return a document of any kind, also an upload, a note or a conversation, and how far its processing is."""
     found = get_document(installation.database, caller, document_id)
     source = found.source
-    records = source.record_ids if found.status is Status.COMPLETED else []
+    records = source.record_ids if found.status is DocumentStatus.COMPLETED else []
     lost: list[str] = []
     content = full_text(installation.acting_for(caller), source.KIND, records, lost) if records else None
     return responses.Document(

@@ -13,7 +13,6 @@ from uuid import UUID
 from pydantic import ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
-from neurigraph_pipelines.faces.operations.forms import Form
 from neurigraph_pipelines.faces.operations.source_fields import CONTAINER_TAGS, ONLY_SPACES
 from neurigraph_pipelines.model.chat import Turn
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -21,11 +20,12 @@ from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.sources import MAX_URL_LENGTH, SourceDetails
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.retrieval.chat.loop import Asked, Mode
-from neurigraph_pipelines.retrieval.documents import HALF_LIFE_DAYS, THRESHOLD, Wanted
+from neurigraph_pipelines.retrieval.documents import HALF_LIFE_DAYS, THRESHOLD, DocumentRequest
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.kinds import DocumentType
 from neurigraph_pipelines.views.scalars import UserJson
 
@@ -58,7 +58,7 @@ class CamelForm(Form):
     model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
 
 
-class Stated(CamelForm):
+class KnownMetadata(CamelForm):
     """What names in metadata have a meaning here."""
 
     url: str | None = None
@@ -69,7 +69,7 @@ class Stated(CamelForm):
     published_at: datetime | None = None
 
 
-_NAMES = frozenset(map(to_camel, Stated.model_fields))
+_NAMES = frozenset(map(to_camel, KnownMetadata.model_fields))
 
 
 class NewDocument(CamelForm):
@@ -89,11 +89,11 @@ class NewDocument(CamelForm):
     metadata: UserJson = Field(default_factory=dict, max_length=MAX_METADATA_KEYS, description=_METADATA)
 
     @cached_property
-    def stated(self) -> Stated:
+    def stated(self) -> KnownMetadata:
         """What its metadata state of it."""
         given = {name: self.metadata[name] for name in _NAMES if self.metadata.get(name) is not None}
         try:
-            return Stated.model_validate(given)
+            return KnownMetadata.model_validate(given)
         except ValidationError as error:
             first = error.errors()[0]
             raise InvalidInputError(f"metadata.{first['loc'][0]}: {first['msg']}") from error
@@ -134,10 +134,10 @@ class SearchDocuments(CamelForm):
     rerank: bool = Field(default=False, description="Let the reranker, if there is one, put the documents in order.")
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> DocumentRequest:
         """The search as a domain value."""
         asked = (self.q, self.limit, self.threshold, self.scoped_document_ids or None, self.recency_weight)
-        return Wanted(*asked, self.half_life_days, self.rerank, self.include_full_docs)
+        return DocumentRequest(*asked, self.half_life_days, self.rerank, self.include_full_docs)
 
 
 class TextPart(CamelForm):

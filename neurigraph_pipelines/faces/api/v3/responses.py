@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from neurigraph_pipelines.inbox.document_lists import Status
+from neurigraph_pipelines.inbox.document_lists import DocumentStatus
 from neurigraph_pipelines.retrieval.chunks import CHUNK_TOKENS
 from neurigraph_pipelines.retrieval.documents import FULL_CHARACTERS, SearchPath
 from neurigraph_pipelines.views.answers import Citation
@@ -32,7 +32,7 @@ class AddedDocument(Camel):
     """A document that was received."""
 
     id: UUID
-    status: Status = _STATUS
+    status: DocumentStatus = _STATUS
 
 
 class Shown(Camel):
@@ -54,7 +54,7 @@ class Document(Shown):
     content: str | None = Field(description=f"{_CONTENT}, once it is completed.")
     summary: str | None = Field(description="Of its first memory, once it is completed.")
     container_tags: list[str]
-    status: Status = _STATUS
+    status: DocumentStatus = _STATUS
     error: str | None = Field(description="The reason of a failure.")
 
 

@@ -8,14 +8,14 @@ from uuid import UUID
 
 from pydantic import Field
 
-from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.calls import ToolCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.framing import inline
 from neurigraph_pipelines.faces.mcp.results import Only, Result
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
 from neurigraph_pipelines.ingestion import revision
 from neurigraph_pipelines.lifecycle.erasure import forget as erasure
 from neurigraph_pipelines.lifecycle.erasure.confirmation import confirmation, require_confirmation
-from neurigraph_pipelines.lifecycle.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import ReceivedThrough
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview
@@ -47,7 +47,7 @@ class Superseded(Result):
             yield "Searches skip it; memory_history still shows it. To undo, call again without by."
 
 
-def supersede(call: Call, given: SupersedeArguments) -> Superseded:
+def supersede(call: ToolCall, given: SupersedeArguments) -> Superseded:
     """Mark a memory as replaced, or undo that."""
     record_id, by = call.id_of("record", given.record_id), call.id_of("record", given.by) if given.by else None
     stop_if_cancelled()
@@ -63,10 +63,10 @@ class ForgetArguments(Arguments):
     token: str = Field(default="", max_length=20_000, description="From the dry run, to erase what it showed.")
 
     @property
-    def subjects(self) -> list[Subject]:
+    def subjects(self) -> list[ErasureSubject]:
         """What to erase, each once."""
-        subjects = [Subject(SubjectKind.RECORD, one) for one in dict.fromkeys(self.record_ids)]
-        subjects += [Subject(SubjectKind.NODE, one) for one in dict.fromkeys(self.node_ids)]
+        subjects = [ErasureSubject(SubjectKind.RECORD, one) for one in dict.fromkeys(self.record_ids)]
+        subjects += [ErasureSubject(SubjectKind.NODE, one) for one in dict.fromkeys(self.node_ids)]
         if not subjects:
             raise InvalidInputError("there is nothing to forget: give record_ids or node_ids")
         return subjects
@@ -102,7 +102,7 @@ class Forgotten(Result):
             yield f"  receipt: erasure_id {receipt.erasure_id}, {when}"
 
 
-def forget(call: Call, given: ForgetArguments) -> Forgotten:
+def forget(call: ToolCall, given: ForgetArguments) -> Forgotten:
     """Show a preview of an erasure; with the preview's token, erase."""
     installation, subjects = call.installation, given.subjects
     database, secret = installation.database, installation.secret

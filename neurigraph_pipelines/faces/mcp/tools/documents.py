@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field, WithJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import Budget
-from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.calls import ToolCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.failures import said
 from neurigraph_pipelines.faces.mcp.framing import NOTICE_OF_JSON
 from neurigraph_pipelines.faces.mcp.results import Result, as_json, plain
@@ -17,7 +17,13 @@ from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import LostObjectError
 from neurigraph_pipelines.retrieval.chunks import Chunk as FoundChunk
-from neurigraph_pipelines.retrieval.documents import FoundDocument, SearchPath, Wanted, records_of, search_documents
+from neurigraph_pipelines.retrieval.documents import (
+    DocumentRequest,
+    FoundDocument,
+    SearchPath,
+    records_of,
+    search_documents,
+)
 from neurigraph_pipelines.retrieval.open import file_of_record, open_messages
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
 from neurigraph_pipelines.text.container_tags import checked_tags
@@ -50,7 +56,7 @@ class SearchDatabaseArguments(Arguments):
     scopedDocumentIds: ListOf[Name] = Field(default=[], max_length=50)  # noqa: N815
 
 
-class Chunk(BaseModel):
+class ShortChunk(BaseModel):
     """A passage of a document that matches."""
 
     content: str
@@ -60,7 +66,7 @@ class Chunk(BaseModel):
     saidBy: list[str]  # noqa: N815
 
 
-class Document(BaseModel):
+class ShortDocument(BaseModel):
     """A source as a document."""
 
     documentId: str  # noqa: N815
@@ -69,7 +75,7 @@ class Document(BaseModel):
     summary: str | None = None
     content: str | None = None
     score: float
-    chunks: list[Chunk]
+    chunks: list[ShortChunk]
     url: str | None = None
     metadata: UserJson
     createdAt: str  # noqa: N815
@@ -80,7 +86,7 @@ class Documents(Result):
     """What ``searchDatabase`` returns. Its text is JSON, in whose texts no quotation mark ends a text."""
 
     count: int
-    results: Annotated[list[Document], WithJsonSchema({"type": "array"})]  # every agent pays for schemas
+    results: Annotated[list[ShortDocument], WithJsonSchema({"type": "array"})]  # every agent pays for schemas
 
     def lines(self) -> Iterator[str]:
         """Yield the answer as one line of JSON."""
@@ -93,15 +99,15 @@ class Documents(Result):
         return [f"{NOTICE_OF_JSON} {cut}", *self.lines()]
 
 
-def search_database(call: Call, given: SearchDatabaseArguments) -> Documents:
+def search_database(call: ToolCall, given: SearchDatabaseArguments) -> Documents:
     """Search, and return as many documents as fit; none if nothing is near enough to the question."""
     claims = call.claims.within(checked_tags(given.containerTags))
     context = call.installation.acting_for(claims)
     scoped = [UUID(one) for one in given.scopedDocumentIds if _is_id(one)]
     if given.scopedDocumentIds and not scoped:
         return Documents(count=0, results=[])
-    found = search_documents(context, Wanted(given.query, given.limit, document_ids=scoped or None))
-    budget, shown = call.budget(MOST_TOKENS), list[Document]()
+    found = search_documents(context, DocumentRequest(given.query, given.limit, document_ids=scoped or None))
+    budget, shown = call.budget(MOST_TOKENS), list[ShortDocument]()
     for one in found.documents if found.search_path is not SearchPath.RECENT else ():
         stop_if_cancelled()
         assert one.hit is not None
@@ -123,9 +129,9 @@ def _is_id(text: str) -> bool:
     return True
 
 
-def _document(given: SearchDatabaseArguments, found: FoundDocument, hit: Hit, records: Sequence[UUID]) -> Document:
+def _document(given: SearchDatabaseArguments, found: FoundDocument, hit: Hit, records: Sequence[UUID]) -> ShortDocument:
     source = found.details
-    return Document(
+    return ShortDocument(
         documentId=str(found.document_id),
         title=plain(found.title),
         type=source.document_type,
@@ -154,8 +160,8 @@ def _document(given: SearchDatabaseArguments, found: FoundDocument, hit: Hit, re
     )
 
 
-def _chunk(found: FoundChunk) -> Chunk:
-    return Chunk(
+def _chunk(found: FoundChunk) -> ShortChunk:
+    return ShortChunk(
         content=visible(_cut(found.content, CHUNK_CHARACTERS)),
         score=found.score,
         firstMessage=found.first_message,
@@ -176,7 +182,7 @@ def _content(context: Context, records: Sequence[UUID], budget: Budget) -> str |
         except LostObjectError as error:
             return "\n".join([*parts, said(error)])
         for one in opened:
-            line = plain(f"{one.author or one.voice}: {one.text}")
+            line = plain(f"{one.author or one.voice}: {one.content}")
             part = budget.cut(line)
             parts.append(part)
             if len(part) < len(line):

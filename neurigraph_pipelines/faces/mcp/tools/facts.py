@@ -11,7 +11,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
-from neurigraph_pipelines.faces.mcp.calls import Call
+from neurigraph_pipelines.faces.mcp.calls import ToolCall
 from neurigraph_pipelines.faces.mcp.framing import inline, quoted
 from neurigraph_pipelines.faces.mcp.results import Only, Result, as_json, described, path_of, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
@@ -90,7 +90,7 @@ class Facts(Result):
             yield f"There are more facts: call again with cursor={self.next_cursor}, or with a larger max_tokens."
 
 
-def memory_facts(call: Call, given: FactArguments) -> Facts:
+def memory_facts(call: ToolCall, given: FactArguments) -> Facts:
     """List the facts that fit, newest first, or show one with where it was said."""
     database, claims, budget = call.installation.database, call.claims, call.budget(given.max_tokens)
     fact_id = call.id_of("fact", given.fact_id) if given.fact_id else None
@@ -122,7 +122,7 @@ def memory_facts(call: Call, given: FactArguments) -> Facts:
     return Facts(facts=facts, next_cursor=page.cursor_after(len(facts)) if facts else None)
 
 
-def _walked(call: Call, given: FactArguments, kind: str, fact_id: UUID | None) -> Facts:
+def _walked(call: ToolCall, given: FactArguments, kind: str, fact_id: UUID | None) -> Facts:
     """Return the facts that a graph query begins at and leads to, and the paths in words, as far as they fit."""
     asked = FactQuery(
         given.query or None,

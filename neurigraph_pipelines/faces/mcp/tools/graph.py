@@ -10,7 +10,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
-from neurigraph_pipelines.faces.mcp.calls import Call
+from neurigraph_pipelines.faces.mcp.calls import ToolCall
 from neurigraph_pipelines.faces.mcp.framing import inline
 from neurigraph_pipelines.faces.mcp.results import (
     Only,
@@ -100,7 +100,7 @@ class Place(Result):
             yield f"There are more records: call again with cursor={self.next_cursor}."
 
 
-def browse_graph(call: Call, given: BrowseArguments) -> Place:
+def browse_graph(call: ToolCall, given: BrowseArguments) -> Place:
     """Show one node: as much of it as fits, its records last."""
     database, cursors, claims = call.installation.database, call.installation.cursors, call.claims
     wanted = call.node(given.node) if given.node else None
@@ -192,7 +192,7 @@ def _beginning(value: Any) -> Any:
     return value[:_FEW] if isinstance(value, list) else value
 
 
-def memory_history(call: Call, given: HistoryArguments) -> History:
+def memory_history(call: ToolCall, given: HistoryArguments) -> History:
     """Return the changes that fit, newest first, or one version."""
     database, record_id = call.installation.database, call.id_of("record", given.record_id)
     budget = call.budget(given.max_tokens)

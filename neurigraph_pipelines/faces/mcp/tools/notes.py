@@ -7,10 +7,10 @@ from uuid import UUID
 
 from pydantic import Field
 
-from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.calls import ToolCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.results import Result
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
-from neurigraph_pipelines.inbox.notes import MAX_PRIORITY, NewNote, OnConflict, write_note
+from neurigraph_pipelines.inbox.notes import MAX_PRIORITY, IncomingNote, OnConflict, write_note
 from neurigraph_pipelines.model import Tier
 from neurigraph_pipelines.model.limits import MAX_TAGS
 from neurigraph_pipelines.model.sources import MAX_URL_LENGTH, SourceDetails
@@ -61,7 +61,7 @@ class Remembered(Result):
             yield f"Its memory replaces that of note_id {self.replaces}."
 
 
-def remember(call: Call, given: RememberArguments) -> Remembered:
+def remember(call: ToolCall, given: RememberArguments) -> Remembered:
     """Write a note."""
     if given.node_id is not None:
         call.require_visible("node", given.node_id)
@@ -70,7 +70,7 @@ def remember(call: Call, given: RememberArguments) -> Remembered:
     stop_if_cancelled()
     written = write_note(
         call.context,
-        NewNote(
+        IncomingNote(
             given.content,
             title=given.title or None,
             path=given.path or None,

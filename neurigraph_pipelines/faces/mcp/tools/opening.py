@@ -12,15 +12,16 @@ from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.access.short_ids import id_of, place_of
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
-from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.calls import ToolCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.failures import said
 from neurigraph_pipelines.faces.mcp.framing import inline, quoted
 from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until, path_of, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, ListOf, MaxTokens, Tool
 from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.model.errors import InvalidInputError, LostObjectError, NotFoundError
-from neurigraph_pipelines.retrieval.open import OpenedMessage, message_view, open_messages
+from neurigraph_pipelines.retrieval.open import open_messages
 from neurigraph_pipelines.retrieval.unstored import open_unstored
+from neurigraph_pipelines.views import files
 from neurigraph_pipelines.views.memories import Memory
 
 READ_AT_ONCE = 20
@@ -97,7 +98,7 @@ class Opened(Result):
             yield f"\nThere is more: call again with cursor={self.next_cursor!r}."
 
 
-def open_memory(call: Call, given: OpenArguments) -> Opened:
+def open_memory(call: ToolCall, given: OpenArguments) -> Opened:
     """Read the messages that fit, of a record from its object, or of a source whose messages are not stored yet."""
     database, claims = call.installation.database, call.claims
     known, message = place_of(given.record_id)
@@ -127,7 +128,7 @@ def open_memory(call: Call, given: OpenArguments) -> Opened:
     )
 
 
-def _open_unstored(call: Call, given: OpenArguments, source_id: UUID) -> Opened:
+def _open_unstored(call: ToolCall, given: OpenArguments, source_id: UUID) -> Opened:
     """Read the messages of a source that are not stored yet and fit.
 
     Raises:
@@ -172,7 +173,7 @@ def _place(cursor: str) -> tuple[int, int]:
 
 
 def _read(
-    call: Call,
+    call: ToolCall,
     file_id: UUID | None,
     wanted: Sequence[int],
     place: tuple[int, int],
@@ -191,7 +192,7 @@ def _read(
     return None
 
 
-def _show(opened: Sequence[OpenedMessage], place: tuple[int, int], budget: Budget, shown: list[Message]) -> str | None:
+def _show(opened: Sequence[files.Message], place: tuple[int, int], budget: Budget, shown: list[Message]) -> str | None:
     """Add the messages that fit to those shown, and return where to go on if not all do."""
     for one in opened:
         begin = place[1] if one.seq == place[0] else 0
@@ -200,19 +201,18 @@ def _show(opened: Sequence[OpenedMessage], place: tuple[int, int], budget: Budge
         message = _message(one, begin, budget)
         shown.append(message)
         end = begin + len(message.content)
-        if end < len(one.text):
+        if end < len(one.content):
             return f"{one.seq}+{end}"
     return None
 
 
-def _message(opened: OpenedMessage, begin: int, budget: Budget) -> Message:
-    found = message_view(opened)
-    values = shown(found, Message.model_fields.keys() - {"is_whole"})
+def _message(opened: files.Message, begin: int, budget: Budget) -> Message:
+    values = shown(opened, Message.model_fields.keys() - {"is_whole"})
     about = Message(**{**values, "content": "", "is_whole": True})
     budget.fits("\n".join(about.lines()))
     rest = str(values["content"])[begin:]
     part = budget.cut(rest) or rest[:_LEAST]
-    return about.model_copy(update={"content": part, "is_whole": len(part) == len(opened.text)})
+    return about.model_copy(update={"content": part, "is_whole": len(part) == len(opened.content)})
 
 
 OPEN_MEMORY = Tool(

@@ -11,7 +11,7 @@ from pydantic import Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
-from neurigraph_pipelines.faces.mcp.calls import Call
+from neurigraph_pipelines.faces.mcp.calls import ToolCall
 from neurigraph_pipelines.faces.mcp.framing import inline
 from neurigraph_pipelines.faces.mcp.results import Only, Result, described, kept_until, path_of, plain, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, MaxTokens, Tool
@@ -20,14 +20,20 @@ from neurigraph_pipelines.retrieval import ask as answering
 from neurigraph_pipelines.retrieval import prompt
 from neurigraph_pipelines.retrieval.query import search as searching
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_QUERY_CHARACTERS, Question
-from neurigraph_pipelines.views import facts as fact_views
 from neurigraph_pipelines.views import search as views
+from neurigraph_pipelines.views.answers import Citation
+from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.sources import Provenance
 
 MAX_HITS = 50
 
 _MESSAGES = 3  # that a hit names
 _SOURCE = ("origin", "document_type", "url", "author", "version", "updated_at")
+_FACT = ("fact_id", "statement", "record_id", "first_message", "author", "score")
+_CITATION = (
+    *("number", "record_id", "source_id", "stored", "node_path", "title"),
+    *("seq", "section", "author", "voice", "occurred_at", "text"),
+)
 _FACT_TOKENS = 90  # of ids and names of fields
 _HIT_TOKENS = 260  # of ids, times, names of fields, and what is said of its messages
 
@@ -50,7 +56,7 @@ class SearchArguments(Arguments):
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
-class Hit(Result):
+class ShortHit(Result):
     """A memory that matches."""
 
     record_id: str | None
@@ -81,28 +87,13 @@ class Hit(Result):
         yield from described(self.title, self.summary)
 
 
-class FoundFact(Result):
-    """A single statement that matches."""
-
-    fact_id: str
-    statement: str
-    record_id: str
-    first_message: int
-    author: str | None
-    score: float
-
-    def lines(self) -> Iterator[str]:
-        """Yield where it was said and by whom, and the statement."""
-        who = f", said by {inline(self.author)}" if self.author else ""
-        yield f"fact of record_id {self.record_id}, message {self.first_message}{who}, score {self.score:.2f}"
-        yield from described(None, self.statement)
-
-
 class Found(Result):
     """The hits of a search."""
 
-    hits: list[Hit]
-    facts: Annotated[list[FoundFact], WithJsonSchema({"type": "array"})] = Field(default_factory=list)
+    hits: list[ShortHit]
+    facts: Annotated[list[Annotated[FoundFact, Only(*_FACT)]], WithJsonSchema({"type": "array"})] = Field(
+        default_factory=list
+    )
     next_skip: int | None = None
     notes: list[str] = Field(default_factory=list)
 
@@ -112,8 +103,9 @@ class Found(Result):
             yield ""
             yield from hit.lines()
         for fact in self.facts:
-            yield ""
-            yield from fact.lines()
+            who = f", said by {inline(fact.author)}" if fact.author else ""
+            yield f"\nfact of record_id {fact.record_id}, message {fact.first_message}{who}, score {fact.score:.2f}"
+            yield from described(None, fact.statement)
         if not self.hits:
             yield "Nothing that is remembered matches."
         yield ""
@@ -124,7 +116,7 @@ class Found(Result):
             yield "open_memory reads the messages of a record_id, or of a source_id that is not stored yet."
 
 
-def search_memory(call: Call, given: SearchArguments) -> Found:
+def search_memory(call: ToolCall, given: SearchArguments) -> Found:
     """Search, and show as many hits as fit."""
     question = Question(
         given.query,
@@ -137,10 +129,10 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
         include_facts=given.include_facts,
     )
     found = searching.search(call.context, question, run_after=call.run_after)
-    budget, shown = call.budget(given.max_tokens), list[Hit]()
+    budget, shown = call.budget(given.max_tokens), list[ShortHit]()
     facts = [
         fact
-        for fact in map(_fact, (found.facts or ())[: given.limit])
+        for fact in (found.facts or ())[: given.limit]
         if budget.fits(fact.statement, fact.author, fixed=_FACT_TOKENS)
     ]
     said: dict[UUID, list[views.MessageHit]] = {}
@@ -160,17 +152,13 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
     return Found(hits=shown, facts=facts, next_skip=skip, notes=plain(found.notes))
 
 
-def _hit(hit: views.Hit, messages: list[views.MessageHit]) -> Hit:
-    return Hit(
-        **shown(hit, Hit.model_fields.keys() & views.Hit.model_fields.keys()),
+def _hit(hit: views.Hit, messages: list[views.MessageHit]) -> ShortHit:
+    return ShortHit(
+        **shown(hit, ShortHit.model_fields.keys() & views.Hit.model_fields.keys()),
         said_by=[str(voice) for voice in hit.origin.voices],
         source=hit.origin.source,
         messages=messages,
     )
-
-
-def _fact(fact: fact_views.FoundFact) -> FoundFact:
-    return FoundFact(**shown(fact, FoundFact.model_fields))
 
 
 def _named(name: str | None) -> str:
@@ -187,7 +175,7 @@ def _came_from(source: Provenance) -> Iterator[str]:
         yield f"source: {', '.join(facts)}"
 
 
-def _place(one: Hit | Citation) -> str:
+def _place(one: ShortHit | Citation) -> str:
     """Return where a hit or citation lies: its record and node, or its source if it is not stored yet."""
     if one.stored:
         return f"record_id {one.record_id}, in {path_of(one.node_path)}"
@@ -204,37 +192,13 @@ class ContextArguments(Arguments):
     max_tokens: MaxTokens = prompt.DEFAULT_TOKENS
 
 
-class Citation(Result):
-    """A message that an answer rests on."""
-
-    number: int
-    record_id: str | None
-    source_id: str
-    stored: bool
-    node_path: str | None
-    title: str
-    seq: int | None
-    section: str | None
-    author: str | None
-    voice: str | None
-    occurred_at: str
-    text: str
-
-    def lines(self) -> Iterator[str]:
-        """Yield who said it, where and when, and the words."""
-        who = f"{self.voice or 'a summary'}{_named(self.author)}{_named(self.section)}"
-        place = _place(self) + ("" if self.seq is None else f", message {self.seq}")
-        yield f"[{self.number}] said by {who}, {self.occurred_at}, {place}"
-        yield from described(self.title, self.text)
-
-
 class Reply(Result):
     """A block for a prompt, or an answer in words."""
 
     text: str = ""
     answer: str = ""
     found: SkipJsonSchema[bool] = True  # every agent pays for schemas
-    citations: SkipJsonSchema[list[Citation]] = Field(default_factory=list)
+    citations: SkipJsonSchema[list[Annotated[Citation, Only(*_CITATION)]]] = Field(default_factory=list)
     notes: list[str]
 
     def lines(self) -> Iterator[str]:
@@ -245,17 +209,19 @@ class Reply(Result):
             return
         yield "The answer, with the numbers of its citations:"
         yield from described(None, self.answer)
-        for citation in self.citations:
-            yield ""
-            yield from citation.lines()
+        for one in self.citations:
+            who = f"{one.voice or 'a summary'}{_named(one.author)}{_named(one.section)}"
+            place = _place(one) + ("" if one.seq is None else f", message {one.seq}")
+            yield f"\n[{one.number}] said by {who}, {one.occurred_at.isoformat()}, {place}"
+            yield from described(one.title, one.text)
         yield from (f"Note: {inline(note)}" for note in self.notes)
 
 
-def get_context(call: Call, given: ContextArguments) -> Reply:
+def get_context(call: ToolCall, given: ContextArguments) -> Reply:
     """Make a block for a prompt; or answer in words, and show as many citations as fit."""
     node_id = call.node(given.node) if given.node else None
     if not given.answer:
-        wanted = prompt.Wanted([Turn("user", given.query)], given.max_tokens, node_id)
+        wanted = prompt.PromptRequest([Turn("user", given.query)], given.max_tokens, node_id)
         made = prompt.prompt_context(call.context, wanted, given.asked_at)
         return Reply(text=made.text or "", notes=plain(made.notes))
     question = Question(given.query, node_id=node_id)
@@ -266,12 +232,11 @@ def get_context(call: Call, given: ContextArguments) -> Reply:
         notes.append("The answer is cut: call again with a larger max_tokens.")
     citations = list[Citation]()
     for one in reply.citations:
-        citation = Citation(**shown(one, Citation.model_fields))
-        if not budget.fits(citation.title, citation.text, citation.node_path or "", fixed=_HIT_TOKENS):
+        if not budget.fits(one.title, one.text, one.node_path or "", fixed=_HIT_TOKENS):
             left = ", ".join(str(other.number) for other in reply.citations[len(citations) :])
             notes.append(f"Citations {left} are left out: call again with a larger max_tokens.")
             break
-        citations.append(citation)
+        citations.append(one)
     return Reply(answer=answer, found=reply.found, citations=citations, notes=notes)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from neurigraph_pipelines.faces.mcp.calls import Call, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.calls import ToolCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.results import Result
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
 from neurigraph_pipelines.knowledge.fact_values import FactWords
@@ -24,7 +24,7 @@ class StateFactArguments(Arguments):
     retract: str = Field(default="", description="Instead: fact_id to take back.")
 
 
-class Stated(Result):
+class FactWritten(Result):
     """A fact that was ``stated`` or ``retracted``, or ``known`` already."""
 
     fact_id: str
@@ -40,7 +40,7 @@ class Stated(Result):
             yield f"The same was stated already: fact_id {self.fact_id}. Nothing was written."
 
 
-def state(call: Call, given: StateFactArguments) -> Stated:
+def state(call: ToolCall, given: StateFactArguments) -> FactWritten:
     """State a fact, or take one back."""
     if bool(given.statement.strip()) == bool(given.retract):
         raise InvalidInputError("give a statement, or the fact_id to retract")
@@ -48,17 +48,17 @@ def state(call: Call, given: StateFactArguments) -> Stated:
         fact_id = call.id_of("fact", given.retract)
         stop_if_cancelled()
         retract(call.context, fact_id)
-        return Stated(fact_id=str(fact_id), done="retracted")
+        return FactWritten(fact_id=str(fact_id), done="retracted")
     stop_if_cancelled()
     words = FactWords(given.statement, who=given.who or None)
     stated = state_fact(call.context, NewFact(words, path=given.path or None))
-    return Stated(fact_id=str(stated.fact_id), done="stated" if stated.created else "known")
+    return FactWritten(fact_id=str(stated.fact_id), done="stated" if stated.created else "known")
 
 
 STATE_FACT = Tool(
     "state_fact",
     "State one fact, as an assistant, or take one back.",
     StateFactArguments,
-    Stated,
+    FactWritten,
     state,
 )

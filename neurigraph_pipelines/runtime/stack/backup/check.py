@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from neurigraph_pipelines.exchange.portability.stream import Hashed
 from neurigraph_pipelines.model.errors import DamagedObjectError, StorageError
-from neurigraph_pipelines.runtime.stack.backup.create import Listener
+from neurigraph_pipelines.runtime.stack.backup.create import BackupListener
 from neurigraph_pipelines.runtime.stack.backup.folder import DATABASE, BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.load import listed_objects
 
@@ -26,7 +26,7 @@ class Checked:
     damaged: list[str] = field(default_factory=list)
 
 
-def check(folder: BackupFolder, backup_id: str | None, listener: Listener) -> Checked:
+def check(folder: BackupFolder, backup_id: str | None, listener: BackupListener) -> Checked:
     """Read one backup or all, and compare every byte with its checksum.
 
     Raises:

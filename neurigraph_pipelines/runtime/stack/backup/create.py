@@ -25,7 +25,7 @@ from resources.postgres.dump import dump
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class BackupListener:
     """Receives the progress: names of stages, and numbers of bytes just read."""
 
     on_stage: Callable[[str], None]
@@ -52,7 +52,7 @@ class Backup:
     removed: tuple[str, ...] = ()
 
 
-def back_up(installation: Installation, folder: BackupFolder, keep: int | None, listener: Listener) -> Backup:
+def back_up(installation: Installation, folder: BackupFolder, keep: int | None, listener: BackupListener) -> Backup:
     """Add a backup to a folder. Whatever kills this, the folder's complete backups stay complete.
 
     Args:
@@ -73,8 +73,7 @@ def back_up(installation: Installation, folder: BackupFolder, keep: int | None, 
             backup_id = f"{started_at:%Y-%m-%dT%H-%M-%S.%fZ}-{secrets.token_hex(2)}"
             target = folder.begin(backup_id)
             listener.on_stage("database")
-            exported = tx.execute(QUERIES["export_snapshot"]).fetchone()
-            assert exported is not None
+            (exported,) = tx.execute(QUERIES["export_snapshot"])
             description = _description(tx, copied)
             database = folder.write(target, DATABASE, dump(url, exported["name"]), listener.on_bytes)
         listener.on_stage("manifest")

@@ -28,7 +28,7 @@ from neurigraph_pipelines.lifecycle.object_keys import DURABLE, STAGING
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, make_working_copy
 from neurigraph_pipelines.model.errors import ConflictError, DamagedObjectError, InvalidInputError, LostObjectError
 from neurigraph_pipelines.model.ports import ObjectStore, Transaction
-from neurigraph_pipelines.runtime.stack.backup.create import Listener
+from neurigraph_pipelines.runtime.stack.backup.create import BackupListener
 from neurigraph_pipelines.runtime.stack.backup.folder import DATABASE, OBJECT_LIST, BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.snapshot import QUERIES, StoredContent
 from neurigraph_pipelines.wiring.installation import Installation
@@ -58,7 +58,7 @@ class RestoredBackup:
 
 
 def restore(
-    installation: Installation, folder: BackupFolder, backup_id: str | None, replace: bool, listener: Listener
+    installation: Installation, folder: BackupFolder, backup_id: str | None, replace: bool, listener: BackupListener
 ) -> RestoredBackup:
     """Bring the installation back to its state when a backup was made.
 
@@ -126,7 +126,7 @@ def _put(
     key: str,
     content: StoredContent,
     replace: bool,
-    listener: Listener,
+    listener: BackupListener,
 ) -> bool:
     """Write an object unless it exists, and return whether it was written."""
     try:
@@ -143,7 +143,7 @@ def _put(
     return True
 
 
-def _counted(chunks: Iterator[bytes], listener: Listener) -> Iterator[bytes]:
+def _counted(chunks: Iterator[bytes], listener: BackupListener) -> Iterator[bytes]:
     for chunk in chunks:
         listener.on_bytes(len(chunk))
         yield chunk
@@ -189,7 +189,7 @@ class _Target:
                     )
 
     def restore_database(
-        self, folder: BackupFolder, backup_id: str, manifest: Mapping[str, Any], listener: Listener
+        self, folder: BackupFolder, backup_id: str, manifest: Mapping[str, Any], listener: BackupListener
     ) -> None:
         """Restore the dump into a new database, upgrade it, and exchange it for the old one."""
         new_name, old_name = self._name + _NEW, self._name + _OLD
