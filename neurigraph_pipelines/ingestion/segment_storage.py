@@ -7,7 +7,9 @@ by a later sweep, and a row without its object cannot exist. ``commit`` stores s
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -38,6 +40,7 @@ from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
 from neurigraph_pipelines.model import Segment, SegmentRef, SourceKind, Tier, Voice
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.measuring import carried
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.transcript import transcript_writer
 
@@ -51,6 +54,10 @@ _FACTS = statements("facts")
 _QUERIES = statements("commit")
 _TRIGGERS = statements("triggers")
 _UPLOADS = statements("uploads")
+
+
+_WRITES_AT_ONCE = 8
+"""Objects that are written at the same time: each waits for the disk, or for the object store."""
 
 
 class LostLeaseError(Exception):
@@ -72,6 +79,16 @@ class _Written(NamedTuple):
     ref: SegmentRef
     records: list[WrittenRecord]
     tier: Tier | None = None
+
+
+@contextmanager
+def _writers(objects: int) -> Iterator[Executor]:
+    """Yield threads that write objects. No thread outlives the block; an error drops the writes that wait."""
+    pool = ThreadPoolExecutor(min(objects, _WRITES_AT_ONCE), thread_name_prefix="write")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 class SegmentStorage:
@@ -109,11 +126,12 @@ class SegmentStorage:
         tokens = sum(plans[0].ref.token_count for plans in planned)
         limited = partial(time_limit, self._context.settings, STEP, tokens)
         with removed_unless_committing(lambda: self._remove(key for some in keys for key in some)) as rows:
-            with limited():
-                written = [
-                    self._write(plans, segment, some)
+            with limited(), _writers(sum(map(len, keys))) as pool:
+                begun = [
+                    self._begin_write(pool, plans, segment, some)
                     for plans, (_, segment), some in zip(planned, segments, keys, strict=True)
                 ]
+                written = [_Written(ref, [record.result() for record in records]) for ref, records in begun]
             with rows(self._context.database.pipeline()) as tx, limited():  # the limit ends before COMMIT is sent
                 committed = self._commit(tx, written)
         for some, records in zip(keys, committed, strict=True):
@@ -131,11 +149,17 @@ class SegmentStorage:
             self._new_nodes = 0
         self._context.database.renew_connections()
 
-    def _write(self, plans: Sequence[RecordPlan], segment: Segment, keys: Sequence[str]) -> _Written:
-        """Write the objects of one segment."""
+    def _begin_write(
+        self, pool: Executor, plans: Sequence[RecordPlan], segment: Segment, keys: Sequence[str]
+    ) -> tuple[SegmentRef, list[Future[WrittenRecord]]]:
+        """Begin to write the objects of one segment."""
         voices = voices_of(segment.messages, segment.ref.source_kind, segment.ref.user_slug)
-        records = [self._write_record(plan, segment, voices, key) for plan, key in zip(plans, keys, strict=True)]
-        return _Written(plans[0].ref, records)
+
+        def write(one: tuple[RecordPlan, str]) -> WrittenRecord:
+            return self._write_record(one[0], segment, voices, one[1])
+
+        records = [pool.submit(carried(write), one) for one in zip(plans, keys, strict=True)]
+        return plans[0].ref, records
 
     def _write_record(self, plan: RecordPlan, segment: Segment, voices: Mapping[int, Voice], key: str) -> WrittenRecord:
         """Write the objects of one record."""

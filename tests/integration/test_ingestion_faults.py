@@ -203,19 +203,19 @@ def test_users_are_stored_at_once(here: Installation, context: Context) -> None:
     assert objects.met == 1
 
 
-def test_segments_of_one_user_are_stored_in_order(
+def test_segments_of_one_user_are_written_at_once_and_stored_in_order(
     here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
-    for number in (1, 2, 3):
+    for number in (1, 2, 3, 4):
         source_id = converse(here, claims, f"#Work/Desk{number} {number}", external_id="talk", first=number)
         detect_conversation_ends(here.context)
-    objects = MeetingStore(here.objects, 0.2)
+    objects = MeetingStore(here.objects, 60)
     (result,) = ingest(context.using(objects=objects), user)
-    assert [record.node_path.rpartition("/")[2] for record in result.stored] == ["Desk1", "Desk2", "Desk3"]
-    assert objects.met == 0
+    assert [record.node_path.rpartition("/")[2] for record in result.stored] == ["Desk1", "Desk2", "Desk3", "Desk4"]
+    assert objects.met == 2
     (source,) = rows(here, "SELECT stored_through AS n FROM neurigraph.sources WHERE source_id = %s", source_id)
-    assert source["n"] == 3
+    assert source["n"] == 4
 
 
 def transactions(here: Installation, user: User) -> int:
