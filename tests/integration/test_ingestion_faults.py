@@ -214,6 +214,8 @@ def test_segments_of_one_user_are_written_at_once_and_stored_in_order(
     (result,) = ingest(context.using(objects=objects), user)
     assert [record.node_path.rpartition("/")[2] for record in result.stored] == ["Desk1", "Desk2", "Desk3", "Desk4"]
     assert objects.met == 2
+    once = "SELECT count(DISTINCT xmin::text) AS n FROM neurigraph.record_index WHERE user_id = %s"
+    assert rows(here, once, user.user_id) == [{"n": 1}]
     (source,) = rows(here, "SELECT stored_through AS n FROM neurigraph.sources WHERE source_id = %s", source_id)
     assert source["n"] == 4
 
