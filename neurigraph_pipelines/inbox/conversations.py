@@ -165,7 +165,7 @@ class Inbox:
         started_at: datetime | None,
         event_kind: EventKind | None,
         details: SourceDetails,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         policy = self._settings.ingestion.unstorable_text
         external_id = clean_text(external_id, policy)[0] if external_id is not None else str(uuid4())
         if not 1 <= len(external_id) <= MAX_EXTERNAL_ID_LENGTH:

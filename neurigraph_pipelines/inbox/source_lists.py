@@ -120,7 +120,7 @@ def _read(
     after: Position,
     limit: int,
     source_id: UUID | None = None,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     at, last = after
     times = {name: value and utc(value) for name, value in asdict(wanted).items() if isinstance(value, datetime)}
     values = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, Resource, ResourceTemplate, TextContent
 
@@ -52,7 +51,7 @@ def reader_of(uri: str) -> Callable[[ToolCall], str] | None:
     return None if node is None else partial(_node, node[1])
 
 
-def prompt_of(name: str, arguments: Mapping[str, Any] | None) -> GetPromptResult:
+def prompt_of(name: str, arguments: Mapping[str, object] | None) -> GetPromptResult:
     """Return the prompt with some arguments.
 
     Raises:

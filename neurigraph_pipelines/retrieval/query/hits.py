@@ -52,7 +52,7 @@ def view(
 def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> views.Hit:
     record, origin = found.record, found.record.origin
     kept = expiry.get(record.record_id, KEPT) if found.is_stored else KEPT
-    asked_for: dict[str, Any] = {"explain": dict(found.parts)} if found.parts else {}
+    asked_for: dict[str, object] = {"explain": dict(found.parts)} if found.parts else {}
     if found.superseded is not None:
         asked_for["superseded"] = found.superseded
     return views.Hit.model_validate(
@@ -91,7 +91,7 @@ def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> 
 def message_hit(found: FoundMessage) -> views.MessageHit:
     """Return a message as callers see it."""
     unstored = found.unstored
-    asked_for: dict[str, Any] = {"explain": dict(found.parts)} if found.parts else {}
+    asked_for: dict[str, object] = {"explain": dict(found.parts)} if found.parts else {}
     if unstored is not None:
         asked_for |= {"role": unstored.role, "occurred_at": unstored.occurred_at, "content": unstored.content}
     return views.MessageHit.model_validate(

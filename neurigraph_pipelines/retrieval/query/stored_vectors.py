@@ -109,7 +109,7 @@ def _size(layers: NodeLayers) -> int:
     return layers.size
 
 
-def _all_of(layer: MetadataLayer) -> dict[str, Any]:
+def _all_of(layer: MetadataLayer) -> dict[str, object]:
     """Return the parameters of the query of all vectors of a layer."""
     present = np.flatnonzero(~layer.gone) if layer.gone is not None else np.arange(layer.records)
     records = [layer.record_ids[record] for record in present.tolist()]
