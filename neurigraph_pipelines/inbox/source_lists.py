@@ -147,7 +147,7 @@ def _view(view: type[_Source], row: dict[str, Any]) -> _Source:
     """Return a row of the query ``sources`` as a view, in which an event's kind is that of the event."""
     kind = row["kind"]
     details = details_view(kind, row["details"])
-    return view.model_validate({**row, **details, "kind": row["event_kind"], f"{kind}_id": row["source_id"]})
+    return view.model_validate({**row, **dict(details), "kind": row["event_kind"], f"{kind}_id": row["source_id"]})
 
 
 def _position(one: Source) -> tuple[datetime, UUID]:

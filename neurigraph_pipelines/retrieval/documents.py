@@ -336,7 +336,7 @@ def _recent(context: Context, wanted: DocumentRequest) -> list[FoundDocument]:
     return [
         FoundDocument(
             *(row["source_id"], row["title"], None, 0.0, row["occurred_at"]),
-            Provenance.model_validate(details_view(row["kind"], row["details"])),
+            details_view(row["kind"], row["details"]),
         )
         for row in rows
     ]

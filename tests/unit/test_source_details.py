@@ -108,6 +108,6 @@ def test_bytes_decide_over_a_stated_format() -> None:
 
 
 def test_kind_is_the_type_of_other_sources() -> None:
-    assert details_view("note", None)["document_type"] == "note"
-    assert details_view("upload", None)["document_type"] == "file"
-    assert details_view("event", {"document_type": "video", "version": 2})["version"] == 2
+    assert details_view("note", None).document_type == "note"
+    assert details_view("upload", None).document_type == "file"
+    assert details_view("event", {"document_type": "video", "version": 2}).version == 2
