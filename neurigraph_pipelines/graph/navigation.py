@@ -181,7 +181,7 @@ def shell(tx: Transaction, node_id: UUID) -> Shell:
 
 
 def _summary(tx: Transaction, row: DictRow) -> str | None:
-    """Return the summary of a node; of a person, with what the caller sees of who that is."""
+    """Return the summary of a node; for a person, with the descriptions of that person that the caller sees."""
     stored: str | None = row["node_summary"]
     name = row["node_name"]
     if row["concept_kind"] != ConceptKind.PERSON:

@@ -108,7 +108,7 @@ def _notice_of(title: str) -> RepositoryFile:
 
 
 def _receiver(uploads: Uploads, row: DictRow, committed: datetime) -> Callable[[RepositoryFile, str], None]:
-    """Return what receives a file as the repository was handed in: the same owner, privacy and spaces."""
+    """Return a function that receives a file with the owner, privacy and spaces of its repository."""
     claims = Claims.of_author(row["user_id"], row["member_id"], ReceivedThrough.WEB)
     claims = replace(claims, key_id=row["key_id"])
     details = SourceDetails.of_columns(row)

@@ -107,7 +107,7 @@ def get_source(database: Database, claims: Claims, kind: SourceKind, source_id: 
 
 
 def settled(database: Database, source_ids: Collection[UUID]) -> set[UUID]:
-    """Return those of some sources that are stored or have failed, of all users."""
+    """Return which of some sources, of any user, are stored or have failed."""
     with database.pipeline() as tx:
         return {row["source_id"] for row in tx.execute(_QUERIES["settled"], {"source_ids": list(source_ids)})}
 

@@ -226,7 +226,7 @@ def release(database: Database, batch_id: UUID) -> int:
 
 
 def return_canceled(database: Database, batch_id: UUID) -> None:
-    """Do the same for the batch of a run that was terminated, without waiting for a segment that is in its commit."""
+    """End the lease of the batch of a terminated run, without waiting for a segment that is in its commit."""
     with database.pipeline() as tx:
         tx.execute(_QUERIES["return_canceled"], {"batch_id": batch_id})
         end_try(tx)

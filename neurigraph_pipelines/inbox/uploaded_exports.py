@@ -54,7 +54,7 @@ _MEDIA_TYPES = (
 
 
 def may_be_export(upload: LeasedUpload, media: MediaType) -> bool:
-    """Return whether an upload is looked at for conversations: not what its sender calls a document, nor a web page."""
+    """Return whether an upload is searched for conversations: no web page is, and no file called a document is."""
     is_allowed = not upload.is_document and upload.received_through != ReceivedThrough.WEB
     return is_allowed and media.name in _MEDIA_TYPES and (media.file_type == "export" or "json" in media.name)
 
@@ -167,7 +167,7 @@ def _note(context: Context, upload: LeasedUpload, sources: Sequence[tuple[Source
 
 
 def _kept(name: str, report: ImportReport) -> dict[str, object]:
-    """Return what is kept of an import."""
+    """Return the counts and notes of an import that its upload keeps."""
     rejected = [asdict(one) for one in report.rejected[:SHOWN_REJECTIONS]]
     return {
         "format": name,

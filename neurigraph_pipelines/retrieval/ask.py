@@ -106,7 +106,7 @@ def ask(context: Context, question: Question, *, asked_at: datetime | None = Non
 def find_passages(
     context: Context, question: Question, moment: datetime, notes: list[str], *, sources: SourceRule | None = None
 ) -> list[ReadMessage]:
-    """Return the messages that may answer a question, best first, each cut to what a language model is given.
+    """Return the messages that may answer a question, best first, each cut for a language model.
 
     Args:
         question: As for ``ask``.
@@ -143,7 +143,7 @@ def passages_of(context: Context, question: Question, found: Found, notes: list[
 
 
 def _without_answers(found: Found) -> Found:
-    """Leave out what chats with this memory answered: it repeats memories that are found themselves."""
+    """Leave out answers of chats with this memory: they repeat memories that are found themselves."""
     chats = {hit.key for hit in found.hits if hit.origin.source.origin == CHAT_ORIGIN}
     told = [one for one in found.messages if one.key not in chats or one.voice is not Voice.ASSISTANT]
     hits = found.hits if told else [hit for hit in found.hits if hit.key not in chats]
@@ -202,7 +202,7 @@ def reply_from(
 
 
 def _behind(passages: Sequence[ReadMessage], causes: int) -> Iterator[Statement]:
-    """Yield what the last passages say, which are causes of what others state."""
+    """Yield the last passages as statements: they are the causes of the others."""
     for place in range(len(passages) - causes + 1, len(passages) + 1):
         one = stated(passages, place)
         yield replace(one, text=f"{BEHIND_THAT}{one.text}")

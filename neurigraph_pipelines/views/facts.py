@@ -117,7 +117,7 @@ class SaidIn(View):
         return self.messages[0].role if self.messages else None
 
 
-class FactWithEvidence(Fact):
+class FactWithPlaces(Fact):
     """A fact with where it was said."""
 
     said_in: list[SaidIn] = Field(

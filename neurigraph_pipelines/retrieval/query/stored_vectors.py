@@ -27,7 +27,7 @@ _QUERIES = statements("search")
 
 
 def vectors_of(context: Context, nodes: Sequence[LoadedNode], rows: Rows) -> PassageVectors:
-    """Return the vectors of some layers' passages; those of layers that are used again are read in the background."""
+    """Return the vectors of some layers' passages. Vectors of layers that recur are read in the background."""
     cache, capacity = search_caches(context).nodes, cache_bytes(context)
     room = capacity - cache.size
     for node in nodes:
