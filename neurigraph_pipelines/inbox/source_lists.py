@@ -18,7 +18,6 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims, Progress, SourceKind
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database
-from neurigraph_pipelines.model.sources import details_view
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 from neurigraph_pipelines.views.sources import (
     ConversationState,
@@ -28,6 +27,7 @@ from neurigraph_pipelines.views.sources import (
     ListedNote,
     ListedUpload,
     NoteState,
+    Provenance,
     Source,
     SourceState,
     Upload,
@@ -146,7 +146,7 @@ def _escaped(word: str) -> str:
 def _view(view: type[_Source], row: dict[str, Any]) -> _Source:
     """Return a row of the query ``sources`` as a view, in which an event's kind is that of the event."""
     kind = row["kind"]
-    details = details_view(kind, row["details"])
+    details = Provenance.of(kind, row["details"])
     return view.model_validate({**row, **dict(details), "kind": row["event_kind"], f"{kind}_id": row["source_id"]})
 
 

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from neurigraph_pipelines.views.kinds import Channel, DocumentType, Privacy, Tier
 from neurigraph_pipelines.views.scalars import MetadataValue
-from neurigraph_pipelines.views.sources import Provenance
 
 MAX_ORIGIN_LENGTH = 100
 MAX_URL_LENGTH = 2_000
@@ -82,16 +81,3 @@ class SourceDetails:
 
 
 NO_DETAILS = SourceDetails()
-
-
-def details_view(kind: str, known: Mapping[str, object] | None) -> Provenance:
-    """Return what every face shows of a source besides its text.
-
-    Args:
-        kind: The kind of the source, which is its type if nothing else is known.
-        known: What the database knows of it (``neurigraph.source_details``); None if nothing.
-    """
-    known = {**dict.fromkeys(Provenance.model_fields), "version": 1, **(known or {})}
-    usual = DocumentType.FILE if kind == "upload" else kind
-    stated = {"document_type": known["document_type"] or usual, "metadata": known["metadata"] or {}}
-    return Provenance.model_validate({**known, **stated})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
@@ -39,6 +40,19 @@ class Provenance(View):
     version: int = Field(description="Counts from 1.")
     replaces: UUID | None = Field(description="The version before, if the caller may see it.")
     updated_at: datetime | None = Field(description=UPDATED_AT)
+
+    @classmethod
+    def of(cls, kind: str, known: Mapping[str, object] | None) -> Provenance:
+        """Return the provenance of a source.
+
+        Args:
+            kind: The kind of the source, which is its type if nothing else is known.
+            known: The fields of ``neurigraph.source_details``; None if the database has none.
+        """
+        known = {**dict.fromkeys(Provenance.model_fields), "version": 1, **(known or {})}
+        usual = DocumentType.FILE if kind == "upload" else kind
+        stated = {"document_type": known["document_type"] or usual, "metadata": known["metadata"] or {}}
+        return Provenance.model_validate({**known, **stated})
 
 
 class Source(Provenance):

@@ -9,11 +9,11 @@ from typing import Any
 from neurigraph_pipelines.lifecycle.retention import KEPT
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.measuring import measured
-from neurigraph_pipelines.model.sources import details_view
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.views import search as views
 from neurigraph_pipelines.views.retention import Retention
+from neurigraph_pipelines.views.sources import Provenance
 
 ANCHORS_SHOWN = 10
 
@@ -78,7 +78,7 @@ def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> 
                 "key_id": origin.key_id,
                 "received_at": origin.received_at,
                 "restated": restated,
-                "source": details_view(record.source_kind, origin.source),
+                "source": Provenance.of(record.source_kind, origin.source),
             },
             "tier": kept.tier,
             "expires_at": kept.expires_at,
