@@ -235,7 +235,7 @@ def return_canceled(database: Database, batch_id: UUID) -> None:
 def end_leases(database: Database, batch_id: UUID) -> None:
     """Let the leases of a batch expire now, because its run has failed without returning its segments."""
     with database.pipeline() as tx:
-        tx.execute(_QUERIES["end_leases"], {"batch_id": batch_id})
+        tx.execute(_QUERIES["renew_leases"], {"batch_id": batch_id, "lease_seconds": 0})
         end_try(tx)
 
 
