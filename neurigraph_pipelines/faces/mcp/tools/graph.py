@@ -11,7 +11,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
-from neurigraph_pipelines.faces.mcp.calls import ToolCall
+from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.framing import inline
 from neurigraph_pipelines.faces.mcp.results import (
     Only,
@@ -58,8 +58,8 @@ class BrowseArguments(Arguments):
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
-class Place(Result):
-    """A node with what is at it."""
+class NodeWithContent(Result):
+    """A node with its children, edges and records."""
 
     node_id: str
     name: str
@@ -101,7 +101,7 @@ class Place(Result):
             yield f"There are more records: call again with cursor={self.next_cursor}."
 
 
-def browse_graph(call: ToolCall, given: BrowseArguments) -> Place:
+def browse_graph(call: AgentCall, given: BrowseArguments) -> NodeWithContent:
     """Show one node: as much of it as fits, its records last."""
     database, cursors, claims = call.installation.database, call.installation.cursors, call.claims
     wanted = call.node(given.node) if given.node else None
@@ -119,7 +119,7 @@ def browse_graph(call: ToolCall, given: BrowseArguments) -> Place:
     fitting = _fitting(records, _RECORD, "", budget, [])
     if records and not fitting:  # or the next call would show as little
         fitting = [records[0].model_copy(update={"summary": f"{budget.cut(records[0].summary)}…"})]
-    return Place(
+    return NodeWithContent(
         **shown(node, _NODE),
         summary=summary,
         children=children,
@@ -149,7 +149,7 @@ class HistoryArguments(Arguments):
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
-class History(Result):
+class MemoryHistory(Result):
     """The changes of a memory, or one version of it."""
 
     record_id: str
@@ -193,7 +193,7 @@ def _beginning(value: Any) -> Any:
     return value[:_FEW] if isinstance(value, list) else value
 
 
-def memory_history(call: ToolCall, given: HistoryArguments) -> History:
+def memory_history(call: AgentCall, given: HistoryArguments) -> MemoryHistory:
     """Return the changes that fit, newest first, or one version."""
     call.require_visible("record", given.record_id)
     database, record_id = call.installation.database, str(given.record_id)
@@ -201,7 +201,7 @@ def memory_history(call: ToolCall, given: HistoryArguments) -> History:
     if given.at is not None:
         version = history.record_at(database, call.claims, given.record_id, utc(given.at))
         summary = budget.cut(plain(version.summary))
-        return History(record_id=record_id, version=version.model_copy(update={"summary": summary}))
+        return MemoryHistory(record_id=record_id, version=version.model_copy(update={"summary": summary}))
     page = history.page_of_history(
         database, call.installation.cursors, call.claims, given.record_id, given.limit, given.cursor or None
     )
@@ -217,7 +217,7 @@ def memory_history(call: ToolCall, given: HistoryArguments) -> History:
             }
             one = one.model_copy(update=cut)
         fitting.append(one)
-    return History(
+    return MemoryHistory(
         record_id=record_id, deltas=fitting, next_cursor=page.cursor_after(len(fitting)) if fitting else None
     )
 
@@ -226,7 +226,7 @@ BROWSE_GRAPH = Tool(
     "browse_graph",
     "Show a node of the tree: its summary, the nodes below and beside it, its newest records.",
     BrowseArguments,
-    Place,
+    NodeWithContent,
     browse_graph,
     view=VIEW.uri,
 )
@@ -234,6 +234,6 @@ MEMORY_HISTORY = Tool(
     "memory_history",
     "Show who changed a memory, when and how; or the memory as it was at a moment.",
     HistoryArguments,
-    History,
+    MemoryHistory,
     memory_history,
 )
