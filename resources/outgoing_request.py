@@ -172,7 +172,7 @@ def _exchange(
 
 
 @contextmanager
-def _cut_off(deadline: float) -> Iterator[Callable[[str, Mapping[str, Any]], None]]:
+def _cut_off(deadline: float) -> Iterator[Callable[[str, Mapping[str, object]], None]]:
     """Shut the connection down at a deadline; yields a trace function for httpx.
 
     The timeouts of httpx bound each read, so they do not end an answer that arrives byte by byte.

@@ -128,7 +128,8 @@ ALTER COLUMN embedding SET STORAGE PLAIN, ALTER COLUMN embedding_next SET STORAG
 
 -- The indexes of a node are made when it is large: sql/queries/node_indexes.sql.
 
--- Registries follow the tables of the node. Triggers of one event run in the order of their names.
+-- A write sets off the registries and deltas of the record, the states of the node's files, and new versions of cached
+-- nodes. Triggers of one event run in the order of their names.
 CREATE TRIGGER register_record AFTER INSERT OR DELETE OR UPDATE OF
 content_type, occurred_at, superseded_by, kw_entities, kw_topics
 ON {schema}.metadata_records

@@ -45,7 +45,7 @@ def candidates_of(tx: Transaction, user_id: UUID) -> tuple[NodeCandidate, ...]:
 
 
 def promote_candidates(tx: Transaction, places: Places, nodes: Iterable[PlannedNode]) -> None:
-    """Hand what candidates of ``nodes`` have over to these nodes, which exist now: mentions and waiting relations."""
+    """Give the mentions and waiting relations of candidates to the nodes that they have become."""
     for node in sorted(set(nodes), key=lambda node: node.path):
         wanted = {
             "user_id": places.user_id,
@@ -67,7 +67,7 @@ def _promote(tx: Transaction, candidate_ids: list[UUID], node_id: UUID | None) -
 
 
 def add_candidates(tx: Transaction, places: Places, candidates: Sequence[tuple[Witness, NodeCandidate]]) -> None:
-    """Add the evidence of one segment, in a statement for each table that locks candidates in the same order.
+    """Add the weights of one segment, in a statement for each table that locks candidates in the same order.
 
     What belongs to a candidate that another commit has made a node meanwhile goes to the node.
     """

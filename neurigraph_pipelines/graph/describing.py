@@ -49,7 +49,7 @@ _QUERIES = statements("about")
 
 
 class Clause(NamedTuple):
-    """One thing that somebody is, and where it was said; ``record_id`` is None for what the owner stated by hand."""
+    """A description of a person, and where it was said; ``record_id`` is None for a statement by hand."""
 
     text: str
     record_id: UUID | None
@@ -77,7 +77,7 @@ class _Told(NamedTuple):
 
 
 def clauses_of(tx: Transaction, user_id: UUID, node_id: UUID | None, names: Sequence[str]) -> list[Clause]:
-    """Return what somebody is, as far as the caller sees it: relations first, then what facts say.
+    """Return the descriptions of a person that the caller sees: relations first, then facts.
 
     Args:
         tx: A transaction with claims.
@@ -94,7 +94,7 @@ def clauses_of(tx: Transaction, user_id: UUID, node_id: UUID | None, names: Sequ
 
 
 def sentence_of(name: str, clauses: Sequence[Clause]) -> str:
-    """Return what somebody is as a sentence, such as ``Dave: brother-in-law, production lead since March 2025``."""
+    """Return descriptions of a person as a sentence: ``Dave: brother-in-law, production lead since March 2025``."""
     return f"{name}: {', '.join(one.text for one in clauses)}." if clauses else ""
 
 

@@ -90,7 +90,7 @@ def state_evidence(
 def take_back_evidence(
     database: Database, claims: Claims, edge_id: UUID, evidence_id: UUID, guard: Guard = FREE
 ) -> None:
-    """Take back what a person stated about an edge: its strength and validity are as without it.
+    """Take back a person's statement about an edge: the edge is as if nobody had made the statement.
 
     Raises:
         NotFoundError: The edge has no such statement of a person. A statement of a memory goes with the memory.

@@ -1,4 +1,4 @@
-"""Lookup of nodes and candidates in an outline by name, alias and keyword, and the sums of their evidence.
+"""Lookup of nodes and candidates in an outline by name, alias and keyword, and the sums of their weights.
 
 Pure functions over one user's nodes and candidates, including planned ones. ``ingestion.placement_rules`` decides what
 a match or a miss means; ``naming`` compares names.
@@ -27,7 +27,7 @@ ENOUGH_SHARED_WORDS = 2
 """Common words that make two descriptions similar; one, such as "with", is chance."""
 
 MAX_WEIGHT_OF_SEGMENT = 0.5
-"""Greatest evidence that one segment adds to a candidate, so that no single doubtful conversation makes a node."""
+"""Greatest weight that one segment adds to a candidate, so that no single doubtful conversation makes a node."""
 
 Key = tuple[str, ...]
 

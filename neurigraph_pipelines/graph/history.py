@@ -20,8 +20,8 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
-from neurigraph_pipelines.model.sources import details_view
 from neurigraph_pipelines.views.memories import Change, Delta, Difference, Memory
+from neurigraph_pipelines.views.sources import Provenance
 
 EVOLVING = (
     "title",
@@ -133,7 +133,7 @@ def record_at(database: Database, claims: Claims, record_id: UUID, at: datetime 
         **{
             **found,
             "embedding_pending": found["embedding_model"] is None,
-            "source": details_view(found["source_kind"], found["source"]),
+            "source": Provenance.of(found["source_kind"], found["source"]),
             "changed_at": found["w"],
         }
     )

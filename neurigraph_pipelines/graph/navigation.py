@@ -48,9 +48,9 @@ def outline(tx: Transaction, user_id: UUID, embedding_model: str) -> Outline:
         nodes=tuple(
             OutlineNode(
                 path=tuple(row["names"][1:]),
-                kind=ConceptKind(row["concept_kind"]),
-                summary=row["node_summary"] or "",
-                keywords=tuple(row["node_keywords"] or ()),
+                kind=ConceptKind(row["kind"]),
+                summary=row["summary"],
+                keywords=tuple(row["keywords"] or ()),
                 aliases=tuple(row["aliases"]),
                 record_count=row["record_count"],
                 centroid=(
@@ -61,7 +61,7 @@ def outline(tx: Transaction, user_id: UUID, embedding_model: str) -> Outline:
                 of_persona=row["of_persona"],
             )
             for row in tx.execute(_QUERIES["outline"], {"user_id": user_id, "nodes": None, "filing": True})
-            if row["layer_depth"] > 0
+            if row["depth"] > 0
         ),
         candidates=candidates_of(tx, user_id),
     )
@@ -84,22 +84,10 @@ def tree(tx: Transaction, user_id: UUID, wanted: Collection[UUID] | None = None)
     paths: dict[UUID, str] = {}
     tops: list[TreeNode] = []
     for row in tx.execute(_QUERIES["outline"], {"user_id": user_id, "nodes": named, "filing": False}):
-        paths[row["node_id"]] = path_view(row["names"][1:] if _is_whole(row) else row["names"])
+        paths[row["node_id"]] = path_view(row["names"][1:] if _is_whole(row["names"], row["depth"]) else row["names"])
         if wanted is not None and row["node_id"] not in wanted:
             continue
-        node = nodes[row["node_id"]] = TreeNode(
-            node_id=row["node_id"],
-            name=row["node_name"],
-            node_type=row["node_type"],
-            kind=row["concept_kind"],
-            depth=row["layer_depth"],
-            state=row["compression_state"],
-            record_count=row["record_count"],
-            summary=row["node_summary"] or "",
-            children=[],
-            links=[],
-            edges=[],
-        )
+        node = nodes[row["node_id"]] = TreeNode.model_validate({**row, "children": [], "links": [], "edges": []})
         parent = nodes.get(row["parent_node_id"])
         (tops if parent is None else parent.children).append(node)
     if not tops:
@@ -156,9 +144,9 @@ def page_of_tree(database: Database, cursors: Cursors, claims: Claims, limit: in
         return TreePage(**dict(found), next_cursor=page.next_cursor)
 
 
-def _is_whole(row: DictRow) -> bool:
-    """Return whether all nodes above a node are visible, by the number of visible names."""
-    return len(row["names"]) == int(row["layer_depth"]) + 1
+def _is_whole(names: list[str], depth: int) -> bool:
+    """Return whether all nodes above a node at this depth are visible, by their visible names."""
+    return len(names) == depth + 1
 
 
 def shell(tx: Transaction, node_id: UUID) -> Shell:
@@ -170,7 +158,7 @@ def shell(tx: Transaction, node_id: UUID) -> Shell:
     row = tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone()
     if row is None:
         raise NotFoundError
-    parent_id, is_whole = row["parent_node_id"], _is_whole(row)
+    parent_id, is_whole = row["parent_node_id"], _is_whole(row["names"], row["layer_depth"])
     if not is_whole and tx.execute(_QUERIES["node_by_id"], {"node_id": parent_id}).fetchone() is None:
         parent_id = None
     return Shell.model_validate(
@@ -193,7 +181,7 @@ def shell(tx: Transaction, node_id: UUID) -> Shell:
 
 
 def _summary(tx: Transaction, row: DictRow) -> str | None:
-    """Return the summary of a node; of a person, with what the caller sees of who that is."""
+    """Return the summary of a node; for a person, with the descriptions of that person that the caller sees."""
     stored: str | None = row["node_summary"]
     name = row["node_name"]
     if row["concept_kind"] != ConceptKind.PERSON:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.database.paging import Cursors, Page, Position
@@ -78,7 +77,7 @@ def list_nodes(
 
     def read(after: Position | None, most: int) -> list[ListedNode]:
         depth, last = after or _FIRST
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "user_id": claims.user_id,
             "node_id": None,
             "parent_node_id": wanted.parent_node_id,

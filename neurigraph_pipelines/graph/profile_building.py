@@ -260,7 +260,7 @@ def _compare_newest(made: _Made, records: Sequence[_Record], vectors: Floats) ->
 
 
 def find_wrong_profiles(tx: Transaction, node_id: UUID, schema_name: str) -> list[str]:
-    """Return for each profile of a node that is not stale and differs from its records what is wrong.
+    """Return a sentence for each profile of a node that is not stale and yet differs from the node's records.
 
     Args:
         tx: A transaction of the pipeline that reads one snapshot, so that records and profiles fit each other.

@@ -45,13 +45,13 @@ Role = tuple[str, int]
 
 
 def roles_of(labels: Iterable[str]) -> frozenset[Role]:
-    """Return what labels such as ``older brother`` say that somebody is."""
+    """Return the roles that labels such as ``older brother`` name."""
     words = (word for label in labels for word in (name_key(label), *name_key(label).split()[-1:]))
     return frozenset(_GROUPS[word] for word in words if word in _GROUPS)
 
 
 def defined_roles(name: str, summary: str) -> frozenset[Role]:
-    """Return what the definition of a node says that a person is, such as a brother in ``Tomas: brother``."""
+    """Return the roles that the definition of a person's node names, such as a brother in ``Tomas: brother``."""
     said = summary.removeprefix(f"{name}: ")
     return roles_of(said.partition(".")[0].split(", ")) if said != summary else frozenset()
 

@@ -86,7 +86,7 @@ def named(witness: Witness, names: Iterable[str], role: MentionRole) -> list[Sai
 
 
 def write_mentions(tx: Transaction, user_id: UUID, said: Sequence[Said]) -> None:
-    """Insert what records say of nodes. A name that no node has, or several, is skipped."""
+    """Insert the mentions of nodes in records. A name that no node has, or that several have, is skipped."""
     if not said:
         return
     rows = [
@@ -122,11 +122,11 @@ class Followers:
     defined: frozenset[UUID] = frozenset()
 
     def with_nodes(self, node_ids: Iterable[UUID]) -> Followers:
-        """Return the same with further nodes."""
+        """Return these followers with further nodes."""
         return replace(self, node_ids=self.node_ids.union(node_ids))
 
     def without(self, node_ids: Iterable[UUID]) -> Followers:
-        """Return the same without nodes that are gone."""
+        """Return these followers without nodes that are gone."""
         gone = frozenset(node_ids)
         return Followers(self.node_ids - gone, self.defined - gone)
 

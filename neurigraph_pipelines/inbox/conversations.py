@@ -165,7 +165,7 @@ class Inbox:
         started_at: datetime | None,
         event_kind: EventKind | None,
         details: SourceDetails,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         policy = self._settings.ingestion.unstorable_text
         external_id = clean_text(external_id, policy)[0] if external_id is not None else str(uuid4())
         if not 1 <= len(external_id) <= MAX_EXTERNAL_ID_LENGTH:
@@ -263,7 +263,7 @@ class Inbox:
 
 
 class _Opening(TypedDict):
-    """What a source is opened with."""
+    """The fields that a source is opened with."""
 
     external_id: str | None
     title: str | None
@@ -273,7 +273,7 @@ class _Opening(TypedDict):
 
 
 def _opening(one: ImportedConversation) -> _Opening:
-    """Return what a source is opened with, as an importer read it."""
+    """Return the fields of a source that an importer read."""
     first = next((m.occurred_at for m in one.messages if m.occurred_at is not None), None)
     return {
         "external_id": one.external_id if one.details.replaces is None else one.external_id or None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
@@ -41,7 +40,7 @@ class Document:
     container_tags: list[str]
 
 
-def status_of(state: Progress, row: Mapping[str, Any]) -> DocumentStatus:
+def status_of(state: Progress, row: Mapping[str, object]) -> DocumentStatus:
     """Return the status of a document.
 
     Args:

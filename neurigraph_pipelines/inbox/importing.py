@@ -320,7 +320,7 @@ def _name(conversation: ImportedConversation) -> tuple[str, bool]:
 
 
 def _words(conversation: ImportedConversation) -> str:
-    """Return what decides which one a conversation without an id is."""
+    """Return the words that identify a conversation without an id."""
     return derived_id("", *(part for one in conversation.messages for part in (one.role, one.content)))
 
 

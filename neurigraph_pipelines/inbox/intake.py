@@ -142,7 +142,7 @@ class Intake:
             self._add(one, digest, same.token_count if same is not None else next(counts))
 
     def result(self) -> Appended:
-        """Return the counts of what happened."""
+        """Return the counts of the intake."""
         return Appended(
             added=len(self.added),
             known=self._unchanged,
@@ -206,7 +206,7 @@ class Intake:
 def known_messages(
     tx: Transaction, sent: Mapping[UUID, Sequence[CheckedMessage]]
 ) -> Mapping[UUID, dict[str, KnownMessage]]:
-    """Return for each source those of the sent messages that it has already, by external id."""
+    """Return the sent messages that each source already has, by external id."""
     known: defaultdict[UUID, dict[str, KnownMessage]] = defaultdict(dict)
     named = [
         {"source_id": source_id, "external_id": one.message.external_id}

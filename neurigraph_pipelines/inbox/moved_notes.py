@@ -44,7 +44,7 @@ class FormerNote:
 def moved_notes(
     context: Context, vault: Vault, prefix: str, new: Sequence[NoteFile], read: Callable[[NoteFile], str]
 ) -> dict[str, FormerNote]:
-    """Return the stored notes that new files are, by their paths: the words are the same, and the former file is gone.
+    """Return the stored notes whose files were renamed, by the new path: same words, and the former file is gone.
 
     Of several notes of the same words, one of the same file name comes first.
 

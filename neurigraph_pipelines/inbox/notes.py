@@ -352,7 +352,7 @@ def node_at(context: Context, path: str, *, personas: bool = True) -> UUID:
 
 
 def _same(tx: Transaction, user_id: UUID, digest: bytes, *, even_superseded: bool) -> WrittenNote | None:
-    """Return the note that says the same; one whose memory is superseded only if that is asked for."""
+    """Return the note with the same words. A note whose memory is superseded counts only on request."""
     row = tx.execute(_QUERIES["same_note"], {"user_id": user_id, "digest": digest}).fetchone()
     if row is None:
         return None

@@ -33,7 +33,7 @@ def receive_document(
     occurred_at: datetime | None,
     details: SourceDetails,
 ) -> Received:
-    """Receive a text as a document; what is the address of a repository and nothing else is fetched.
+    """Receive a text as a document. If the text is only the address of a repository, fetch the repository.
 
     Args:
         title: By default its first line.

@@ -23,14 +23,12 @@ from neurigraph_pipelines.model import (
     Privacy,
     ReceivedThrough,
     RepositoryFile,
-    Tier,
 )
 from neurigraph_pipelines.model.errors import UnreadableFileError
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.ports import Database, TextExtractor
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.external_ids import external_id_of
-from neurigraph_pipelines.views.kinds import Channel
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.inbox.uploads import Uploads
@@ -110,18 +108,10 @@ def _notice_of(title: str) -> RepositoryFile:
 
 
 def _receiver(uploads: Uploads, row: DictRow, committed: datetime) -> Callable[[RepositoryFile, str], None]:
-    """Return what receives a file as the repository was handed in: the same owner, privacy and spaces."""
+    """Return a function that receives a file with the owner, privacy and spaces of its repository."""
     claims = Claims.of_author(row["user_id"], row["member_id"], ReceivedThrough.WEB)
     claims = replace(claims, key_id=row["key_id"])
-    details = SourceDetails(
-        origin=row["origin"],
-        url=row["url"],
-        channel=Channel(row["channel"]) if row["channel"] else None,
-        author=row["author"],
-        metadata=row["metadata"] or {},
-        tier=Tier(row["tier"]) if row["tier"] else None,
-        container_tags=tuple(row["container_tags"]),
-    )
+    details = SourceDetails.of_columns(row)
 
     def receive(file: RepositoryFile, external_id: str) -> None:
         stated = {"path": file.path, "commit": commit_of(row["file_name"])}

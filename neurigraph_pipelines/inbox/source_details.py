@@ -14,7 +14,7 @@ from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, Policy, clean
 
 
 def checked_details(details: SourceDetails, policy: Policy, redactor: Redactor | None) -> dict[str, object]:
-    """Return details as the columns of a source, cleaned and redacted, except for what it replaces.
+    """Return details, cleaned and redacted, as the columns of a source, without ``replaces``.
 
     Raises:
         InvalidInputError: One of them is not acceptable; the text says which and why.

@@ -18,7 +18,6 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims, Progress, SourceKind
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database
-from neurigraph_pipelines.model.sources import details_view
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 from neurigraph_pipelines.views.sources import (
     ConversationState,
@@ -28,6 +27,7 @@ from neurigraph_pipelines.views.sources import (
     ListedNote,
     ListedUpload,
     NoteState,
+    Provenance,
     Source,
     SourceState,
     Upload,
@@ -107,7 +107,7 @@ def get_source(database: Database, claims: Claims, kind: SourceKind, source_id: 
 
 
 def settled(database: Database, source_ids: Collection[UUID]) -> set[UUID]:
-    """Return those of some sources that are stored or have failed, of all users."""
+    """Return which of some sources, of any user, are stored or have failed."""
     with database.pipeline() as tx:
         return {row["source_id"] for row in tx.execute(_QUERIES["settled"], {"source_ids": list(source_ids)})}
 
@@ -120,7 +120,7 @@ def _read(
     after: Position,
     limit: int,
     source_id: UUID | None = None,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     at, last = after
     times = {name: value and utc(value) for name, value in asdict(wanted).items() if isinstance(value, datetime)}
     values = {
@@ -146,8 +146,8 @@ def _escaped(word: str) -> str:
 def _view(view: type[_Source], row: dict[str, Any]) -> _Source:
     """Return a row of the query ``sources`` as a view, in which an event's kind is that of the event."""
     kind = row["kind"]
-    details = details_view(kind, row["details"])
-    return view.model_validate({**row, **details, "kind": row["event_kind"], f"{kind}_id": row["source_id"]})
+    details = Provenance.of(kind, row["details"])
+    return view.model_validate({**row, **dict(details), "kind": row["event_kind"], f"{kind}_id": row["source_id"]})
 
 
 def _position(one: Source) -> tuple[datetime, UUID]:

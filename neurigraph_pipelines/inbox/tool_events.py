@@ -30,7 +30,7 @@ _NEEDED = {
 
 
 def typed(
-    message: IncomingMessage, stated: MessageType | None, role: Role | None, fields: Mapping[str, Any]
+    message: IncomingMessage, stated: MessageType | None, role: Role | None, fields: Mapping[str, object]
 ) -> IncomingMessage:
     """Return a message with the role and the event of its type.
 

@@ -226,7 +226,7 @@ def release(database: Database, batch_id: UUID) -> int:
 
 
 def return_canceled(database: Database, batch_id: UUID) -> None:
-    """Do the same for the batch of a run that was terminated, without waiting for a segment that is in its commit."""
+    """End the lease of the batch of a terminated run, without waiting for a segment that is in its commit."""
     with database.pipeline() as tx:
         tx.execute(_QUERIES["return_canceled"], {"batch_id": batch_id})
         end_try(tx)
@@ -235,7 +235,7 @@ def return_canceled(database: Database, batch_id: UUID) -> None:
 def end_leases(database: Database, batch_id: UUID) -> None:
     """Let the leases of a batch expire now, because its run has failed without returning its segments."""
     with database.pipeline() as tx:
-        tx.execute(_QUERIES["end_leases"], {"batch_id": batch_id})
+        tx.execute(_QUERIES["renew_leases"], {"batch_id": batch_id, "lease_seconds": 0})
         end_try(tx)
 
 
@@ -327,23 +327,20 @@ def _read(database: Database, refs: Sequence[SegmentRef], within: tuple[int, int
     return found
 
 
+_PLAIN_OF_MESSAGE = ("seq", "token_count", "author", "external_id", "key_id", "received_at", "section")
+
+
 def _segment(ref: SegmentRef, rows: Iterable[DictRow]) -> Segment:
     messages = (
         Message(
-            seq=row["seq"],
             role=Role(row["role"]),
             content=row["content"] or "",
-            token_count=row["token_count"],
             occurred_at=on_clock(row["occurred_at"], row["utc_offset"]),
-            author=row["author"],
-            external_id=row["external_id"],
             tool_calls=tuple(row["tool_calls"] or ()),
-            key_id=row["key_id"],
             persona_id=row["persona_id"] if row["received_through"] else ref.persona_id,
             received_through=ReceivedThrough(row["received_through"]) if row["received_through"] else None,
-            received_at=row["received_at"],
             event=ToolEvent.of_fields(row["tool_event"], row["content"] or "") if row["tool_event"] else None,
-            section=row["section"],
+            **{name: row[name] for name in _PLAIN_OF_MESSAGE},
         )
         for row in rows
     )

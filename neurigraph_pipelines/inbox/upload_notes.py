@@ -37,7 +37,7 @@ def notes_of(reader: str, media: MediaType, found: Extraction) -> list[str]:
 
 
 def kept_as(known: KnownUpload, asked: Privacy | None) -> tuple[str, ...]:
-    """Return what to tell a sender whose bytes are there already with another privacy than the stated one."""
+    """Return the note for a sender whose bytes are stored already, with another privacy than the stated one."""
     if asked is None or known.privacy == asked:
         return ()
     return (

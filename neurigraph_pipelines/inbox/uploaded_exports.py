@@ -10,12 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from datetime import datetime
 from itertools import islice
-from typing import NamedTuple
-from uuid import UUID
 
-from neurigraph_pipelines.database.asking import row_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.export_formats import READ
 from neurigraph_pipelines.inbox.export_lines import AS_IT_IS, Line, conversations_of, format_of
@@ -33,7 +29,6 @@ from neurigraph_pipelines.model import (
     ReceivedThrough,
     RejectedItem,
     SourceKind,
-    Tier,
 )
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import UnreadableFileError
@@ -41,8 +36,6 @@ from neurigraph_pipelines.model.ports import ExportReader
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.text.media_types import MediaType
-from neurigraph_pipelines.views.kinds import Channel
-from neurigraph_pipelines.views.scalars import MetadataValue
 
 SHOWN_REJECTIONS = 20
 """Rejected items of a file that are kept with their reasons; the others are counted."""
@@ -60,23 +53,8 @@ _MEDIA_TYPES = (
 )
 
 
-class _Stated(NamedTuple):
-    """What the sender of an upload stated."""
-
-    started_at: datetime
-    member_id: UUID | None
-    privacy: str | None
-    origin: str | None
-    url: str | None
-    channel: str | None
-    author: str | None
-    metadata: dict[str, MetadataValue] | None
-    tier: str | None
-    container_tags: list[str]
-
-
 def may_be_export(upload: LeasedUpload, media: MediaType) -> bool:
-    """Return whether an upload is looked at for conversations: not what its sender calls a document, nor a web page."""
+    """Return whether an upload is searched for conversations: no web page is, and no file called a document is."""
     is_allowed = not upload.is_document and upload.received_through != ReceivedThrough.WEB
     return is_allowed and media.name in _MEDIA_TYPES and (media.file_type == "export" or "json" in media.name)
 
@@ -92,22 +70,21 @@ def import_export(context: Context, exports: ExportReader, upload: LeasedUpload)
         TransientError: Another process has taken the upload over.
     """
     with context.database.pipeline() as tx:
-        stated = row_of(tx, _QUERIES["stated_of_upload"], _Stated, {"source_id": upload.source_id})
-    assert stated is not None
-    caller = context.acting_for(Claims.of_author(upload.user_id, stated.member_id, ReceivedThrough.IMPORT))
-    privacy = Privacy.PRIVATE if stated.privacy == Privacy.PRIVATE else None
+        (stated,) = tx.execute(_QUERIES["stated_of_upload"], {"source_id": upload.source_id})
+    caller = context.acting_for(Claims.of_author(upload.user_id, stated["member_id"], ReceivedThrough.IMPORT))
+    privacy = Privacy.PRIVATE if stated["privacy"] == Privacy.PRIVATE else None
+    details = SourceDetails.of_columns(stated)
     report = ImportReport()
     content = context.objects.get(upload.staging_key)
-    said = stated.metadata or {}
-    how = (stated_order(said), wants_everything(said), stated_format(said))
-    with exports.lines(content, upload.file_name, stated.started_at, *how) as lines:
+    how = (stated_order(details.metadata), wants_everything(details.metadata), stated_format(details.metadata))
+    with exports.lines(content, upload.file_name, stated["started_at"], *how) as lines:
         name, vault = format_of(lines)
         if name is None:
             return None
         _note_group(context, upload, ())
         if name == VAULT:
-            return _import_notes(caller, upload, privacy, _details(stated), vault, lines)
-        importer = Importer(caller, name, privacy, _details(stated), report)
+            return _import_notes(caller, upload, privacy, details, vault, lines)
+        importer = Importer(caller, name, privacy, details, report)
         errors: list[UnreadableFileError] = []
         added = importer.add(_until_unreadable(conversations_of(lines, report.notes.append), errors))
         while group := list(islice(added, _AT_ONCE)):
@@ -175,19 +152,6 @@ def _until_unreadable(
         errors.append(error)
 
 
-def _details(stated: _Stated) -> SourceDetails:
-    """Return what the sender of a file stated, for the conversations in it."""
-    return SourceDetails(
-        origin=stated.origin,
-        url=stated.url,
-        channel=Channel(stated.channel) if stated.channel else None,
-        author=stated.author,
-        metadata=stated.metadata or {},
-        tier=Tier(stated.tier) if stated.tier else None,
-        container_tags=tuple(stated.container_tags),
-    )
-
-
 def _note_group(context: Context, upload: LeasedUpload, group: Sequence[ImportedConversation]) -> None:
     """Note that conversations are in an upload, as long as this process holds the lease on it."""
     kinds = [SourceKind.CONVERSATION if one.event_kind is None else SourceKind.EVENT for one in group]
@@ -203,7 +167,7 @@ def _note(context: Context, upload: LeasedUpload, sources: Sequence[tuple[Source
 
 
 def _kept(name: str, report: ImportReport) -> dict[str, object]:
-    """Return what is kept of an import."""
+    """Return the counts and notes of an import that its upload keeps."""
     rejected = [asdict(one) for one in report.rejected[:SHOWN_REJECTIONS]]
     return {
         "format": name,

@@ -86,7 +86,7 @@ def pairs_of(fact: KnownFact, known: Iterable[KnownFact], language: str) -> list
 
 
 def own_pairs(new: Iterable[KnownFact], known: Iterable[KnownFact]) -> list[Pair]:
-    """Return new facts that the owner said with those of the owner that they may be at odds with, the likeliest first.
+    """Return pairs of a new fact of the owner and a known one that may contradict it, the likeliest first.
 
     Args:
         new: Each is compared with the known ones and with the others of its record.
@@ -118,7 +118,7 @@ def ended_pairs(new: Iterable[KnownFact], known: Sequence[KnownFact]) -> list[Pa
 
 
 def alike_pairs(new: Iterable[KnownFact], known: Iterable[KnownFact]) -> list[Pair]:
-    """Return new facts that the owner said with those of the owner that share most rare words, the most alike first.
+    """Return pairs of a new fact of the owner and a known one that share most rare words, the most alike first.
 
     Rules cannot tell what these have to do with each other; a language model can.
     """
@@ -140,7 +140,7 @@ def alike_pairs(new: Iterable[KnownFact], known: Iterable[KnownFact]) -> list[Pa
 
 
 def _weight_in(own: Sequence[KnownFact]) -> Callable[[Iterable[str]], float]:
-    """Return what weighs words: those that few facts of the owner have weigh much."""
+    """Return a function that weighs words: a word in few facts of the owner weighs much."""
     counts = Counter(word for one in own for word in assertions_of(one.statement).words)
     weights = {word: math.log((len(own) + 1) / count) for word, count in counts.items()}
     return lambda words: sum(weights.get(word, 0.0) for word in words)

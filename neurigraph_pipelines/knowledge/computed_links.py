@@ -35,7 +35,7 @@ _Row = Mapping[str, Any]
 
 
 class _End(NamedTuple):
-    """What a link leads to."""
+    """The thing that a computed link leads to."""
 
     kind: EndKind
     id: UUID
@@ -55,7 +55,7 @@ class _Computed(NamedTuple):
 
 
 def computed_links(context: Context, fact_id: UUID, relation: str | None = None) -> Links:
-    """Return the computed links of a fact as a page of stored ones: only to what the caller sees.
+    """Return the computed links of a fact to things that the caller sees, as a page of stored links.
 
     Args:
         relation: Only in this relation.
@@ -128,7 +128,7 @@ def _fact(row: _Row) -> _End:
 
 
 def _link(found: _Computed, words: _Row) -> Link:
-    """Return a link in the form of a stored one, without what nobody said or decided about it."""
+    """Return a link in the form of a stored one; the fields of statements and decisions are empty."""
     start = found.start
     messages = range(start["first_message"], start["last_message"] + 1)
     return Link(

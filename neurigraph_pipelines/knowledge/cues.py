@@ -167,7 +167,7 @@ def _stated(text: str, before: str) -> Iterator[tuple[str, Cause]]:
 def best_fact(
     side: str, facts: Sequence[FactSaid], words: Mapping[UUID, frozenset[str]], share: float = MIN_SHARE
 ) -> UUID | None:
-    """Return the fact that says what one side of a cue says; None if none has most of its words."""
+    """Return the fact with most of the words of one side of a cue; None if no fact has most of them."""
     own = words_of(side)
     best, score = None, 0.0
     for fact in facts:

@@ -28,7 +28,7 @@ _QUERIES = statements("verdicts")
 
 
 class GroundsOfFact(NamedTuple):
-    """What a fact rests on: a row of the query ``grounds``.
+    """The grounds of a fact: a row of the query ``grounds``.
 
     Attributes:
         confidences: The greatest confidence of each source that says the same.
@@ -82,7 +82,7 @@ def write_effects(
 
 
 def dependants(tx: Transaction, fact_ids: Sequence[UUID]) -> set[UUID]:
-    """Return the facts that depend on some facts, without those themselves: what happens to them is known."""
+    """Return the other facts that depend on some facts."""
     if not fact_ids:
         return set()
     found = tx.execute(_QUERIES["dependants"], {"fact_ids": list(fact_ids)})

@@ -15,7 +15,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text, utc
-from neurigraph_pipelines.views.facts import Fact, FactChange, FactHistory, FactWithEvidence, SaidIn
+from neurigraph_pipelines.views.facts import Fact, FactChange, FactHistory, FactWithPlaces, SaidIn
 from neurigraph_pipelines.views.kinds import FactKind, FactStatus
 
 _QUERIES = statements("facts")
@@ -78,7 +78,7 @@ def list_facts(
     )
 
 
-def fact(database: Database, claims: Claims, fact_id: UUID) -> FactWithEvidence:
+def fact(database: Database, claims: Claims, fact_id: UUID) -> FactWithPlaces:
     """Return a fact with the places, at most 100, that state it or say the same.
 
     Raises:
@@ -86,7 +86,7 @@ def fact(database: Database, claims: Claims, fact_id: UUID) -> FactWithEvidence:
     """
     (found,) = _required(database, claims, [fact_id])
     said_in = ask_views(database, claims, _QUERIES["said_in"], SaidIn, {"fact_id": fact_id})
-    return FactWithEvidence(**dict(found), said_in=said_in)
+    return FactWithPlaces(**dict(found), said_in=said_in)
 
 
 def history(database: Database, claims: Claims, fact_id: UUID) -> FactHistory:

@@ -50,7 +50,7 @@ _QUERIES = statements("walks")
 
 
 class QueryKind(StrEnum):
-    """What a graph query asks for."""
+    """The kind of a graph query."""
 
     SEARCH = "search"
     WHY = "why"

@@ -173,7 +173,7 @@ def end_link(
 
 
 def decide_link(context: Context, link_id: UUID, verdict: LinkVerdict, guard: Guard = FREE) -> None:
-    """Confirm or reject a link. What is rejected is followed by no query, and not inferred again. Idempotent.
+    """Confirm or reject a link. No query follows a rejected link, and no job infers it again. Idempotent.
 
     A link that a verdict on two facts says is that verdict, about which the owner of the graph decides: rejecting it
     takes back what followed from it.

@@ -164,9 +164,9 @@ def _decided(
 
 
 def _ask(tx: Transaction, user_id: UUID, link: StatedLink) -> None:
-    """Put a link in the queue, unless its ends are or were linked so otherwise than by a rule.
+    """Propose a link, unless its ends have or had this relation by other means than a rule.
 
-    One of a rule that was not written is impossible.
+    A link of a rule that was not written is impossible.
     """
     ends = {"user_id": user_id, "from_id": link.start.id, "to_id": link.end.id, "relation": link.relation}
     (known,) = tx.execute(_QUERIES["known_link"], {**ends, "sure": SURE})
@@ -188,7 +188,7 @@ def _ask(tx: Transaction, user_id: UUID, link: StatedLink) -> None:
 
 
 def row_of(user_id: UUID, link: StatedLink) -> dict[str, object]:
-    """Return a link as the queries take it. Its id follows from who says what of which ends."""
+    """Return a link as the queries take it. Its id follows from its observer, its relation and its ends."""
     stored = link.stored()
     ends = {
         **{f"from_{kind}_id": None for kind in (EndKind.FACT, EndKind.RECORD)},

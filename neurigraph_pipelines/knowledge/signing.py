@@ -116,7 +116,7 @@ def register_key(context: Context, public_key: bytes, peer: str | None = None) -
 def page_of_keys(
     context: Context, cursors: Cursors, *, with_ended: bool = False, limit: int = 50, cursor: str | None = None
 ) -> Page[SigningKey]:
-    """Return a page of the keys that the caller sees: the owner all, others their own and those of links they see.
+    """Return a page of keys: all for the owner; for others their own, and the keys of links that they see.
 
     Args:
         with_ended: Whether rotated and revoked keys are listed, too.

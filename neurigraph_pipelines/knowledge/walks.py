@@ -83,7 +83,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a walk reached.
+    """The result of a walk.
 
     Attributes:
         steps: In the order of the walk.

@@ -18,7 +18,7 @@ _QUERIES = statements("notes")
 
 
 def settle_memories(tx: Transaction, fact_id: UUID) -> None:
-    """Supersede the memory of each version by that of the next version that stands; restore the last one's.
+    """Let each standing version's memory supersede the memory before it; restore the memory of the last version.
 
     A memory that something else has superseded stays as it is.
 

@@ -130,7 +130,7 @@ def nodes_with_files(database: Database, user_id: UUID | None = None) -> list[No
 def of_existing(
     database: Database, nodes: Sequence[Node], read: Callable[[Transaction, Sequence[Node]], Sequence[_Row]]
 ) -> list[_Row]:
-    """Return what is read of nodes, some at a time, but for those that were removed since they were listed."""
+    """Read nodes, some at a time, and return the results. Nodes that were removed since the listing have none."""
     if not nodes:
         return []
     if len(nodes) <= _NODES_AT_ONCE:

@@ -41,7 +41,7 @@ _CHAINS = statements("chains")
 _FACTS = statements("facts")
 _LINKS = statements("links")
 _FACT_CHECKS = {
-    "every_fact_has_evidence": _FACTS["unproven_facts"],
+    "every_fact_cites_its_record": _FACTS["unproven_facts"],
     "one_latest_per_chain": _CHAINS["broken_chains"],
     "no_forked_chains": _CHAINS["forked_chains"],
     "fact_share_is_bounded": _FACTS["too_many_facts"],

@@ -6,10 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from neurigraph_pipelines.model.messages import Message
 from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
-from neurigraph_pipelines.views.search import Period
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.views.search import Period  # Pydantic, which commands do not wait for
 
 MAX_STATEMENT = 1_000
 """Most characters of a statement."""

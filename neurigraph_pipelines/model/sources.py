@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from neurigraph_pipelines.views.kinds import Channel, DocumentType, Privacy, Tier
@@ -61,6 +61,19 @@ class SourceDetails:
     tier: Tier | None = None
     container_tags: tuple[str, ...] = ()
 
+    @classmethod
+    def of_columns(cls, row: Mapping[str, Any]) -> Self:
+        """Return the details of a row of ``sources`` with its spaces, for what else came in it."""
+        return cls(
+            origin=row["origin"],
+            url=row["url"],
+            channel=Channel(row["channel"]) if row["channel"] else None,
+            author=row["author"],
+            metadata=row["metadata"] or {},
+            tier=Tier(row["tier"]) if row["tier"] else None,
+            container_tags=tuple(row["container_tags"]),
+        )
+
     def over(self, others: SourceDetails) -> SourceDetails:
         """Return these details, with others where nothing is stated."""
         stated = {one.name: getattr(self, one.name) or getattr(others, one.name) for one in fields(self)}
@@ -68,24 +81,3 @@ class SourceDetails:
 
 
 NO_DETAILS = SourceDetails()
-
-
-def details_view(kind: str, known: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what every face shows of a source besides its text.
-
-    Args:
-        kind: The kind of the source, which is its type if nothing else is known.
-        known: What the database knows of it (``neurigraph.source_details``); None if nothing.
-    """
-    known = known or {}
-    return {
-        "origin": known.get("origin"),
-        "document_type": known.get("document_type") or (DocumentType.FILE.value if kind == "upload" else kind),
-        "url": known.get("url"),
-        "channel": known.get("channel"),
-        "author": known.get("author"),
-        "metadata": dict(known.get("metadata") or {}),
-        "version": known.get("version", 1),
-        "replaces": known.get("replaces"),
-        "updated_at": known.get("updated_at"),
-    }

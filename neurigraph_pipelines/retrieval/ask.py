@@ -8,7 +8,7 @@ messages and ``open`` reads them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -106,7 +106,7 @@ def ask(context: Context, question: Question, *, asked_at: datetime | None = Non
 def find_passages(
     context: Context, question: Question, moment: datetime, notes: list[str], *, sources: SourceRule | None = None
 ) -> list[ReadMessage]:
-    """Return the messages that may answer a question, best first, each cut to what a language model is given.
+    """Return the messages that may answer a question, best first, each cut for a language model.
 
     Args:
         question: As for ``ask``.
@@ -143,7 +143,7 @@ def passages_of(context: Context, question: Question, found: Found, notes: list[
 
 
 def _without_answers(found: Found) -> Found:
-    """Leave out what chats with this memory answered: it repeats memories that are found themselves."""
+    """Leave out answers of chats with this memory: they repeat memories that are found themselves."""
     chats = {hit.key for hit in found.hits if hit.origin.source.origin == CHAT_ORIGIN}
     told = [one for one in found.messages if one.key not in chats or one.voice is not Voice.ASSISTANT]
     hits = found.hits if told else [hit for hit in found.hits if hit.key not in chats]
@@ -173,37 +173,44 @@ def reply_from(
     asked = asked_words(query, lexer)
     passages = with_corrections(context, told.before(_best(context, query, passages, notes)))
     quotable = _within(in_context(passages), context.settings.ask.tokens, context.tokens)
-    retrieved = (passage.hit.record_id for passage in passages[: len(quotable)])
-    note(context, "ask", [record_id for record_id in retrieved if record_id is not None], query)
+    note(context, "ask", [one.hit.record_id for one in passages[: len(quotable)] if one.hit.record_id], query)
     said = restated([(_source_of(one), told.words_beside(one)) for one in passages[: len(quotable)]])
     statements = told.stated(passages[: len(quotable)])
     if not told.is_all or not statements:
         found = _statements(context.language_model, worded or query, moment, quotable, notes)
         statements += told.unsaid(said.once_a_source(found), passages)
     statements = corrected_first(context, asked, statements, passages)
-    conflicts = conflicts_of(context, places_of(passages[n - 1] for one in statements for n in one.quoted), without)
+    conflicts = conflicts_of(context, places_of(passages[n - 1] for n in _cited(statements)), without)
     passages = passages[: len(quotable)]
     statements = latest_first(statements, passages, conflicts, lexer)
-    causes = causes_behind(context, query, [passages[n - 1] for one in statements for n in one.quoted])
+    causes = causes_behind(context, query, [passages[n - 1] for n in _cited(statements)])
     passages, quotable = [*passages, *causes], [*quotable, *in_context(causes)]
-    behind = [stated(passages, len(passages) - number) for number in reversed(range(len(causes)))]
-    statements += [replace(one, text=f"{BEHIND_THAT}{one.text}") for one in behind]
-    if any(statement.is_superseded for statement in statements):
-        notes.append(CHANGED)
-    cited = dict.fromkeys(place for statement in statements for place in statement.quoted)
-    notes += map(note_of, conflicts)
-    numbers = {place: number for number, place in enumerate(cited, start=1)}
-    worded_each = (_worded(statement, numbers, quotable, said) for statement in statements)
+    statements += _behind(passages, len(causes))
+    changed = [CHANGED] if any(one.is_superseded for one in statements) else []
+    notes += [*changed, *map(note_of, conflicts)]
+    numbers = {place: number for number, place in enumerate(_cited(statements), start=1)}
     return Reply(
-        answer="\n".join(worded_each) or NOTHING_FOUND,
+        answer="\n".join(_worded(one, numbers, quotable, said) for one in statements) or NOTHING_FOUND,
         found=bool(statements),
         citations=[
-            _citation(number, passages[place - 1], excerpt(passages[place - 1].text, asked, lexer, CITED_CHARACTERS))
+            _citation(number, one := passages[place - 1], excerpt(one.text, asked, lexer, CITED_CHARACTERS))
             for place, number in numbers.items()
         ],
         model=context.language_model.name,
         notes=notes,
     )
+
+
+def _behind(passages: Sequence[ReadMessage], causes: int) -> Iterator[Statement]:
+    """Yield the last passages as statements: they are the causes of the others."""
+    for place in range(len(passages) - causes + 1, len(passages) + 1):
+        one = stated(passages, place)
+        yield replace(one, text=f"{BEHIND_THAT}{one.text}")
+
+
+def _cited(statements: Iterable[Statement]) -> Iterable[int]:
+    """Return the numbers of the passages that some statements quote, each once."""
+    return dict.fromkeys(number for statement in statements for number in statement.quoted)
 
 
 def _best(context: Context, query: str, passages: Sequence[ReadMessage], notes: list[str]) -> list[ReadMessage]:

@@ -25,7 +25,7 @@ _QUERIES = statements("walks")
 
 
 def causes_behind(context: Context, query: str, quoted: Sequence[ReadMessage]) -> list[ReadMessage]:
-    """Return messages that tell the causes of what some passages state; none if the question does not ask why."""
+    """Return messages that tell the causes of the events in some passages; none if the question does not ask why."""
     if not quoted or not _WHY.search(query):
         return []
     return enriched("causes", lambda: _causes(context, quoted), list[ReadMessage])

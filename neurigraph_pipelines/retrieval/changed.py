@@ -56,14 +56,14 @@ class Conflict(NamedTuple):
 
 
 def notes_of(context: Context, quoted: Iterable[tuple[UUID, int]], without: Collection[UUID] = ()) -> list[str]:
-    """Return a sentence for each conflict of what some messages state; see ``conflicts_of``."""
+    """Return a sentence for each conflict among the statements of some messages; see ``conflicts_of``."""
     return [note_of(one) for one in conflicts_of(context, quoted, without)]
 
 
 def conflicts_of(
     context: Context, quoted: Iterable[tuple[UUID, int]], without: Collection[UUID] = ()
 ) -> list[Conflict]:
-    """Return the conflicts of what some messages state; none if a defect ends that.
+    """Return the conflicts among the statements of some messages; none if a defect stops the search for them.
 
     Args:
         quoted: Ids of records, with numbers of their messages.
@@ -126,7 +126,7 @@ def says(text: str, statement: str, lexer: Lexer) -> bool:
 
 
 def newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:
-    """Return what a search found, with a note for each conflict of its first messages, and the newer one first.
+    """Return the result of a search with a note for each conflict of its first messages, the newer message first.
 
     Of two messages that update or contradict each other, the newer one takes the place of the better one, and the other
     one follows it. Nothing is left out, and scores stay as they are.

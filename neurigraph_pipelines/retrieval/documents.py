@@ -17,7 +17,6 @@ from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import LostObjectError, StorageError
 from neurigraph_pipelines.model.measuring import measured
-from neurigraph_pipelines.model.sources import details_view
 from neurigraph_pipelines.retrieval.chunks import Chunk, joined, with_gaps
 from neurigraph_pipelines.retrieval.excerpts import asked_words
 from neurigraph_pipelines.retrieval.open import file_of_record, open_in_files, open_messages
@@ -336,7 +335,7 @@ def _recent(context: Context, wanted: DocumentRequest) -> list[FoundDocument]:
     return [
         FoundDocument(
             *(row["source_id"], row["title"], None, 0.0, row["occurred_at"]),
-            Provenance.model_validate(details_view(row["kind"], row["details"])),
+            Provenance.of(row["kind"], row["details"]),
         )
         for row in rows
     ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
-from typing import Any
 from uuid import UUID
 
 from psycopg import errors
@@ -110,7 +109,7 @@ def _read_whole(context: Context, user_id: UUID, node_id: UUID) -> tuple[str, Me
     return None
 
 
-def _due(user_ids: Collection[UUID] | None, most_passages: int, limit: int | None) -> dict[str, Any]:
+def _due(user_ids: Collection[UUID] | None, most_passages: int, limit: int | None) -> dict[str, object]:
     return {
         "format": FORMAT,
         "user_ids": list(user_ids) if user_ids is not None else None,

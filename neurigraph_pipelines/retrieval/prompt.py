@@ -60,7 +60,7 @@ _QUERIES, _FACTS = statements("search"), statements("facts")
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
-    """What a block is for.
+    """A request for a block of a prompt.
 
     Attributes:
         turns: The last messages of a chat, which a question or statement ends.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -11,6 +11,7 @@ from pydantic import Field
 from neurigraph_pipelines.views.base import Form, View
 from neurigraph_pipelines.views.kinds import ActionKind, ActionState, Rule
 from neurigraph_pipelines.views.pages import NEXT_CURSOR
+from neurigraph_pipelines.views.scalars import UserJson
 
 
 class Vote(View):
@@ -39,7 +40,7 @@ class Action(View):
     other_fact_id: UUID | None
     source_id: UUID | None = Field(description="The note that is held.")
     message: int | None
-    details: dict[str, Any] = Field(description="Numbers, booleans and single words, such as `confidence`.")
+    details: UserJson = Field(description="Numbers, booleans and single words, such as `confidence`.")
     requested_by: str = Field(description="`persona:` and an id, or `job:` and a name.")
     requested_at: datetime
     expires_at: datetime

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Literal, Self
 from uuid import UUID
 
 from pydantic import Field
@@ -19,6 +19,7 @@ from neurigraph_pipelines.views.kinds import (
     StatedAs,
 )
 from neurigraph_pipelines.views.pages import NEXT_CURSOR
+from neurigraph_pipelines.views.scalars import UserJson
 
 
 class Fact(View):
@@ -75,7 +76,7 @@ class Fact(View):
     last_said_at: datetime = Field(description="When it was said last, as far as you see.")
     pinned: bool
     tags: list[str]
-    metadata: dict[str, Any]
+    metadata: UserJson
     is_forgotten: bool = Field(description="Whether it is hidden from all but the owner, until it is erased.")
     forget_after: datetime | None
     forgotten_at: datetime | None
@@ -116,7 +117,7 @@ class SaidIn(View):
         return self.messages[0].role if self.messages else None
 
 
-class FactWithEvidence(Fact):
+class FactWithPlaces(Fact):
     """A fact with where it was said."""
 
     said_in: list[SaidIn] = Field(
@@ -150,8 +151,8 @@ class FactChange(View):
     fact_id: UUID
     changed_at: datetime
     operation: str = Field(description="`change`, `confirm`, `retract`, `restore` or `forget`.")
-    before: dict[str, Any]
-    after: dict[str, Any]
+    before: UserJson
+    after: UserJson
     authored_by: str
 
 

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.kinds import CompressionCause, CompressionState, MessageType, Role, Voice
+from neurigraph_pipelines.views.scalars import UserJson
 
 HISTORY_SHOWN = 20
 """Most entries of a file's state history."""
@@ -80,7 +81,7 @@ class Message(View):
     external_id: str | None
     occurred_at: datetime
     content: str
-    tool_calls: list[dict[str, Any]] = Field(description="Calls of tools within the message, as they were sent.")
+    tool_calls: list[UserJson] = Field(description="Calls of tools within the message, as they were sent.")
     type: MessageType | None = Field(description="Null for instructions of the system.")
     tool_name: str | None = Field(description="Of an event of a tool, like the next five fields.")
     tool_use_id: str | None

@@ -12,6 +12,7 @@ from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.kinds import ReceivedThrough, SourceKind
 from neurigraph_pipelines.views.pages import NEXT_CURSOR
 from neurigraph_pipelines.views.records import Record
+from neurigraph_pipelines.views.scalars import UserJson
 from neurigraph_pipelines.views.sources import Provenance
 
 
@@ -44,8 +45,8 @@ class Delta(View):
         description="`create`, `revise`, `embed`, `supersede`, `restore`, `move`, `refile`, `keep`, `promote`, "
         "`archive` or `unarchive`."
     )
-    before: dict[str, Any] = Field(description="The changed fields with their old values.")
-    after: dict[str, Any] = Field(description="The changed fields with their new values.")
+    before: UserJson = Field(description="The changed fields with their old values.")
+    after: UserJson = Field(description="The changed fields with their new values.")
     notes: list[str]
     authored_by: str = Field(description="For example `user:` and an id, or `pipeline:` and a model.")
     changed_at: datetime = Field(description="Later than that of every earlier delta.")

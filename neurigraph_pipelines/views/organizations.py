@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from pydantic import Field
@@ -11,6 +10,7 @@ from pydantic import Field
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview, ErasureWithObjects
 from neurigraph_pipelines.views.kinds import MemberRole
+from neurigraph_pipelines.views.scalars import UserJson
 
 
 class Organization(View):
@@ -19,7 +19,7 @@ class Organization(View):
     organization_id: UUID = Field(description="Also the id of its graph.")
     slug: str
     name: str
-    metadata: dict[str, Any] = Field(description="Texts, numbers and booleans by name.")
+    metadata: UserJson = Field(description="Texts, numbers and booleans by name.")
     created_at: datetime
     role: MemberRole = Field(description="The caller's.")
     members: int = Field(description="How many there are.")

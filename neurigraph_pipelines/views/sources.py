@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 from uuid import UUID
 
 from pydantic import Field
@@ -19,6 +20,7 @@ from neurigraph_pipelines.views.kinds import (
     SourceKind,
 )
 from neurigraph_pipelines.views.pages import NEXT_CURSOR
+from neurigraph_pipelines.views.scalars import UserJson
 
 ORIGIN = "The program or site that it comes from, such as `slack`."
 CHANNEL = "Who could read it where it comes from."
@@ -34,10 +36,23 @@ class Provenance(View):
     url: str | None = Field(description="A page to read it at.")
     channel: Channel | None = Field(description=CHANNEL)
     author: str | None = Field(description=AUTHOR)
-    metadata: dict[str, Any] = Field(description="Texts, numbers, booleans and lists of them by name.")
+    metadata: UserJson = Field(description="Texts, numbers, booleans and lists of them by name.")
     version: int = Field(description="Counts from 1.")
     replaces: UUID | None = Field(description="The version before, if the caller may see it.")
     updated_at: datetime | None = Field(description=UPDATED_AT)
+
+    @classmethod
+    def of(cls, kind: str, known: Mapping[str, object] | None) -> Provenance:
+        """Return the provenance of a source.
+
+        Args:
+            kind: The kind of the source, which is its type if nothing else is known.
+            known: The fields of ``neurigraph.source_details``; None if the database has none.
+        """
+        known = {**dict.fromkeys(Provenance.model_fields), "version": 1, **(known or {})}
+        usual = DocumentType.FILE if kind == "upload" else kind
+        stated = {"document_type": known["document_type"] or usual, "metadata": known["metadata"] or {}}
+        return Provenance.model_validate({**known, **stated})
 
 
 class Source(Provenance):

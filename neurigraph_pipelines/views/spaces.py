@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from pydantic import Field
@@ -11,6 +10,7 @@ from pydantic import Field
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.kinds import SourceKind
 from neurigraph_pipelines.views.pages import NEXT_CURSOR
+from neurigraph_pipelines.views.scalars import UserJson
 
 
 class Space(View):
@@ -22,7 +22,7 @@ class Space(View):
     entity_context: str | None = Field(description="A text that tells language models about its sources.")
     created_at: datetime
     sources: int = Field(description="How many of its sources the caller sees.")
-    metadata: dict[str, Any] = Field(description="Texts, numbers and booleans by name.")
+    metadata: UserJson = Field(description="Texts, numbers and booleans by name.")
 
 
 class Spaces(View):

@@ -50,7 +50,7 @@ class Mention:
 
 
 @dataclass(slots=True)
-class Sentence:
+class DatedSentence:
     """A sentence that has words for dates. The first one of a message has the first words of the message too."""
 
     text: str
@@ -70,7 +70,7 @@ class Sentence:
         return {day for one in held for day in one.dates}
 
 
-def drop_changed(sentences: Sequence[Sentence]) -> None:
+def drop_changed(sentences: Sequence[DatedSentence]) -> None:
     """Drop the days that a later sentence takes back, and months of which a sentence beside them names the day."""
     for number, sentence in enumerate(sentences):
         cues = sentence.words.cues
@@ -97,7 +97,7 @@ def drop_changed(sentences: Sequence[Sentence]) -> None:
     _drop_coarse(sentences)
 
 
-def _join_years(sentences: Sequence[Sentence]) -> None:
+def _join_years(sentences: Sequence[DatedSentence]) -> None:
     """Let ``2019. In September`` be a month of that year."""
     held = [(sentence, one) for sentence in sentences for one in sentence.mentions if one.dates and not one.dropped]
     for (before, year), (sentence, month) in pairwise(held):
@@ -111,7 +111,7 @@ def _join_years(sentences: Sequence[Sentence]) -> None:
             year.dropped = True
 
 
-def _drop_outbid(sentence: Sentence, later: Sequence[Sentence]) -> None:
+def _drop_outbid(sentence: DatedSentence, later: Sequence[DatedSentence]) -> None:
     """Drop the day that a question proposes, if the next one proposes another and only that is spoken of again."""
     old = {day for day in sentence.days() if day >= sentence.today.isoformat()}
     if len(old) != 1 or not sentence.text.endswith("?"):
@@ -124,7 +124,7 @@ def _drop_outbid(sentence: Sentence, later: Sequence[Sentence]) -> None:
                 return
 
 
-def _drop_coarse(sentences: Sequence[Sentence]) -> None:
+def _drop_coarse(sentences: Sequence[DatedSentence]) -> None:
     """Drop a month if its sentence, or an adjacent sentence with dates, names a day in that month.
 
     So is a year long ago of which anything finer is known: both tell of the same.
@@ -141,14 +141,14 @@ def _drop_coarse(sentences: Sequence[Sentence]) -> None:
                 _drop(finer[other], [one])
 
 
-def _days_beside(sentence: Sentence, cue: re.Match[str]) -> set[str]:
+def _days_beside(sentence: DatedSentence, cue: re.Match[str]) -> set[str]:
     """Return the days of a clause, or those of the whole sentence if the clause has none."""
     start, end = clause(sentence.text, cue.start(), cue.end())
     days = [(start <= one.start < end, set(one.dates)) for one in sentence.mentions if one.is_day]
     return set().union(*(found for beside, found in days if beside)) or set().union(*(found for _, found in days))
 
 
-def _drop_slips(sentence: Sentence, cues: Cues) -> None:
+def _drop_slips(sentence: DatedSentence, cues: Cues) -> None:
     """Drop the first of two dates in ``the 12th, no, sorry, the 14th`` and ``moved from the 12th to the 14th``."""
     moved = cues.moved.search(sentence.text)
     for one in sentence.mentions:
@@ -160,14 +160,14 @@ def _drop_slips(sentence: Sentence, cues: Cues) -> None:
             first.dropped = True
 
 
-def _drop_slip_before(sentence: Sentence, before: Sentence, cues: Cues) -> None:
+def _drop_slip_before(sentence: DatedSentence, before: DatedSentence, cues: Cues) -> None:
     """Drop the date before a sentence such as ``Wait, no, the 14th``."""
     together = sentence.message == before.message and sentence.mentions and before.mentions
     if together and cues.slip.fullmatch(sentence.text, 0, sentence.mentions[0].start):
         before.mentions[-1].dropped = True
 
 
-def _drop_alternatives(sentence: Sentence, later: Sequence[Sentence]) -> None:
+def _drop_alternatives(sentence: DatedSentence, later: Sequence[DatedSentence]) -> None:
     """Drop the one of ``the 12th or the 14th`` that nobody speaks of again, if somebody does of the other."""
     for first, second in pairwise(sentence.mentions):
         between = (sentence.text, first.end, second.start)
@@ -178,7 +178,7 @@ def _drop_alternatives(sentence: Sentence, later: Sequence[Sentence]) -> None:
                 one.dropped = one.dropped or (len(held) == 1 and one not in held)
 
 
-def _drop_intended(sentence: Sentence, cues: Cues) -> None:
+def _drop_intended(sentence: DatedSentence, cues: Cues) -> None:
     """Drop the first date of ``we wanted the 1st, but the 2nd is free``."""
     for first, second in pairwise(sentence.mentions):
         wanted = cues.intended.search(sentence.text, 0, first.start)
@@ -187,7 +187,7 @@ def _drop_intended(sentence: Sentence, cues: Cues) -> None:
             first.dropped = True
 
 
-def _drop_moved(sentence: Sentence, following: Iterable[Sentence], earlier: Sequence[Sentence]) -> None:
+def _drop_moved(sentence: DatedSentence, following: Iterable[DatedSentence], earlier: Sequence[DatedSentence]) -> None:
     """Drop the day that had been planned."""
     early = sentence.words.cues is not None and sentence.words.cues.early.search(sentence.text) is not None
     new = sentence.days(early) or {day for one in _same_message(sentence, following) for day in one.days()}
@@ -195,7 +195,7 @@ def _drop_moved(sentence: Sentence, following: Iterable[Sentence], earlier: Sequ
         _drop(planned_before(sentence, earlier, new), earlier)
 
 
-def planned_before(sentence: Sentence, earlier: Sequence[Sentence], new: Collection[str] = ()) -> set[str]:
+def planned_before(sentence: DatedSentence, earlier: Sequence[DatedSentence], new: Collection[str] = ()) -> set[str]:
     """Return the days ahead, apart from ``new``, that an earlier sentence names for the thing that is moved.
 
     It is the sentence that shares the most words, the latest of several; without such words only a single day counts.
@@ -207,7 +207,7 @@ def planned_before(sentence: Sentence, earlier: Sequence[Sentence], new: Collect
     return days if shared or len({day for _, _, others in known for day in others}) == 1 else set()
 
 
-def _drop_rejected(sentence: Sentence, answer: Iterable[Sentence], earlier: Sequence[Sentence]) -> None:
+def _drop_rejected(sentence: DatedSentence, answer: Iterable[DatedSentence], earlier: Sequence[DatedSentence]) -> None:
     """Drop the date of a question that is answered by no and another date."""
     if earlier and earlier[-1].message == sentence.message - 1 and earlier[-1].text.endswith("?"):
         new = {day for one in answer for mention in one.mentions for day in mention.dates}
@@ -215,20 +215,20 @@ def _drop_rejected(sentence: Sentence, answer: Iterable[Sentence], earlier: Sequ
         _drop({day for day in old if len(day) in map(len, new - old)}, [*earlier, sentence])
 
 
-def _same_message(sentence: Sentence, sentences: Iterable[Sentence]) -> list[Sentence]:
+def _same_message(sentence: DatedSentence, sentences: Iterable[DatedSentence]) -> list[DatedSentence]:
     return [one for one in sentences if one.message == sentence.message]
 
 
-def _drop(days: set[str], sentences: Iterable[Sentence]) -> None:
+def _drop(days: set[str], sentences: Iterable[DatedSentence]) -> None:
     for mention in _naming(days, sentences):
         mention.dropped = True
 
 
-def _naming(days: set[str], sentences: Iterable[Sentence]) -> Iterator[Mention]:
+def _naming(days: set[str], sentences: Iterable[DatedSentence]) -> Iterator[Mention]:
     return (one for sentence in sentences for one in sentence.mentions if days.intersection(one.dates))
 
 
-def _stems(sentence: Sentence) -> set[str]:
+def _stems(sentence: DatedSentence) -> set[str]:
     """Return the words of a sentence outside its dates, cut so that most endings fall away."""
     rest, start = [], 0
     for mention in sentence.mentions:

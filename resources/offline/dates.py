@@ -15,7 +15,7 @@ from datetime import date, datetime, timedelta
 from itertools import pairwise
 
 from neurigraph_pipelines.model import Message, Segment, SourceKind
-from resources.offline.date_changes import LOOK_BACK, Mention, Sentence, drop_changed, planned_before
+from resources.offline.date_changes import LOOK_BACK, DatedSentence, Mention, drop_changed, planned_before
 from resources.offline.date_lists import are_linked, names_year, shared_years
 from resources.offline.date_readings import READINGS, YEAR_UNIT, filled
 from resources.offline.date_scene import DAY, Scene
@@ -129,7 +129,7 @@ class _Reader:
 
     def __init__(self, is_dated: bool = True) -> None:
         self.is_dated = is_dated
-        self.sentences: list[Sentence] = []
+        self.sentences: list[DatedSentence] = []
         self._recent: deque[tuple[int, date]] = deque(maxlen=RECENT)
         self._span: tuple[date, date] | None = None
         self._span_on: date | None = None
@@ -142,7 +142,7 @@ class _Reader:
         for sentence in sentences(text, words):
             found = _matches(sentence, words)
             if found:
-                habit = self._resolve(Sentence(sentence, words, today, message, opening), found, habit)
+                habit = self._resolve(DatedSentence(sentence, words, today, message, opening), found, habit)
                 opening = ""
         self._question = sentence if sentence.endswith("?") else ""
 
@@ -152,7 +152,7 @@ class _Reader:
         mentions = (one for sentence in self.sentences for one in sentence.mentions if not one.dropped)
         return list(dict.fromkeys(day for one in mentions for day in one.dates))[:MAX_DATES]
 
-    def _resolve(self, sentence: Sentence, found: Sequence[tuple[str, re.Match[str]]], habit: bool) -> bool:
+    def _resolve(self, sentence: DatedSentence, found: Sequence[tuple[str, re.Match[str]]], habit: bool) -> bool:
         """Read the phrases of a sentence; return whether the sentence speaks of recurring events."""
         words, text, cues = sentence.words, sentence.text, sentence.words.cues
         scene = self._scene(sentence, found)
@@ -183,7 +183,7 @@ class _Reader:
         self.sentences.append(sentence)
         return any(one.kind == "habit" for one in sentence.mentions)
 
-    def _scene(self, sentence: Sentence, found: Sequence[tuple[str, re.Match[str]]]) -> Scene:
+    def _scene(self, sentence: DatedSentence, found: Sequence[tuple[str, re.Match[str]]]) -> Scene:
         """Return the dates that are known before a sentence is read."""
         words, today = sentence.words, sentence.today
         return Scene(
@@ -206,7 +206,7 @@ class _Reader:
             and not (part(match, "year") or part(match, "short"))
         )
 
-    def _note(self, kind: str, match: re.Match[str], dates: Sequence[str], sentence: Sentence) -> None:
+    def _note(self, kind: str, match: re.Match[str], dates: Sequence[str], sentence: DatedSentence) -> None:
         """Remember what later sentences may refer to."""
         if kind == "habit":
             named = sentence.words.weekday.findall(match.group())
@@ -220,7 +220,7 @@ class _Reader:
         if 0 < (last - first).days <= LONGEST_SPAN:
             self._span, self._span_on = (first, last), today
 
-    def _fill_ranges(self, sentence: Sentence) -> None:
+    def _fill_ranges(self, sentence: DatedSentence) -> None:
         """Add the days between two that are the ends of a range."""
         for first, second in pairwise(sentence.mentions):
             if _is_range(first, second, sentence):
@@ -228,7 +228,7 @@ class _Reader:
                 self._note_span(*ends, sentence.today)
                 first.dates = [day.isoformat() for day in filled(*ends)]
 
-    def _month_of_topic(self, sentence: Sentence) -> tuple[int, int] | None:
+    def _month_of_topic(self, sentence: DatedSentence) -> tuple[int, int] | None:
         """Return the month in which that was planned which the sentence moves."""
         if sentence.words.cues is None or not sentence.words.cues.moved.search(sentence.text):
             return None
@@ -264,12 +264,12 @@ def _is_certain(kind: str, match: re.Match[str], scene: Scene, meant: str) -> bo
     return is_sure and (kind == "near" or not scene.habit)
 
 
-def _last_day(sentence: Sentence) -> date | None:
+def _last_day(sentence: DatedSentence) -> date | None:
     last = sentence.mentions[-1] if sentence.mentions else None
     return _date(last.dates[-1]) if last is not None and last.is_day and last.kind in EXACT else None
 
 
-def _name_weekdays(sentence: Sentence) -> None:
+def _name_weekdays(sentence: DatedSentence) -> None:
     """Let a weekday be the day of its sentence that falls on it, as in ``on Saturday, she turns six on the 30th``."""
     exact = {_date(day).weekday(): day for one in sentence.mentions if one.kind in EXACT for day in one.dates}
     for one in sentence.mentions:
@@ -288,7 +288,7 @@ def _date(day: str) -> date:
     return date.fromisoformat(day)
 
 
-def _is_range(first: Mention, second: Mention, sentence: Sentence) -> bool:
+def _is_range(first: Mention, second: Mention, sentence: DatedSentence) -> bool:
     both_days = all(one.is_day and len(one.dates) == 1 and one.kind != "near" for one in (first, second))
     return both_days and sentence.words.between.fullmatch(sentence.text, first.end, second.start) is not None
 

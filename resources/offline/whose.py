@@ -115,7 +115,7 @@ class Others:
     """Which sentences are about somebody else than a question.
 
     Args:
-        texts: All evidence: a text that has a relative and a name may say that both are one.
+        texts: All texts: one that has a relative and a name may say that both are one person.
         askers: Lexemes of the names of people who may be the asker.
     """
 

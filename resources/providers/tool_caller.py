@@ -105,7 +105,7 @@ def _exchanged(exchange: Exchange) -> list[dict[str, Any]]:
     return [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
 
 
-def _object(arguments: object) -> dict[str, Any] | None:
+def _object(arguments: object) -> dict[str, object] | None:
     """Return the arguments of a call; None if they are no JSON object."""
     try:
         read = parse_exactly(str(arguments) or "{}")

@@ -179,7 +179,7 @@ BEGIN
 END
 $$;
 
--- The weights of candidates: the shared records that mention a candidate count as independent evidence.
+-- The weights of candidates: those of the shared records that mention it, combined as independent ones.
 CREATE OR REPLACE FUNCTION neurigraph_private.candidate_sums(candidates uuid [])
 RETURNS TABLE (
     candidate_id uuid, confidence double precision, segments integer,

@@ -1,4 +1,4 @@
--- Candidates: evidence for nodes that do not exist yet.
+-- Candidates: weights for nodes that do not exist yet.
 
 -- name: candidates_of_user
 -- The most confident candidates: candidates beyond the limit are far from becoming nodes.

@@ -178,27 +178,24 @@ LIMIT 1;
 SELECT
     g.node_id,
     g.parent_node_id,
-    g.node_name,
+    g.node_name AS name,
     g.node_type,
-    g.concept_kind,
-    g.layer_depth,
-    g.schema_name,
-    g.compression_state,
+    g.concept_kind AS kind,
+    g.layer_depth AS depth,
+    g.compression_state AS state,
     -- Keywords, aliases and summary describe the whole node, and so all spaces.
-    CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.node_keywords ELSE ARRAY[]::text [] END AS node_keywords,
+    CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.node_keywords ELSE ARRAY[]::text [] END AS keywords,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.aliases ELSE ARRAY[]::text [] END AS aliases,
-    neurigraph.summary_for(
+    coalesce(neurigraph.summary_for(
         g.concept_kind, g.node_summary,
         (SELECT neurigraph.asking_tags() IS NOT NULL), (SELECT neurigraph.sees_all_sources())
-    ) AS node_summary,
+    ), '') AS summary,
     CASE
         WHEN (SELECT neurigraph.sees_all_sources()) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
     END AS record_count,
     CASE WHEN (SELECT neurigraph.asking_tags() IS NULL) THEN g.centroid END AS centroid,
     u.embedding_model,
-    g.last_accessed_at,
-    g.created_at,
     n.names,
     n.of_persona
 FROM neurigraph.graph_index AS g

@@ -192,8 +192,8 @@ WHERE t.trigger_id = c.trigger_id AND (
 RETURNING t.trigger_id;
 
 -- name: renew_leases
--- Renew the leases of a batch. A segment in its commit is locked and passed over: nobody takes its lease, and waiting
--- would hold up the others.
+-- Renew the leases of a batch, or end them, with 0 seconds. A segment in its commit is locked and passed over: nobody
+-- takes its lease, and waiting would hold up the others.
 UPDATE neurigraph.storage_triggers AS t SET claimed_until = now() + make_interval(secs => %(lease_seconds)s)
 FROM (
     SELECT s.trigger_id FROM neurigraph.storage_triggers AS s
@@ -215,17 +215,6 @@ WHERE batch_id = %(batch_id)s AND state = 'claimed';
 -- lives.
 UPDATE neurigraph.storage_triggers AS t SET
     state = 'pending', attempts = t.attempts - 1, batch_id = NULL, claimed_by = NULL, claimed_until = NULL
-FROM (
-    SELECT s.trigger_id FROM neurigraph.storage_triggers AS s
-    WHERE s.batch_id = %(batch_id)s AND s.state = 'claimed'
-    ORDER BY s.trigger_id
-    FOR NO KEY UPDATE SKIP LOCKED
-) AS free
-WHERE t.trigger_id = free.trigger_id;
-
--- name: end_leases
--- End the leases of a batch. A segment in its commit is locked and passed over.
-UPDATE neurigraph.storage_triggers AS t SET claimed_until = least(t.claimed_until, now())
 FROM (
     SELECT s.trigger_id FROM neurigraph.storage_triggers AS s
     WHERE s.batch_id = %(batch_id)s AND s.state = 'claimed'

@@ -1,4 +1,4 @@
--- Concepts that may become nodes: evidence from several segments adds up until it suffices for a node.
+-- Concepts that may become nodes: the weights of several segments add up until they suffice for a node.
 CREATE TABLE neurigraph.node_candidates (
     -- Derived from user, kind, name and parent: a path of long names would not fit into an index.
     candidate_id uuid PRIMARY KEY,
@@ -9,7 +9,7 @@ CREATE TABLE neurigraph.node_candidates (
     -- Names from layer 1 down of the node below which the concept was mentioned.
     parent_path text [] NOT NULL,
     confidence double precision NOT NULL CHECK (confidence BETWEEN 0 AND 1),
-    -- The number of shared segments that mention the concept. It is 0 if all evidence is hidden or superseded, and then
+    -- The number of shared segments that mention the concept. It is 0 if all mentions are hidden or superseded; then
     -- the candidate is hidden itself.
     segments integer NOT NULL DEFAULT 1 CHECK (segments >= 0),
     -- Always empty: edge_evidence has the relations that wait for the node.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.wiring.installation import Installation
-from tests.support.memories import new_user, plain_context
+from tests.support.api_server import serving
+from tests.support.changing_record import Memory, Remember
+from tests.support.memories import converse, ingest, new_user, plain_context, stored
 from tests.support.model_provider import ModelProvider
 
 
@@ -44,3 +47,29 @@ def provider(provider_server: ModelProvider) -> ModelProvider:
     """The provider, which knows nothing of the tests before."""
     provider_server.reset()
     return provider_server
+
+
+@pytest.fixture(scope="module")
+def client(shared_installation: Installation) -> Iterator[httpx.Client]:
+    """A client of the API of the module's installation."""
+    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
+        yield made
+
+
+@pytest.fixture
+def remember(here: Installation, context: Context, bob: tuple[User, Claims]) -> Remember:
+    """Store a text as a memory of one user's."""
+    user, claims = bob
+
+    def remembered(text: str) -> Memory:
+        converse(here, claims, f"#Notes {text}")
+        (record,) = stored(ingest(context, user))
+        return Memory(here, context.embedder, claims, record.record_id)
+
+    return remembered
+
+
+@pytest.fixture
+def memory(remember: Remember) -> Memory:
+    """A memory of one user's."""
+    return remember("the walnut desk")

@@ -28,12 +28,6 @@ UNNAMED = {"messages": [{"role": "user", "content": "The keel needs bolts."}]}
 
 
 @pytest.fixture(scope="module")
-def client(shared_installation: Installation) -> Iterator[httpx.Client]:
-    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def bob(client: httpx.Client, shared_installation: Installation) -> dict[str, str]:
     headers = new_user(client, "repeating")
     for number in range(3):

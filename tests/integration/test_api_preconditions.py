@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Barrier
@@ -14,15 +13,8 @@ import pytest
 
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import TALK, assert_problem, new_user, remember, store
-from tests.support.api_server import serving
 
 WRITERS = 6
-
-
-@pytest.fixture(scope="module")
-def client(shared_installation: Installation) -> Iterator[httpx.Client]:
-    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -31,12 +31,6 @@ def provider() -> Iterator[ModelProvider]:
 
 
 @pytest.fixture(scope="module")
-def client(shared_installation: Installation) -> Iterator[httpx.Client]:
-    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def model_client(shared_installation: Installation, provider: ModelProvider) -> Iterator[httpx.Client]:
     """A client of a server whose language model calls tools."""
     values = {

@@ -308,7 +308,7 @@ def test_checks_find_faulty_facts(
         )
         return {one.check_name: one.passed for one in result.get_asset_check_evaluations()}
 
-    names = ("every_fact_has_evidence", "fact_share_is_bounded", "one_latest_per_chain")
+    names = ("every_fact_cites_its_record", "fact_share_is_bounded", "one_latest_per_chain")
     assert passed() == dict.fromkeys(names, True)
     with psycopg.connect(installation.administrator_url) as connection:
         connection.execute("SET session_replication_role = replica")  # without triggers

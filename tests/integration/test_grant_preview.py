@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -21,7 +20,6 @@ from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.views.access import GrantPreview
 from neurigraph_pipelines.wiring.installation import Installation
-from tests.support.api_server import serving
 from tests.support.command_line import describe
 from tests.support.memories import ingest, plain_context, rows
 
@@ -35,12 +33,6 @@ FISHING = [
 ]
 TABLETS = "The doctor prescribed ramipril 5 mg against high blood pressure."
 HIDDEN = "Zanzibar is where we meet in secret."
-
-
-@pytest.fixture(scope="module")
-def client(shared_installation: Installation) -> Iterator[httpx.Client]:
-    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
-        yield made
 
 
 def file_in(here: Installation, bob: tuple[User, Claims], path: str, *texts: str, **more: Any) -> None:

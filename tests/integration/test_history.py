@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -12,36 +11,13 @@ import pytest
 from psycopg import sql
 
 from neurigraph_pipelines.graph.history import append_delta, author_of, authored, diff, pipeline_author
-from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision, revise
-from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims
-from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model import KEYWORD_COLUMNS
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.redaction import PatternRedactor
-from tests.support.changing_record import MICROSECOND, Memory
-from tests.support.memories import converse, ingest, new_user, rows, stored
-
-Remember = Callable[[str], Memory]
-
-
-@pytest.fixture
-def remember(here: Installation, context: Context, bob: tuple[User, Claims]) -> Remember:
-    """Store a text as a memory of one user's."""
-    user, claims = bob
-
-    def remembered(text: str) -> Memory:
-        converse(here, claims, f"#Notes {text}")
-        (record,) = stored(ingest(context, user))
-        return Memory(here, context.embedder, claims, record.record_id)
-
-    return remembered
-
-
-@pytest.fixture
-def memory(remember: Remember) -> Memory:
-    return remember("the walnut desk")
-
+from tests.support.changing_record import MICROSECOND, Memory, Remember
+from tests.support.memories import new_user, rows
 
 # One delta a change
 

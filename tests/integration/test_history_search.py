@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -24,29 +24,9 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
-from tests.support.changing_record import MICROSECOND, Memory
+from tests.support.changing_record import MICROSECOND, Memory, Remember
 from tests.support.memories import WordEmbedder, converse, explained, ingest, new_user, rows, stored
 from tests.support.vectors import NamedEmbedder
-
-Remember = Callable[[str], Memory]
-
-
-@pytest.fixture
-def remember(here: Installation, context: Context, bob: tuple[User, Claims]) -> Remember:
-    """Store a text as a memory of one user's."""
-    user, claims = bob
-
-    def remembered(text: str) -> Memory:
-        converse(here, claims, f"#Notes {text}")
-        (record,) = stored(ingest(context, user))
-        return Memory(here, context.embedder, claims, record.record_id)
-
-    return remembered
-
-
-@pytest.fixture
-def memory(remember: Remember) -> Memory:
-    return remember("the walnut desk")
 
 
 def ask(memory: Memory, question: Question) -> Found:

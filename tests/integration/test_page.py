@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import httpx
 import pytest
 
-from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.api_calls import assert_problem
-from tests.support.api_server import serving
 
 FILES = ROOT / "neurigraph_pipelines" / "faces" / "page" / "files"
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-
-
-@pytest.fixture(scope="module")
-def client(shared_installation: Installation) -> Iterator[httpx.Client]:
-    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=30.0) as made:
-        yield made
 
 
 def test_files_are_served_with_a_strict_policy_and_need_no_key(client: httpx.Client) -> None:

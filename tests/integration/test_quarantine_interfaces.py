@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -18,16 +18,9 @@ from neurigraph_pipelines.lifecycle.quarantine.suggestions import RESTATED, look
 from neurigraph_pipelines.model import Claims, SubjectType
 from neurigraph_pipelines.views.quarantines import Suspicion
 from neurigraph_pipelines.wiring.installation import Installation
-from tests.support.api_server import serving
 from tests.support.command_line import describe
 from tests.support.memories import converse, ingest, plain_context
 from tests.support.shared_graph import SharedGraph, new_shared_graph
-
-
-@pytest.fixture(scope="module")
-def client(shared_installation: Installation) -> Iterator[httpx.Client]:
-    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
-        yield made
 
 
 @pytest.fixture

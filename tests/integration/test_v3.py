@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -21,12 +20,6 @@ from tests.support.model_responses import rerank_answer
 from tests.support.uploads import store
 
 BOATS = "The keel of the sloop needs new bolts.\n\nThe mast was varnished in May.\n\nThe sails lie in the loft."
-
-
-@pytest.fixture(scope="module")
-def client(shared_installation: Installation) -> Iterator[httpx.Client]:
-    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
-        yield made
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -81,3 +82,7 @@ _PLACE = """SELECT i.node_id, g.schema_name FROM neurigraph.record_index AS i
 JOIN neurigraph.graph_index AS g USING (node_id) WHERE i.record_id = %s"""
 _ROW = """SELECT title, summary, kw_entities, kw_topics, kw_dates, kw_relationships, embedding_model, superseded_by,
 superseded, embedding, embedding_pending, tsv FROM {schema}.metadata_records WHERE record_id = %s"""
+
+
+Remember = Callable[[str], Memory]
+"""Stores a text as a memory."""

@@ -10,9 +10,10 @@ import pytest
 from neurigraph_pipelines.inbox.source_details import checked_details
 from neurigraph_pipelines.model import Tier
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.sources import SourceDetails, details_view
+from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.media_types import media_type_of
 from neurigraph_pipelines.views.kinds import Channel, DocumentType
+from neurigraph_pipelines.views.sources import Provenance
 from resources.redaction import PatternRedactor
 
 
@@ -108,6 +109,6 @@ def test_bytes_decide_over_a_stated_format() -> None:
 
 
 def test_kind_is_the_type_of_other_sources() -> None:
-    assert details_view("note", None)["document_type"] == "note"
-    assert details_view("upload", None)["document_type"] == "file"
-    assert details_view("event", {"document_type": "video", "version": 2})["version"] == 2
+    assert Provenance.of("note", None).document_type == "note"
+    assert Provenance.of("upload", None).document_type == "file"
+    assert Provenance.of("event", {"document_type": "video", "version": 2}).version == 2

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview, ErasureWithObjects
     from neurigraph_pipelines.views.evidence import EdgeEvidence, ListedAlias, Mention, NodeAlias, RemovedAliases, StatedEvidence
     from neurigraph_pipelines.views.fact_queries import QueriedFacts
-    from neurigraph_pipelines.views.facts import Belief, BroughtFacts, Fact, FactHistory, FactWithEvidence, StatedFact, UndoneDecisions
+    from neurigraph_pipelines.views.facts import Belief, BroughtFacts, Fact, FactHistory, FactWithPlaces, StatedFact, UndoneDecisions
     from neurigraph_pipelines.views.failures import Failure, Replay
     from neurigraph_pipelines.views.files import File, NodeFiles, UnstoredMessages
     from neurigraph_pipelines.views.graph import CreatedNode, GraphChange, ListedNode, NodeProfile, Shell, TreePage
@@ -444,14 +444,14 @@ class FactsCalls(Group[W]):
         return pages("GET /v1/nodes/{node_id}/facts", "facts", "facts.Fact", locals())
 
     @asked
-    def get(self, fact_id: UUID) -> Steps[FactWithEvidence]:
+    def get(self, fact_id: UUID) -> Steps[FactWithPlaces]:
         """Return a fact with where it was said: memories, sources and messages, and through which door they came."""
-        return answer("GET /v1/facts/{fact_id}", "facts.FactWithEvidence", locals())
+        return answer("GET /v1/facts/{fact_id}", "facts.FactWithPlaces", locals())
 
     @asked
-    def change(self, fact_id: UUID, *, kind: Literal["event", "state", "preference", "plan", "decision", "commitment", "relation", "quantity", "other"] | None = NOT_GIVEN, stated_as: Literal["statement", "inference", "observation"] | None = NOT_GIVEN, who: Sequence[str] | None = NOT_GIVEN, where: str | None = NOT_GIVEN, why: str | None = NOT_GIVEN, how: str | None = NOT_GIVEN, subject: str | None = NOT_GIVEN, predicate: str | None = NOT_GIVEN, object: str | None = NOT_GIVEN, occurred_from: datetime | None = NOT_GIVEN, occurred_until: datetime | None = NOT_GIVEN, expires_at: datetime | None = NOT_GIVEN, importance: float | None = NOT_GIVEN, impact: Literal["high", "medium", "low"] | None = NOT_GIVEN, pinned: bool | None = NOT_GIVEN, tags: Sequence[str] | None = NOT_GIVEN, metadata: Mapping[str, Any] | None = NOT_GIVEN, valid_until: datetime | None = NOT_GIVEN, forget_after: datetime | None = NOT_GIVEN, statement: str | None = NOT_GIVEN) -> Steps[FactWithEvidence | StatedFact]:
+    def change(self, fact_id: UUID, *, kind: Literal["event", "state", "preference", "plan", "decision", "commitment", "relation", "quantity", "other"] | None = NOT_GIVEN, stated_as: Literal["statement", "inference", "observation"] | None = NOT_GIVEN, who: Sequence[str] | None = NOT_GIVEN, where: str | None = NOT_GIVEN, why: str | None = NOT_GIVEN, how: str | None = NOT_GIVEN, subject: str | None = NOT_GIVEN, predicate: str | None = NOT_GIVEN, object: str | None = NOT_GIVEN, occurred_from: datetime | None = NOT_GIVEN, occurred_until: datetime | None = NOT_GIVEN, expires_at: datetime | None = NOT_GIVEN, importance: float | None = NOT_GIVEN, impact: Literal["high", "medium", "low"] | None = NOT_GIVEN, pinned: bool | None = NOT_GIVEN, tags: Sequence[str] | None = NOT_GIVEN, metadata: Mapping[str, Any] | None = NOT_GIVEN, valid_until: datetime | None = NOT_GIVEN, forget_after: datetime | None = NOT_GIVEN, statement: str | None = NOT_GIVEN) -> Steps[FactWithPlaces | StatedFact]:
         """Change a fact. New words are its next version, as a note; tags, metadata, pins and times apply at once."""
-        return answer("PATCH /v1/facts/{fact_id}", "facts.FactWithEvidence | facts.StatedFact", locals(), body=True, changes=True)
+        return answer("PATCH /v1/facts/{fact_id}", "facts.FactWithPlaces | facts.StatedFact", locals(), body=True, changes=True)
 
     @asked
     def history(self, fact_id: UUID) -> Steps[FactHistory]:

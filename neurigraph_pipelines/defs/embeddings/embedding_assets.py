@@ -148,7 +148,6 @@ def record_embeddings(
 heal_job = dg.define_asset_job(
     "heal_embeddings_job",
     selection=dg.AssetSelection.assets(pending_embeddings),  # and its check
-    executor_def=dg.in_process_executor,
     tags=YIELDS,
     description="Embeds records that were committed while the embedder was down.",
 )
@@ -172,7 +171,6 @@ def waiting_embeddings_sensor(
 check_job = dg.define_asset_job(
     "check_embeddings_job",
     selection=dg.AssetSelection.checks(no_embedding_is_overdue),
-    executor_def=dg.in_process_executor,
     tags=YIELDS,
     description="Checks that no record has waited for its vectors for more than an hour.",
 )

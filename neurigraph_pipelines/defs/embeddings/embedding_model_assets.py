@@ -90,7 +90,6 @@ def candidate_model_answers_canaries_as_well(
 canary_job = dg.define_asset_job(
     "embedding_canary_job",
     selection=dg.AssetSelection.assets(embedding_models),  # and its check
-    executor_def=dg.in_process_executor,
     tags=YIELDS,
     description="Lists the embedding models and compares a canary, if one is configured, with the current one.",
 )

@@ -55,7 +55,6 @@ def mirrors_are_current(installation: InstallationResource) -> dg.AssetCheckResu
 peers_job = dg.define_asset_job(
     "pull_peers_job",
     selection=dg.AssetSelection.assets(peer_mirrors),  # and its check
-    executor_def=dg.in_process_executor,
     tags=YIELDS,
     description="Pulls the mirrors of peers.",
 )

@@ -45,7 +45,6 @@ def webhooks_are_delivered(installation: InstallationResource) -> dg.AssetCheckR
 webhooks_job = dg.define_asset_job(
     "deliver_webhooks_job",
     selection=dg.AssetSelection.assets(webhook_deliveries),  # and its check
-    executor_def=dg.in_process_executor,
     tags=YIELDS,
     description="Sends to webhooks what is due.",
 )

@@ -233,13 +233,12 @@ def memories(sources: Any) -> Any:
 ingestion_job = dg.define_asset_job(
     "ingestion_job",
     selection=dg.AssetSelection.assets(memories).without_checks(),
-    executor_def=dg.in_process_executor,
     tags=RUN_TAGS,
     description="Stores a batch of segments: assign nodes, summarise, extract keywords, embed, commit.",
 )
 
 
-def run_config(batch_id: UUID) -> dict[str, Any]:
+def run_config(batch_id: UUID) -> dict[str, object]:
     """Return the configuration of a run for one batch."""
     return {"ops": {"memories": {"ops": {"assign_nodes": {"config": {"batch_id": str(batch_id)}}}}}}
 

@@ -43,7 +43,6 @@ def replay_failures(context: dg.OpExecutionContext, installation: InstallationRe
 
 @dg.job(
     config=dg.RunConfig(ops={"replay_failures": ReplayConfig()}),
-    executor_def=dg.in_process_executor,
     tags=YIELDS,
 )
 def replay_job() -> None:

@@ -63,7 +63,7 @@ def read_uploads(context: dg.OpExecutionContext, installation: InstallationResou
 _TAGS = {**RUN_TAGS, "dagster/priority": "1"}
 
 
-@dg.job(tags=_TAGS, executor_def=dg.in_process_executor)
+@dg.job(tags=_TAGS)
 def upload_job() -> None:
     """Takes in files and reads each in isolation: a hostile file fails alone."""
     read_uploads(take_in_dropped())

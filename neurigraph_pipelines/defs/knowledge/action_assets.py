@@ -51,7 +51,6 @@ def approved_actions_are_carried_out(installation: InstallationResource) -> dg.A
 actions_job = dg.define_asset_job(
     "keep_actions_job",
     selection=dg.AssetSelection.assets(open_actions),  # and its check
-    executor_def=dg.in_process_executor,
     tags=YIELDS,
     description="Ends, carries out and reports what waits for a decision.",
 )

@@ -84,7 +84,7 @@ def no_record_waits_a_day_for_its_facts(installation: InstallationResource) -> d
 
 
 _CHECKED = {
-    "every_fact_has_evidence": "Every fact cites messages that its record has.",
+    "every_fact_cites_its_record": "Every fact cites messages that its record has.",
     "one_latest_per_chain": "The versions of every fact are numbered without gaps: one is the last.",
     "fact_share_is_bounded": "The facts of no record have more than a fifth of its words.",
 }

@@ -120,14 +120,12 @@ def _checked(found: list[Any], severity: dg.AssetCheckSeverity = dg.AssetCheckSe
 expiry_job = dg.define_asset_job(
     "expiry_job",
     selection=dg.AssetSelection.assets(expired_records),  # and its checks
-    executor_def=dg.in_process_executor,
     tags=YIELDS,
     description="Promotes memories that were read often, and archives those whose time is over.",
 )
 fading_job = dg.define_asset_job(
     "fading_job",
     selection=dg.AssetSelection.assets(faded_facts),
-    executor_def=dg.in_process_executor,
     tags=YIELDS,
     description="Archives facts of low impact that nobody needed for a year.",
 )

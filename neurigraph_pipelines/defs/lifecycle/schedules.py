@@ -60,7 +60,7 @@ def forget_facts(context: dg.OpExecutionContext, installation: InstallationResou
     return dg.Output(done.erased, metadata=counts)
 
 
-@dg.job(executor_def=dg.in_process_executor, tags=YIELDS)
+@dg.job(tags=YIELDS)
 def retention_job() -> None:
     """Removes stored text from the inbox, old entries, old runs and forgotten facts; finishes erasures.
 
@@ -86,21 +86,18 @@ retention_schedule = dg.ScheduleDefinition(
 recompression_job = dg.define_asset_job(
     "recompression_job",
     selection=dg.AssetSelection.assets("expired_files", "stuck_rehydrations"),
-    executor_def=dg.in_process_executor,
     tags={LIFECYCLE_TAG: "recompression", **YIELDS},
     description="Compresses files again after their time, and resets rehydrations whose worker died.",
 )
 dormancy_job = dg.define_asset_job(
     "dormancy_job",
     selection=dg.AssetSelection.assets("dormant_files"),
-    executor_def=dg.in_process_executor,
     tags={LIFECYCLE_TAG: "upkeep", **YIELDS},
     description="Compresses files that were not opened for `dormancy_days`.",
 )
 storage_audit_job = dg.define_asset_job(
     "storage_audit_job",
     selection=dg.AssetSelection.assets("orphan_objects", "storage_report", "encrypted_files"),
-    executor_def=dg.in_process_executor,
     tags={LIFECYCLE_TAG: "upkeep", **YIELDS},
     description="Compares objects with rows in both directions, reads a random sample, reports the space used, and "
     "encrypts what is not encrypted if it should be.",

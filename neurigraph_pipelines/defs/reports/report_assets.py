@@ -76,7 +76,6 @@ report_job = dg.define_asset_job(
         no_stored_text_stays_in_the_inbox,
         no_memory_is_unfinished,
     ),
-    executor_def=dg.in_process_executor,
     tags=YIELDS,
     description="Reports the day before, and checks the inbox, the queue and what defects left out.",
 )

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 
@@ -41,7 +40,7 @@ def labelled(found: dg.Definitions) -> dg.Definitions:
         return found.map_asset_specs(func=lambda spec: done.setdefault(spec.key, _labelled(spec, code)))
 
 
-def _labelled(spec: dg.AssetSpec, code: Mapping[dg.AssetKey, Mapping[str, Any]]) -> dg.AssetSpec:
+def _labelled(spec: dg.AssetSpec, code: Mapping[dg.AssetKey, Mapping[str, object]]) -> dg.AssetSpec:
     metadata = code.get(spec.key, {})
     found = metadata.get("dagster/code_references")
     if (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
 from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
@@ -69,7 +69,7 @@ is UTC.
 class _Application(FastAPI):
     """FastAPI, with the schema of problem details and the keys of requests in its OpenAPI document."""
 
-    def openapi(self) -> dict[str, Any]:
+    def openapi(self) -> dict[str, object]:
         is_complete = self.openapi_schema is not None
         description = super().openapi()
         if not is_complete:

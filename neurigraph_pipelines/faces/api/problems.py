@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from http import HTTPStatus
-from typing import Any
 from uuid import UUID
 
 from fastapi import FastAPI, Request
@@ -82,7 +81,7 @@ _DESCRIPTIONS = {
     429: "Too many requests with this key, or wrong passwords or codes; `Retry-After` says when to try again.",
     503: "A part of the service is unavailable; `Retry-After` says when to try again.",
 }
-Responses = dict[int | str, dict[str, Any]]
+Responses = dict[int | str, dict[str, object]]
 """The ``responses`` of an operation, by status, as FastAPI takes them."""
 
 _LOST = "a stored object is lost or damaged: the log of the service names it"

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from copy import deepcopy
 from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import h11
 import uvicorn
@@ -48,7 +48,7 @@ def http_server(app: ASGIApp, settings: Settings, *, is_process: bool = False) -
     return uvicorn.Server(config)
 
 
-def _log_config(settings: Settings) -> dict[str, Any]:
+def _log_config(settings: Settings) -> dict[str, object]:
     """Return uvicorn's log configuration with all output on stderr."""
     config = deepcopy(LOGGING_CONFIG)
     config["filters"] = {"request_id": {"()": RequestIdFilter}}

@@ -122,13 +122,24 @@ def add_common(
         sees: What callers see of the list.
     """
     one = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
-    in_path: Any = Path(alias=f"{kind}_id")
+    _add_list(router, path, kind, page, f"List {kind}s with their states, the last received first.{sees}")
+    path = f"{path}/{{{kind}_id}}"
+    _add_progress(router, path, kind, state, f"Return the state of {one}, and the memories that it became.")
+    _add_sharing(router, path, kind, f"Make {one} and all memories from it private, or share them again{who}")
 
+
+def _add_list(router: APIRouter, path: str, kind: SourceKind, page: type[_Page], said: str) -> None:
     def listed(
         caller: Within, installation: InstallationDep, wanted: Wanted, limit: Limit = 50, cursor: Cursor = None
     ) -> Any:
         database, cursors = installation.database, installation.cursors
         return list_sources(database, cursors, caller, kind, wanted, limit=limit, cursor=cursor).into(page)
+
+    router.add_api_route(path, listed, response_model=page, name=f"list_{kind}s", description=said)
+
+
+def _add_progress(router: APIRouter, path: str, kind: SourceKind, state: type[_State], said: str) -> None:
+    in_path: Any = Path(alias=f"{kind}_id")
 
     async def progress(
         request: Request,
@@ -146,6 +157,13 @@ def add_common(
         version = await run_in_threadpool(read_source_version, installation, caller, source_id)
         return tagged(response, version, found, if_none_match)
 
+    name = f"{kind}_state"
+    router.add_api_route(path, progress, response_model=state, name=name, responses=NOT_MODIFIED, description=said)
+
+
+def _add_sharing(router: APIRouter, path: str, kind: SourceKind, said: str) -> None:
+    in_path: Any = Path(alias=f"{kind}_id")
+
     def share(
         body: requests.Sharing,
         caller: Author,
@@ -155,22 +173,7 @@ def add_common(
     ) -> None:
         privacy.set_privacy(installation.database, caller, source_id, body.privacy, kind, guard=guard)
 
-    said = f"List {kind}s with their states, the last received first.{sees}"
-    router.add_api_route(path, listed, response_model=page, name=f"list_{kind}s", description=said)
+    name, answers = f"share_{kind}", documented(412)
     router.add_api_route(
-        f"{path}/{{{kind}_id}}",
-        progress,
-        response_model=state,
-        name=f"{kind}_state",
-        responses=NOT_MODIFIED,
-        description=f"Return the state of {one}, and the memories that it became.",
-    )
-    router.add_api_route(
-        f"{path}/{{{kind}_id}}",
-        share,
-        methods=["PATCH"],
-        status_code=204,
-        name=f"share_{kind}",
-        responses=documented(412),
-        description=f"Make {one} and all memories from it private, or share them again{who}",
+        path, share, methods=["PATCH"], status_code=204, name=name, responses=answers, description=said
     )

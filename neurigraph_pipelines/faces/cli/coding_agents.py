@@ -169,7 +169,7 @@ def hook(agent: Agents, user: UserSlug) -> None:
     print(json.dumps(answer))
 
 
-def _event(sent: bytes) -> dict[str, Any]:
+def _event(sent: bytes) -> dict[str, object]:
     try:
         event = json.loads(sent) if len(sent) <= _MOST_BYTES else None
     except (ValueError, RecursionError):
@@ -179,7 +179,7 @@ def _event(sent: bytes) -> dict[str, Any]:
     return event
 
 
-def _answer(installation: Installation, agent: str, user: str, event: dict[str, Any]) -> dict[str, Any]:
+def _answer(installation: Installation, agent: str, user: str, event: dict[str, object]) -> dict[str, object]:
     roots = event.get("workspace_roots")
     folder = event.get("cwd") or (roots[0] if isinstance(roots, list) and roots else None) or Path.cwd()
     repository = repository_of(Path(str(folder)))
@@ -200,14 +200,14 @@ def _brief(installation: Installation, user: str, repository: str) -> str:
     return prompt_context(context, wanted).text or ""
 
 
-def _take_in(installation: Installation, agent: str, user: str, event: dict[str, Any], repository: str) -> None:
+def _take_in(installation: Installation, agent: str, user: str, event: dict[str, object], repository: str) -> None:
     """Import the transcript of a session, in the space of its repository."""
     path = _transcript(agent, event)
     details = SourceDetails(container_tags=(space_of(repository),), metadata={"repository": repository})
     import_file(installation.acting_for(claims_of(installation, user)), path, agent, details=details)
 
 
-def _transcript(agent: str, event: dict[str, Any]) -> Path:
+def _transcript(agent: str, event: dict[str, object]) -> Path:
     stated = event.get("transcript_path")
     if isinstance(stated, str) and stated:
         return Path(stated).expanduser()

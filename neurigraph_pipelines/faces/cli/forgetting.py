@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject
     from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.model.context import Context
     from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview
     from neurigraph_pipelines.wiring.installation import Installation
 
@@ -60,7 +61,6 @@ def forget(
     """
     if everything == (identifier is not None):
         raise InvalidInputError("give a record, a node or a fact, or --everything to erase the user")
-    from neurigraph_pipelines.lifecycle.erasure import forget as domain
     from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind, with_objects
 
     output = Output(as_json)
@@ -74,17 +74,8 @@ def forget(
             return
         if preview is not None and not yes:
             _confirm(preview)
-        with output.progress() as progress:
-            tasks = {
-                "nodes": progress.add_task("nodes", total=len(preview.nodes) if preview is not None else None),
-                "objects": progress.add_task("objects", total=None),
-            }
-            receipt = domain.forget(
-                installation.acting_for(claims),
-                subject,
-                through=_THROUGH,
-                on_done=lambda what, count: progress.advance(tasks[what], count),
-            )
+        nodes = len(preview.nodes) if preview is not None else None
+        receipt = _erase(installation.acting_for(claims), subject, nodes, output)
         if subject.kind is SubjectKind.USER:
             installation.databases.directory.forget(subject.subject_id)
         data = with_objects(installation.database, receipt)
@@ -92,6 +83,17 @@ def forget(
     if receipt.finished_at is None:
         raise TransientError(
             "the erasure has begun and is not finished: `neurigraph admin erasures --finish` does the rest"
+        )
+
+
+def _erase(context: Context, subject: ErasureSubject, nodes: int | None, output: Output) -> Erasure:
+    """Erase a subject with so many nodes, and show the progress."""
+    from neurigraph_pipelines.lifecycle.erasure.forget import forget
+
+    with output.progress() as progress:
+        tasks = {name: progress.add_task(name, total=total) for name, total in (("nodes", nodes), ("objects", None))}
+        return forget(
+            context, subject, through=_THROUGH, on_done=lambda what, count: progress.advance(tasks[what], count)
         )
 
 

@@ -79,6 +79,7 @@ def note(
     """
     from neurigraph_pipelines.inbox.notes import IncomingNote, OnConflict, write_note
 
+    where = (origin, document_type, url, channel, author, meta, updated_at)
     with opened() as installation:
         claims = claims_of(installation, user)
         new = IncomingNote(
@@ -92,12 +93,9 @@ def note(
             on_conflict=OnConflict(on_conflict),
             privacy=stated_privacy(private),
             replaces=replaces,
-            details=source_options.details_of(
-                origin, document_type, url, channel, author, meta, updated_at, tier=tier, spaces=space
-            ),
+            details=source_options.details_of(*where, tier=tier, spaces=space),
         )
         written = write_note(installation.acting_for(claims), new)
-
     Output(as_json).result(asdict(written), partial(_view, written))
 
 

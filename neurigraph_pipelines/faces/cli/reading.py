@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -204,7 +204,6 @@ def open_file(
     code is 6.
     """
     from neurigraph_pipelines.access.short_ids import place_of
-    from neurigraph_pipelines.retrieval import open as opening
 
     identifier, place = place_of(identifier)
     message = message or place
@@ -218,17 +217,24 @@ def open_file(
                 raise
             return
         with _naming(identifier, message):
-            if message is not None:
-                one = opening.open_message(context, file_id, message)
-                data: object = one
-                view, content = partial(_message_view, one), iter([one.content.encode()])
-            else:
-                file = opening.open_file(context, file_id, as_text=text, as_stored=stored, wait=wait)
-                data, view, content = _file_data(file), partial(_file_view, file), file.chunks()
+            data, view, content = _read(context, file_id, message, text, stored, wait)
         if output_file is None:
             Output(as_json).result(data, view)
         else:
             _write(Output(as_json), output_file, file_id, content)
+
+
+def _read(
+    context: Context, file_id: UUID, message: int | None, as_text: bool, as_stored: bool, wait: float
+) -> tuple[object, Callable[[], Any], Iterable[bytes]]:
+    """Return a file, or one message of it, as data, in words and as bytes."""
+    from neurigraph_pipelines.retrieval import open as opening
+
+    if message is not None:
+        one = opening.open_message(context, file_id, message)
+        return one, partial(_message_view, one), [one.content.encode()]
+    file = opening.open_file(context, file_id, as_text=as_text, as_stored=as_stored, wait=wait)
+    return _file_data(file), partial(_file_view, file), file.chunks()
 
 
 @contextmanager

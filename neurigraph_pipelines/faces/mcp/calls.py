@@ -40,7 +40,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class ToolCall:
+class AgentCall:
     """The context of one call of a tool: the installation, and the claims of the caller.
 
     Attributes:

@@ -89,7 +89,7 @@ class _Request:
         self._receive = receive
         self._send = send
         self._body = bytearray()
-        self._called: dict[str, Any] = {}
+        self._called: dict[str, object] = {}
         self.has_body = anyio.Event()
         self.ended = anyio.Event()
         self.is_cancelled = False
@@ -149,7 +149,7 @@ class _Request:
         self.ended.set()
 
 
-def _parsed(body: bytes) -> dict[str, Any]:
+def _parsed(body: bytes) -> dict[str, object]:
     """Return the method, id and parameters of a message; None for each missing part."""
     try:
         found = json.loads(body)

@@ -72,7 +72,7 @@ def instructions(client: Client, reached: Reached) -> Instructions:
     return Instructions(client, title, place[reached.transport], make(reached))
 
 
-def _server(reached: Reached, key: str, **more: Any) -> dict[str, Any]:
+def _server(reached: Reached, key: str, **more: Any) -> dict[str, object]:
     """Return the entry of a settings file. ``key`` is how the client names the variable with the key."""
     if reached.transport is Transport.HTTP:
         return {**more, "url": reached.url, "headers": {"Authorization": f"Bearer {key}"}}
@@ -81,7 +81,7 @@ def _server(reached: Reached, key: str, **more: Any) -> dict[str, Any]:
     return {"command": program, "args": arguments, **environment}
 
 
-def _as_text(settings: Mapping[str, Any]) -> str:
+def _as_text(settings: Mapping[str, object]) -> str:
     return json.dumps(settings, indent=2)
 
 

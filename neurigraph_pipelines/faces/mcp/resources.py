@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, Resource, ResourceTemplate, TextContent
 
-from neurigraph_pipelines.faces.mcp.calls import ToolCall
+from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.framing import inline
 from neurigraph_pipelines.faces.mcp.results import Result
 from neurigraph_pipelines.faces.mcp.tools.graph import BrowseArguments, browse_graph
@@ -44,7 +43,7 @@ _PROFILE_RECORDS = 5
 _NODE_URI = re.compile(r"neurigraph://node/([0-9A-Fa-f-]{32,36})")
 
 
-def reader_of(uri: str) -> Callable[[ToolCall], str] | None:
+def reader_of(uri: str) -> Callable[[AgentCall], str] | None:
     """Return the function that reads the resource with a URI; None if there is none."""
     if uri == PROFILE.uri:
         return _profile
@@ -52,7 +51,7 @@ def reader_of(uri: str) -> Callable[[ToolCall], str] | None:
     return None if node is None else partial(_node, node[1])
 
 
-def prompt_of(name: str, arguments: Mapping[str, Any] | None) -> GetPromptResult:
+def prompt_of(name: str, arguments: Mapping[str, object] | None) -> GetPromptResult:
     """Return the prompt with some arguments.
 
     Raises:
@@ -75,11 +74,11 @@ def prompt_of(name: str, arguments: Mapping[str, Any] | None) -> GetPromptResult
     return GetPromptResult(messages=[PromptMessage(role="user", content=TextContent(text=text))])
 
 
-def _node(node_id: str, call: ToolCall) -> str:
+def _node(node_id: str, call: AgentCall) -> str:
     return _text(browse_graph(call, BrowseArguments(node=node_id)))
 
 
-def _profile(call: ToolCall) -> str:
+def _profile(call: AgentCall) -> str:
     identity = who_am_i(call, NoArguments())
     if identity.top_node_id is None:
         return _text(identity)

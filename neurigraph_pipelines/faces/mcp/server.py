@@ -24,7 +24,7 @@ from neurigraph_pipelines.access.authentication import require_remembered
 from neurigraph_pipelines.faces.mcp import view
 from neurigraph_pipelines.faces.mcp.authentication import caller_of
 from neurigraph_pipelines.faces.mcp.budget import RememberedCounts
-from neurigraph_pipelines.faces.mcp.calls import Afterwards, ToolCall, Workers
+from neurigraph_pipelines.faces.mcp.calls import Afterwards, AgentCall, Workers
 from neurigraph_pipelines.faces.mcp.failures import said, wrong_arguments
 from neurigraph_pipelines.faces.mcp.resources import MEDIA_TYPE, NODE, PROFILE, PROMPT, prompt_of, reader_of
 from neurigraph_pipelines.faces.mcp.tools.changes import FORGET, SUPERSEDE
@@ -188,12 +188,12 @@ class MemoryServer(MCPServer[None]):
         except InvalidInputError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from None
 
-    def _call(self, context: Context[None, Any] | None) -> ToolCall:
+    def _call(self, context: Context[None, Any] | None) -> AgentCall:
         """Return the call of a request, with the claims that its transport checked or the only caller's."""
         claims = caller_of(context, self._caller)
         if self._counts is None:
             self._counts = RememberedCounts(self._installation.tokens)
-        return ToolCall(self._installation, claims, self._counts, self._afterwards.run)
+        return AgentCall(self._installation, claims, self._counts, self._afterwards.run)
 
 
 def _failed(text: str) -> CallToolResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
@@ -20,7 +20,7 @@ operation = OperationGroup("forget")
 DryRun = Annotated[bool, Field(description="Return the counts of an erasure, and change nothing.")]
 
 
-ACCEPTED: Mapping[int, Mapping[str, Any]] = {
+ACCEPTED: Mapping[int, Mapping[str, object]] = {
     202: {
         "model": ErasureWithObjects,
         "description": "Accepted: a part is erased, and the installation finishes the rest within an hour.",

@@ -107,7 +107,7 @@ def state_fact(call: Call, body: StateFact) -> views.StatedFact:
 
 
 @operation("GET /facts/{fact_id}", "fact show", tool="memory_facts")
-def get_fact(call: Call, fact_id: UUID) -> views.FactWithEvidence:
+def get_fact(call: Call, fact_id: UUID) -> views.FactWithPlaces:
     """Return a fact with where it was said: memories, sources and messages, and through which door they came."""
     return listing.fact(call.database, call.caller, fact_id)
 
@@ -118,7 +118,7 @@ def get_fact(call: Call, fact_id: UUID) -> views.FactWithEvidence:
     refusals=(409,),
     answers={202: {"model": views.StatedFact, "description": "A next version, which is stored in the background."}},
 )
-def change_fact(call: Call, fact_id: UUID, body: ChangeFact) -> views.FactWithEvidence | views.StatedFact:
+def change_fact(call: Call, fact_id: UUID, body: ChangeFact) -> views.FactWithPlaces | views.StatedFact:
     """Change a fact. New words are its next version, as a note; tags, metadata, pins and times apply at once."""
     changed = None
     if not call.is_repeated:

@@ -75,12 +75,12 @@ _LONGEST_OMISSION = 60
 
 
 def is_omission(words: str) -> bool:
-    """Return whether a message is only what stands for a file that was left out."""
+    """Return whether a message only marks a file that was left out."""
     text = words.replace(MARK, "").strip()
     is_marked = words.startswith(MARK) and "\n" not in text and len(text) <= _LONGEST_OMISSION
     return bool(_OMISSION.fullmatch(text) or (is_marked and _OMITTED_FILE.fullmatch(text)))
 
 
 def is_deleted(words: str) -> bool:
-    """Return whether a message is only what stands for a deleted one."""
+    """Return whether a message only marks a deleted message."""
     return bool(_DELETED.fullmatch(words.replace(MARK, "").strip()))

@@ -32,7 +32,7 @@ _LONGEST_KIND = 50
 
 
 def conversations(item: JsonObject, where: str, fallback_time: datetime | None) -> Iterator[Item]:
-    """Read one item of a list: the current branch of a conversation, without the model's thinking; or what is kept.
+    """Read one item of a list: a kept memory, or the current branch of a conversation without the model's thinking.
 
     A message in which tools are used becomes several: its texts, and the uses and results between them.
     """

@@ -56,5 +56,5 @@ def is_gemini(name: str) -> bool:
 
 
 def id_at(time: datetime) -> str:
-    """Return the id of the prompt of a time, by the second, which is all that the page of the same activity has."""
+    """Return the id of a prompt: its time in seconds, because the page of the same activity has no other id."""
     return f"gemini:{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

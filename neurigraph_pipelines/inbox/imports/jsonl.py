@@ -220,7 +220,7 @@ def _note_unknown(raw: JsonObject, known: frozenset[str], noted: set[str], name:
 
 
 def _opening(title: str | None, started_at: datetime | None, messages: list[IncomingMessage | RejectedItem]) -> Opening:
-    """Return what stands for the id of a conversation without one."""
+    """Return an id for a conversation that has none."""
     first = next((one for one in messages if isinstance(one, IncomingMessage)), None)
     said = (first.role, first.author, first.content, first.external_id, first.occurred_at) if first else ()
     return Opening("jsonl", started_at, former=(derived_id("jsonl", title, started_at, *said),))

@@ -204,7 +204,7 @@ def _lines(value: Json, name: str = "") -> Iterator[str]:
 
 
 def _placeless(origin: str, kind: _Kept, raw: JsonObject, metadata: JsonObject) -> Iterator[ImportNote]:
-    """Yield what has no place here: fields with a value that are not read, and nested metadata."""
+    """Yield a note for each field with a value that is not read, and for nested metadata."""
     for name in sorted(raw.keys() - kind.fields):
         if raw[name] not in (None, "", [], {}):
             yield ImportNote(f"{origin}: the field {name[:40]!r} has no place here, in memories", 1)
@@ -218,7 +218,7 @@ def _tags(value: list[Json]) -> tuple[str, ...]:
 
 
 def _flat(metadata: JsonObject) -> dict[str, MetadataValue]:
-    """Return what flat metadata can hold."""
+    """Return the metadata without nested values."""
     flat: dict[str, MetadataValue] = {}
     for name, value in metadata.items():
         if isinstance(value, str | int | float | bool):

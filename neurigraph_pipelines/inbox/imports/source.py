@@ -136,7 +136,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A part that is being read, with what readers need to know.
+    """A part that is being read, with the context that readers need.
 
     Attributes:
         fallback_time: The time of messages without a time of their own.

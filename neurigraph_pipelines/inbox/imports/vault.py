@@ -49,7 +49,7 @@ class NoteFile:
 
     @property
     def parts(self) -> Parts:
-        """What links call it."""
+        """The name by which links refer to it, in parts."""
         return parts_of(self.names[1:])
 
     @property
@@ -60,7 +60,7 @@ class NoteFile:
 
 @dataclass(frozen=True, slots=True)
 class Vault:
-    """The notes of a vault, and what of it is not read.
+    """The notes of a vault, and counts of the files that are not read.
 
     Attributes:
         others: Number of files that are no notes: hidden ones, links, and what is not Markdown.

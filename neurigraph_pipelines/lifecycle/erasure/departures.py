@@ -25,10 +25,10 @@ Erase = Callable[[Context, ErasureSubject], Erasure]
 
 
 def settle(context: Context, organization_id: UUID, member_id: UUID, erase: Erase) -> list[Erasure] | None:
-    """Forget what goes with a member who has left.
+    """Forget the records that leave with a member.
 
     Args:
-        context: Its claims are not used: the membership says what goes.
+        context: Its claims are not used: the membership says which records leave.
 
     Returns:
         The receipts; None if there is no departure to settle.

@@ -172,7 +172,7 @@ def finish_erasures(context: Context) -> list[Erasure]:
 
 
 def settle_departure(context: Context, organization_id: UUID, member_id: UUID, *, through: str) -> list[Erasure] | None:
-    """Forget what goes with a member who has left an organization, as ``departures.settle`` says."""
+    """Forget the records that leave an organization with a member, as ``departures.settle`` does."""
     return departures.settle(
         context, organization_id, member_id, lambda graph, subject: forget(graph, subject, through=through)
     )

@@ -37,7 +37,7 @@ _GRAPH = statements("graph")
 
 
 def quarantine(context: Context, rule: QuarantineRule, reason: str) -> Quarantine:
-    """Put what a rule meets out of every retrieval, and keep it. Idempotent: the same rule is in force once.
+    """Hide the messages and records that a rule meets from every retrieval. Idempotent: a rule is in force once.
 
     What is stored later and meets the rule is hidden from the start.
 
@@ -70,7 +70,7 @@ def quarantine(context: Context, rule: QuarantineRule, reason: str) -> Quarantin
 
 
 def release(context: Context, quarantine_id: UUID) -> Quarantine:
-    """End a quarantine: what no other one holds is found again. Idempotent.
+    """End a quarantine: records that no other quarantine holds are found again. Idempotent.
 
     Raises:
         ForbiddenError: The caller does not own the graph.

@@ -25,7 +25,7 @@ _QUERIES = statements("quarantine")
 
 @dataclass(frozen=True, slots=True)
 class QuarantineRule:
-    """What a quarantine meets: messages for which all conditions hold that are set, and every record with one of them.
+    """Conditions: a quarantine holds messages that meet all that are set, and every record with such a message.
 
     Attributes:
         source_id: Of this conversation, event, upload or note.

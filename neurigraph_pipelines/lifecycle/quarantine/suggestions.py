@@ -60,7 +60,7 @@ _MOST_INVISIBLE = 10
 
 
 def suggest(context: Context, user_id: UUID | None = None, *, records: int = RECORDS_READ) -> list[Suggestion]:
-    """Return what looks like poison in a graph and is in no quarantine, most suspicious kinds first.
+    """Return suspicious sources and records of a graph that no quarantine holds, the most suspicious kinds first.
 
     Args:
         context: With the owner as caller, or without a caller for the jobs.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Protocol
 
 from psycopg import Connection
 from psycopg.rows import DictRow
@@ -119,7 +119,7 @@ class Replica(Database, Protocol):
 class TokenVerifier(Protocol):
     """Verifies tokens of the issuer that the installation trusts."""
 
-    def verify(self, token: str) -> Mapping[str, Any]:
+    def verify(self, token: str) -> Mapping[str, object]:
         """Return the claims of a genuine, valid token for this installation.
 
         Raises:

@@ -109,7 +109,7 @@ class Toolbox:
         return list(found.values())
 
     def run(self, call: ToolCall) -> Outcome:
-        """Run a call. One that is wrong, or that names what the caller does not see, has an error as its outcome."""
+        """Run a call. A wrong call, or one that names a thing that the caller does not see, ends in an error."""
         runs: dict[str, Callable[[Mapping[str, object]], Outcome]] = {
             SEARCH: self._search,
             OPEN: self._open,

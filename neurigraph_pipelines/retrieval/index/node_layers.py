@@ -101,7 +101,7 @@ def whole_of(row: Mapping[str, Any]) -> MetadataLayer | None:
     return base if row["changed"] is None else _joined(base.without(np.frombuffer(row["changed"], "S16")), *sent)
 
 
-def layers_of(row: Mapping[str, Any], past: NodeLayers | None) -> NodeLayers | None:
+def layers_of(row: Mapping[str, object], past: NodeLayers | None) -> NodeLayers | None:
     """Return the layers that a row of ``neurigraph.layers`` describes; None if the row does not say enough.
 
     Args:

@@ -91,7 +91,7 @@ class Rows:
         return numbers
 
     def occurrences(self, keys: Keys) -> Occurrences:
-        """Return where some lexemes occur; it is computed once for the same ones."""
+        """Return where some lexemes occur. The result is computed once for the same lexemes."""
         asked, latest = keys.tobytes(), self._latest  # read once, because threads share rows
         if latest is not None and latest[0] == asked:
             return latest[1]

@@ -15,7 +15,7 @@ class Origin(NamedTuple):
         key_id: The API key that all of it came with.
         received_through: The door that all of it came through.
         received_at: When the last of it arrived, in ISO 8601.
-        source: The known fields of its source besides the text (``model.sources.details_view``); None if nothing.
+        source: The known fields of its source besides the text (``Provenance.of``); None if nothing.
     """
 
     persona_id: str | None

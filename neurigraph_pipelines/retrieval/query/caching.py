@@ -32,7 +32,7 @@ def cache_bytes(context: Context) -> int:
 
 
 def graph_bytes(context: Context) -> int:
-    """Return how many bytes of what askers see of graphs may be cached; 0 switches caching off."""
+    """Return how many bytes of graphs, as callers see them, may be cached; 0 switches caching off."""
     return int(_GRAPHS_SHARE * cache_bytes(context))
 
 

@@ -43,7 +43,7 @@ def wordings(expander: Expander | None, question: str, most: int) -> tuple[list[
 
 
 def fused(asked: Found, others: Sequence[Found], question: Question) -> Found:
-    """Return what a question and its other wordings find, best first, up to the limits of the question.
+    """Return the results of a question and its other wordings, best first, up to the limits of the question.
 
     A hit of both has the score of the question itself. Anchors, notes and warmed nodes stay the question's.
     """

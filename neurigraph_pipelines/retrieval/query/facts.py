@@ -52,7 +52,7 @@ _BYTES_SHOWN = 4_000
 
 _QUERIES, _LISTED = statements("fact_search"), statements("facts")
 _FILTERS = ("nodes", "record_id", "kind", "who", "tags", "status", "occurred_after", "occurred_before", "superseded")
-_ANY: Mapping[str, Any] = {**dict.fromkeys(_FILTERS), "forgotten": False}
+_ANY: Mapping[str, object] = {**dict.fromkeys(_FILTERS), "forgotten": False}
 
 
 class RankedFact(NamedTuple):

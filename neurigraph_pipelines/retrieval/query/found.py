@@ -115,7 +115,7 @@ def found_records(
     *,
     is_owner: bool,
 ) -> list[FoundRecord]:
-    """Return ranked records with what their layers hold of them.
+    """Return ranked records with the fields that their layers hold.
 
     Args:
         shells: The nodes that the caller sees: a persona that is not among them is not named.
@@ -145,7 +145,7 @@ def found_messages(
     unstored: Unstored | None,
     cut: Callable[[str], str],
 ) -> list[FoundMessage]:
-    """Return ranked messages with what their layers hold of them.
+    """Return ranked messages with the fields that their layers hold.
 
     Args:
         shells: The nodes that the caller sees.

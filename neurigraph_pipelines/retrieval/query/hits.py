@@ -9,11 +9,11 @@ from typing import Any
 from neurigraph_pipelines.lifecycle.retention import KEPT
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.measuring import measured
-from neurigraph_pipelines.model.sources import details_view
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.views import search as views
 from neurigraph_pipelines.views.retention import Retention
+from neurigraph_pipelines.views.sources import Provenance
 
 ANCHORS_SHOWN = 10
 
@@ -52,7 +52,7 @@ def view(
 def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> views.Hit:
     record, origin = found.record, found.record.origin
     kept = expiry.get(record.record_id, KEPT) if found.is_stored else KEPT
-    asked_for: dict[str, Any] = {"explain": dict(found.parts)} if found.parts else {}
+    asked_for: dict[str, object] = {"explain": dict(found.parts)} if found.parts else {}
     if found.superseded is not None:
         asked_for["superseded"] = found.superseded
     return views.Hit.model_validate(
@@ -78,7 +78,7 @@ def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> 
                 "key_id": origin.key_id,
                 "received_at": origin.received_at,
                 "restated": restated,
-                "source": details_view(record.source_kind, origin.source),
+                "source": Provenance.of(record.source_kind, origin.source),
             },
             "tier": kept.tier,
             "expires_at": kept.expires_at,
@@ -91,7 +91,7 @@ def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> 
 def message_hit(found: FoundMessage) -> views.MessageHit:
     """Return a message as callers see it."""
     unstored = found.unstored
-    asked_for: dict[str, Any] = {"explain": dict(found.parts)} if found.parts else {}
+    asked_for: dict[str, object] = {"explain": dict(found.parts)} if found.parts else {}
     if unstored is not None:
         asked_for |= {"role": unstored.role, "occurred_at": unstored.occurred_at, "content": unstored.content}
     return views.MessageHit.model_validate(

@@ -31,7 +31,7 @@ _QUERIES = statements("fact_search")
 def rationale_of(
     context: Context, view: GraphView, anchors: Sequence[Anchor], facts: Sequence[RankedFact]
 ) -> Rationale:
-    """Return what moved the ranking of a question.
+    """Return the names, edges and facts that moved the ranking of a question.
 
     Args:
         anchors: The nodes that were searched.

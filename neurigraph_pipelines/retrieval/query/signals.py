@@ -78,7 +78,7 @@ class LexicalSignals:
         return covered
 
     def coverage_before(self) -> NDArray[Any]:
-        """Return the same share of the passage before, where that ends with a question; 0 elsewhere."""
+        """Return the coverage of the passage before, where that passage ends with a question; 0 elsewhere."""
         before: NDArray[Any] = (self._covered * self._rows.asking)[self._rows.place - 1]
         return before
 

@@ -27,7 +27,7 @@ _QUERIES = statements("search")
 
 
 def vectors_of(context: Context, nodes: Sequence[LoadedNode], rows: Rows) -> PassageVectors:
-    """Return the vectors of some layers' passages; those of layers that are used again are read in the background."""
+    """Return the vectors of some layers' passages. Vectors of layers that recur are read in the background."""
     cache, capacity = search_caches(context).nodes, cache_bytes(context)
     room = capacity - cache.size
     for node in nodes:
@@ -109,7 +109,7 @@ def _size(layers: NodeLayers) -> int:
     return layers.size
 
 
-def _all_of(layer: MetadataLayer) -> dict[str, Any]:
+def _all_of(layer: MetadataLayer) -> dict[str, object]:
     """Return the parameters of the query of all vectors of a layer."""
     present = np.flatnonzero(~layer.gone) if layer.gone is not None else np.arange(layer.records)
     records = [layer.record_ids[record] for record in present.tolist()]

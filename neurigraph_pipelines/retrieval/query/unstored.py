@@ -54,7 +54,7 @@ def cached_unstored(context: Context, question: Question) -> Unstored | None:
     return search_caches(context).graphs.peek(Unstored, _key(context))
 
 
-def parameters(context: Context, question: Question, known: Unstored | None) -> dict[str, Any]:
+def parameters(context: Context, question: Question, known: Unstored | None) -> dict[str, object]:
     """Return the parameters of ``neurigraph.search_gate`` that say what is known, and how many messages are wanted."""
     return {
         "known_unstored": known.version if known else None,

@@ -86,7 +86,7 @@ def rarities_of(occurrences: NDArray[Any], passages: int) -> NDArray[Any]:
 
 
 def words_of_graph(context: Context, shells: Shells) -> GraphWords:
-    """Return the words of all nodes of a graph; those of nodes that changed are read in one call to the database."""
+    """Return the words of all nodes of a graph. One call to the database reads the words of changed nodes."""
     if shells.words is not None:
         return shells.words
     cache, capacity = search_caches(context).nodes, cache_bytes(context)

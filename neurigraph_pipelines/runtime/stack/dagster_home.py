@@ -201,10 +201,10 @@ def _instance(runs: RunSettings, storage: dict[str, object]) -> dict[str, Any]:
     return instance
 
 
-def _logs_in_s3(url: str, s3: S3Settings, local: Path) -> dict[str, Any]:
+def _logs_in_s3(url: str, s3: S3Settings, local: Path) -> dict[str, object]:
     """Return Dagster's setting that what runs print goes to S3, half a minute later at most."""
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
-    config: dict[str, Any] = {"bucket": bucket, "prefix": prefix, "local_dir": str(local)}
+    config: dict[str, object] = {"bucket": bucket, "prefix": prefix, "local_dir": str(local)}
     if s3.endpoint_url is not None:
         config["endpoint_url"] = s3.endpoint_url
     if s3.region is not None:

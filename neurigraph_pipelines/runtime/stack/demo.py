@@ -108,7 +108,7 @@ def run(installation: Installation, listener: DemoListener) -> None:
     )
 
 
-def tell_story(installation: Installation, story: Mapping[str, Any], slug: str) -> Claims:
+def tell_story(installation: Installation, story: Mapping[str, object], slug: str) -> Claims:
     """Hand in the conversations of a sample story as a user, none twice, and return the user's claims."""
     user, _ = ensure_user(installation.database, slug, opaque_schema_names=installation.settings.opaque_schema_names)
     claims = Claims.of_user(user.user_id)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from neurigraph_pipelines.faces.mcp.calls import ToolCall, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.calls import AgentCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.framing import inline
 from neurigraph_pipelines.faces.mcp.results import Only, Result
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
@@ -47,7 +47,7 @@ class Superseded(Result):
             yield "Searches skip it; memory_history still shows it. To undo, call again without by."
 
 
-def supersede(call: ToolCall, given: SupersedeArguments) -> Superseded:
+def supersede(call: AgentCall, given: SupersedeArguments) -> Superseded:
     """Mark a memory as replaced, or undo that."""
     record_id, by = call.id_of("record", given.record_id), call.id_of("record", given.by) if given.by else None
     stop_if_cancelled()
@@ -72,7 +72,7 @@ class ForgetArguments(Arguments):
         return subjects
 
 
-class Forgotten(Result):
+class ForgetReply(Result):
     """What would be erased, or what was."""
 
     is_dry_run: bool
@@ -102,7 +102,7 @@ class Forgotten(Result):
             yield f"  receipt: erasure_id {receipt.erasure_id}, {when}"
 
 
-def forget(call: ToolCall, given: ForgetArguments) -> Forgotten:
+def forget(call: AgentCall, given: ForgetArguments) -> ForgetReply:
     """Show a preview of an erasure; with the preview's token, erase."""
     installation, subjects = call.installation, given.subjects
     database, secret = installation.database, installation.secret
@@ -110,13 +110,13 @@ def forget(call: ToolCall, given: ForgetArguments) -> Forgotten:
         previews = [erasure.preview(database, call.claims, subject) for subject in subjects]
         token, expires_at = confirmation(database, secret, call.claims, subjects)
         short = [one.model_copy(update={"nodes": one.nodes[:_NODES_SHOWN]}) for one in previews]
-        return Forgotten(is_dry_run=True, would_erase=short, token=token, expires_at=expires_at.isoformat())
+        return ForgetReply(is_dry_run=True, would_erase=short, token=token, expires_at=expires_at.isoformat())
     require_confirmation(database, secret, call.claims, subjects, given.token)
     receipts = []
     for subject in subjects:
         stop_if_cancelled()
         receipts.append(erasure.forget(call.context, subject, through=ReceivedThrough.MCP))
-    return Forgotten(is_dry_run=False, receipts=receipts)
+    return ForgetReply(is_dry_run=False, receipts=receipts)
 
 
 SUPERSEDE = Tool(
@@ -131,6 +131,6 @@ FORGET = Tool(
     "Erase memories permanently. Without a token: a dry run that erases nothing and returns a token, valid for five "
     "minutes and for exactly these ids. Ask the person before you call again with the token.",
     ForgetArguments,
-    Forgotten,
+    ForgetReply,
     forget,
 )

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field, WithJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import Budget
-from neurigraph_pipelines.faces.mcp.calls import ToolCall, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.calls import AgentCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.failures import said
 from neurigraph_pipelines.faces.mcp.framing import NOTICE_OF_JSON
 from neurigraph_pipelines.faces.mcp.results import Result, as_json, plain
@@ -99,7 +99,7 @@ class Documents(Result):
         return [f"{NOTICE_OF_JSON} {cut}", *self.lines()]
 
 
-def search_database(call: ToolCall, given: SearchDatabaseArguments) -> Documents:
+def search_database(call: AgentCall, given: SearchDatabaseArguments) -> Documents:
     """Search, and return as many documents as fit; none if nothing is near enough to the question."""
     claims = call.claims.within(checked_tags(given.containerTags))
     context = call.installation.acting_for(claims)

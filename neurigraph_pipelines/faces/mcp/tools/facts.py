@@ -11,7 +11,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
-from neurigraph_pipelines.faces.mcp.calls import ToolCall
+from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.framing import inline, quoted
 from neurigraph_pipelines.faces.mcp.results import Only, Result, as_json, described, path_of, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
@@ -55,7 +55,7 @@ class FactArguments(Arguments):
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
-class Facts(Result):
+class FoundFacts(Result):
     """Some facts, or one with where it was said."""
 
     facts: list[Annotated[Fact, Only(*_FACT)]]
@@ -90,7 +90,7 @@ class Facts(Result):
             yield f"There are more facts: call again with cursor={self.next_cursor}, or with a larger max_tokens."
 
 
-def memory_facts(call: ToolCall, given: FactArguments) -> Facts:
+def memory_facts(call: AgentCall, given: FactArguments) -> FoundFacts:
     """List the facts that fit, newest first, or show one with where it was said."""
     database, claims, budget = call.installation.database, call.claims, call.budget(given.max_tokens)
     fact_id = call.id_of("fact", given.fact_id) if given.fact_id else None
@@ -105,7 +105,7 @@ def memory_facts(call: ToolCall, given: FactArguments) -> Facts:
         links: list[Link] = [one for one in holding if budget.fits(as_json(shown(one, _LINK)))]
         left = len(found.said_in) - len(fitting)
         notes = [f"{left} further places are left out: call again with a larger max_tokens."] if left else []
-        return Facts(facts=[found], said_in=fitting, links=links, notes=notes)
+        return FoundFacts(facts=[found], said_in=fitting, links=links, notes=notes)
     wanted = FactFilter(
         node_id=call.node(given.node) if given.node else None,
         record_id=call.id_of("record", given.record_id) if given.record_id else None,
@@ -119,10 +119,10 @@ def memory_facts(call: ToolCall, given: FactArguments) -> Facts:
         if not budget.fits(as_json(shown(fact, _FACT))) and facts:
             break
         facts.append(fact)
-    return Facts(facts=facts, next_cursor=page.cursor_after(len(facts)) if facts else None)
+    return FoundFacts(facts=facts, next_cursor=page.cursor_after(len(facts)) if facts else None)
 
 
-def _walked(call: ToolCall, given: FactArguments, kind: str, fact_id: UUID | None) -> Facts:
+def _walked(call: AgentCall, given: FactArguments, kind: str, fact_id: UUID | None) -> FoundFacts:
     """Return the facts that a graph query begins at and leads to, and the paths in words, as far as they fit."""
     asked = FactQuery(
         given.query or None,
@@ -133,7 +133,7 @@ def _walked(call: ToolCall, given: FactArguments, kind: str, fact_id: UUID | Non
     )
     answer = query_facts(call.installation.acting_for(call.claims), asked)
     budget = call.budget(given.max_tokens)
-    found = Facts(facts=[], notes=list(answer.notes))
+    found = FoundFacts(facts=[], notes=list(answer.notes))
     reached = [(one, "") for one in answer.matches] + [(one.fact, one.path_description) for one in answer.related]
     for fact, path in reached:
         if not budget.fits(as_json(shown(fact, _FACT)) + path) and found.facts:
@@ -175,6 +175,6 @@ MEMORY_FACTS = Tool(
     "memory_facts",
     "List single statements of memories, newest first; with fact_id, where it was said, and links.",
     FactArguments,
-    Facts,
+    FoundFacts,
     memory_facts,
 )

@@ -10,7 +10,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
-from neurigraph_pipelines.faces.mcp.calls import ToolCall
+from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.framing import inline
 from neurigraph_pipelines.faces.mcp.results import (
     Only,
@@ -57,8 +57,8 @@ class BrowseArguments(Arguments):
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
-class Place(Result):
-    """A node with what is at it."""
+class NodeWithContent(Result):
+    """A node with its children, edges and records."""
 
     node_id: str
     name: str
@@ -100,7 +100,7 @@ class Place(Result):
             yield f"There are more records: call again with cursor={self.next_cursor}."
 
 
-def browse_graph(call: ToolCall, given: BrowseArguments) -> Place:
+def browse_graph(call: AgentCall, given: BrowseArguments) -> NodeWithContent:
     """Show one node: as much of it as fits, its records last."""
     database, cursors, claims = call.installation.database, call.installation.cursors, call.claims
     wanted = call.node(given.node) if given.node else None
@@ -118,7 +118,7 @@ def browse_graph(call: ToolCall, given: BrowseArguments) -> Place:
     fitting = _fitting(records, _RECORD, "", budget, [])
     if records and not fitting:  # or the next call would show as little
         fitting = [records[0].model_copy(update={"summary": f"{budget.cut(records[0].summary)}…"})]
-    return Place(
+    return NodeWithContent(
         **shown(node, _NODE),
         summary=summary,
         children=children,
@@ -148,7 +148,7 @@ class HistoryArguments(Arguments):
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
-class History(Result):
+class MemoryHistory(Result):
     """The changes of a memory, or one version of it."""
 
     record_id: str
@@ -192,14 +192,14 @@ def _beginning(value: Any) -> Any:
     return value[:_FEW] if isinstance(value, list) else value
 
 
-def memory_history(call: ToolCall, given: HistoryArguments) -> History:
+def memory_history(call: AgentCall, given: HistoryArguments) -> MemoryHistory:
     """Return the changes that fit, newest first, or one version."""
     database, record_id = call.installation.database, call.id_of("record", given.record_id)
     budget = call.budget(given.max_tokens)
     if given.at is not None:
         version = history.record_at(database, call.claims, record_id, utc(given.at))
         summary = budget.cut(plain(version.summary))
-        return History(record_id=str(record_id), version=version.model_copy(update={"summary": summary}))
+        return MemoryHistory(record_id=str(record_id), version=version.model_copy(update={"summary": summary}))
     page = history.page_of_history(
         database, call.installation.cursors, call.claims, record_id, given.limit, given.cursor or None
     )
@@ -215,7 +215,7 @@ def memory_history(call: ToolCall, given: HistoryArguments) -> History:
             }
             one = one.model_copy(update=cut)
         fitting.append(one)
-    return History(
+    return MemoryHistory(
         record_id=str(record_id), deltas=fitting, next_cursor=page.cursor_after(len(fitting)) if fitting else None
     )
 
@@ -224,7 +224,7 @@ BROWSE_GRAPH = Tool(
     "browse_graph",
     "Show a node of the tree: its summary, the nodes below and beside it, its newest records.",
     BrowseArguments,
-    Place,
+    NodeWithContent,
     browse_graph,
     view=VIEW.uri,
 )
@@ -232,6 +232,6 @@ MEMORY_HISTORY = Tool(
     "memory_history",
     "Show who changed a memory, when and how; or the memory as it was at a moment.",
     HistoryArguments,
-    History,
+    MemoryHistory,
     memory_history,
 )

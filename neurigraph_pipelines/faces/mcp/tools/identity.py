@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import neurigraph_pipelines
 from neurigraph_pipelines.access.authentication import require_writer
-from neurigraph_pipelines.faces.mcp.calls import ToolCall
+from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.framing import inline
 from neurigraph_pipelines.faces.mcp.results import Result, path_of
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Tool
@@ -52,7 +52,7 @@ class Identity(Result):
         yield f"You may {'write' if self.may_write else 'only read'}" + (" and forget." if self.may_forget else ".")
 
 
-def who_am_i(call: ToolCall, _: NoArguments) -> Identity:
+def who_am_i(call: AgentCall, _: NoArguments) -> Identity:
     """Return the rights that the caller's claims give."""
     claims, database = call.claims, call.installation.database
     nodes = records = 0

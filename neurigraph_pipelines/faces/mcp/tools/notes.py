@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from neurigraph_pipelines.faces.mcp.calls import ToolCall, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.calls import AgentCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.results import Result
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
 from neurigraph_pipelines.inbox.notes import MAX_PRIORITY, IncomingNote, OnConflict, write_note
@@ -61,7 +61,7 @@ class Remembered(Result):
             yield f"Its memory replaces that of note_id {self.replaces}."
 
 
-def remember(call: ToolCall, given: RememberArguments) -> Remembered:
+def remember(call: AgentCall, given: RememberArguments) -> Remembered:
     """Write a note."""
     if given.node_id is not None:
         call.require_visible("node", given.node_id)

@@ -12,7 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.access.short_ids import id_of, place_of
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
-from neurigraph_pipelines.faces.mcp.calls import ToolCall, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.calls import AgentCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.failures import said
 from neurigraph_pipelines.faces.mcp.framing import inline, quoted
 from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until, path_of, shown
@@ -21,7 +21,7 @@ from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.model.errors import InvalidInputError, LostObjectError, NotFoundError
 from neurigraph_pipelines.retrieval.open import open_messages
 from neurigraph_pipelines.retrieval.unstored import open_unstored
-from neurigraph_pipelines.views import files
+from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.memories import Memory
 
 READ_AT_ONCE = 20
@@ -42,7 +42,7 @@ class OpenArguments(Arguments):
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
-class Message(Result):
+class OpenedMessage(Result):
     """One message, or a part of it."""
 
     seq: int
@@ -73,7 +73,7 @@ class Opened(Result):
     file_id: str | None
     superseded_by: str | None
     expires_at: SkipJsonSchema[str | None] = None  # every agent pays for schemas
-    messages: list[Message]
+    messages: list[OpenedMessage]
     lost: SkipJsonSchema[str | None] = None
     next_cursor: str | None = None
 
@@ -98,7 +98,7 @@ class Opened(Result):
             yield f"\nThere is more: call again with cursor={self.next_cursor!r}."
 
 
-def open_memory(call: ToolCall, given: OpenArguments) -> Opened:
+def open_memory(call: AgentCall, given: OpenArguments) -> Opened:
     """Read the messages that fit, of a record from its object, or of a source whose messages are not stored yet."""
     database, claims = call.installation.database, call.claims
     known, message = place_of(given.record_id)
@@ -115,7 +115,7 @@ def open_memory(call: ToolCall, given: OpenArguments) -> Opened:
     if given.cursor:  # the answer before has shown it
         found = found.model_copy(update={"summary": ""})
     budget.fits(found.title, found.summary)
-    lost, messages, cursor = None, list[Message](), None
+    lost, messages, cursor = None, list[OpenedMessage](), None
     try:
         cursor = _read(call, found.file_id, [seq for seq in wanted if seq >= first], (first, offset), budget, messages)
     except LostObjectError as error:
@@ -128,7 +128,7 @@ def open_memory(call: ToolCall, given: OpenArguments) -> Opened:
     )
 
 
-def _open_unstored(call: ToolCall, given: OpenArguments, source_id: UUID) -> Opened:
+def _open_unstored(call: AgentCall, given: OpenArguments, source_id: UUID) -> Opened:
     """Read the messages of a source that are not stored yet and fit.
 
     Raises:
@@ -137,7 +137,7 @@ def _open_unstored(call: ToolCall, given: OpenArguments, source_id: UUID) -> Ope
     call.require_visible("source", source_id)
     first, offset = _place(given.cursor)
     budget = call.budget(given.max_tokens)
-    wanted, shown, cursor = set(given.messages), list[Message](), None
+    wanted, shown, cursor = set(given.messages), list[OpenedMessage](), None
     found = open_unstored(call.context, source_id, from_message=max(first, 1), limit=READ_AT_ONCE)
     records = found.record_ids
     while found.messages and cursor is None:
@@ -173,12 +173,12 @@ def _place(cursor: str) -> tuple[int, int]:
 
 
 def _read(
-    call: ToolCall,
+    call: AgentCall,
     file_id: UUID | None,
     wanted: Sequence[int],
     place: tuple[int, int],
     budget: Budget,
-    shown: list[Message],
+    shown: list[OpenedMessage],
 ) -> str | None:
     """Add the messages that fit to those shown, and return where to go on if not all do."""
     if file_id is None:
@@ -192,7 +192,7 @@ def _read(
     return None
 
 
-def _show(opened: Sequence[files.Message], place: tuple[int, int], budget: Budget, shown: list[Message]) -> str | None:
+def _show(opened: Sequence[Message], place: tuple[int, int], budget: Budget, shown: list[OpenedMessage]) -> str | None:
     """Add the messages that fit to those shown, and return where to go on if not all do."""
     for one in opened:
         begin = place[1] if one.seq == place[0] else 0
@@ -206,9 +206,9 @@ def _show(opened: Sequence[files.Message], place: tuple[int, int], budget: Budge
     return None
 
 
-def _message(opened: files.Message, begin: int, budget: Budget) -> Message:
-    values = shown(opened, Message.model_fields.keys() - {"is_whole"})
-    about = Message(**{**values, "content": "", "is_whole": True})
+def _message(opened: Message, begin: int, budget: Budget) -> OpenedMessage:
+    values = shown(opened, OpenedMessage.model_fields.keys() - {"is_whole"})
+    about = OpenedMessage(**{**values, "content": "", "is_whole": True})
     budget.fits("\n".join(about.lines()))
     rest = str(values["content"])[begin:]
     part = budget.cut(rest) or rest[:_LEAST]

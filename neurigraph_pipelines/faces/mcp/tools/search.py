@@ -11,7 +11,7 @@ from pydantic import Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
-from neurigraph_pipelines.faces.mcp.calls import ToolCall
+from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.framing import inline
 from neurigraph_pipelines.faces.mcp.results import Only, Result, described, kept_until, path_of, plain, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, MaxTokens, Tool
@@ -87,7 +87,7 @@ class ShortHit(Result):
         yield from described(self.title, self.summary)
 
 
-class Found(Result):
+class FoundMemories(Result):
     """The hits of a search."""
 
     hits: list[ShortHit]
@@ -116,7 +116,7 @@ class Found(Result):
             yield "open_memory reads the messages of a record_id, or of a source_id that is not stored yet."
 
 
-def search_memory(call: ToolCall, given: SearchArguments) -> Found:
+def search_memory(call: AgentCall, given: SearchArguments) -> FoundMemories:
     """Search, and show as many hits as fit."""
     question = Question(
         given.query,
@@ -149,7 +149,7 @@ def search_memory(call: ToolCall, given: SearchArguments) -> Found:
         shown.append(one)
     rest = len(hits) > len(shown)
     skip = given.skip + len(shown) if rest else None
-    return Found(hits=shown, facts=facts, next_skip=skip, notes=plain(found.notes))
+    return FoundMemories(hits=shown, facts=facts, next_skip=skip, notes=plain(found.notes))
 
 
 def _hit(hit: views.Hit, messages: list[views.MessageHit]) -> ShortHit:
@@ -192,7 +192,7 @@ class ContextArguments(Arguments):
     max_tokens: MaxTokens = prompt.DEFAULT_TOKENS
 
 
-class Reply(Result):
+class ContextReply(Result):
     """A block for a prompt, or an answer in words."""
 
     text: str = ""
@@ -217,13 +217,13 @@ class Reply(Result):
         yield from (f"Note: {inline(note)}" for note in self.notes)
 
 
-def get_context(call: ToolCall, given: ContextArguments) -> Reply:
+def get_context(call: AgentCall, given: ContextArguments) -> ContextReply:
     """Make a block for a prompt; or answer in words, and show as many citations as fit."""
     node_id = call.node(given.node) if given.node else None
     if not given.answer:
         wanted = prompt.PromptRequest([Turn("user", given.query)], given.max_tokens, node_id)
         made = prompt.prompt_context(call.context, wanted, given.asked_at)
-        return Reply(text=made.text or "", notes=plain(made.notes))
+        return ContextReply(text=made.text or "", notes=plain(made.notes))
     question = Question(given.query, node_id=node_id)
     reply = answering.ask(call.context, question, asked_at=given.asked_at)
     budget, notes = call.budget(given.max_tokens), plain(reply.notes)
@@ -237,20 +237,20 @@ def get_context(call: ToolCall, given: ContextArguments) -> Reply:
             notes.append(f"Citations {left} are left out: call again with a larger max_tokens.")
             break
         citations.append(one)
-    return Reply(answer=answer, found=reply.found, citations=citations, notes=notes)
+    return ContextReply(answer=answer, found=reply.found, citations=citations, notes=notes)
 
 
 SEARCH_MEMORY = Tool(
     "search_memory",
     "Find memories by meaning, words and time. Returns summaries with ids, best first; open_memory reads the words.",
     SearchArguments,
-    Found,
+    FoundMemories,
     search_memory,
 )
 GET_CONTEXT = Tool(
     "get_context",
     "Who the user is, and what concerns a question or statement, in few tokens.",
     ContextArguments,
-    Reply,
+    ContextReply,
     get_context,
 )

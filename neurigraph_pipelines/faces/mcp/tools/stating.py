@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from neurigraph_pipelines.faces.mcp.calls import ToolCall, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.calls import AgentCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.results import Result
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
 from neurigraph_pipelines.knowledge.fact_values import FactWords
@@ -40,7 +40,7 @@ class FactWritten(Result):
             yield f"The same was stated already: fact_id {self.fact_id}. Nothing was written."
 
 
-def state(call: ToolCall, given: StateFactArguments) -> FactWritten:
+def state(call: AgentCall, given: StateFactArguments) -> FactWritten:
     """State a fact, or take one back."""
     if bool(given.statement.strip()) == bool(given.retract):
         raise InvalidInputError("give a statement, or the fact_id to retract")

@@ -12,7 +12,7 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from neurigraph_pipelines.faces.mcp.budget import LEAST_TOKENS, MOST_TOKENS
-from neurigraph_pipelines.faces.mcp.calls import ToolCall
+from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.results import Result, schema_of
 from neurigraph_pipelines.faces.operations import operations_of
 from neurigraph_pipelines.text.exact_json import keep_exactly
@@ -84,7 +84,7 @@ class Tool(Generic[_Taken]):
     description: str
     arguments: type[_Taken]
     result: type[Result]
-    run: Callable[[ToolCall, _Taken], Result]
+    run: Callable[[AgentCall, _Taken], Result]
     reads: bool = True
     view: str | None = None
 
