@@ -23,6 +23,7 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.minilm.embedder import LocalEmbedder, NeurigraphEmbedder
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
+from tests.support.browser import Browser, find_chromium
 
 # CI may start the tests in the background, where SIGINT is ignored. Processes that a test starts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -208,6 +209,16 @@ def home_env(session_home: Path) -> dict[str, str]:
         "NEURIGRAPH_ROLE_SECRET": SECRET,
         "NEURIGRAPH_LANGUAGE_MODEL": "offline",
     }
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One browser for the session; each of its pages has cookies and storage of its own."""
+    chromium = find_chromium()
+    if chromium is None:
+        pytest.skip("there is no chromium")
+    with Browser(chromium, tmp_path_factory.mktemp("profile")) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.wiring.installation import Installation
+from tests.support.api_server import serving
 from tests.support.memories import new_user, plain_context
 from tests.support.model_provider import ModelProvider
 
@@ -18,6 +19,13 @@ from tests.support.model_provider import ModelProvider
 def here(shared_installation: Installation) -> Installation:
     """An installation that the tests of a module share, each with a user of its own."""
     return shared_installation
+
+
+@pytest.fixture(scope="module")
+def address(shared_installation: Installation) -> Iterator[str]:
+    """The address of a server of the module's installation."""
+    with serving(shared_installation) as served:
+        yield served
 
 
 @pytest.fixture

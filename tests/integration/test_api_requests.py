@@ -10,9 +10,7 @@ import httpx
 import pytest
 
 from neurigraph_pipelines.faces.api.request_ids import MAX_LENGTH, RequestIdFilter
-from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import admin, assert_problem, new_user
-from tests.support.api_server import serving
 from tests.support.openapi import document
 from tests.support.raw_http import exchange, head
 
@@ -22,12 +20,6 @@ OPERATIONS = [
     for path, methods in DOCUMENT["paths"].items()
     for method, operation in methods.items()
 ]
-
-
-@pytest.fixture(scope="module")
-def address(shared_installation: Installation) -> Iterator[str]:
-    with serving(shared_installation) as served:
-        yield served
 
 
 @pytest.fixture(scope="module")
