@@ -8,7 +8,8 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -185,17 +186,32 @@ def installation(settings: Settings, session_home: Path, local_embedder: LocalEm
 
 
 @pytest.fixture(scope="module")
-def shared_installation(
+def new_installation(
     tmp_path_factory: pytest.TempPathFactory,
     session_home: Path,
     local_embedder: LocalEmbedder,
     server: ServerLease,
     administrator: psycopg.Connection,
     template_database: str,
+) -> Callable[[], AbstractContextManager[Installation]]:
+    """Makes installations of which a module needs one."""
+
+    @contextmanager
+    def make() -> Iterator[Installation]:
+        for url in _database(server, administrator, template_database):
+            settings = _settings(tmp_path_factory.mktemp("installation"), url)
+            yield from _installation(settings, session_home, local_embedder)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def shared_installation(
+    new_installation: Callable[[], AbstractContextManager[Installation]],
 ) -> Iterator[Installation]:
     """An installation for a whole module. Its tests change nothing, or only what belongs to users of their own."""
-    for url in _database(server, administrator, template_database):
-        yield from _installation(_settings(tmp_path_factory.mktemp("installation"), url), session_home, local_embedder)
+    with new_installation() as made:
+        yield made
 
 
 @pytest.fixture
