@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -100,3 +101,26 @@ def test_persona_writes_by_its_grant(client: httpx.Client, graph: SharedGraph) -
     (hit,) = client.post("/v1/search", json={"query": "budget"}, headers=bearer(key)).json()["hits"]
     assert hit["node_path"] == "Finance"
     assert client.get(f"/v1/nodes/{made.json()['node_id']}/records", headers=bearer(key)).json()["records"]
+
+
+def test_read_only_caller_is_refused(client: httpx.Client, graph: SharedGraph) -> None:
+    said = client.post("/v1/conversations", json={}, headers=bearer(graph.key())).json()["conversation_id"]
+    _, file_id = graph.record_of("Work/Legal")
+    third = bearer(graph.key(Subject(SubjectType.THIRD_PARTY, "gmail")))
+    for headers in (bearer(graph.personas_key()), third):
+        for method, address, body in (
+            ("POST", "/v1/conversations", {}),
+            ("POST", "/v1/events", {"kind": "call", "title": "x"}),
+            ("POST", f"/v1/conversations/{uuid4()}/end", None),
+            ("POST", f"/v1/conversations/{said}/end", None),
+            ("GET", "/v1/keys", None),
+            ("POST", "/v1/keys", {}),
+            ("GET", "/v1/grants", None),
+            ("POST", "/v1/grants", {"third_party": "gmail", "node_id": str(graph.persona_id)}),
+        ):
+            assert client.request(method, address, json=body, headers=headers).status_code == 403, address
+        uploaded = client.post("/v1/files", files={"file": b"x"}, headers=headers)
+        assert uploaded.status_code == 403
+    persona = bearer(graph.personas_key())
+    assert client.post(f"/v1/files/{file_id}/compress", headers=persona).status_code == 403
+    assert client.post(f"/v1/files/{file_id}/touch", headers=persona).status_code == 200
