@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
+import httpx
 import pytest
 
 from neurigraph_pipelines.exchange import sharing
@@ -14,9 +17,11 @@ from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.notes import NewNote, write_note
-from neurigraph_pipelines.model import Claims, Privacy, SubjectType
+from neurigraph_pipelines.model import Claims, NodeType, Privacy, SubjectType
+from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.views.access import GrantPreview
 from neurigraph_pipelines.wiring.installation import Installation
+from tests.support.api_server import serving
 from tests.support.command_line import describe
 from tests.support.memories import ingest, plain_context, rows
 
@@ -30,6 +35,12 @@ FISHING = [
 ]
 TABLETS = "The doctor prescribed ramipril 5 mg against high blood pressure."
 HIDDEN = "Zanzibar is where we meet in secret."
+
+
+@pytest.fixture(scope="module")
+def client(shared_installation: Installation) -> Iterator[httpx.Client]:
+    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
+        yield made
 
 
 def file_in(here: Installation, bob: tuple[User, Claims], path: str, *texts: str, **more: Any) -> None:
@@ -90,6 +101,38 @@ def test_empty_and_large_nodes(here: Installation, bob: tuple[User, Claims]) -> 
     file_in(here, bob, "Large", *(f"Trout number {number} of the river." for number in range(MOST_SHOWN + 3)))
     found = preview(here, bob, "Large")
     assert (found.records, len(found.newest)) == (MOST_SHOWN + 3, MOST_SHOWN)
+
+
+def test_only_the_owner_looks(here: Installation, bob: tuple[User, Claims], client: httpx.Client) -> None:
+    file_in(here, bob, "Hobbies", *FISHING, TABLETS)
+    user, claims = bob
+    node = node_at(here, bob, "Hobbies")
+    persona = sharing.add_node(here.database, claims, user.root_node_id, "Coach", node_type=NodeType.PERSONA)
+    subjects = {
+        "owner": None,
+        "persona": Subject(SubjectType.PERSONA, str(persona)),
+        "third party": Subject(SubjectType.THIRD_PARTY, "gmail"),
+    }
+    for subject in (subjects["persona"], subjects["third party"]):
+        assert subject is not None
+        sharing.grant(here.database, claims, subject, node)
+    answers = {}
+    for name, subject in subjects.items():
+        key = sharing.issue_key(here.database, claims, subject=subject)[1]
+        answers[name] = [
+            client.get("/v1/grants/preview", params={"node_id": str(one)}, headers={"Authorization": f"Bearer {key}"})
+            for one in (node, uuid4())
+        ]
+    assert {name: [one.status_code for one in found] for name, found in answers.items()} == {
+        "owner": [200, 404],
+        "persona": [403, 403],
+        "third party": [403, 403],
+    }
+    assert (answers["owner"][0].json()["records"], len(answers["owner"][0].json()["foreign_looking"])) == (7, 1)
+    with pytest.raises(ForbiddenError):
+        preview_grant(here.database, Claims("gmail", "third_party", user.user_id), node)
+    with pytest.raises(NotFoundError):
+        preview_grant(here.database, claims, uuid4())
 
 
 def test_check_names_new_foreign_memories_of_granted_nodes(here: Installation, bob: tuple[User, Claims]) -> None:
