@@ -19,13 +19,13 @@ from neurigraph_pipelines.ingestion.reembed import reembed
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, TransientError
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.changing_record import MICROSECOND, Memory
-from tests.support.memories import WordEmbedder, converse, explained, ingest, rows, stored
+from tests.support.memories import WordEmbedder, converse, explained, ingest, new_user, rows, stored
 from tests.support.vectors import NamedEmbedder
 
 Remember = Callable[[str], Memory]
@@ -198,6 +198,15 @@ def test_concurrent_mutual_superseding(memory: Memory, remember: Remember) -> No
 
     with ThreadPoolExecutor(2) as pool:
         assert sorted(pool.map(attempt, [(memory, other), (other, memory)])) == [False, True]
+
+
+def test_foreign_record_cannot_supersede(here: Installation, context: Context, memory: Memory) -> None:
+    user, claims = new_user(here)
+    converse(here, claims, "#Notes the oak desk")
+    (theirs,) = stored(ingest(context, user))
+    with pytest.raises(NotFoundError, match=r"^not found$"):
+        memory.supersede(theirs.record_id)
+    assert memory.operations == ["create"]
 
 
 # Searching the past
