@@ -10,7 +10,7 @@ TESTS := $(BIN)/pytest --dist loadfile --no-loadscope-reorder --durations 25 --d
 export NEURIGRAPH_HOME ?= $(CURDIR)/.neurigraph
 export DAGSTER_DISABLE_TELEMETRY := 1
 
-.PHONY: demo up test proofs lint format bench breaks mutants docs site clients lock clean help
+.PHONY: demo up test proofs lint types statements format bench breaks mutants docs site clients lock clean help
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -32,9 +32,14 @@ up: $(READY)  ## Run everything until Ctrl-C: Postgres, Dagster's UI and daemon,
 lint: $(READY)  ## Run ruff, mypy, import-linter and sqlfluff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/sqlfluff lint --processes 0 --disable-progress-bar sql
+	@$(MAKE) --no-print-directory --jobs 2 types statements
+
+types: $(READY)
+	$(BIN)/mypy
+
+statements: $(READY)
+	$(BIN)/sqlfluff lint --processes 1 --disable-progress-bar sql
 
 test: lint  ## Run all checks, and all tests but the long ones
 	$(TESTS) --numprocesses 3 -m "not end_to_end and not slow"

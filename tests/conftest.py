@@ -8,7 +8,8 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -23,6 +24,7 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.minilm.embedder import LocalEmbedder, NeurigraphEmbedder
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
+from tests.support.browser import Browser, find_chromium
 
 # CI may start the tests in the background, where SIGINT is ignored. Processes that a test starts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -184,17 +186,32 @@ def installation(settings: Settings, session_home: Path, local_embedder: LocalEm
 
 
 @pytest.fixture(scope="module")
-def shared_installation(
+def new_installation(
     tmp_path_factory: pytest.TempPathFactory,
     session_home: Path,
     local_embedder: LocalEmbedder,
     server: ServerLease,
     administrator: psycopg.Connection,
     template_database: str,
+) -> Callable[[], AbstractContextManager[Installation]]:
+    """Makes installations of which a module needs one."""
+
+    @contextmanager
+    def make() -> Iterator[Installation]:
+        for url in _database(server, administrator, template_database):
+            settings = _settings(tmp_path_factory.mktemp("installation"), url)
+            yield from _installation(settings, session_home, local_embedder)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def shared_installation(
+    new_installation: Callable[[], AbstractContextManager[Installation]],
 ) -> Iterator[Installation]:
     """An installation for a whole module. Its tests change nothing, or only what belongs to users of their own."""
-    for url in _database(server, administrator, template_database):
-        yield from _installation(_settings(tmp_path_factory.mktemp("installation"), url), session_home, local_embedder)
+    with new_installation() as made:
+        yield made
 
 
 @pytest.fixture
@@ -208,6 +225,16 @@ def home_env(session_home: Path) -> dict[str, str]:
         "NEURIGRAPH_ROLE_SECRET": SECRET,
         "NEURIGRAPH_LANGUAGE_MODEL": "offline",
     }
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One browser for the session; each of its pages has cookies and storage of its own."""
+    chromium = find_chromium()
+    if chromium is None:
+        pytest.skip("there is no chromium")
+    with Browser(chromium, tmp_path_factory.mktemp("profile")) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

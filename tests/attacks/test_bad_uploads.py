@@ -15,7 +15,7 @@ from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
-from tests.support.browser import Browser, find_chromium
+from tests.support.browser import Browser
 from tests.support.documents import pdf_of
 from tests.support.memories import ingest, new_user, plain_context
 
@@ -123,7 +123,7 @@ def test_image_of_a_hundred_million_pixels_is_described(
 
 
 def test_drawing_and_page_with_scripts_do_not_run(
-    shared_installation: Installation, address: str, client: httpx.Client, tmp_path_factory: pytest.TempPathFactory
+    shared_installation: Installation, address: str, client: httpx.Client, browser: Browser
 ) -> None:
     here = shared_installation
     sent = {"chart.svg": (_SVG, "image/svg+xml"), "page.html": (_HTML, "text/html")}
@@ -143,27 +143,23 @@ def test_drawing_and_page_with_scripts_do_not_run(
         assert answer.headers["x-content-type-options"] == "nosniff"
     records = [record["record_id"] for record in client.get("/v1/records").json()["records"]]
     assert len(records) == len(sent)
-    chromium = find_chromium()
-    if chromium is None:
-        pytest.skip("there is no chromium")
-    with Browser(chromium, tmp_path_factory.mktemp("profile")) as browser:
-        page = browser.page()
-        page.go(f"{address}/")
-        page.fill("input[name=key]", str(client.headers["Authorization"]).removeprefix("Bearer "))
-        page.press("Enter")
-        page.wait_for("document.querySelector('.home .lately')")
-        seen = ""
-        page.run("Blob = class extends Blob { constructor(parts, how) { super(parts, how); window.made = how.type } }")
-        for record_id in records:
-            page.run(f"window.made = null; location.hash = '#/records/{record_id}'")
-            page.click(".file button", "Open the file")
-            page.wait_for("document.querySelector('a[download]')?.href.startsWith('blob:') && window.made")
-            assert page.run("window.made") == "application/octet-stream"
-            assert page.run("document.querySelectorAll('main img, main svg, main script, main iframe').length") == 0
-            seen += page.text()
-            page.run("location.hash = '#/upload'")
-            page.wait_for("!document.querySelector('a[download]')")
-        assert _MARKUP in seen
-        assert page.run("window.ran ?? null") is None
-        assert (page.complaints, page.violations()) == ([], [])
-        assert [request for request in page.requests if "127.0.0.2" in request] == []
+    page = browser.page()
+    page.go(f"{address}/")
+    page.fill("input[name=key]", str(client.headers["Authorization"]).removeprefix("Bearer "))
+    page.press("Enter")
+    page.wait_for("document.querySelector('.home .lately')")
+    seen = ""
+    page.run("Blob = class extends Blob { constructor(parts, how) { super(parts, how); window.made = how.type } }")
+    for record_id in records:
+        page.run(f"window.made = null; location.hash = '#/records/{record_id}'")
+        page.click(".file button", "Open the file")
+        page.wait_for("document.querySelector('a[download]')?.href.startsWith('blob:') && window.made")
+        assert page.run("window.made") == "application/octet-stream"
+        assert page.run("document.querySelectorAll('main img, main svg, main script, main iframe').length") == 0
+        seen += page.text()
+        page.run("location.hash = '#/upload'")
+        page.wait_for("!document.querySelector('a[download]')")
+    assert _MARKUP in seen
+    assert page.run("window.ran ?? null") is None
+    assert (page.complaints, page.violations()) == ([], [])
+    assert [request for request in page.requests if "127.0.0.2" in request] == []

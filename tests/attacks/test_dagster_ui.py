@@ -29,7 +29,7 @@ from tests.support.command_line import PROGRAM, environment
 from tests.support.dagster_stack import await_true, graphql, launch
 from tests.support.raw_http import exchange, head
 
-pytestmark = pytest.mark.attack
+pytestmark = [pytest.mark.attack, pytest.mark.end_to_end]
 
 VERSION = {"query": "{ version }"}
 RESUME = "mutation { setAutoMaterializePaused(paused: false) }"

@@ -11,7 +11,7 @@ from neurigraph_pipelines.wiring.installation import Installation
 from tests.attacks.test_page import NAME, TEXT
 from tests.support.api_server import serving
 from tests.support.app_host import Host, read_view, serving_host
-from tests.support.browser import Browser, Page, find_chromium
+from tests.support.browser import Browser, Page
 from tests.support.page_world import Words, World, make_world
 
 pytestmark = pytest.mark.attack
@@ -24,16 +24,10 @@ def place(shared_installation: Installation) -> Iterator[tuple[str, World]]:
 
 
 @pytest.fixture
-def page(tmp_path_factory: pytest.TempPathFactory, place: tuple[str, World]) -> Iterator[Page]:
+def page(browser: Browser, place: tuple[str, World]) -> Iterator[Page]:
     """A host's page that shows the view."""
-    chromium = find_chromium()
-    if chromium is None:
-        pytest.skip("there is no chromium")
     address, world = place
-    with (
-        serving_host(read_view(address, world.key)) as hosting,
-        Browser(chromium, tmp_path_factory.mktemp("profile")) as browser,
-    ):
+    with serving_host(read_view(address, world.key)) as hosting:
         page = browser.page()
         page.go(hosting)
         yield page

@@ -9,7 +9,7 @@ import pytest
 
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
-from tests.support.browser import Browser, Page, find_chromium
+from tests.support.browser import Browser, Page
 from tests.support.page_world import Words, World, make_world
 
 pytestmark = pytest.mark.attack
@@ -29,19 +29,15 @@ def place(shared_installation: Installation) -> Iterator[tuple[str, World]]:
 
 
 @pytest.fixture
-def page(tmp_path_factory: pytest.TempPathFactory, place: tuple[str, World]) -> Iterator[Page]:
+def page(browser: Browser, place: tuple[str, World]) -> Page:
     """A page on which the owner of the hostile texts is signed in."""
-    chromium = find_chromium()
-    if chromium is None:
-        pytest.skip("there is no chromium")
     address, world = place
-    with Browser(chromium, tmp_path_factory.mktemp("profile")) as browser:
-        page = browser.page()
-        page.go(f"{address}/")
-        page.fill("input[name=key]", world.key)
-        page.press("Enter")
-        page.wait_for("document.querySelector('.home .lately')")
-        yield page
+    page = browser.page()
+    page.go(f"{address}/")
+    page.fill("input[name=key]", world.key)
+    page.press("Enter")
+    page.wait_for("document.querySelector('.home .lately')")
+    return page
 
 
 def test_stored_markup_is_text_in_every_view(page: Page, place: tuple[str, World]) -> None:

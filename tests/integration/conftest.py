@@ -23,6 +23,13 @@ def here(shared_installation: Installation) -> Installation:
     return shared_installation
 
 
+@pytest.fixture(scope="module")
+def address(shared_installation: Installation) -> Iterator[str]:
+    """The address of a server of the module's installation."""
+    with serving(shared_installation) as served:
+        yield served
+
+
 @pytest.fixture
 def bob(here: Installation) -> tuple[User, Claims]:
     """A new user, and their claims."""
@@ -50,9 +57,9 @@ def provider(provider_server: ModelProvider) -> ModelProvider:
 
 
 @pytest.fixture(scope="module")
-def client(shared_installation: Installation) -> Iterator[httpx.Client]:
+def client(address: str) -> Iterator[httpx.Client]:
     """A client of the API of the module's installation."""
-    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
+    with httpx.Client(base_url=address, timeout=60.0) as made:
         yield made
 
 

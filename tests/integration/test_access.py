@@ -16,16 +16,14 @@ from neurigraph_pipelines.access.authentication import require_visible
 from neurigraph_pipelines.graph import navigation, record_lists
 from neurigraph_pipelines.graph.provisioning import create_user, provision_node
 from neurigraph_pipelines.graph.record_lists import RecordFilter
-from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
-from neurigraph_pipelines.retrieval.open import open_file
+from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import WordEmbedder, converse, evidence, ingest, plain_context, schemas_of
-from tests.support.shared_graph import SECRET_WORDS, SharedGraph, new_shared_graph
+from tests.support.shared_graph import SharedGraph, new_shared_graph
 from tests.support.two_users import NODE_TABLES
 
 
@@ -229,18 +227,6 @@ def test_paths_of_listed_memories_begin_at_the_first_visible_node(graph: SharedG
         assert {record.node_path for record in listed.items} == paths
 
 
-def test_search_finds_only_open_nodes(quiet: SharedGraph) -> None:
-    for query in ("contract with Acme", *SECRET_WORDS, "Dave", "Marketing campaign", "Family"):
-        answer = asked(quiet, quiet.personas, query, limit=50)
-        assert {hit.node_path for hit in answer.hits} <= {"Legal", "Legal/Contracts"}
-        assert not any(word in repr(answer.hits) for word in SECRET_WORDS)
-        assert {anchor.node_path for anchor in answer.anchors} <= {"Legal", "Legal/Contracts"}
-    assert asked(quiet, quiet.personas, "contract with Acme").hits[0].node_path == "Legal/Contracts"
-    for path in ("Family/Dave", "Work"):  # beside, and above
-        with pytest.raises(NotFoundError):
-            asked(quiet, quiet.personas, "trout", node_id=quiet.node(path))
-
-
 def test_foreign_memories_change_no_answer(graph: SharedGraph) -> None:
     """Scores, names and the number of staged nodes are independent of hidden records."""
     queries = ("Acme contract of Dave", "Zanzibar lawyers", "Marketing", "Ottilie and the floor")
@@ -271,35 +257,6 @@ def test_hidden_names_displace_no_open_name(graph: SharedGraph) -> None:
     assert anchors["Legal/Contracts"] == "name"
 
 
-def test_responses_omit_hidden_nodes(graph: SharedGraph) -> None:
-    """Rows sent to the process hold no hidden names, aliases, edges, parents or content."""
-    with graph.installation.database.owner() as tx:
-        tx.execute(
-            "UPDATE neurigraph.graph_index SET aliases = ARRAY['known as ' || node_name] WHERE user_id = %s",
-            [graph.owner.user_id],
-        )
-    graph.grant("Work/Marketing")
-    said = ["contract", "dave", "trout", "zanzibar", "lawyer", "famili", "market", "acm", "legal", "work"]
-    shown = {"Work/Marketing", *OWN}
-    nodes = {path: graph.node(path) for path in seen(graph, graph.owners)}
-    sent = {}
-    for claims in (graph.owners, graph.personas):
-        row = evidence(graph.installation, claims, stems=said)
-        assert row is not None
-        assert row["words"], "else nothing is seen to be left out"
-        assert row["edges"]
-        sent[claims] = row, repr({name: bytes(v).hex() if isinstance(v, bytes) else v for name, v in row.items()})
-    for path, node_id in nodes.items():
-        name = path.rpartition("/")[2] or graph.owner.slug
-        row, text = sent[graph.owners]
-        assert node_id.hex in text
-        assert name in row["node_names"]
-        row, text = sent[graph.personas]
-        assert (node_id.hex in text) is (path in shown), path
-        assert (name in row["node_names"]) is (path in shown), path
-        assert (f"known as {name}" in row["aliases"]) is (path in shown), path
-
-
 def test_no_path_through_hidden_node(graph: SharedGraph) -> None:
     """Both nodes of the persona have an edge to a node that it does not see; only one is found, so one is staged."""
     with graph.installation.database.owner() as tx:
@@ -321,30 +278,6 @@ def test_speakers_of_open_nodes_only(graph: SharedGraph) -> None:
     row = evidence(graph.installation, graph.personas)
     assert row is not None
     assert (row["data_version"], row["speakers"]) == (None, ["the lawyer"])
-
-
-def test_absent_equals_denied(quiet: SharedGraph) -> None:
-    here = quiet.installation
-    record_id, file_id = quiet.record_of("Family/Dave")
-    hidden, absent = quiet.node("Family/Dave"), uuid4()
-    refusals = []
-    for node, file in ((hidden, file_id), (absent, uuid4())):
-        for attempt in (
-            lambda node=node: asked(quiet, quiet.personas, "x", node_id=node),
-            lambda file=file: control.file_state(here.database, quiet.personas, file),
-            lambda file=file: control.touch(here.acting_for(quiet.personas), file),
-            lambda file=file: control.compress(here.acting_for(quiet.personas), file),
-            lambda file=file: open_file(here.acting_for(quiet.personas), file),
-            lambda node=node: control.node_state(here.database, quiet.personas, node),
-            lambda node=node: provision_node(here.database, quiet.personas, node, "Mine"),
-        ):
-            with pytest.raises(NeurigraphError) as caught:
-                attempt()
-            refusals.append((type(caught.value), str(caught.value)))
-    half = len(refusals) // 2
-    assert refusals[:half] == refusals[half:]
-    assert {kind for kind, _ in refusals} == {NotFoundError}
-    assert record_id
 
 
 def test_id_is_visible_to_whom_its_node_is_open(graph: SharedGraph, quiet: SharedGraph) -> None:

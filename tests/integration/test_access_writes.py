@@ -6,11 +6,9 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from psycopg import sql
 
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.sharing import Subject
-from neurigraph_pipelines.graph.personas import list_personas
 from neurigraph_pipelines.graph.provisioning import provision_node
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.lifecycle import control
@@ -107,26 +105,6 @@ def test_persona_has_own_external_ids(graph: SharedGraph) -> None:
             inbox.append(tx, SourceKind.CONVERSATION, source, messages("Mine."))
 
 
-def test_foreign_sources_are_refused(graph: SharedGraph) -> None:
-    graph.grant("Work/Legal", writes=True)
-    other = new_shared_graph(graph.installation)
-    for user, persona, kind in (
-        (graph.owner.user_id, None, "conversation"),
-        (graph.owner.user_id, other.persona_id, "conversation"),
-        (other.owner.user_id, graph.persona_id, "conversation"),
-        (graph.owner.user_id, graph.persona_id, "upload"),
-    ):
-        with (
-            pytest.raises(psycopg.errors.InsufficientPrivilege),
-            graph.installation.database.agent(graph.personas) as tx,
-        ):
-            tx.execute(
-                """INSERT INTO neurigraph.sources (user_id, persona_id, kind, external_id)
-                VALUES (%s, %s, %s, 'planted')""",
-                [user, persona, kind],
-            )
-
-
 def hand_in(graph: SharedGraph, *contents: str, external_id: str | None = None) -> UUID:
     return converse(graph.installation, graph.personas, *contents, external_id=external_id)
 
@@ -142,60 +120,6 @@ def may_write(graph: SharedGraph, claims: Claims) -> set[str]:
 
 
 # Keys, grants and nodes
-
-
-def test_only_owner_creates_keys_grants_and_nodes(graph: SharedGraph) -> None:
-    graph.grant("Work/Legal", writes=True)
-    database, node = graph.installation.database, graph.node("Work/Legal/Contracts")
-    cursors = graph.installation.cursors
-    somebody = Subject(SubjectType.THIRD_PARTY, "gmail")
-    for claims in (graph.personas, graph.third_party("gmail")):
-        for attempt in (
-            lambda claims=claims: sharing.issue_key(database, claims),
-            lambda claims=claims: sharing.page_of_keys(database, cursors, claims),
-            lambda claims=claims: sharing.rotate_key(database, claims, uuid4()),
-            lambda claims=claims: sharing.revoke_key(database, claims, uuid4()),
-            lambda claims=claims: sharing.grant(database, claims, somebody, node),
-            lambda claims=claims: sharing.page_of_grants(database, cursors, claims),
-            lambda claims=claims: sharing.revoke(database, claims, uuid4()),
-            lambda claims=claims: list_personas(database, claims),
-        ):
-            with pytest.raises(ForbiddenError):
-                attempt()
-    with pytest.raises(ForbiddenError):
-        provision_node(database, graph.personas, graph.persona_id, "Child")
-    for statement in (
-        "INSERT INTO neurigraph.api_keys (user_id, key_hash) VALUES (%(user)s, sha256(''))",
-        """INSERT INTO neurigraph.permission_grants
-        (user_id, subject_id, subject_type, target_node_id, grant_type, grantor_user_id)
-        VALUES (%(user)s, 'gmail', 'third_party', %(node)s, 'read', %(user)s)""",
-    ):
-        with pytest.raises(psycopg.errors.InsufficientPrivilege), database.agent(graph.personas) as tx:
-            tx.execute(sql.SQL(statement), {"user": graph.owner.user_id, "node": node})
-
-
-def test_granting_foreign_nodes_is_refused(graph: SharedGraph) -> None:
-    other = new_shared_graph(graph.installation)
-    database = graph.installation.database
-    gmail = Subject(SubjectType.THIRD_PARTY, "gmail")
-    for subject, node in (
-        (gmail, other.persona_id),
-        (gmail, uuid4()),
-        (Subject(SubjectType.PERSONA, str(other.persona_id)), graph.persona_id),
-        (Subject(SubjectType.PERSONA, "'; --"), graph.persona_id),
-    ):
-        with pytest.raises(NotFoundError):
-            sharing.grant(database, graph.owners, subject, node)
-    theirs = sharing.issue_key(database, other.owners)[0].key_id
-    given = other.grant("Work", "gmail")
-    for attempt in (
-        lambda: sharing.revoke_key(database, graph.owners, theirs),
-        lambda: sharing.rotate_key(database, graph.owners, theirs),
-        lambda: sharing.revoke(database, graph.owners, given),
-        lambda: sharing.issue_key(database, graph.owners, subject=Subject(SubjectType.PERSONA, str(other.persona_id))),
-    ):
-        with pytest.raises(NotFoundError):
-            attempt()
 
 
 def test_manual_node_has_wanted_place(graph: SharedGraph) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -18,7 +17,6 @@ from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.model.errors import InvalidInputError, TransientError, UnauthenticatedError
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
-from tests.support.command_line import run_cli
 from tests.support.memories import new_user
 
 PASSWORD = "correct horse battery"
@@ -155,21 +153,3 @@ def test_export_has_the_account_and_no_password(caller: httpx.Client) -> None:
         texts = [archive.read(name) for name in names]
     assert any(b"Ana Lopes" in text for text in texts)
     assert not any("user_passwords" in name for name in names)
-
-
-def test_commands(installation: Installation) -> None:
-    new_user(installation, "ana")
-
-    def run(*words: str, stdin: str | None = None) -> Any:
-        done = run_cli(installation.settings, *words, "--user", "ana", "--json", stdin=stdin)
-        return json.loads(done.stdout)
-
-    assert run("user", "edit", "--display-name", "Ana", "--metadata", '{"team": "harbour"}')["metadata"] == {
-        "team": "harbour"
-    }
-    assert run("user", "edit", "--metadata", '{"a": 1e-400}')["metadata"] == {"a": "1e-400"}
-    assert run("user", "edit", "--display-name", "")["display_name"] is None
-    assert run("user", "password", stdin=f"{PASSWORD}\n") == {"has_password": True}
-    assert accounts.sign_in(installation.database, installation.secret, "ana", PASSWORD).api_key
-    assert run("user", "password", "--remove") == {"has_password": False}
-    assert run("user", "show")["has_password"] is False

@@ -9,7 +9,6 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from neurigraph_client import Invalid, Memory
 from neurigraph_pipelines.faces.operations.requests import MAX_MESSAGES
 from neurigraph_pipelines.model.limits import MAX_CONTENT_BYTES
 from neurigraph_pipelines.wiring.installation import Installation
@@ -160,21 +159,3 @@ def test_too_long_a_content_adds_nothing(client: httpx.Client, owner: dict[str, 
     refused = client.post("/v1/memories", json={"content": "x" * (MAX_CONTENT_BYTES + 1)}, headers=owner)
     assert f"{MAX_CONTENT_BYTES:,}" in assert_problem(refused, 422)["detail"]
     assert client.get("/v1/notes", headers=owner).json()["notes"] == []
-
-
-def test_client_adds(client: httpx.Client, owner: dict[str, str], shared_installation: Installation) -> None:
-    with Memory(str(client.base_url), owner["Authorization"].removeprefix("Bearer ")) as memory:
-        talk = memory.add(["I went fishing.", {"role": "assistant", "content": "With whom?"}], title="Fishing")
-        assert memory.search("fishing").hits[0].source_id == talk.source_id
-        store(shared_installation)
-        note = memory.add("The boiler's code is 4711.", container_tags=["house"])
-        store(shared_installation)
-        again = memory.add("The boiler's code is 4711.", container_tags=["house"], wait=10)
-        assert (again.source_id, again.created, again.state, len(again.record_ids)) == (
-            note.source_id,
-            False,
-            "stored",
-            1,
-        )
-        with pytest.raises(Invalid):
-            memory.add([])

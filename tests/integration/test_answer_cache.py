@@ -12,7 +12,6 @@ from psycopg import sql
 
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.search import Found
@@ -226,21 +225,3 @@ def test_change_notes_are_bounded(asker: Asker) -> None:
         ).fetchone()
     assert row is not None
     assert row["n"] < 10
-
-
-def test_cache_is_lru_and_drops_old_versions() -> None:
-    cache = Cache()
-    for key in "abc":
-        cache.put(key, key.upper(), 3)
-    assert cache.get(str, "a") == "A"
-    cache.put("d", "D", 3)
-    assert [cache.get(str, key) for key in "abcd"] == ["A", None, "C", "D"]
-    cache.put("a", 1, 4)
-    assert (cache.get(int, "a"), cache.get(str, "a"), cache.entries) == (1, "A", 4), "a key for each type"
-    assert (cache.get(int, "a", "2"), cache.peek(int, "a")) == (None, 1), "of another version"
-    cache.drop(int, "a")
-    assert (cache.peek(int, "a"), cache.values(str), cache.size) == (None, ["C", "D", "A"], 3)
-    past = Cache()
-    past.put("a", "A", 3, seconds=0.0)
-    assert past.get(str, "a") is None
-    assert past.peek(str, "a") is None

@@ -11,7 +11,6 @@ import pytest
 from neurigraph_pipelines.model import EventKind
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import assert_problem, new_user, store
-from tests.support.api_server import serving
 
 SAID = [
     {"author": "Ilse", "content": "The copper gutters arrive on Friday.", "external_id": "1"},
@@ -20,13 +19,13 @@ SAID = [
 
 
 @pytest.fixture
-def client(installation: Installation) -> Iterator[httpx.Client]:
-    with serving(installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
+def client(address: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=address, timeout=60.0) as made:
         yield made
 
 
-def test_meeting_is_one_memory(client: httpx.Client, installation: Installation) -> None:
-    bob = new_user(client, "bob")
+def test_meeting_is_one_memory(client: httpx.Client, here: Installation) -> None:
+    bob = new_user(client)
     body = {"kind": "meeting", "title": "Site meeting", "external_id": "site-1", "started_at": "2025-03-04T10:00:00Z"}
     opened = client.post("/v1/events", json=body, headers=bob)
     assert opened.status_code == 201, opened.text
@@ -34,11 +33,11 @@ def test_meeting_is_one_memory(client: httpx.Client, installation: Installation)
     assert opened.json() == {"event_id": event_id}
     added = client.post(f"/v1/events/{event_id}/messages", json={"messages": SAID}, headers=bob)
     assert (added.status_code, added.json()["added"]) == (200, 2)
-    assert store(installation) == 0
+    assert store(here) == 0
     ended = client.post(f"/v1/events/{event_id}/end", json={"ended_at": "2025-03-04T11:00:00Z"}, headers=bob)
     assert ended.json() == {"event_id": event_id, "ended_at": "2025-03-04T11:00:00Z"}
     assert client.post(f"/v1/events/{event_id}/end", headers=bob).json() == ended.json()
-    assert store(installation) == 1
+    assert store(here) == 1
 
     found = client.post("/v1/search", json={"query": "When do the copper gutters arrive?"}, headers=bob).json()
     (hit,) = found["hits"]
@@ -52,7 +51,7 @@ def test_meeting_is_one_memory(client: httpx.Client, installation: Installation)
 
 
 def test_event_opens_with_messages(client: httpx.Client) -> None:
-    bob = new_user(client, "bob")
+    bob = new_user(client)
     body = {"kind": "call", "title": "Call", "external_id": "c", "messages": SAID}
     first = client.post("/v1/events", json=body, headers=bob)
     again = client.post("/v1/events", json={**body, "kind": "milestone"}, headers=bob)
@@ -62,13 +61,13 @@ def test_event_opens_with_messages(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("kind", EventKind)
-def test_silent_event_keeps_its_title(kind: EventKind, client: httpx.Client, installation: Installation) -> None:
-    bob = new_user(client, "bob")
+def test_silent_event_keeps_its_title(kind: EventKind, client: httpx.Client, here: Installation) -> None:
+    bob = new_user(client)
     body = {"kind": kind, "title": "The boathouse has its roof", "started_at": "2025-04-01T12:00:00Z"}
     event_id = client.post("/v1/events", json=body, headers=bob).json()["event_id"]
     for _ in range(2):
         assert client.post(f"/v1/events/{event_id}/end", headers=bob).status_code == 200
-    assert store(installation) == 1
+    assert store(here) == 1
     (hit,) = client.post("/v1/search", json={"query": "roof of the boathouse"}, headers=bob).json()["hits"]
     assert hit["source_id"] == event_id
 
@@ -87,14 +86,14 @@ def test_silent_event_keeps_its_title(kind: EventKind, client: httpx.Client, ins
     ],
 )
 def test_rejected_event_leaves_nothing(body: dict[str, Any], client: httpx.Client) -> None:
-    bob = new_user(client, "bob")
+    bob = new_user(client)
     assert_problem(client.post("/v1/events", json={"external_id": "e", **body}, headers=bob), 422)
     made = client.post("/v1/events", json={"kind": "call", "title": "t", "external_id": "e"}, headers=bob)
     assert made.status_code == 201, "nothing of that name was left behind"
 
 
 def test_event_is_private_and_no_conversation(client: httpx.Client) -> None:
-    bob, eve = new_user(client, "bob"), new_user(client, "eve")
+    bob, eve = new_user(client), new_user(client)
     event_id = client.post("/v1/events", json={"kind": "call", "title": "t"}, headers=bob).json()["event_id"]
     conversation_id = client.post("/v1/conversations", json={}, headers=bob).json()["conversation_id"]
     for path, headers in (
@@ -106,8 +105,8 @@ def test_event_is_private_and_no_conversation(client: httpx.Client) -> None:
         assert_problem(client.post(f"{path}/end", headers=headers), 404)
 
 
-def test_streaming_response_is_replaced(client: httpx.Client, installation: Installation) -> None:
-    bob = new_user(client, "bob")
+def test_streaming_response_is_replaced(client: httpx.Client, here: Installation) -> None:
+    bob = new_user(client)
     path = f"/v1/conversations/{client.post('/v1/conversations', json={}, headers=bob).json()['conversation_id']}"
 
     def send(content: str, **fields: Any) -> dict[str, Any]:
@@ -126,7 +125,7 @@ def test_streaming_response_is_replaced(client: httpx.Client, installation: Inst
     late = {"role": "assistant", "content": "And", "complete": False}
     problem = assert_problem(client.post(f"{path}/messages", json={"messages": [late]}, headers=bob), 409)
     assert "send the message once it is complete" in problem["detail"]
-    assert store(installation) == 1
+    assert store(here) == 1
     (hit,) = client.post("/v1/search", json={"query": "copper gutters"}, headers=bob).json()["hits"]
     text = client.post(f"/v1/files/{hit['file_id']}/open", params={"message": 1}, headers=bob).json()["content"]
     assert text == "The copper gutters arrive on Friday."

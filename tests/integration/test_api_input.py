@@ -11,29 +11,21 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from psycopg import sql
 
 from neurigraph_pipelines.faces.api.body_limit import MAX_BODY_BYTES
 from neurigraph_pipelines.faces.operations.requests import MAX_MESSAGES
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import TALK, assert_problem, new_user, remember, store
-from tests.support.api_server import serving
 
 
 @pytest.fixture
-def base(installation: Installation) -> Iterator[str]:
-    with serving(installation) as address:
-        yield address
-
-
-@pytest.fixture
-def client(base: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=base, timeout=60.0) as made:
+def client(address: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=address, timeout=60.0) as made:
         yield made
 
 
 def test_messages_are_taken_once(client: httpx.Client) -> None:
-    bob = new_user(client, "bob")
+    bob = new_user(client)
     first = client.post("/v1/conversations", json={"external_id": "c1", "title": "A talk"}, headers=bob)
     again = client.post("/v1/conversations", json={"external_id": "c1"}, headers=bob)
     assert (first.status_code, again.status_code) == (201, 200)
@@ -52,8 +44,8 @@ def test_messages_are_taken_once(client: httpx.Client) -> None:
     assert client.post(f"{path}/end", json={}, headers=bob).json() == ended.json()
 
 
-def test_values_that_would_change_are_kept_as_text_or_refused(client: httpx.Client, installation: Installation) -> None:
-    headers = {**new_user(client, "bob"), "Content-Type": "application/json"}
+def test_values_that_would_change_are_kept_as_text_or_refused(client: httpx.Client, here: Installation) -> None:
+    headers = {**new_user(client), "Content-Type": "application/json"}
     conversation = client.post("/v1/conversations", json={}, headers=headers).json()["conversation_id"]
     path = f"/v1/conversations/{conversation}/messages"
     body = '{"messages": [{"role": "user", "content": "", "tool_calls": [{"input": %s}]}]}'
@@ -62,22 +54,26 @@ def test_values_that_would_change_are_kept_as_text_or_refused(client: httpx.Clie
     numbers = "[1e-400, 0.123456789012345678901234567890, NaN, 1e400, 1e-30, 123456789012345678901234567890, 0.1]"
     added = client.post(path, content=body % numbers, headers=headers)
     assert added.json()["added"] == 1, added.text
-    with installation.database.pipeline() as tx:
-        (row,) = tx.execute("SELECT tool_calls FROM neurigraph.messages").fetchall()
+    with here.database.pipeline() as tx:
+        (row,) = tx.execute(
+            "SELECT tool_calls FROM neurigraph.messages WHERE source_id = %s", [conversation]
+        ).fetchall()
     texts = ["1e-400", "0.123456789012345678901234567890", "NaN", "1e400"]
     assert row["tool_calls"] == [{"input": [*texts, 1e-30, 123456789012345678901234567890, 0.1]}]
     bearer, file = {"Authorization": headers["Authorization"]}, {"file": ("mill.txt", b"The mill turns.")}
     twice = client.post("/v1/files", data={"metadata": '{"a": 1, "a": 2}'}, files=file, headers=bearer)
     assert "'a' twice" in assert_problem(twice, 422)["detail"]
     changed = '{"a": 1e-400, "b": 9007199254740993.0, "c": 0.1}'
-    assert client.post("/v1/files", data={"metadata": changed}, files=file, headers=bearer).status_code == 202
-    with installation.database.pipeline() as tx:
-        (row,) = tx.execute("SELECT metadata FROM neurigraph.sources WHERE kind = 'upload'").fetchall()
+    sent = client.post("/v1/files", data={"metadata": changed}, files=file, headers=bearer)
+    assert sent.status_code == 202
+    with here.database.pipeline() as tx:
+        query = "SELECT metadata FROM neurigraph.sources WHERE source_id = %s"
+        (row,) = tx.execute(query, [sent.json()["upload_id"]]).fetchall()
     assert row["metadata"] == {"a": "1e-400", "b": "9007199254740993.0", "c": 0.1}
 
 
-def test_unstorable_text_is_repaired(client: httpx.Client, installation: Installation) -> None:
-    bob = new_user(client, "bob")
+def test_unstorable_text_is_repaired(client: httpx.Client, here: Installation) -> None:
+    bob = new_user(client)
     headers = {**bob, "Content-Type": "application/json"}
     opened = client.post(
         "/v1/conversations", content=rb'{"title": "a\u0000b\ud800", "external_id": "x\udfff\u0000"}', headers=headers
@@ -89,7 +85,7 @@ def test_unstorable_text_is_repaired(client: httpx.Client, installation: Install
     added = client.post(f"{path}/messages", content=message, headers=headers)
     assert (added.status_code, added.json()["added"], added.json()["repaired"]) == (200, 1, 1)
     client.post(f"{path}/end", headers=bob)
-    assert store(installation) == 1
+    store(here)
     found = client.post("/v1/search", content=rb'{"query": "half\u0000 a pair \ud800"}', headers=headers)
     assert found.status_code == 200
     file_id = found.json()["hits"][0]["file_id"]
@@ -109,8 +105,8 @@ def test_unstorable_text_is_repaired(client: httpx.Client, installation: Install
         "<script>alert(1)</script>",
     ],
 )
-def test_hostile_text_round_trip(client: httpx.Client, installation: Installation, text: str) -> None:
-    bob = new_user(client, "bob")
+def test_hostile_text_round_trip(client: httpx.Client, here: Installation, text: str) -> None:
+    bob = new_user(client)
     remember(
         client,
         bob,
@@ -118,7 +114,7 @@ def test_hostile_text_round_trip(client: httpx.Client, installation: Installatio
         title=text[:256],
         external_id=text[:300],
     )
-    assert store(installation) == 1
+    store(here)
     found = client.post("/v1/search", json={"query": text}, headers=bob)
     assert found.status_code == 200, found.text
     file_id = found.json()["hits"][0]["file_id"]
@@ -159,8 +155,8 @@ INVALID = [
 ]
 
 
-def test_rejected_input_changes_nothing(client: httpx.Client, installation: Installation) -> None:
-    bob = new_user(client, "bob")
+def test_rejected_input_changes_nothing(client: httpx.Client, here: Installation) -> None:
+    bob = new_user(client)
     opened = client.post("/v1/conversations", json={}, headers=bob).json()["conversation_id"]
     for path, body in INVALID:
         response = client.post(
@@ -168,15 +164,15 @@ def test_rejected_input_changes_nothing(client: httpx.Client, installation: Inst
         )
         assert assert_problem(response, 422)["detail"], (path, body)
         assert "x" * 600 not in response.text
-    with installation.database.pipeline() as tx:
-        row = tx.execute(sql.SQL("SELECT count(*) AS sources FROM neurigraph.sources")).fetchone()
-        assert row == {"sources": 1}
-        row = tx.execute(sql.SQL("SELECT count(*) AS messages FROM neurigraph.messages")).fetchone()
-        assert row == {"messages": 0}
+    with here.database.pipeline() as tx:
+        theirs = """SELECT FROM neurigraph.sources AS one
+        INNER JOIN neurigraph.sources AS s ON s.user_id = one.user_id WHERE one.source_id = %s"""
+        assert len(tx.execute(theirs, [opened]).fetchall()) == 1
+        assert tx.execute("SELECT FROM neurigraph.messages WHERE source_id = %s", [opened]).fetchall() == []
 
 
 def test_problems_name_the_field(client: httpx.Client) -> None:
-    bob = new_user(client, "bob")
+    bob = new_user(client)
     body = {"messages": [{"role": "user", "content": "good"}, {"role": "user", "content": 1, "a/b": 2}]}
     opened = client.post("/v1/conversations", json={}, headers=bob).json()["conversation_id"]
     problem = assert_problem(client.post(f"/v1/conversations/{opened}/messages", json=body, headers=bob), 422)
@@ -200,21 +196,21 @@ def test_problems_name_the_field(client: httpx.Client) -> None:
     ],
 )
 def test_invalid_json_is_refused(client: httpx.Client, content: bytes, status: int) -> None:
-    headers = {**new_user(client, "bob"), "Content-Type": "application/json"}
+    headers = {**new_user(client), "Content-Type": "application/json"}
     assert_problem(client.post("/v1/search", content=content, headers=headers), status)
 
 
 def test_json_content_type_is_required(client: httpx.Client) -> None:
     """What a page of another site may send without asking first never counts as JSON."""
-    headers = {**new_user(client, "bob"), "Content-Type": "text/plain"}
+    headers = {**new_user(client), "Content-Type": "text/plain"}
     assert_problem(client.post("/v1/search", content=b'{"query": "x"}', headers=headers), 422)
 
 
-def test_long_body_is_refused_early(client: httpx.Client, base: str) -> None:
-    address = urlsplit(base)
-    authorization = new_user(client, "bob")["Authorization"]
+def test_long_body_is_refused_early(client: httpx.Client, address: str) -> None:
+    place = urlsplit(address)
+    authorization = new_user(client)["Authorization"]
     for path in ("/v1/search", "/healthz", "/nowhere"):
-        with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        with socket.create_connection((place.hostname, place.port), timeout=30) as connection:
             connection.sendall(
                 f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
                 f"Authorization: {authorization}\r\nContent-Length: {MAX_BODY_BYTES + 1}\r\n\r\n{{".encode()
@@ -224,12 +220,12 @@ def test_long_body_is_refused_early(client: httpx.Client, base: str) -> None:
         assert b"application/problem+json" in answer
 
 
-def test_long_chunked_body_is_refused(client: httpx.Client, base: str) -> None:
-    bob = new_user(client, "bob")
-    address = urlsplit(base)
+def test_long_chunked_body_is_refused(client: httpx.Client, address: str) -> None:
+    bob = new_user(client)
+    place = urlsplit(address)
     chunk = b" " * 65_536
     sent = 0
-    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+    with socket.create_connection((place.hostname, place.port), timeout=30) as connection:
         connection.sendall(
             "POST /v1/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
             f"Authorization: {bob['Authorization']}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
@@ -243,7 +239,7 @@ def test_long_chunked_body_is_refused(client: httpx.Client, base: str) -> None:
 
 
 def test_chunked_body_within_limit(client: httpx.Client) -> None:
-    headers = {**new_user(client, "bob"), "Content-Type": "application/json"}
+    headers = {**new_user(client), "Content-Type": "application/json"}
 
     def chunks() -> Iterator[bytes]:
         yield b'{"query":'

@@ -84,24 +84,6 @@ def test_caller_without_wait_gets_retry_after(client: httpx.Client, file: Stored
     assert file.events == ["decompressed", "compressed", "rehydrating"]
 
 
-@pytest.mark.parametrize("wait", [0, 30])
-def test_concurrent_opens_decompress_once(client: httpx.Client, file: StoredFile, wait: int) -> None:
-    text = file.open().content
-    client.post(f"/files/{file.file_id}/compress")
-    with ThreadPoolExecutor(CLIENTS) as clients:
-        answers = list(
-            clients.map(lambda _: client.post(f"/files/{file.file_id}/open?stored=true&wait={wait}"), range(CLIENTS))
-        )
-    served = [answer for answer in answers if answer.status_code == 200]
-    deferred = [answer for answer in answers if answer.status_code == 202]
-    assert len(served) + len(deferred) == CLIENTS
-    assert {answer.content for answer in served} == {text}
-    assert all(int(answer.headers["retry-after"]) >= 1 for answer in deferred)
-    if wait:
-        assert not deferred
-    assert file.events == ["decompressed", "compressed", "rehydrating", "decompressed"]
-
-
 def test_waiting_clients_block_nobody(client: httpx.Client, file: StoredFile) -> None:
     client.post(f"/files/{file.file_id}/compress")
     start_rehydration(file)

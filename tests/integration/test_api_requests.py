@@ -10,24 +10,9 @@ import httpx
 import pytest
 
 from neurigraph_pipelines.faces.api.request_ids import MAX_LENGTH, RequestIdFilter
-from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import admin, assert_problem, new_user
-from tests.support.api_server import serving
-from tests.support.openapi import document
+from tests.support.openapi import document, operations
 from tests.support.raw_http import exchange, head
-
-DOCUMENT = document()
-OPERATIONS = [
-    (method.upper(), path, operation)
-    for path, methods in DOCUMENT["paths"].items()
-    for method, operation in methods.items()
-]
-
-
-@pytest.fixture(scope="module")
-def address(shared_installation: Installation) -> Iterator[str]:
-    with serving(shared_installation) as served:
-        yield served
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +38,7 @@ def somewhere(path: str) -> str:
 def test_no_operation_reads_a_body_too_early_or_too_long(address: str, owner: dict[str, str]) -> None:
     """The bodies are only announced: an answer shows that nobody waited for them."""
     without_key = ("POST", "/v1/sign-in")
-    guarded = [(method, somewhere(path)) for method, path, _ in OPERATIONS if path.startswith("/v1/")]
+    guarded = [(method.upper(), somewhere(path)) for path, method in operations() if path.startswith("/v1/")]
     guarded.remove(without_key)
     lines = [f"{' '.join(without_key)} HTTP/1.1", "Host: x", "Connection: close", "Content-Type: application/json"]
     (longer,) = exchange(address, head(*lines, "Content-Length: 20000"))
@@ -73,7 +58,8 @@ def test_no_operation_reads_a_body_too_early_or_too_long(address: str, owner: di
 
 @pytest.mark.attack
 def test_no_operation_ignores_a_parameter(client: httpx.Client, owner: dict[str, str]) -> None:
-    for method, path, operation in OPERATIONS:
+    for path, method in operations():
+        operation = document()["paths"][path][method]
         keys = admin() if path == "/v1/users" else owner
         body: dict[str, str] | None = {} if "requestBody" in operation else None
         address = somewhere(path)

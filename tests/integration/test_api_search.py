@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 import httpx
 import pytest
 
-from neurigraph_pipelines.retrieval.ask import NOTHING_FOUND
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_calls import SAME_ID, TALK, assert_problem, new_user, remember, store
 from tests.support.api_server import serving
@@ -51,36 +49,6 @@ def test_citations_can_be_opened(client: httpx.Client, bob: dict[str, str]) -> N
         assert cited[name] == opened[name]
 
 
-def test_empty_memory_finds_nothing(client: httpx.Client, bob: dict[str, str]) -> None:
-    for reply in (
-        ask(client, bob, "What is the capital of Mongolia?"),
-        ask(client, bob, "water", occurred_before="2025-05-04T10:00:00Z"),
-        ask(client, new_user(client, "eve"), "Who fell into the water?"),
-    ):
-        assert (reply["answer"], reply["found"], reply["citations"]) == (NOTHING_FOUND, False, [])
-
-
-def test_filters_narrow_search(client: httpx.Client, bob: dict[str, str]) -> None:
-    def found(**more: Any) -> tuple[int, int]:
-        body = client.post("/v1/search", json={"query": "water", **more}, headers=bob).json()
-        return len(body["hits"]), len(body["messages"])
-
-    assert found() == (1, 3)
-    assert found(occurred_after="2025-05-04T00:00:00+02:00", occurred_before="2025-05-05T00:00:00Z") == (1, 3)
-    assert found(occurred_after="2025-05-05T00:00:00Z") == (0, 0)
-    assert found(source_kinds=["conversation", "event"]) == (1, 3)
-    assert found(source_kinds=["upload"]) == (0, 0)
-    assert found(speaker="BOB") == (1, 2)
-    assert found(speaker="'; DROP TABLE x; --\u0000") == (0, 0)
-
-
-def test_parsed_times_are_returned(client: httpx.Client, bob: dict[str, str]) -> None:
-    body = {"query": "trout yesterday", "asked_at": "2025-05-05T01:00:00+02:00"}
-    (period,) = client.post("/v1/search", json=body, headers=bob).json()["periods"]
-    assert (period["words"], period["certain"]) == ("yesterday", True)
-    assert (period["start_at"], period["end_at"]) == ("2025-05-04T00:00:00+02:00", "2025-05-05T00:00:00+02:00")
-
-
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     ("filters", "expected"),
@@ -105,12 +73,3 @@ def test_invalid_filter_names_remedy(
     response = client.post(path, json={"query": "x", **filters}, headers=bob)
     assert_problem(response, 422)
     assert expected in response.text
-
-
-def test_foreign_ids_look_absent(client: httpx.Client, bob: dict[str, str]) -> None:
-    hit = client.post("/v1/search", json={"query": "water"}, headers=bob).json()["hits"][0]
-    eve = new_user(client, "mallory")
-    denied = client.post("/v1/ask", json={"query": "x", "node_id": hit["node_id"]}, headers=eve)
-    absent = client.post("/v1/ask", json={"query": "x", "node_id": str(uuid4())}, headers=eve)
-    assert_problem(denied, 404)
-    assert denied.content == absent.content

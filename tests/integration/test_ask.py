@@ -9,9 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.model import Statement, StoredObject
-from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, ProviderError, TransientError
+from neurigraph_pipelines.model.errors import ProviderError, TransientError
 from neurigraph_pipelines.model.ports import ObjectStore
 from neurigraph_pipelines.retrieval.ask import CHANGED, CITED_CHARACTERS, NOTHING_FOUND, PASSAGE_CHARACTERS, ask
 from neurigraph_pipelines.retrieval.query.question import Question
@@ -172,31 +171,10 @@ def test_citation_lookalikes_stay_text(memory: Memory) -> None:
     assert reply.answer == "See (7) and (1) of (12). [1]"
 
 
-def test_foreign_memory_is_not_cited(memory: Memory) -> None:
-    assert "secret" not in repr(memory.ask("Dave's secret boat of another user"))
-
-
-def test_filters_narrow_answer(memory: Memory) -> None:
-    with memory.here.database.agent(memory.claims) as tx:
-        work = find_node(tx, memory.user.user_id, "Work")
-    assert {str(c.node_path).split("/")[1] for c in memory.ask("Dave the desk", node_id=work).citations} == {"Work"}
-    assert not memory.ask("the desk", at=datetime(2020, 1, 1, tzinfo=UTC)).found
-    with pytest.raises(InvalidInputError, match="speaker is empty"):
-        memory.ask("the desk", speaker="")
-    with pytest.raises(NotFoundError):
-        memory.ask("the desk", node_id=UUID(int=0))
-
-
 @pytest.mark.parametrize("query", ["\x00 boat \ud800", "🦊", "boat " * 700, "'; DROP TABLE users; --", "%s {x}"])
 def test_any_question_is_answered(memory: Memory, query: str) -> None:
     for model in (PlainModel(), memory.here.language_model):
         assert memory.ask(query, model).answer
-
-
-def test_empty_question_is_refused(memory: Memory) -> None:
-    for query in ("", " \n", "x" * 4_001):
-        with pytest.raises(InvalidInputError):
-            memory.ask(query)
 
 
 # What is read

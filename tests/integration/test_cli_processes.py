@@ -36,6 +36,7 @@ def test_external_database_needs_migrate(home_env: dict[str, str], empty_databas
     assert "no user yet" in run(env, "admin", "stats").stdout
 
 
+@pytest.mark.slow
 def test_added_key_opens_served_api(home_env: dict[str, str], user: str) -> None:
     new_user(home_env, user)
     key = ask(home_env, "access", "key", "add", "--user", user, "--label", "a test")["api_key"]

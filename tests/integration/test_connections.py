@@ -20,6 +20,13 @@ from tests.support.memories import new_user
 SESSION = sql.SQL("SELECT pg_backend_pid() AS pid, txid_current_if_assigned() IS NOT NULL AS writes")
 
 
+@pytest.fixture
+def installation(shared_installation: Installation) -> Iterator[Installation]:
+    """One with connections of its own to the database of the module."""
+    with Installation(shared_installation.settings) as made:
+        yield made
+
+
 def test_closed_connection_is_replaced(installation: Installation) -> None:
     database = installation.database
     (before,) = database.ask(None, SESSION, {})
@@ -183,13 +190,14 @@ NOTE = sql.SQL("INSERT INTO jottings (number) VALUES (%(number)s) RETURNING numb
 
 
 @pytest.fixture
-def noted(installation: Installation) -> Installation:
+def noted(installation: Installation) -> Iterator[Installation]:
     """One in which faces may note numbers."""
     installation.database.ask(None, SESSION, {})
-    with psycopg.connect(installation.administrator_url) as administrator:
+    with psycopg.connect(installation.administrator_url, autocommit=True) as administrator:
         administrator.execute("CREATE TABLE public.jottings (at serial, number integer)")
         administrator.execute("GRANT ALL ON public.jottings, public.jottings_at_seq TO neurigraph_agent")
-    return installation
+        yield installation
+        administrator.execute("DROP TABLE public.jottings")
 
 
 def notes(installation: Installation) -> list[int]:

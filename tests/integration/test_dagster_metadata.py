@@ -160,6 +160,7 @@ def test_run_and_check_show_what_a_defect_left_out(here: Installation, instance:
     assert [(one.level, "resummarize" in str(one.remedy)) for one in lacking] == [(Level.WARNING, True)]
 
 
+@pytest.mark.slow
 def test_metadata_holds_no_user_text(here: Installation, instance: dg.DagsterInstance, tmp_path: Path) -> None:
     words = [f"mark{uuid4().hex[:12]}" for _ in range(6)]
     slug, said, node, title, file, dropped = words

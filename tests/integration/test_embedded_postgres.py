@@ -21,6 +21,8 @@ from resources.postgres.process import find_postmaster, postgres_processes, work
 from tests.support.embedded_server import Holder, ask, connect, new_home, server_pid
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.end_to_end
+
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 

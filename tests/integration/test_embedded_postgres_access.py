@@ -24,6 +24,8 @@ from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from resources.postgres.installation import SYSTEM_FOLDER
 from tests.support.embedded_server import Holder, ask, connect, new_home, server_pid
 
+pytestmark = pytest.mark.end_to_end
+
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

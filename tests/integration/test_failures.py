@@ -104,23 +104,6 @@ def test_cli_lists_and_replays(installation: Installation, settings: Settings, u
     assert {each["state"] for each in replayed} == {"pending"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (("source", "failure", "replay"), 2),
-        (("source", "failure", "replay", "--all", "6f1f3f2e-0000-4000-8000-000000000000"), 2),
-        (("source", "failure", "replay", "'; DROP TABLE neurigraph.users; --"), 2),
-        (("source", "failure", "replay", "6f1f3f2e-0000-4000-8000-000000000000"), 3),
-        (("source", "failure", "list", "--user", "nobody"), 3),
-    ],
-)
-def test_cli_errors(installation: Installation, settings: Settings, arguments: tuple[str, ...], code: int) -> None:
-    done = run_cli(settings, *arguments)
-    assert done.returncode == code
-    assert done.stderr.startswith("neurigraph: ")
-    assert len(done.stderr.splitlines()) == 1
-
-
 def test_api_lists_own_failures(installation: Installation) -> None:
     bob, bobs_key = create_user(installation.database, "bob")
     eve, eves_key = create_user(installation.database, "eve")

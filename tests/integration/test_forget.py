@@ -29,7 +29,7 @@ from neurigraph_pipelines.model import (
     PlannedEdge,
     SubjectType,
 )
-from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
@@ -144,28 +144,6 @@ def test_repeated_request_gives_same_receipt(installation: Installation) -> None
         assert receipts(tx) == [first]
     with pytest.raises(NotFoundError):
         planned(installation, claims, RECORD, record_id)
-
-
-def test_only_owner_erases(installation: Installation) -> None:
-    here = installation
-    user, claims = new_user(here)
-    _, strangers = new_user(here)
-    converse(here, claims, "#Family hello", "goodbye")
-    (record_id,) = remember_all(here).values()
-    subjects = [(RECORD, record_id), (NODE, node_at(here, claims, "Family")), (USER, user.user_id)]
-    persona = replace(claims, sub=str(node_at(here, claims, "Family")), role="persona")
-    third = replace(claims, sub="somebody", role="third_party")
-    for other in (strangers, persona, third):
-        for kind, subject_id in subjects:
-            for attempt in (erase, planned):
-                with pytest.raises(NotFoundError):
-                    attempt(here, other, kind, subject_id)
-    with pytest.raises(InvalidInputError, match="erase the user"):
-        erase(here, claims, NODE, user.root_node_id)
-    assert rows(here, "SELECT FROM neurigraph.erasures") == []
-    erase(here, claims, RECORD, record_id)
-    with here.database.agent(strangers) as tx:
-        assert receipts(tx) == []
 
 
 def test_fact_is_erased_without_its_record(installation: Installation) -> None:

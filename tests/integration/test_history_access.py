@@ -97,27 +97,3 @@ def test_hidden_origin_and_successor_are_omitted(shelf: Shelf) -> None:
     question = Question("campaign")
     answer = search(personas.here.acting_for(graph.personas).using(embedder=personas.embedder), question)
     assert personas.record_id not in {hit.record_id for hit in answer.hits}
-
-
-def test_third_party_sees_no_history(shelf: Shelf) -> None:
-    owners = shelf.memory("Work/Marketing", shelf.graph.owners)
-    delta = owners.revise(Revision(title="The campaign", summary="It begins in May."))
-    shelf.graph.grant("Work/Marketing", "acme")
-    theirs = shelf.seen_by(owners, shelf.graph.third_party("acme"))
-    now = theirs.at()
-    assert (now["title"], now["summary"]) == ("The campaign", "It begins in May.")
-    assert (now["delta_id"], now["changed_at"]) == (None, None)
-    for attempt in (
-        lambda: theirs.at(delta.changed_at),
-        lambda: theirs.deltas,
-        lambda: diff(theirs.here.database, theirs.claims, theirs.record_id, delta.changed_at),
-    ):
-        with pytest.raises(NotFoundError, match=r"^not found$"):
-            attempt()
-    with pytest.raises(ForbiddenError):
-        theirs.revise(Revision(title="mine"))
-    question = Question("campaign", at=delta.changed_at - MICROSECOND)
-    for claims, word in ((shelf.graph.owners, "Zanzibar"), (theirs.claims, "It begins in May.")):
-        answer = search(theirs.here.acting_for(claims).using(embedder=theirs.embedder), question)
-        assert any(word in hit.summary for hit in answer.hits)
-    assert "Zanzibar" not in str(answer.hits)

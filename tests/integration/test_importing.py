@@ -1,8 +1,9 @@
-"""Imports: rejected conversations fail alone, and a killed import is finished by the next."""
+"""Imports on the command line: what is rejected, replaced, finished and watched."""
 
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,10 +17,12 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.importing import count_file, import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import PROGRAM, describe, environment
 from tests.support.memories import new_user, rows
-from tests.support.waiting import wait_for_process
+from tests.support.uploads import user
+from tests.support.waiting import wait_for_process, wait_until
 
 PATIENCE_SECONDS = 60.0
 
@@ -168,3 +171,55 @@ def test_killed_import_is_finished(here: Installation, tmp_path: Path) -> None:
     report = import_file(here.acting_for(claims), path, "jsonl")
     assert taken_in(here, user) == {f"talk-{number}": 5 for number in range(len(talks))}
     assert (report.messages_known, report.messages_added) == (5 * len(before), 5 * (len(talks) - len(before)))
+
+
+_CHAT = '{"external_id": "c1", "messages": [{"role": "user", "content": "Grey grout."}]}\n'
+
+
+def test_watched_folder(settings: Settings, installation: Installation, tmp_path: Path) -> None:
+    folder = tmp_path / "watched"
+    folder.mkdir()
+    bob = user(installation, "bob")
+    (folder / "broken.json").write_text("[{")
+    (folder / "chat.jsonl").write_text(_CHAT)
+    (folder / "ferry.md").write_text("# Ferry\nIt leaves at nine.\n")
+    (folder / ".draft.md").write_text("hidden")
+    (folder / "link.md").symlink_to(folder / "ferry.md")
+    with _watching(settings, folder) as first:
+        wait_until(lambda: _stored(installation, bob) == (1, [1]), "both files are imported", seconds=120)
+        first.kill()
+    second = _watching(settings, folder)
+    (folder / "chat.jsonl").write_text(_CHAT.replace("}]}", '}, {"role": "assistant", "content": "Number 12."}]}'))
+    (folder / "ferry.md").write_text("# Ferry\nIt leaves at ten.\n")
+    wait_until(lambda: _stored(installation, bob) == (2, [1, 2]), "the changes are imported", seconds=120)
+    second.send_signal(signal.SIGTERM)
+    _, notes = second.communicate(timeout=60)
+    assert second.returncode == 0
+    assert "not imported: " in notes
+    assert "broken.json" in notes
+    assert _stored(installation, bob) == (2, [1, 2])
+
+
+def _watching(settings: Settings, folder: Path) -> subprocess.Popen[str]:
+    given = environment(settings, NEURIGRAPH_DROP_SETTLE_SECONDS="0", NEURIGRAPH_OCR_SECONDS="0")
+    return subprocess.Popen(
+        [PROGRAM, "import", "--watch", str(folder), "--user", "bob"],
+        env=given,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _stored(installation: Installation, claims: Claims) -> tuple[int, list[Any]]:
+    """Return the number of messages of conversations, and the versions of documents."""
+    with installation.database.owner() as tx:
+        row = tx.execute(
+            "SELECT (SELECT count(*) FROM neurigraph.messages AS m JOIN neurigraph.sources AS s USING (source_id) "
+            "WHERE s.user_id = %(user_id)s AND s.kind = 'conversation') AS messages, "
+            "ARRAY(SELECT s.version FROM neurigraph.sources AS s "
+            "WHERE s.user_id = %(user_id)s AND s.kind = 'upload' ORDER BY s.version) AS versions",
+            {"user_id": claims.user_id},
+        ).fetchone()
+    assert row is not None
+    return row["messages"], row["versions"]

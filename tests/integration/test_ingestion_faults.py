@@ -61,21 +61,6 @@ def test_poisoned_item_fails_alone(
     assert traces(here, user)["record_index"] == 2
 
 
-def test_poisoned_item_becomes_failure(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
-    user, claims = bob
-    source_id = converse(here, claims, "POISON")
-    for attempt in range(1, here.settings.ingestion.max_attempts + 1):
-        (result,) = ingest(context, user)
-        assert [state for _, state in result.returned] == ["failed" if attempt == 5 else "pending"]
-        due_again(here, user)
-    assert ingest(context, user) == []
-    (failure,) = rows(here, "SELECT * FROM neurigraph.pipeline_failures WHERE user_id = %s", user.user_id)
-    assert (failure["step"], failure["attempts"], failure["replayed_at"]) == ("summarize", 5, None)
-    assert "breaks the model" in failure["error"]
-    (body,) = rows(here, "SELECT content FROM neurigraph.messages WHERE source_id = %s", source_id)
-    assert body["content"] == "POISON"
-
-
 def test_refusal_fails_and_busy_provider_waits(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     converse(here, claims, "REFUSED")
@@ -373,22 +358,6 @@ def test_batches_in_opposite_order_do_not_deadlock(here: Installation, context: 
         user.user_id,
     )
     assert counts == [{"n": 24}] * 3
-
-
-class Interrupted(PlainModel):
-    """A model that raises KeyboardInterrupt, as Ctrl-C does."""
-
-    def summarize(self, segment: Segment, words: int) -> Summary:
-        raise KeyboardInterrupt
-
-
-def test_interrupt_releases_segments(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
-    user, claims = bob
-    converse(here, claims, "one")
-    with pytest.raises(KeyboardInterrupt):
-        ingest(context.using(language_model=Interrupted()), user)
-    assert [(row["state"], row["attempts"], row["later"]) for row in triggers_of(here, user)] == [("pending", 0, False)]
-    assert len(stored(ingest(context, user))) == 1
 
 
 def test_broken_node_schema_fails_alone(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:

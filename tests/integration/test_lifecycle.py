@@ -12,7 +12,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant, sweep_expired
-from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError
+from neurigraph_pipelines.model.errors import LostObjectError
 from neurigraph_pipelines.retrieval.open import open_message
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.files import StoredFile, store_file
@@ -332,24 +332,6 @@ def test_compress_is_idempotent(file: StoredFile) -> None:
         ("compressed", "manual"),
         ("decompressed", "scheduler"),
     ]
-
-
-def test_foreign_files_are_absent(file: StoredFile) -> None:
-    here = file.here
-    _, stranger = new_user(here)
-    for claims, file_id, node_id in (
-        (stranger, file.file_id, file.place.node_id),
-        (file.claims, uuid4(), uuid4()),
-    ):
-        for ask in (
-            lambda c=claims, f=file_id: control.file_state(here.database, c, f),
-            lambda c=claims, f=file_id: control.touch(here.acting_for(c), f),
-            lambda c=claims, f=file_id: control.compress(here.acting_for(c), f),
-            lambda c=claims, n=node_id: control.node_state(here.database, c, n),
-        ):
-            with pytest.raises(NotFoundError, match=r"^not found$"):
-                ask()
-    assert file.events == ["decompressed"]
 
 
 def test_message_read_keeps_file_dormant(file: StoredFile) -> None:

@@ -200,33 +200,6 @@ def test_signed_links(story: Story) -> None:
     assert peer["holder"] == "peer:lab"
 
 
-def test_links_on_the_command_line(story: Story) -> None:
-    here, user = story.graph.here, ("--user", story.graph.user.slug)
-    env = environment(here.settings)
-    start, end = f"fact:{story.moved}", f"record:{story.records[0]}"
-    made = ask(env, "fact", "link", "add", start, "elaborates", end, "--reason", "It says more.", *user)
-    assert ask(env, "fact", "link", "show", made["link_id"], *user)["reason"] == "It says more."
-    listed = run(env, "fact", "links", str(story.moved), *user).stdout
-    assert "says more about" in listed
-    assert "is described further by" in run(env, "memory", "links", end, *user).stdout
-    run(env, "fact", "link", "confirm", made["link_id"], *user)
-    run(env, "fact", "link", "reject", made["link_id"], *user)
-    assert ask(env, "fact", "links", start, *user)["links"] == []
-    run(env, "fact", "link", "confirm", made["link_id"], *user)
-    run(env, "fact", "link", "end", made["link_id"], *user)
-    (ended,) = ask(env, "fact", "links", start, "--all", *user)["links"]
-    assert ended["ended_by"] == f"user:{story.graph.user.user_id}"
-    run(env, "fact", "links", "node:Work", *user, code=2)
-    run(env, "fact", "link", "add", "here", "supports", end, *user, code=2)
-
-    first, second = (_public(Ed25519PrivateKey.generate()) for _ in range(2))
-    key = ask(env, "fact", "link", "key", "add", first, *user)["signing_key_id"]
-    newer = ask(env, "fact", "link", "key", "rotate", key, second, *user)["signing_key_id"]
-    assert [one["signing_key_id"] for one in ask(env, "fact", "link", "key", "list", *user)["signing_keys"]] == [newer]
-    assert ask(env, "fact", "link", "key", "remove", newer, *user)["revoked_at"] is not None
-    run(env, "fact", "link", "key", "add", "no key", *user, code=2)
-
-
 def test_links_signed_on_the_command_line(story: Story, tmp_path: Path) -> None:
     env, user = environment(story.graph.here.settings), ("--user", story.graph.user.slug)
     private, file, other = Ed25519PrivateKey.generate(), tmp_path / "key.pem", tmp_path / "other.pem"

@@ -10,21 +10,14 @@ from mcp import Client
 
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import MODES, Mode, over_http
-from tests.support.api_server import serving
 from tests.support.app_host import Host, read_view, serving_host
-from tests.support.browser import Browser, Page, find_chromium
+from tests.support.browser import Browser, Page
 from tests.support.page_world import Words, World, make_world
 
 URI = "ui://neurigraph/graph"
 MEDIA_TYPE = "text/html;profile=mcp-app"
 NOTHING: dict[str, list[str]] = {"connectDomains": [], "resourceDomains": [], "frameDomains": [], "baseUriDomains": []}
 DRAWN = "performance.getEntriesByName('graph').length > 0 && !document.querySelector('.loading')"
-
-
-@pytest.fixture(scope="module")
-def address(shared_installation: Installation) -> Iterator[str]:
-    with serving(shared_installation) as served:
-        yield served
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +29,6 @@ def world(shared_installation: Installation, address: str) -> World:
 def hosting(address: str, world: World) -> Iterator[str]:
     with serving_host(read_view(address, world.key)) as served:
         yield served
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    chromium = find_chromium()
-    if chromium is None:
-        pytest.skip("there is no chromium")
-    with Browser(chromium, tmp_path_factory.mktemp("profile")) as made:
-        yield made
 
 
 @pytest.fixture

@@ -117,18 +117,6 @@ def test_cache_size_is_bounded(shared_installation: Installation, claims: Claims
     assert sum(layers.get(NodeLayers, name, "1") is not None for name in TOPICS) == 1
 
 
-def test_change_notes_are_bounded(shared_installation: Installation, claims: Claims) -> None:
-    here = shared_installation
-    for number in range(40):
-        rename(here, claims, "Music", str(number))
-    with here.database.owner() as tx:
-        changes = tx.execute(
-            "SELECT count(*) AS n FROM neurigraph.node_changes WHERE user_id = %s", [claims.user_id]
-        ).fetchone()
-    assert changes is not None
-    assert changes["n"] < 15
-
-
 def test_message_is_found_once(shared_installation: Installation) -> None:
     here = shared_installation
     user, claims = new_user(here)
@@ -147,16 +135,6 @@ def test_cached_layers_open_nothing(graph: SharedGraph) -> None:
     hers = ask(here, graph.personas, "Zanzibar contract").hits
     assert {hit.record_id for hit in hers} < everything
     assert {hit.node_path for hit in hers} == {"Legal", "Legal/Contracts"}
-
-
-def test_ended_grant_closes_layer(graph: SharedGraph) -> None:
-    here, guest = graph.installation, graph.third_party("guest")
-    ask(here, graph.owners, "Zanzibar")
-    assert ask(here, guest, "Zanzibar").hits == []
-    grant = graph.grant("Work/Marketing", "guest")
-    assert [str(hit.node_path).endswith("Marketing") for hit in ask(here, guest, "Zanzibar").hits] == [True]
-    graph.revoke(grant)
-    assert ask(here, guest, "Zanzibar").hits == []
 
 
 def test_private_records_are_not_shared(shared_installation: Installation) -> None:

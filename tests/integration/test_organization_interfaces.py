@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import httpx
 import pytest
@@ -15,7 +14,6 @@ from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import call_over_http, found
 from tests.support.api_calls import store
 from tests.support.api_server import serving
-from tests.support.command_line import run_cli
 from tests.support.memories import new_user
 from tests.support.organization import found_company
 
@@ -99,73 +97,3 @@ def test_members_store_documents_and_files(installation: Installation) -> None:
         assert shared.status_code == 204
         found = [client.post("/v1/search", json={"query": "volcano"}, headers=each).text for each in (ana, cleo)]
         assert ["volcano sleeps" in one for one in found] == [True, True]
-
-
-def test_answers_of_strangers_are_alike_byte_for_byte(installation: Installation) -> None:
-    """An organization that exists and one that does not give a stranger the same bytes."""
-    database = installation.database
-    keys = [sharing.issue_key(database, new_user(installation, slug)[1])[1] for slug in ("ana", "mallory")]
-    with serving(installation) as address, Memory(address, keys[0]) as ana:
-        made = ana.organizations.create("acme", name="Acme")
-        member = ana.organizations.list_members(made.organization_id).members[0].member_id
-        headers = {"Authorization": f"Bearer {keys[1]}", "X-Request-Id": "same"}
-        with httpx.Client(base_url=address, headers=headers, timeout=60) as client:
-            for method, path, body in (
-                ("GET", "", None),
-                ("PATCH", "", {"name": "Mine"}),
-                ("DELETE", "", None),
-                ("DELETE", "?dry_run=true", None),
-                ("GET", "/members", None),
-                ("PATCH", f"/members/{member}", {"role": "owner"}),
-                ("DELETE", f"/members/{member}", None),
-                ("POST", "/keys", {}),
-                ("POST", "/invitations", {}),
-                ("GET", "/invitations", None),
-                ("DELETE", f"/invitations/{member}", None),
-            ):
-                answers = {
-                    (answer.status_code, answer.content)
-                    for answer in (
-                        client.request(method, f"/v1/organizations/{graph}{path}", json=body)
-                        for graph in (made.organization_id, member)
-                    )
-                }
-                ((status, _),) = answers
-                assert status == 404, (method, path)
-            refused = {
-                client.post("/v1/invitations/accept", json={"code": code}).content for code in ("ngi_x", "nothing")
-            }
-            assert len(refused) == 1
-            answer = client.post("/v1/organizations", json={"slug": "b", "name": "B"}, headers={"Idempotency-Key": "k"})
-            assert answer.status_code == 422, "its answer holds a secret"
-
-
-def test_commands(installation: Installation) -> None:
-    for slug in ("ana", "bo"):
-        new_user(installation, slug)
-
-    def run(*words: str, code: int = 0) -> Any:
-        done = run_cli(installation.settings, *words, "--json")
-        assert done.returncode == code, done.stderr
-        return json.loads(done.stdout if code == 0 else done.stderr)
-
-    run("access", "org", "add", "acme", "--user", "ana")
-    code = run("access", "org", "invitation", "add", "acme", "--for", "bo@example.com", "--user", "ana")["code"]
-    (invited,) = run("access", "org", "invitation", "list", "acme", "--user", "ana")["invitations"]
-    assert invited["label"] == "bo@example.com"
-    assert run("access", "org", "join", code, "--user", "bo")["role"] == "member"
-    run("note", "The lighthouse opens on Friday.", "--user", "ana@acme")
-    run("note", "The volcano frightens me.", "--private", "--user", "bo@acme")
-    run("ingest", "--user", "acme")
-    assert len(run("search", "the volcano", "--user", "bo@acme")["hits"]) == 2
-    assert len(run("search", "the volcano", "--user", "ana@acme")["hits"]) == 1
-    assert "act as one of its members" in run("search", "the volcano", "--user", "acme", code=2)["message"]
-    assert run("access", "org", "member", "edit", "acme", "bo", "owner", "--user", "ana")["role"] == "owner"
-    assert run("access", "org", "remove", "acme", "--dry-run", "--user", "bo")["preview"]["records"] == 2
-    assert run("access", "org", "leave", "acme", "--user", "ana") == {"forgotten": []}
-    assert [one["slug"] for one in run("access", "org", "member", "list", "acme", "--user", "bo")["members"]] == ["bo"]
-    run("access", "org", "member", "remove", "acme", "ana", "--user", "bo", code=3)
-    run("access", "org", "leave", "acme", "--user", "bo", code=1)
-    run("access", "org", "remove", "acme", "--user", "bo", code=2)
-    run("access", "org", "remove", "acme", "--yes", "--user", "bo")
-    assert run("access", "org", "list", "--user", "bo") == {"organizations": []}

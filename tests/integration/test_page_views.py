@@ -11,19 +11,12 @@ import pytest
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
-from tests.support.api_server import serving
-from tests.support.browser import Browser, Page, find_chromium
+from tests.support.browser import Browser, Page
 from tests.support.memories import ingest
 from tests.support.page_world import Words, World, make_world
 from tests.support.uploads import store
 
 WRONG = "ng_no_such_key_at_all_0123456789"
-
-
-@pytest.fixture(scope="module")
-def address(shared_installation: Installation) -> Iterator[str]:
-    with serving(shared_installation) as served:
-        yield served
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +29,6 @@ def api(address: str, world: World) -> Iterator[httpx.Client]:
     headers = {"Authorization": f"Bearer {world.key}"}
     with httpx.Client(base_url=f"{address}/v1", headers=headers, timeout=30.0) as client:
         yield client
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    chromium = find_chromium()
-    if chromium is None:
-        pytest.skip("there is no chromium")
-    with Browser(chromium, tmp_path_factory.mktemp("profile")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -202,8 +186,7 @@ def test_graph_shows_two_steps_and_opens_a_shell(page: Page, world: World) -> No
     for kind in ("mousePressed", "mouseReleased"):
         page.send("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
     page.wait_for("document.querySelector('.shell h1').textContent === 'Lawyer'")
-    page.run("(() => { const far = document.querySelector('main select'); far.value = '9';"
-             " far.dispatchEvent(new Event('change')) })()")  # fmt: skip
+    page.choose("main select", "9")
     page.wait_for_text("nodes shown, 0 left out")
 
 
@@ -215,30 +198,10 @@ def test_graph_is_laid_out_without_overlaps(page: Page, size: int) -> None:
     assert found["edges"] > size
 
 
-def test_stronger_relations_are_thicker(page: Page) -> None:
-    show(page, "graph")
-    page.wait_for("document.querySelector('.canvas')._cyreg.cy.nodes().length > 3")
-    widths = page.run("""(async () => {
-        const { drawPicture } = await import("/page/picture.js");
-        const [from, to] = ["a", "b"].map((id) => ({ node_id: id, name: id, depth: 1, state: "active", children: [] }));
-        const relations = [0, 0.5, 1].map((strength) => ({ from, to, relation: "knows", strength }));
-        const found = new Map([[from, { hops: 0, before: null }], [to, { hops: 1, before: from }]]);
-        const place = document.querySelector(".canvas");
-        const leaving = new AbortController();
-        await drawPicture(place, { nodes: new Map(), relations }, found, () => {}, leaving.signal);
-        const drawn = place._cyreg.cy.edges(".relation").map((edge) => edge.numericStyle("width"));
-        leaving.abort();
-        return drawn;
-    })()""")
-    assert widths == [1, 3.5, 6]
-    show(page, "")
-
-
 def test_seen_as_a_persona(page: Page, world: World, api: httpx.Client) -> None:
     show(page, "")
     page.wait_for("document.querySelector('.seen-as option:nth-child(2)')")
-    page.run("(() => { const who = document.querySelector('.seen-as select'); who.selectedIndex = 1;"
-             " who.dispatchEvent(new Event('change')) })()")  # fmt: skip
+    page.choose(".seen-as select", 1)
     page.wait_for_text("Seen as Lawyer")
     show(page, "nodes")
     page.wait_for("document.querySelector('[role=tree]')")
@@ -257,8 +220,7 @@ def test_seen_as_a_persona(page: Page, world: World, api: httpx.Client) -> None:
 def test_grants_are_given_and_revoked(page: Page, api: httpx.Client) -> None:
     show(page, "access")
     page.wait_for("document.querySelectorAll('[aria-label=Grants] li').length === 2")
-    page.run("(() => { const who = document.querySelector('form select'); who.value = 'third party';"
-             " who.dispatchEvent(new Event('change')) })()")  # fmt: skip
+    page.choose("form select", "third party")
     page.fill("form input[type=text]", "calendar")
     page.wait_for_text("This opens 0 memories.")
     page.run("(() => { const node = document.querySelectorAll('form select')[1]; node.selectedIndex = 1;"

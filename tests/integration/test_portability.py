@@ -286,24 +286,6 @@ def test_failed_export_leaves_no_file(source: Source, tmp_path: Path) -> None:
         export(source.here, source.user, tmp_path / "absent" / "export.zip")
 
 
-def test_export_and_restore_by_cli(source: Source, installation: Installation, tmp_path: Path) -> None:
-    target = tmp_path / "mine.zip"
-    done = run_cli(source.here.settings, "user", "export", "exporter", str(target), "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["records"] == source.report.rows["metadata_records"]
-    again = run_cli(source.here.settings, "user", "export", "exporter", str(target))
-    assert again.returncode != 0
-    assert "is there already" in again.stderr
-    back = run_cli(installation.settings, "import", str(target), "--user", "exporter", "--json")
-    assert back.returncode == 0, back.stderr
-    assert json.loads(back.stdout)["records"] == source.report.rows["metadata_records"]
-    refused = run_cli(installation.settings, "import", str(target), "--format", "neurigraph", "--user", "exporter")
-    assert refused.returncode != 0
-    assert "in this database already" in refused.stderr
-    unknown = run_cli(installation.settings, "user", "export", "nobody-here", str(tmp_path / "x.zip"))
-    assert unknown.returncode == 3
-
-
 def test_owner_downloads_export(source: Source, installation: Installation, tmp_path: Path) -> None:
     key = issue_api_key(source.here.database, source.user.user_id)
     target = tmp_path / "download.zip"

@@ -6,7 +6,8 @@ import json
 import math
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -33,6 +34,13 @@ FORMER = ROOT / "tests/data/export_of_version_2.zip"
 @pytest.fixture(scope="module")
 def source(shared_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Source:
     return exported_user(shared_installation, tmp_path_factory.mktemp("exports"))
+
+
+@pytest.fixture(scope="module")
+def empty(new_installation: Callable[[], AbstractContextManager[Installation]]) -> Iterator[Installation]:
+    """An installation in which every restore is refused, so that nothing is ever in it."""
+    with new_installation() as made:
+        yield made
 
 
 def flip_a_byte(export: Path) -> None:
@@ -142,15 +150,15 @@ def in_rows(**values: object) -> Callable[[Path], None]:
     ],
 )
 def test_damaged_or_hostile_export_is_refused(
-    source: Source, installation: Installation, tmp_path: Path, damage: Callable[[Path], None], said: str
+    source: Source, empty: Installation, tmp_path: Path, damage: Callable[[Path], None], said: str
 ) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(source.folder, copy)
     damage(copy)
     with pytest.raises(InvalidInputError, match=said):
-        restore(installation, copy, "exporter")
-    assert rows(installation, "SELECT FROM neurigraph.users") == []
-    assert list(installation.objects.keys()) == []
+        restore(empty, copy, "exporter")
+    assert rows(empty, "SELECT FROM neurigraph.users") == []
+    assert list(empty.objects.keys()) == []
 
 
 def _named_in_one_text(row: dict[str, Any]) -> dict[str, Any]:
@@ -246,37 +254,35 @@ DAMAGED_PASSAGES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGED_PASSAGES)
-def test_damaged_passages_of_a_former_export_are_refused(
-    installation: Installation, tmp_path: Path, damage: str
-) -> None:
+def test_damaged_passages_of_a_former_export_are_refused(empty: Installation, tmp_path: Path, damage: str) -> None:
     former = former_export(tmp_path / "former")
     chosen = max(former.glob("nodes/*/passages.jsonl"), key=lambda path: path.read_text().count("\n"))
     rewrite(str(chosen.relative_to(former)), DAMAGED_PASSAGES[damage])(former)
     with pytest.raises(InvalidInputError):
-        restore(installation, former, "exporter")
-    assert rows(installation, "SELECT FROM neurigraph.users") == []
+        restore(empty, former, "exporter")
+    assert rows(empty, "SELECT FROM neurigraph.users") == []
 
 
-def test_lost_passages_of_a_former_export_are_refused(installation: Installation, tmp_path: Path) -> None:
+def test_lost_passages_of_a_former_export_are_refused(empty: Installation, tmp_path: Path) -> None:
     former = former_export(tmp_path / "former")
     change_manifest(rows={**json.loads((former / MANIFEST).read_text())["rows"], "passages": 17})(former)
     with pytest.raises(InvalidInputError, match=r"other numbers of rows than it says of .*'passages'"):
-        restore(installation, former, "exporter")
+        restore(empty, former, "exporter")
 
 
-def test_damaged_zip_is_refused(source: Source, installation: Installation, tmp_path: Path) -> None:
+def test_damaged_zip_is_refused(source: Source, empty: Installation, tmp_path: Path) -> None:
     content = source.zipped.read_bytes()
     cut = tmp_path / "cut.zip"
     cut.write_bytes(content[:-2_000])
     with pytest.raises(InvalidInputError, match="not a readable export"):
-        restore(installation, cut, "exporter")
+        restore(empty, cut, "exporter")
     bomb = tmp_path / "bomb.zip"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as members:
         members.writestr("tables/users.jsonl", bytes(100 << 20))
     with pytest.raises(InvalidInputError, match="would unpack to"):
-        restore(installation, bomb, "exporter")
+        restore(empty, bomb, "exporter")
     with pytest.raises(InvalidInputError, match="not a readable export"):
-        restore(installation, tmp_path / "nothing", "exporter")
+        restore(empty, tmp_path / "nothing", "exporter")
 
 
 def test_what_follows_from_a_segment_is_not_believed(
@@ -291,14 +297,14 @@ def test_what_follows_from_a_segment_is_not_believed(
     assert rows(installation, query) == rows(source.here, query)
 
 
-def test_segment_of_another_node_is_refused(source: Source, installation: Installation, tmp_path: Path) -> None:
+def test_segment_of_another_node_is_refused(source: Source, empty: Installation, tmp_path: Path) -> None:
     """Who may read one node only would find what is said in another."""
     copy = Path(shutil.copytree(source.folder, tmp_path / "copy"))
     nodes = {json.loads(line)["node_id"] for line in (copy / "tables/segments.jsonl").read_text().splitlines()}
     node_id = min(nodes)
     rewrite("tables/segments.jsonl", lambda row: {**row, "node_id": node_id})(copy)
     with pytest.raises(InvalidInputError, match="differ from its registries"):
-        restore(installation, copy, "exporter")
+        restore(empty, copy, "exporter")
 
 
 def test_foreign_references_are_refused(source: Source, installation: Installation, tmp_path: Path) -> None:

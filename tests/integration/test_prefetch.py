@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +13,7 @@ from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.retrieval.query.warming import is_prefetch_due, prefetch
+from neurigraph_pipelines.retrieval.query.warming import prefetch
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.locks import wait_until_locked
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
@@ -70,20 +69,6 @@ def test_prefetch_stops_at_third_layer(shared_installation: Installation, claims
     assert states(here, claims) == before, "no file was opened"
 
 
-def test_prefetch_is_per_caller(shared_installation: Installation, claims: Claims) -> None:
-    here = shared_installation
-    _, stranger = new_user(here)
-    ask(here, claims, "One")
-    assert prefetch(here.acting_for(stranger)) == 0
-    assert prefetch(here.acting_for(claims)) == 3
-    few = here.settings.changed(warming_nodes=2)
-    assert prefetch(here.acting_for(claims).using(settings=few)) == 2
-    off = here.settings.changed(warming_nodes=0)
-    assert prefetch(here.acting_for(claims).using(settings=off)) == 0
-    with here.database.agent(None) as tx:
-        assert tx.execute("SELECT * FROM neurigraph.staged(50)").fetchall() == []
-
-
 def test_prefetched_layer_is_not_reread(shared_installation: Installation, claims: Claims) -> None:
     here = shared_installation
     ask(here, claims, "One")
@@ -103,18 +88,6 @@ def test_prefetched_layer_is_not_reread(shared_installation: Installation, claim
     assert prefetch(here.acting_for(claims).using(settings=here.settings.changed(layer_cache_mb=0))) == 0
 
 
-def test_staged_layer_is_loaded_once(shared_installation: Installation, claims: Claims) -> None:
-    here = shared_installation
-    assert not is_prefetch_due(here.database, claims)
-    ask(here, claims, "One")
-    assert is_prefetch_due(here.database, claims)
-    assert prefetch(here.acting_for(claims)) == 3
-    ask(here, claims, "One")
-    assert not is_prefetch_due(here.database, claims), "nothing new was staged"
-    ask(here, claims, "Five")
-    assert is_prefetch_due(here.database, claims)
-
-
 def test_answer_does_not_wait_for_prefetch(shared_installation: Installation, claims: Claims) -> None:
     here = shared_installation
     age = "UPDATE neurigraph.graph_index SET last_accessed_at = now() - interval '1 year' WHERE user_id = %s"
@@ -131,51 +104,6 @@ def test_answer_does_not_wait_for_prefetch(shared_installation: Installation, cl
         assert rows(here, clocks, claims.user_id) == []
     assert staged(here, claims) == set(CHAIN)
     assert {row["node_name"] for row in rows(here, clocks, claims.user_id)} == {"One", "Five"}
-
-
-def test_close_waits_for_prefetch(shared_installation: Installation, claims: Claims) -> None:
-    here = shared_installation
-    closing = threading.Thread(target=here.close)
-    with here.database.owner() as tx:
-        tx.execute("LOCK TABLE neurigraph.warm_nodes IN SHARE MODE")
-        ask(here, claims, "One")
-        wait_until_locked(here)
-        closing.start()
-        closing.join(0.2)
-        assert closing.is_alive()
-    closing.join(30)
-    assert staged_by_now(here, claims) == {"One", "Two", "Three"}
-
-
-def test_failed_staging_is_silent(
-    shared_installation: Installation, claims: Claims, caplog: pytest.LogCaptureFixture
-) -> None:
-    here = shared_installation
-    with here.database.owner() as tx:
-        tx.execute("ALTER FUNCTION neurigraph.stage(uuid [], double precision) RENAME TO gone")
-    try:
-        assert ask(here, claims, "One") == 3
-        here.database.wait_for_background()
-    finally:
-        with here.database.owner() as tx:
-            tx.execute("ALTER FUNCTION neurigraph.gone(uuid [], double precision) RENAME TO stage")
-    (record,) = [record for record in caplog.records if record.name == "resources.postgres.database"]
-    assert record.getMessage() == "a background statement failed (UndefinedFunction)"
-    assert record.exc_info is None
-    assert ask(here, claims, "Five") == 3
-    assert staged(here, claims) == {"Three", "Four", "Five"}, "the next one is done"
-
-
-def test_unused_prefetch_expires(shared_installation: Installation, claims: Claims) -> None:
-    here = shared_installation
-    ask(here, claims, "One")
-    here.database.wait_for_background()
-    with here.database.pipeline() as tx:
-        tx.execute("UPDATE neurigraph.warm_nodes SET expires_at = now() WHERE user_id = %s", [claims.user_id])
-    assert staged(here, claims) == set()
-    assert prefetch(here.acting_for(claims)) == 0
-    assert ask(here, claims, "Five") == 3
-    assert staged(here, claims) == {"Three", "Four", "Five"}
 
 
 def test_node_erased_during_staging(shared_installation: Installation, claims: Claims) -> None:

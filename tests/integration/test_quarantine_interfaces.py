@@ -77,20 +77,6 @@ def test_over_http(client: httpx.Client, graph: SharedGraph) -> None:
     assert again == hit
 
 
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        ({"reason": "why"}, 422),
-        ({"key_id": str(uuid4()), "reason": "why"}, 404),
-        ({"received_after": "2025-03-01T00:00:00Z", "received_before": "2025-02-01T00:00:00Z", "reason": "why"}, 422),
-        ({"received_after": "2025-03-01T00:00:00Z", "reason": ""}, 422),
-    ],
-)
-def test_refused_over_http(client: httpx.Client, graph: SharedGraph, body: dict[str, Any], status: int) -> None:
-    assert client.post("/v1/quarantines", json=body, headers=bearer(graph.key())).status_code == status
-    assert client.get("/v1/quarantines?all=true", headers=bearer(graph.key())).json()["quarantines"] == []
-
-
 @pytest.fixture
 def ask(graph: SharedGraph, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     """Runs a command as the owner; gives what it printed as JSON."""

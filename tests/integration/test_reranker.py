@@ -94,20 +94,6 @@ def test_unusable_answer_is_retried_once(provider: ModelProvider, reranker: Http
     assert len(provider.requests) == 1 + UNUSABLE_RETRIES
 
 
-def test_transient_faults_are_retried(provider: ModelProvider, reranker: HttpReranker) -> None:
-    provider.fail_next(Fault("status", status=429), Fault("reset"), Fault("status", status=503))
-    assert len(reranker.scores("knee", TEXTS)) == 3
-    assert len(provider.requests) == 4
-    provider.fail_next(*[Fault("status", status=500)] * 20)
-    with pytest.raises(TransientError):
-        reranker.scores("knee", TEXTS)
-    provider.reset()
-    provider.fail_next(Fault("status", status=401))
-    with pytest.raises(ProviderError, match="API key"):
-        reranker.scores("knee", TEXTS)
-    assert len(provider.requests) == 1
-
-
 # In a search
 
 

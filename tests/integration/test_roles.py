@@ -23,6 +23,7 @@ def world(shared_installation: Installation) -> World:
 
 
 FORBIDDEN_TO_AGENTS = [
+    "SELECT key_hash FROM neurigraph.api_keys",
     "SET ROLE neurigraph_owner",
     "SET ROLE neurigraph_pipeline",
     "SET SESSION AUTHORIZATION neurigraph_owner",

@@ -14,13 +14,11 @@ from psycopg import sql
 
 from neurigraph_pipelines.access.authentication import api_key_hash, authenticate, issue_api_key, unguarded_tables
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.inbox.conversations import Inbox
-from neurigraph_pipelines.model import SourceKind
-from neurigraph_pipelines.model.errors import NotFoundError, UnauthenticatedError
+from neurigraph_pipelines.model.errors import UnauthenticatedError
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import SECRET
-from tests.support.memories import messages, schemas_of
+from tests.support.memories import schemas_of
 from tests.support.two_users import NODE_TABLES, World, new_world
 
 UNGUARDED = statements("access")["unguarded_tables"]
@@ -255,31 +253,6 @@ def test_revoked_or_expired_key(world: World) -> None:
 # Writing
 
 
-def test_foreign_source_is_not_writable(world: World) -> None:
-    inbox = Inbox(world.installation.context)
-    for write in (
-        lambda tx: inbox.append(tx, SourceKind.CONVERSATION, world.bobs_source, messages("Mine now.")),
-        lambda tx: inbox.end(tx, SourceKind.CONVERSATION, world.bobs_source),
-    ):
-        with pytest.raises(NotFoundError), world.installation.database.agent(world.alices) as tx:
-            write(tx)
-    with world.installation.database.pipeline() as tx:
-        row = tx.execute(
-            "SELECT last_message, ended_at FROM neurigraph.sources WHERE source_id = %s", [world.bobs_source]
-        ).fetchone()
-    assert row == {"last_message": 1, "ended_at": None}
-
-
-def test_absent_equals_foreign_source(world: World) -> None:
-    inbox = Inbox(world.installation.context)
-    refusals = []
-    for source_id in (world.bobs_source, uuid4()):
-        with pytest.raises(NotFoundError) as caught, world.installation.database.agent(world.alices) as tx:
-            inbox.append(tx, SourceKind.CONVERSATION, source_id, messages("Hello."))
-        refusals.append((type(caught.value), str(caught.value)))
-    assert refusals[0] == refusals[1]
-
-
 @pytest.mark.parametrize(
     "statement",
     [
@@ -306,18 +279,3 @@ def test_foreign_rows_are_refused(world: World, statement: str) -> None:
         world.installation.database.agent(world.alices) as tx,
     ):
         tx.execute(sql.SQL(statement), values)
-
-
-def test_foreign_rows_are_not_updated(world: World) -> None:
-    with world.installation.database.agent(world.alices) as tx:
-        for statement in (
-            "UPDATE neurigraph.sources SET title = 'mine' WHERE user_id = %s",
-            "UPDATE neurigraph.api_keys SET revoked_at = now() WHERE user_id = %s",
-            "UPDATE neurigraph.permission_grants SET revoked_at = now() WHERE user_id = %s",
-        ):
-            assert tx.execute(sql.SQL(statement), [world.bob.user_id]).rowcount == 0
-        for schema in schemas_of(world.installation, world.bob).values():
-            for table in NODE_TABLES:
-                update = sql.SQL("UPDATE {} SET record_id = record_id").format(sql.Identifier(schema, table))
-                with pytest.raises(psycopg.errors.InsufficientPrivilege), tx.transaction():
-                    tx.execute(update)

@@ -29,6 +29,8 @@ from tests.support.s3_servers import ACCESS_KEY_ID, SECRET_ACCESS_KEY, moto_serv
 
 MEMBER_BYTES = 1_024
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def proxy() -> Iterator[S3Proxy]:

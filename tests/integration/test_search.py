@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -15,7 +14,7 @@ from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, TransientError
+from neurigraph_pipelines.model.errors import NotFoundError, TransientError
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.query.weights import ASSISTANTS, BOOSTS, WEIGHTS
@@ -187,15 +186,6 @@ def test_explain_lists_score_components(memory: Memory) -> None:
     assert memory.ask("Dave").hits[0].explain is None
 
 
-def test_answers_survive_json(memory: Memory) -> None:
-    answer = memory.ask("Dave")
-    assert Found.model_validate_json(answer.model_dump_json(exclude_unset=True)) == answer
-    hit = answer.hits[0]
-    assert hit.file_state == "active"
-    assert hit.source_kind == "conversation"
-    assert hit.occurred_at.tzinfo is not None
-
-
 def test_neighbours_are_prefetched(shared_installation: Installation) -> None:
     chain = remember(
         shared_installation,
@@ -216,19 +206,6 @@ def test_neighbours_are_prefetched(shared_installation: Installation) -> None:
 
 
 # What never is
-
-
-def test_foreign_memory_never_appears(memory: Memory) -> None:
-    for query in ("secret treasure", "Dave", "another user"):
-        answer = memory.ask(query, limit=MAX_LIMIT)
-        assert len(answer.hits) == 6
-        assert "treasure" not in answer.model_dump_json()
-
-
-@pytest.mark.parametrize("role", ["persona", "third_party", "admin", ""])
-def test_other_roles_find_nothing(memory: Memory, role: str) -> None:
-    stranger = Memory(memory.installation, memory.user, replace(memory.claims, role=role))
-    assert stranger.ask("Dave") == NOTHING
 
 
 def test_empty_memory_gives_empty_answer(shared_installation: Installation) -> None:
@@ -263,23 +240,6 @@ def test_any_question_is_answered(memory: Memory, query: str) -> None:
     blind = Memory(memory.installation, memory.user, memory.claims)
     blind.embedder = WordEmbedder(fault=TransientError("down"))
     assert len(blind.ask(query, explain=True).hits) == 6
-
-
-@pytest.mark.parametrize(
-    ("question", "complaint"),
-    [
-        (Question(""), "empty"),
-        (Question(" \n\t "), "empty"),
-        (Question("x" * 4_001), "4,001 characters and the limit is 4,000"),
-        (Question("x", limit=0), "limit lies between 1 and 200"),
-        (Question("x", limit=201), "limit lies between 1 and 200"),
-        (Question("x", message_limit=-1), "message_limit lies between 0 and 1000"),
-        (Question("x", message_limit=1_001), "message_limit lies between 0 and 1000"),
-    ],
-)
-def test_invalid_questions_are_refused(memory: Memory, question: Question, complaint: str) -> None:
-    with pytest.raises(InvalidInputError, match=complaint):
-        search(memory.installation.acting_for(memory.claims).using(embedder=memory.embedder), question)
 
 
 def _roots(memory: Memory) -> list[Any]:

@@ -16,7 +16,7 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Language, Settings
 from neurigraph_pipelines.text.lexemes import Lexer
-from neurigraph_pipelines.views.search import Found, Period
+from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.memories import WordEmbedder, ingest, new_user, plain_context, rows
 
@@ -68,17 +68,6 @@ def test_time_in_question_boosts(memory: Memory) -> None:
     assert len(memory.titles("What about the boat in May 2023?")) == 5, "nothing is left out for a guess"
 
 
-def test_parsed_times_are_returned(memory: Memory) -> None:
-    (period,) = memory.find("the boat in May 2023").periods
-    assert period == Period(
-        words="in May 2023",
-        start_at=datetime(2023, 5, 1, tzinfo=UTC),
-        end_at=datetime(2023, 6, 1, tzinfo=UTC),
-        certain=True,
-    )
-    assert memory.find("the boat").periods == []
-
-
 def test_relative_times_count_from_asking_time(memory: Memory) -> None:
     last_week = "the boat last week"
     assert memory.find(last_week).periods[0].start_at == datetime(2023, 6, 5, tzinfo=UTC)
@@ -117,23 +106,6 @@ def test_naive_time_is_utc(memory: Memory) -> None:
     naive = datetime(2023, 5, 8, 9, tzinfo=UTC).replace(tzinfo=None)
     assert len(memory.titles("boat", occurred_after=naive)) == 2
     assert memory.find("the boat yesterday", asked_at=naive).periods[0].start_at == datetime(2023, 5, 7, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("filters", "complaint"),
-    [
-        ({"occurred_after": NOON, "occurred_before": NOON}, "swap them"),
-        ({"occurred_after": NOON, "occurred_before": NOON - timedelta(days=1)}, "swap them"),
-        ({"occurred_after": datetime(1, 1, 1, tzinfo=UTC)}, "outside the years 1970 to 2200"),
-        ({"occurred_before": datetime(9999, 12, 31, tzinfo=UTC)}, "outside the years 1970 to 2200"),
-        ({"at": datetime(9999, 12, 31, tzinfo=UTC)}, "outside the years 1970 to 2200"),
-        ({"speaker": "  "}, "the speaker is empty"),
-        ({"speaker": "x" * 301}, "more than 300 characters"),
-    ],
-)
-def test_invalid_filter_names_remedy(memory: Memory, filters: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(InvalidInputError, match=complaint):
-        memory.find("boat", **filters)
 
 
 def test_question_before_the_calendar_is_refused(memory: Memory) -> None:

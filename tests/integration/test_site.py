@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.support.browser import Browser, find_chromium
+from tests.support.browser import Browser
 
 pytestmark = pytest.mark.skipif(find_spec("mkdocs") is None, reason="install the extra docs, or requirements/lock.txt")
 
@@ -79,21 +79,17 @@ def test_search_index_names_every_page(site: Path) -> None:
     assert any("quarantine" in entry["text"] for entry in index["docs"])
 
 
-def test_browser_searches_without_other_hosts(served: tuple[str, list[str]], tmp_path: Path) -> None:
+def test_browser_searches_without_other_hosts(served: tuple[str, list[str]], browser: Browser) -> None:
     """A word that is typed finds pages in a browser that reaches no other host, and none is asked for."""
-    chromium = find_chromium()
-    if chromium is None:
-        pytest.skip("there is no chromium")
     address, asked = served
-    with Browser(chromium, tmp_path / "profile") as browser:
-        page = browser.page()
-        page.go(f"{address}/architecture.html")
-        page.click("label[for=__search]")
-        page.fill("input.md-search__input", "quarantine")
-        page.wait_for("document.querySelector('.md-search-result__link[href*=quarantine]') !== null")
-        assert "Quarantine" in page.run("document.querySelector('.md-search-result__list').textContent")
-        page.go(page.run("document.querySelector('.md-search-result__link[href*=quarantine]').href"))
-        page.wait_for_text("Origin, quarantine and decisions")
+    page = browser.page()
+    page.go(f"{address}/architecture.html")
+    page.click("label[for=__search]")
+    page.fill("input.md-search__input", "quarantine")
+    page.wait_for("document.querySelector('.md-search-result__link[href*=quarantine]') !== null")
+    assert "Quarantine" in page.run("document.querySelector('.md-search-result__list').textContent")
+    page.go(page.run("document.querySelector('.md-search-result__link[href*=quarantine]').href"))
+    page.wait_for_text("Origin, quarantine and decisions")
     assert [one for one in page.requests if not one.startswith((address, "data:"))] == []
     assert page.complaints == []
     assert "/search/search_index.json" in asked

@@ -19,110 +19,35 @@ from neurigraph_pipelines.wiring.installation import Installation
 NODE = "bob"
 SHARED = "neurigraph"
 
-# Table, column, type, whether it may be null.
+# The columns of a table; those with ? may be null.
 COLUMNS = """
-graph_index node_id uuid no
-graph_index user_id uuid no
-graph_index node_name text no
-graph_index node_type node_type no
-graph_index layer_depth integer no
-graph_index parent_node_id uuid yes
-graph_index schema_name text no
-graph_index compression_state compression_state no
-graph_index last_accessed_at timestamptz no
-graph_index node_keywords text[] yes
-graph_index node_summary text yes
-graph_index created_at timestamptz no
-metadata_records record_id uuid no
-metadata_records summary text no
-metadata_records embedding vector(1536) no
-metadata_records embedding_pending boolean no
-metadata_records kw_entities text[] yes
-metadata_records kw_topics text[] yes
-metadata_records kw_dates text[] yes
-metadata_records kw_relationships text[] yes
-metadata_records content_type content_type no
-metadata_records trigger_type trigger_type no
-metadata_records file_pointer text yes
-metadata_records created_at timestamptz no
-metadata_records last_accessed_at timestamptz no
-file_manifest file_id uuid no
-file_manifest record_id uuid no
-file_manifest file_name text no
-file_manifest file_type file_type no
-file_manifest storage_path text no
-file_manifest compression_state compression_state no
-file_manifest compression_format compression_format no
-file_manifest size_bytes bigint no
-file_manifest last_accessed_at timestamptz no
-file_manifest recompress_after timestamptz yes
-compression_state_log log_id uuid no
-compression_state_log file_id uuid no
-compression_state_log node_id uuid no
-compression_state_log event_type compression_event no
-compression_state_log triggered_by compression_cause no
-compression_state_log occurred_at timestamptz no
-compression_state_log error_detail text yes
-delta_log delta_id uuid no
-delta_log record_id uuid no
-delta_log w_coordinate timestamptz no
-delta_log delta_payload jsonb no
-delta_log previous_delta_id uuid yes
-delta_log authored_by text no
-delta_log created_at timestamptz no
-permission_grants grant_id uuid no
-permission_grants subject_id text no
-permission_grants subject_type subject_type no
-permission_grants target_node_id uuid no
-permission_grants grant_type grant_type no
-permission_grants grantor_user_id uuid no
-permission_grants granted_at timestamptz no
-permission_grants expires_at timestamptz yes
-permission_grants revoked_at timestamptz yes
-graph_index aliases text[] no
-graph_index record_count integer no
-graph_index centroid vector(1536) yes
-graph_index next_recompress_at timestamptz yes
-graph_index node_ddl_version integer no
-graph_index path uuid[] no
-metadata_records title text no
-metadata_records embedding_model text yes
-metadata_records source_kind source_kind no
-metadata_records importance real yes
-metadata_records source_id uuid no
-metadata_records first_message integer no
-metadata_records last_message integer no
-metadata_records content_hash bytea no
-metadata_records tsv tsvector yes
-metadata_records occurred_at timestamptz no
-segments record_id uuid no
-segments user_id uuid no
-segments node_id uuid no
-segments passages integer no
-segments words integer no
-segments speakers text[] no
-segments languages text[] no
-segments content bytea no
-segments vectors bytea yes
-segments model text yes
-segments next_vectors bytea yes
-segments next_model text yes
-segments is_counted boolean no
-record_index record_id uuid no
-record_index node_id uuid no
-record_index user_id uuid no
-record_index source_id uuid no
-record_index source_kind source_kind no
-record_index content_hash bytea no
-record_index created_at timestamptz no
-record_index content_type content_type yes
-record_index occurred_at timestamptz yes
-record_index superseded boolean yes
-record_index entity_keys text[] no
-record_index topic_keys text[] no
-file_index file_id uuid no
-file_index record_id uuid no
-file_index node_id uuid no
+graph_index: node_id uuid, user_id uuid, node_name text, node_type node_type, layer_depth integer
+graph_index: parent_node_id uuid?, schema_name text, compression_state compression_state, last_accessed_at timestamptz
+graph_index: node_keywords text[]?, node_summary text?, created_at timestamptz, aliases text[], record_count integer
+graph_index: centroid vector(1536)?, next_recompress_at timestamptz?, node_ddl_version integer, path uuid[]
+metadata_records: record_id uuid, summary text, embedding vector(1536), embedding_pending boolean, kw_entities text[]?
+metadata_records: kw_topics text[]?, kw_dates text[]?, kw_relationships text[]?, content_type content_type
+metadata_records: trigger_type trigger_type, file_pointer text?, created_at timestamptz, last_accessed_at timestamptz
+metadata_records: title text, embedding_model text?, source_kind source_kind, importance real?, source_id uuid
+metadata_records: first_message integer, last_message integer, content_hash bytea, tsv tsvector?
+metadata_records: occurred_at timestamptz
+file_manifest: file_id uuid, record_id uuid, file_name text, file_type file_type, storage_path text
+file_manifest: compression_state compression_state, compression_format compression_format, size_bytes bigint
+file_manifest: last_accessed_at timestamptz, recompress_after timestamptz?
+compression_state_log: log_id uuid, file_id uuid, node_id uuid, event_type compression_event
+compression_state_log: triggered_by compression_cause, occurred_at timestamptz, error_detail text?
+delta_log: delta_id uuid, record_id uuid, w_coordinate timestamptz, delta_payload jsonb, previous_delta_id uuid?
+delta_log: authored_by text, created_at timestamptz
+permission_grants: grant_id uuid, subject_id text, subject_type subject_type, target_node_id uuid
+permission_grants: grant_type grant_type, grantor_user_id uuid, granted_at timestamptz, expires_at timestamptz?
+permission_grants: revoked_at timestamptz?
+segments: record_id uuid, user_id uuid, node_id uuid, passages integer, words integer, speakers text[]
+segments: languages text[], content bytea, vectors bytea?, model text?, next_vectors bytea?, next_model text?
+segments: is_counted boolean
+record_index: record_id uuid, node_id uuid, user_id uuid, source_id uuid, source_kind source_kind, content_hash bytea
+record_index: created_at timestamptz, content_type content_type?, occurred_at timestamptz?, superseded boolean?
+record_index: entity_keys text[], topic_keys text[]
+file_index: file_id uuid, record_id uuid, node_id uuid
 """.split("\n")[1:-1]
 
 CONSTRAINTS = """
@@ -216,22 +141,25 @@ def _table(name: str) -> str:
 
 
 @pytest.mark.parametrize("line", COLUMNS)
-def test_column(catalog: psycopg.Connection, line: str) -> None:
-    table, column, kind, nullable = line.split()
-    row = catalog.execute(
+def test_columns(catalog: psycopg.Connection, line: str) -> None:
+    table, columns = line.split(": ")
+    found = catalog.execute(
         """SELECT
+            a.attname,
             format_type(a.atttypid, a.atttypmod),
             a.attnotnull OR EXISTS (
                 SELECT FROM pg_constraint AS c
                 WHERE c.conrelid = a.attrelid AND c.conname = 'is_complete' AND a.attnum = ANY(c.conkey)
             )
         FROM pg_attribute AS a
-        WHERE a.attrelid = %s::regclass AND a.attname = %s""",
-        [_table(table), column],
-    ).fetchone()
-    assert row is not None
-    found = str(row[0]).removeprefix("neurigraph.").replace("timestamp with time zone", "timestamptz")
-    assert (found, not row[1]) == (kind, nullable == "yes")
+        WHERE a.attrelid = %s::regclass""",
+        [_table(table)],
+    )
+    kinds = set()
+    for name, kind, is_full in found:
+        short = kind.removeprefix("neurigraph.").replace("timestamp with time zone", "timestamptz")
+        kinds.add(f"{name} {short}" + ("" if is_full else "?"))
+    assert set(columns.split(", ")) - kinds == set()
 
 
 @pytest.mark.parametrize("line", CONSTRAINTS)

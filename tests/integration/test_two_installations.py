@@ -42,6 +42,8 @@ from tests.support.memories import converse, ingest, plain_context, rows
 from tests.support.waiting import wait_until
 from tests.support.warm_cli import warm_program
 
+pytestmark = pytest.mark.slow
+
 KILLED = """
 import os, signal, sys
 from neurigraph_pipelines.wiring import databases

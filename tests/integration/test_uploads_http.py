@@ -85,11 +85,6 @@ def test_invalid_forms(
     assert staged(installation) == []
 
 
-def test_upload_needs_a_key(client: httpx.Client, installation: Installation) -> None:
-    assert client.post("/v1/files", files={"file": FERRY}).status_code == 401
-    assert staged(installation) == []
-
-
 def test_upload_size_limit(settings: Settings, installation: Installation) -> None:
     installation.settings = settings.changed(max_upload_bytes=100_000)
     with serving(installation) as address, httpx.Client(base_url=address, timeout=60.0) as client:

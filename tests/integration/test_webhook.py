@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from neurigraph_pipelines.model.errors import ConfigurationError, ProviderError, TransientError
+from neurigraph_pipelines.model.errors import ProviderError, TransientError
 from resources.webhook import ATTEMPTS, Webhook
 from tests.support.certificates import certificate_of
 from tests.support.webhook_receiver import Behaviour, WebhookReceiver
@@ -58,12 +58,6 @@ def test_endless_response_is_not_read() -> None:
         assert time.monotonic() - started < 4, "reading lasts five seconds"
 
 
-def test_redirect_is_not_followed() -> None:
-    with WebhookReceiver("302") as receiver, pytest.raises(ProviderError, match="302"):
-        Webhook(receiver.url, 5).post(BODY)
-    assert receiver.connections == 1
-
-
 def test_refusal_is_final() -> None:
     with WebhookReceiver("400") as receiver, pytest.raises(ProviderError, match="400"):
         Webhook(receiver.url, 5).post(BODY)
@@ -83,36 +77,6 @@ def test_closed_port() -> None:
         port = taken.getsockname()[1]
     with pytest.raises(TransientError) as caught:
         Webhook(f"http://127.0.0.1:{port}/secret", 3).post(BODY)
-    assert "secret" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "url", ["http://169.254.169.254/latest/meta-data", "http://[fe80::1]/x", "http://[::ffff:169.254.169.254]/x"]
-)
-def test_link_local_addresses_are_refused(url: str) -> None:
-    with pytest.raises(ProviderError, match="link-local"):
-        Webhook(url, 2).post(BODY)
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "file:///etc/passwd",
-        "ftp://host/x",
-        "gopher://host",
-        "host/x",
-        "http://",
-        "http://user:secret@host/x",
-        "http://host:notaport/x",
-        "http://host/a b",
-        "http://host/x\r\nX-Injected: 1",
-        "http://hösts/x",
-        "",
-    ],
-)
-def test_other_addresses_are_refused_at_once(url: str) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        Webhook(url, 2)
     assert "secret" not in str(caught.value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -24,16 +24,13 @@ from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import (
     ConflictError,
-    ForbiddenError,
     InvalidInputError,
-    NotFoundError,
 )
 from neurigraph_pipelines.model.webhooks import EVENTS
 from neurigraph_pipelines.views.kinds import ActionKind
-from neurigraph_pipelines.views.webhooks import WebhookState
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.webhook_sender import HttpWebhookSender
-from tests.support.memories import converse, ingest, new_user, plain_context, rows
+from tests.support.memories import converse, ingest, plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 from tests.support.webhooks import ELSEWHERE, local_outbox, names, raised
 
@@ -207,35 +204,6 @@ def test_quarantine_raises_and_shows_nothing(graph: SharedGraph) -> None:
     assert all(e.get("record_id") != record for e in raised(here, webhook) if e["event"].startswith("fact."))
     release(acting(graph), held.quarantine_id)
     assert "record.revised" in seen()
-
-
-def test_webhooks_are_their_owners_alone(graph: SharedGraph) -> None:
-    here, webhook = graph.installation, listen(graph)
-    _, others = new_user(here)
-    outbox = local_outbox(here, graph.owners)
-    subscriptions.change(outbox, webhook, {"state": WebhookState.PAUSED})
-    revise(acting(graph), graph.record_of("Work")[0], Revision(title="Paused"))
-    assert names(here, webhook) == []
-    assert rows(here, "SELECT FROM neurigraph.webhook_events WHERE user_id = %s", graph.owner.user_id) == []
-    subscriptions.change(outbox, webhook, {"state": WebhookState.ACTIVE})
-    revise(acting(graph), graph.record_of("Work")[0], Revision(title="Active"))
-    assert names(here, webhook) == ["record.revised"]
-    for attempt in (
-        lambda: subscriptions.get_webhook(here.database, others, webhook),
-        lambda: subscriptions.change(local_outbox(here, others), webhook, {"author": "pipeline"}),
-        lambda: subscriptions.rotate(local_outbox(here, others), webhook),
-        lambda: subscriptions.replay(here.database, others, webhook),
-        lambda: subscriptions.remove(here.database, others, webhook),
-        lambda: subscriptions.remove(here.database, graph.personas, webhook),
-        lambda: subscriptions.get_webhook(here.database, graph.owners, uuid4()),
-    ):
-        with pytest.raises(NotFoundError):
-            attempt()
-    with pytest.raises(ForbiddenError):
-        subscriptions.add(local_outbox(here, graph.personas), ELSEWHERE)
-    assert subscriptions.get_webhook(here.database, graph.owners, webhook).waiting == 1
-    subscriptions.remove(here.database, graph.owners, webhook)
-    assert subscriptions.list_webhooks(here.database, graph.owners) == []
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
 
 import httpx
 
@@ -27,9 +28,10 @@ def admin() -> dict[str, str]:
     return {"Authorization": f"Bearer {ADMIN_KEY}"}
 
 
-def new_user(client: httpx.Client, slug: str) -> dict[str, str]:
-    """Create a user; return the headers of their requests."""
-    response = client.post("/v1/users", json={"slug": slug}, headers=admin())
+def new_user(client: httpx.Client, slug: str | None = None) -> dict[str, str]:
+    """Create a user, of a name that nobody has where none is given; return the headers of their requests."""
+    made = {"slug": slug or f"user-{uuid4().hex[:12]}"}
+    response = client.post("/v1/users", json=made, headers=admin())
     assert response.status_code == 201, response.text
     return {"Authorization": f"Bearer {response.json()['api_key']}"}
 

@@ -225,6 +225,12 @@ class Page:
         self.run(f"document.querySelector({json.dumps(selector)}).focus()")
         self.send("Input.insertText", text=value)
 
+    def choose(self, selector: str, option: str | int) -> None:
+        """Choose an option of a field by its value or its number."""
+        chosen = f"{'value' if isinstance(option, str) else 'selectedIndex'} = {json.dumps(option)}"
+        field = f"document.querySelector({json.dumps(selector)})"
+        self.run(f"{field}.{chosen}; {field}.dispatchEvent(new Event('change'))")
+
     def press(self, key: str) -> None:
         """Press a key."""
         code = _KEYS.get(key, ord(key[0].upper()))

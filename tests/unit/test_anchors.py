@@ -114,29 +114,6 @@ TREE = (
 )
 
 
-def test_few_nodes_are_all_searched() -> None:
-    shells = shells_of(TREE)
-    assert sorted(places(shells, Said())) == [1, 2, 3], "a node without records has nothing to search"
-    assert places(shells, Said("Has Dave called?"))[0] == 2
-    assert places(shells, Said(content=[{1: 9}]))[0] == 1
-    assert places(shells, Said(route=(0, 2)))[0] == 3
-    assert places(shells, Said())[0] == 3, "of equals the one that holds most"
-
-
-def test_anchor_has_reason_and_path() -> None:
-    said = Said("Has Davey called?", content=[{1: 1}], words={1: 1.0}, route=[1, 0])
-    family, dave, work = anchors(shells_of(TREE, [(3, 2)]), said)
-    assert (dave.path, dave.version) == ("bob/Family/Dave", "7")
-    assert [dave.boost, work.boost, family.boost] == pytest.approx([0.8, 0, 0])
-    assert (dave.reason, work.reason, family.reason) == ("name", "edge", "words")
-    assert [dave.score, work.score, family.score] == pytest.approx([0.8, 0.6, 1.0])
-    (first, *_) = anchors(shells_of(TREE), Said(begins=["fami"]))
-    assert (first.reason, first.score, first.boost) == ("name", 0.6, 0), "the beginning of a name boosts nothing"
-    (first, *_) = anchors(shells_of(TREE), Said(route=[0, 1]))
-    assert first.reason == "centroid"
-    assert first.score == pytest.approx(0.5)
-
-
 def test_edges_follow_full_names_only() -> None:
     nodes = shells_of(TREE, [(1, 2), (3, 1)])
     assert {a.path: a.reason for a in anchors(nodes, Said("family"))} == {
@@ -157,21 +134,9 @@ def test_rare_words_weigh_most() -> None:
     assert anchors(shells, twice)[0].score == pytest.approx((3 / 4 * 2 / 3 + 1 / 4 * 5 / 6) / 2)
 
 
-def test_newer_evidence_is_ignored() -> None:
-    said = Said(words={18: 1.0})
-    assert [anchor.score for anchor in anchors(shells_of(TREE), said)] == [0, 0, 0]
-
-
 def test_hidden_centroids_are_ignored() -> None:
     blind = shells_of(TREE, are_told=False)
     assert [anchor.score for anchor in anchors(blind, Said(route=[0, 1]))] == [0, 0, 0]
-
-
-def test_anchors_below_a_node() -> None:
-    shells = shells_of(TREE)
-    below = Bounds(within=shells.number(node_id(1)), nodes=50, passages=5_000, records=10)
-    assert sorted(places(shells, Said("work"), below)) == [1, 2]
-    assert shells.number(node_id(17)) is None
 
 
 def test_many_nodes_need_evidence() -> None:
@@ -223,10 +188,6 @@ def test_empty_nodes_do_not_count_as_many() -> None:
     nodes = [*(Node(f"empty {number}", records=0) for number in range(6)), Node("Work"), Node("Family")]
     bounds = Bounds(within=None, nodes=2, passages=100, records=1)
     assert sorted(places(shells_of(nodes), Said("work"), bounds)) == [6, 7]
-
-
-def test_no_node_gives_no_anchor() -> None:
-    assert anchors(shells_of(()), Said("work", route=[0, 1])) == []
 
 
 @given(

@@ -10,29 +10,20 @@ from typing import Any
 import pytest
 
 from benchmarks.bench import SkippedError
-from benchmarks.derived.labels import LabelError, Labelled, LabelledQuestion, load, read
-from benchmarks.derived.measure import score_table, title_table
-from benchmarks.derived.observe import rounds
+from benchmarks.derived.labels import LabelError, Labelled, load, read
 from benchmarks.derived.scoring import (
     MEASURES,
     Derived,
     Reply,
-    Share,
     holds_fact,
     is_answered,
-    is_filed_right,
-    leans,
     mistakes,
     name_matches,
     relationship_matches,
     scores,
     sentences_of,
-    shared_titles,
-    stands_in,
 )
-from benchmarks.derived.step_times import StepTimes
 from neurigraph_pipelines.model import EventKind
-from neurigraph_pipelines.model.measuring import span
 
 EXAMPLE: dict[str, Any] = {
     "id": "90-ana",
@@ -239,28 +230,6 @@ def test_sentences() -> None:
     assert sentences_of(" - ", "english") == []
 
 
-@pytest.mark.parametrize(
-    ("sentence", "language", "expected"),
-    [
-        ("Ana moved to Porto.", "english", False),
-        ("Italy is warm.", "english", False),
-        ("It is warm.", "english", True),
-        ("They're moving.", "english", True),
-        ("268, and the pad from Corticeira Nunes is 11.50.", "english", True),
-        ("€40 a month.", "english", True),
-        ("And Ana left.", "english", True),
-        ("I moved.", "english", True),
-        ("Ana Ribeiro: I moved.", "english", False),
-        ("Ana: It was warm.", "english", True),
-        ("Ich ziehe um.", "german", True),
-        ("Der Umzug ist im Mai.", "german", False),
-        ("Pero Ana se fue.", "spanish", True),
-    ],
-)
-def test_sentences_that_lean_on_others(sentence: str, language: str, expected: bool) -> None:
-    assert leans(sentence, language) is expected
-
-
 def test_facts_need_one_sentence() -> None:
     words = ("Ana", "Porto", "moved|went")
     assert holds_fact(["In 2025 Ana is moving to Porto."], words, "english")
@@ -272,82 +241,3 @@ def test_facts_need_one_sentence() -> None:
     assert holds_fact(["It is 1,200 euros, not 12."], ("1,200", "not"), "english")
     assert not holds_fact(["It is 12 euros."], ("1,200",), "english")
     assert holds_fact(["Die Wohnungen kosten 900 Euro."], ("Wohnung", "900"), "german")
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        (("Family", "Ana"), True),
-        (("Family & friends", "Ana's wedding"), True),
-        (("Family",), True),
-        (("Family", "Dave"), False),
-        (("Work", "Ana"), False),
-        ((), False),
-    ],
-)
-def test_nodes(path: tuple[str, ...], expected: bool) -> None:
-    assert is_filed_right(path, ("Family", "Ana"), "english") is expected
-
-
-def test_areas_have_several_names() -> None:
-    assert is_filed_right(("Education", "Thesis"), ("Learning", "Thesis on rivers"), "english")
-    assert is_filed_right(("Finance",), ("Finances", "Steuern"), "german")
-    assert not is_filed_right(("Education",), ("Work", "Thesis"), "english")
-
-
-def test_answers_stand_as_whole_words() -> None:
-    assert stands_in("14 March|March 14", "On MARCH  14, at noon")
-    assert stands_in("25,500", "paid 25,500.")
-    assert not stands_in("5", "5.50 euros")
-    assert not stands_in("5", "1.5 or 25")
-    both = LabelledQuestion(question="?", answers=("Ana", "Porto|Lisbon"))
-    assert is_answered(both, ["Ana moved.", "to Lisbon"])
-    assert not is_answered(both, ["Ana moved."])
-
-
-def test_titles_and_shares() -> None:
-    assert shared_titles(["Ana", "ana ", "Dave"]) == Share(2, 3)
-    assert str(Share(1, 3) + Share(1, 1)) == "0.50"
-    assert str(Share()) == "–"
-
-
-def test_tables_have_halves_and_groups() -> None:
-    derived = Derived(titles=("Ana",), summaries=("Ana moved.",), paths=(("Family",),), replies=(Reply(),) * 4)
-    results = [
-        (labelled(), derived),
-        (labelled(held_out=True, language="german"), derived),
-        (labelled(held_out=True, form="chat"), derived),
-    ]
-    rows = [line.strip("| ").split(" | ")[:3] for line in score_table(results).splitlines()[2:]]
-    assert rows == [
-        ["development", "all", "1"],
-        ["development", "assistant", "1"],
-        ["development", "english", "1"],
-        ["held out", "all", "2"],
-        ["held out", "assistant", "1"],
-        ["held out", "chat", "1"],
-        ["held out", "english", "1"],
-        ["held out", "german", "1"],
-    ]
-    assert title_table(results).splitlines()[2:] == [
-        "| development | 1 | 1 | 0 | 2.00 |",
-        "| held out | 2 | 2 | 2 | 2.00 |",
-    ]
-
-
-def test_owner_has_one_conversation_in_a_round() -> None:
-    given = [labelled(id=f"{number}", owner=owner) for number, owner in enumerate(["nora", "bob", "nora", "ana"])]
-    assert [[one.id for one in group] for group in rounds(given)] == [["0", "1", "3"], ["2"]]
-
-
-def test_embedder_counts_for_the_step_around_it() -> None:
-    times = StepTimes()
-    with times.listening():
-        with span("ingestion.embed"), span("model.embed"):
-            pass
-        with span("search.rank"):
-            pass
-    with span("ingestion.embed"):
-        pass
-    assert dict(times.calls) == {"ingestion.embed": 1}
-    assert 0 < times.embedding["ingestion.embed"] <= times.seconds["ingestion.embed"]

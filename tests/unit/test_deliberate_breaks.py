@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import tomllib
 from collections import Counter
 
@@ -15,6 +16,13 @@ from tests.mutants.generated import FOLDER, modules
 BREAKS = all_breaks()
 
 
+@functools.cache
+def functions_of(path: str) -> set[str]:
+    """Return the names of a file's functions."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
 def test_names_are_unique() -> None:
     assert [name for name, count in Counter((one.subject, one.name) for one in BREAKS).items() if count > 1] == []
 
@@ -25,8 +33,7 @@ def test_break_applies(one: Break) -> None:
     assert one.applied_to(whole) != whole
     for test in one.tests:
         path, _, name = test.partition("::")
-        tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-        assert not name or name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, test
+        assert not name or name in functions_of(path), test
 
 
 def test_break_that_does_not_apply_is_an_error() -> None:

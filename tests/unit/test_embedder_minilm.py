@@ -56,11 +56,6 @@ def lengths(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return norms
 
 
-def test_properties(embedder: MiniLmEmbedder) -> None:
-    assert (embedder.model, embedder.dimensions, embedder.max_tokens) == ("minilm-l6-v2", 384, 256)
-    assert embedder.prefix_trained is False
-
-
 def test_vectors_are_independent_of_batch(embedder: MiniLmEmbedder) -> None:
     together = embedder.embed(SENTENCES)
     assert together.shape == (len(SENTENCES), 384)
@@ -94,10 +89,6 @@ def test_int8_is_close_to_float(embedder: MiniLmEmbedder) -> None:
         mask = np.ones_like(ids)
         reference = exact.run(None, dict(zip(INPUTS, (ids, mask, mask), strict=True)))[0][0]
         assert vector @ reference > (0.99 if " " in sentence else 0.95)
-
-
-def test_no_texts(embedder: MiniLmEmbedder) -> None:
-    assert embedder.embed([]).shape == (0, 384)
 
 
 @pytest.mark.parametrize(

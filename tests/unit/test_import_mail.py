@@ -127,6 +127,7 @@ def test_progress_of_a_mailbox_is_its_size(tmp_path: Path) -> None:
     assert sum(seen) == path.stat().st_size - marks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("is_zipped", "least_bytes"), [(False, 40_000_000), (True, 20_000_000)])
 def test_memory_does_not_grow_with_the_mailbox(is_zipped: bool, least_bytes: int, tmp_path: Path) -> None:
     """Read as an import reads it, in a process of its own, because memory is that of a process."""

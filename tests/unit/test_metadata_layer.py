@@ -18,11 +18,9 @@ from hypothesis import strategies as st
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
 from neurigraph_pipelines.retrieval.index.columns import records_of
 from neurigraph_pipelines.retrieval.index.facts import FactRows, NodeFacts
-from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer
-from neurigraph_pipelines.retrieval.index.postings import Postings
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.shells import Shells
-from neurigraph_pipelines.retrieval.index.stored import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.query.found import found_messages
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.rank import Ranked, RankingQuery, rank
@@ -141,35 +139,6 @@ def layer() -> MetadataLayer:
     )
 
 
-def test_passage_distances(layer: MetadataLayer) -> None:
-    assert list(layer.external_ids) == ["f1", "f2", "s3", "s4", "s90"]
-    assert list(layer.sections) == ["One", "Two", None, None, "page 9"]
-    assert layer.record.tolist() == [0, 0, 1, 1, 1]
-    assert layer.numbers.tolist() == [layer.record.tolist(), layer.place.tolist(), layer.message.tolist()]
-    assert np.diff(layer.place).tolist() == [1, APART, 1, APART]
-    assert layer.place[0] >= APART
-    assert layer.places >= layer.place[-1] + APART
-    assert layer.message.tolist() == [0, 0, 1, 2, 3], "two passages of one message"
-    assert layer.messages == 4
-    assert layer.role.tolist() == [1, 1, 2, 0, 1]
-    assert layer.is_said_by(["bob"]).tolist() == [True, False, False, False, True]
-    assert layer.held.vectors is not None
-    assert layer.width == 2, "no wider than it must be"
-    expected = np.array([[n / 4, n / 8] for n in (3, 1, 2, 4, 0)])
-    assert layer.held.vectors == pytest.approx(expected, abs=0.005)
-
-
-def test_origin_and_voices(layer: MetadataLayer) -> None:
-    first, second = layer.stored_record(0), layer.stored_record(1)
-    assert first.origin == Origin(**ORIGIN)
-    assert first.voices == {}, "nobody knows"
-    assert second.voices == {"assistant": 1, "persona": 1}
-    assert [layer.author(row) for row in range(5)] == ["bob", None, "ana", None, "bob"]
-    assert sorted(layer.current_statements.tolist()) == sorted(layer.statement.tolist())
-    without = layer.without(layer.ids[:1])
-    assert len(without.current_statements) == layer.passages - int((layer.record == 0).sum())
-
-
 def test_passages_without_words_repeat_nothing(layer: MetadataLayer) -> None:
     """They have the key 0, as those of which no key is known."""
     assert layer.statement.tolist() == [0, 0, -7, -7, 0]
@@ -178,26 +147,6 @@ def test_passages_without_words_repeat_nothing(layer: MetadataLayer) -> None:
     found = found_messages([node], ranked, Shells(row_of()), None, str)
     assert [(one.statement, one.restated) for one in found] == [(0, 1), (0, 1), (-7, 2), (-7, 2), (0, 1)]
     assert [statement_key(text) for text in ("", "! …", "_ *")] == [0] * 3
-
-
-def test_lexemes_are_found(layer: MetadataLayer) -> None:
-    asked = ("zebra", "boat", "oil", "far")
-    found = {asked[number]: occurrences.tolist() for number, occurrences in layer.lexemes.found(lexeme_keys(asked))}
-    first, third, last = layer.place[[0, 2, 4]].tolist()
-    of_first_record = [layer.places, 1]
-    assert found == {
-        "boat": [[first, 4], [third, 2], of_first_record],
-        "oil": [[third, 3], of_first_record],
-        "far": [[last, 1]],
-    }
-
-
-def test_accented_lexemes_of_records_are_found() -> None:
-    """Those of passages are stored without accents."""
-    marks = layer_of(one_record(record_lexemes=["óleo oleo"]) | segments_of([passage(1, 1, {"rope": 1})]))
-    assert [number for number, _ in marks.lexemes.found(lexeme_keys(("óleo", "rope", "oleo")))] == [1, 2]
-    found = [(number, rows.tolist()) for number, rows in marks.lexemes.found(lexeme_keys(("óleo", "oleo")))]
-    assert found == [(1, [[marks.places, 1]])]
 
 
 def one_record(**more: Any) -> dict[str, Any]:
@@ -221,17 +170,6 @@ def test_damaged_segment_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     assert (whole.passages, caplog.messages) == (1, [])
 
 
-def test_record_without_a_segment_has_no_passages() -> None:
-    layer = layer_of(one_record() | {"segments": [b""], "vectors": [b""]})
-    assert (layer.records, layer.passages, layer.width) == (1, 0, 0)
-
-
-def test_pending_vectors_are_zeros() -> None:
-    layer = layer_of(one_record() | segments_of([passage(1, 1, {"rope": 1})]))
-    assert layer.held.vectors is not None
-    assert (layer.passages, layer.held.vectors.shape) == (1, (1, 0))
-
-
 @pytest.mark.parametrize(
     ("voice", "answering", "telling"), [(6, [-1, 1, -1, 0, 1], [0, 1, 0, 0, 0]), (2, [0] * 5, [0] * 5)]
 )
@@ -252,54 +190,6 @@ def test_answers_and_times(voice: int, answering: list[int], telling: list[int])
     assert said.lengths.tolist() == [3], "the mark is no word"
 
 
-def test_explain_lists_score_parts(layer: MetadataLayer) -> None:
-    asked = RankingQuery({"boat": 1.0, "zebra": 2.0}, limit=10, message_limit=3)
-    empty = layer_of(NOTHING)
-    records, messages, _ = rank(Rows([empty, layer]), [0.0, 0.0], asked)
-    assert [(one.node, one.row) for one in records] == [(1, 0)], "the other has been superseded"
-    assert [(one.node, one.row) for one in messages] == [(1, 0)], "of two passages of one message the better one"
-    explained = rank(Rows([empty, layer]), [0.0, 0.0], replace(asked, explain=True, include_superseded=True))
-    assert [(one.node, one.row) for one in explained[0]] == [(1, 0), (1, 1)]
-    assert [one.row for one in explained[1]] == [0, 3, 2], "what the assistant said counts less"
-    assert explained[1][0].parts["window_lexical"] == 1.0
-    assert explained[0][0].parts["summary_dense"] is None
-    assert all(not one.parts for one in records + messages)
-
-
-def test_segment_length_is_relative(layer: MetadataLayer) -> None:
-    assert layer.lengths.tolist() == [4, 6]
-    asked = RankingQuery({"boat": 1.0}, limit=10, message_limit=3, explain=True, include_superseded=True)
-
-    def bm25(frequency: float, length: float) -> float:
-        return frequency * 1.9 / (frequency + 0.9 * (0.25 + 0.75 * length))
-
-    def segments(asked: RankingQuery) -> dict[int, float | None]:
-        return {one.row: one.parts["segment_lexical"] for one in rank(Rows([layer]), [0.0], asked)[0]}
-
-    assert segments(asked) == pytest.approx({0: bm25(4, 4 / 5), 1: bm25(2, 6 / 5)})
-    assert segments(replace(asked, source_kinds=("conversation",))) == pytest.approx({0: bm25(4, 1)})
-
-
-def test_record_presentation(layer: MetadataLayer) -> None:
-    assert layer.record_ids == [str(FIRST), str(SECOND)]
-    happened = datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC)
-    assert layer.stored_record(0) == StoredRecord(
-        *(str(FIRST), "one", "First.", happened, "conversation", str(SOURCE), "talk", str(FILE), "dormant"),
-        origin=Origin(**ORIGIN),
-        voices={},
-    )
-    assert layer.stored_record(1) == StoredRecord(
-        *(str(SECOND), "two", "Second.", happened, "upload", str(SOURCE), None, None, None),
-        origin=Origin(None, None, None, None),
-        voices={"assistant": 1, "persona": 1},
-    )
-    assert layer.has_vector.tolist() == [True, False]
-    assert layer.vectors.shape == (2, 1)
-    assert layer.superseded(None) == [1]
-    assert [layer.superseded(at) for at in (9.0, 10.0, 19.0, 20.0, 30.0)] == [[], [1], [1], [], [1]]
-    assert layer.size > 0
-
-
 @given(
     happened=st.datetimes(datetime(1970, 1, 1), datetime(2200, 12, 31, 23, 59, 59, 999_999), timezones=st.just(UTC))  # noqa: DTZ001
 )
@@ -307,16 +197,6 @@ def test_a_record_happened_at_the_microsecond_that_is_stored(happened: datetime)
     seconds = (happened - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) / 1_000_000
     row = one_record(records=record(FIRST, seconds), segments=[b""], vectors=[b""])
     assert layer_of(row).stored_record(0).occurred_at == happened
-
-
-def test_empty_node() -> None:
-    layer = layer_of(NOTHING)
-    assert (layer.records, layer.messages, layer.places, len(layer.seq)) == (0, 0, 0, 0)
-    assert layer.lexemes.found(lexeme_keys(["boat"])) == []
-    asked = RankingQuery({"boat": 1.0}, limit=10, message_limit=10)
-    assert rank(Rows([layer, layer]), [0.0, 1.0], asked)[:2] == ([], [])
-    none = np.array([], np.intp)
-    assert Postings.of(lexeme_keys([]), none, none).found(lexeme_keys(["boat"])) == []
 
 
 def test_facts_lend_to_the_passages_that_state_them(layer: MetadataLayer) -> None:

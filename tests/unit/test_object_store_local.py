@@ -7,27 +7,18 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from neurigraph_pipelines.model.errors import AbsentObjectError, InvalidInputError, StorageError
+from neurigraph_pipelines.model.errors import AbsentObjectError, StorageError
 from neurigraph_pipelines.model.ports import ObjectStore
 from resources.storage import local
 from resources.storage.local import LocalObjectStore
-from tests.support.busy_stores import put_and_delete_at_once, read
+from tests.support.busy_stores import read
 
 PROJECT = Path(__file__).parents[2]
-
-parts = st.text(st.characters(exclude_characters="/\\\0", exclude_categories=["Cs"]), min_size=1, max_size=40).filter(
-    lambda part: part not in {".", ".."} and len(part.encode()) <= 255
-)
-valid_keys = st.lists(parts, min_size=1, max_size=4).map("/".join).filter(lambda key: key.split("/")[0] != ".partial")
 
 
 @pytest.fixture
@@ -45,12 +36,6 @@ def files(folder: Path) -> list[Path]:
 
 
 # What a store does
-
-
-def test_object_has_write_time(store: ObjectStore, folder: Path) -> None:
-    store.put("a/b", [b"x"])
-    os.utime(folder / "a" / "b", (1_000_000_000, 1_000_000_000))
-    assert store.modified_at("a/b") == datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC)
 
 
 def test_object_deleted_before_it_is_opened_is_absent(folder: Path) -> None:
@@ -73,29 +58,6 @@ def test_reader_keeps_its_version(store: ObjectStore) -> None:
     first = next(pieces)
     store.put("a", [new])
     assert first + b"".join(pieces) == old
-
-
-def test_absent_object_is_an_error(store: ObjectStore) -> None:
-    store.put("a/b", [b"x"])
-    for key in ("nothing", "a", "a/c", "a/b/c", "a/b/c/d"):
-        assert not store.exists(key)
-        store.delete(key)
-        with pytest.raises(StorageError, match="no object"):
-            store.modified_at(key)
-        with pytest.raises(StorageError, match="no object"):
-            store.move_to_cold(key)
-        with pytest.raises(StorageError, match="no object"):
-            store.get(key)
-        with pytest.raises(StorageError, match="no object"):
-            store.get_range(key, 0, 1)
-    assert read(store, "a/b") == b"x"
-
-
-def test_new_store_is_empty(store: ObjectStore, folder: Path) -> None:
-    assert list(store.keys()) == []
-    assert not store.exists("a")
-    store.delete("a")
-    assert not folder.exists()
 
 
 def test_folders_and_files_are_private(store: ObjectStore, folder: Path) -> None:
@@ -129,40 +91,6 @@ def test_key_conflicts_with_object_or_folder(store: ObjectStore, folder: Path) -
 
 
 # Keys
-
-
-@given(st.dictionaries(valid_keys, st.binary(max_size=50), max_size=8), st.text(max_size=3))
-def test_keys_are_listed_in_order(objects: dict[str, bytes], extra: str) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        store = LocalObjectStore(Path(name))
-        there: dict[str, bytes] = {}
-        for key, content in objects.items():
-            blocked = any(key.startswith(f"{other}/") or other.startswith(f"{key}/") for other in there)
-            if not blocked:
-                store.put(key, [content])
-                there[key] = content
-        assert list(store.keys()) == sorted(there)
-        assert {key: read(store, key) for key in there} == there
-        prefixes = {key[:cut] for key in there for cut in range(len(key) + 1)} | {extra, "a", "../", "/"}
-        for prefix in prefixes:
-            assert list(store.keys(prefix)) == sorted(key for key in there if key.startswith(prefix))
-        for key in there:
-            store.delete(key)
-        assert [path.name for path in Path(name).iterdir()] in ([], [".partial"])
-
-
-@given(st.text(max_size=300))
-def test_keys_stay_below_folder(key: str) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        store = LocalObjectStore(Path(name) / "store")
-        try:
-            store.put(key, [b"x"])
-        except InvalidInputError:
-            assert list(Path(name).iterdir()) == []
-        else:
-            assert [path.name for path in Path(name).iterdir()] == ["store"]
-            assert list(store.keys()) == [key]
-            assert files(Path(name)) == [Path(name) / "store" / key]
 
 
 # What lies in the folder
@@ -200,19 +128,6 @@ def test_pipes_and_odd_names_are_skipped(store: ObjectStore, folder: Path) -> No
 
 
 # What goes wrong
-
-
-def test_failing_source_keeps_old_object(store: ObjectStore, folder: Path) -> None:
-    store.put("a", [b"first"])
-
-    def failing() -> Iterator[bytes]:
-        yield b"half of the second"
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        store.put("a", failing())
-    assert files(folder) == [folder / "a"]
-    assert read(store, "a") == b"first"
 
 
 @pytest.fixture
@@ -304,13 +219,6 @@ def test_sweep_spares_running_put(store: ObjectStore, folder: Path) -> None:
     busy.communicate(b"the rest", timeout=30)
     assert busy.returncode == 0
     assert store.get_range("a/b", 1_000_000, 8) == b"the rest"
-
-
-def test_concurrent_puts_and_deletes(folder: Path) -> None:
-    """Each thread puts and deletes in folders that the others prune all the time."""
-    put_and_delete_at_once([LocalObjectStore(folder) for _ in range(4)], turns=60)
-    assert [path.name for path in folder.iterdir()] == [".partial"]
-    assert files(folder) == []
 
 
 def noted_syncs(monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -79,29 +79,6 @@ def test_doubtful_first_step_files_at_nearest_topic() -> None:
     assert one(placed()).path == ()
 
 
-def test_no_node_below_the_depth_limit() -> None:
-    steps = [topic(f"Level {depth}") for depth in range(1, MAX_LAYER_DEPTH + 3)]
-    filing = one(placed(*steps))
-    assert filing.path == tuple(f"Level {depth}" for depth in range(1, MAX_LAYER_DEPTH + 1))
-    assert any("Depth limit" in note for note in filing.notes)
-
-
-@pytest.mark.parametrize("name", ["", "<b>x</b>", "'; DROP TABLE users; --", "9999", "y" * 300, "\x00", "💥"])
-def test_junk_becomes_no_node(name: str) -> None:
-    assert one(placed(topic(name, 1.0))).path == ()
-    filing = one(placed(topic("Business"), person(name, 1.0)))
-    assert filing.path == ("Business",)
-    assert all(node.path == ("Business",) for node in filing.new_nodes)
-
-
-def test_new_node_keywords_are_bounded() -> None:
-    many = tuple(f"word {i}" for i in range(500))
-    node = one(placed(topic("Business", keywords=("a" * 500, *many), aliases=("Work", "work", "<i>", "BUSINESS"))))
-    assert len(node.new_nodes[0].keywords) <= 24
-    assert max(map(len, node.new_nodes[0].keywords)) <= 60
-    assert [alias.lower() for alias in node.new_nodes[0].aliases] == ["work"]
-
-
 KNOWN_DAVE = outline("Business", "Business/Dave", "Hobbies", kinds={"Business/Dave": ConceptKind.PERSON})
 
 
@@ -112,18 +89,6 @@ def test_person_in_second_topic_is_linked() -> None:
     assert filing.edges == (PlannedEdge(("Hobbies",), ("Business", "Dave"), "mentions"),)
 
 
-def test_link_has_stated_relation() -> None:
-    stated = (Relation("Dave", "fishing buddy", 0.8),)
-    filing = one(placed(topic("Hobbies"), topic("Fishing"), person("Dave"), relations=stated), KNOWN_DAVE)
-    assert filing.path == ("Hobbies", "Fishing")
-    assert PlannedEdge(("Hobbies", "Fishing"), ("Business", "Dave"), "fishing buddy", 0.8) in filing.edges
-    assert "mentions" not in {edge.relation for edge in filing.edges}
-
-
-def test_person_without_topic_is_found() -> None:
-    assert one(placed(person("Dave", 0.1)), KNOWN_DAVE).path == ("Business", "Dave")
-
-
 def test_own_relations_belong_to_topic() -> None:
     stated = (Relation("Dave", "coworker"), Relation("Lena", "boss", of_user=True), Relation("Nobody", "friend"))
     nodes = outline("Family", "Family/Lena", kinds={"Family/Lena": ConceptKind.PERSON})
@@ -132,18 +97,6 @@ def test_own_relations_belong_to_topic() -> None:
         (("Business",), ("Business", "Dave"), "coworker"),
         (("Business",), ("Family", "Lena"), "boss"),
     }
-
-
-def test_relation_starts_at_placed_person() -> None:
-    nodes = outline("Family", "Family/Lena", kinds={"Family/Lena": ConceptKind.PERSON})
-    filing = one(placed(topic("Business"), person("Dave"), relations=(Relation("Lena", "wife"),)), nodes)
-    assert filing.edges == (PlannedEdge(("Business", "Dave"), ("Family", "Lena"), "wife"),)
-
-
-def test_speakers_get_talk_edges() -> None:
-    nodes = outline("A", "A/Ann", "A/Ben", kinds={"A/Ann": ConceptKind.PERSON, "A/Ben": ConceptKind.PERSON})
-    filings = file_segment(segment_of(["Ben", "Ann", "Cid"]), [placed(topic("A"), last=3)], nodes, 0.75)
-    assert filings[-1].edges == (PlannedEdge(("A", "Ann"), ("A", "Ben"), "talks with"),)
 
 
 def test_unplaced_messages_join_largest() -> None:
@@ -239,37 +192,6 @@ def test_doubts_are_per_place_except_people() -> None:
     assert one(placed(topic("Business"), person("Marta", 0.5)), met).path == ("Business", "Marta")
 
 
-def test_evidence_counts_once_per_segment() -> None:
-    stated, mentioned = MARTA, replace(MARTA, label="mentions", strength=0.3)
-    filings = file_segment(
-        segment_of([None] * 6),
-        [
-            placed(topic("Business"), first=1, last=3, relations=(mentioned,)),
-            placed(topic("Business"), topic("Products"), first=4, last=6, relations=(stated, stated)),
-        ],
-        Outline(),
-        0.75,
-    )
-    (candidate,) = [candidate for filing in filings for candidate in filing.candidates]
-    assert candidate.confidence == pytest.approx(0.4)
-    assert {(edge.from_path, edge.relation) for edge in candidate.edges} == {
-        (("Business",), "mentions"),
-        (("Business", "Products"), "coworker"),
-    }
-
-
-def test_frequent_person_gets_node() -> None:
-    known = remembered("Marta", 0.4, 0.4)
-    filing = one(placed(topic("Hobbies"), relations=(MARTA,)), known)
-    assert filing.path == ("Hobbies",)
-    assert filing.new_nodes == ()
-    assert [(node.path, node.kind) for node in filing.beside] == [(("Business", "Marta"), ConceptKind.PERSON)]
-    assert filing.beside[0].confidence == pytest.approx(1 - 0.6**3)
-    assert filing.edges == (PlannedEdge(("Hobbies",), ("Business", "Marta"), "coworker", 0.8),)
-    assert filing.candidates == ()
-    assert any("Marta was met in 3 conversations" in note for note in filing.notes)
-
-
 @pytest.mark.parametrize(
     "relation",
     [
@@ -285,19 +207,6 @@ def test_only_some_names_are_candidates(relation: Relation) -> None:
     filing = one(placed(topic("Business"), relations=(relation,)))
     assert filing.candidates == ()
     assert filing.beside == ()
-
-
-def test_stated_name_is_learned_anywhere() -> None:
-    for names in (("Dave", "Davy"), ("Davy", "Dave")):
-        filing = one(replace(placed(topic("Hobbies")), aliases=(Alias(*names),)), KNOWN_DAVE)
-        assert filing.aliases == (PlannedAlias(("Business", "Dave"), "Davy"),)
-        assert with_filings(KNOWN_DAVE, [filing]).nodes[1].aliases == ("Davy",)
-    assert one(replace(placed(topic("Hobbies")), aliases=(Alias("Eve", "Evie"),)), KNOWN_DAVE).aliases == ()
-
-
-def test_aliases_are_learned_for_existing_node() -> None:
-    filing = one(placed(topic("Business"), person("Dave", aliases=("David", "my boss", "dave", "<b>"))), KNOWN_DAVE)
-    assert filing.aliases == (PlannedAlias(("Business", "Dave"), "David"),)
 
 
 def test_existing_people_stay_separate() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -172,22 +171,6 @@ def cuts(tail: list[Turn], *, ended: bool = False) -> list[tuple[int, int]]:
     return [(chunk.last_message, chunk.tokens) for chunk in split_tail(tail, SIZES, ended=ended).chunks]
 
 
-def test_no_cut_below_watch_limit() -> None:
-    assert split_tail([], SIZES) == Split((), waiting=False)
-    assert split_tail(talk(20, 27), SIZES) == Split((), waiting=False)
-    assert split_tail(talk(20, 28), SIZES) == Split((), waiting=True)
-
-
-def test_streaming_response_waits() -> None:
-    tail = talk(10, 30, 5, 10)
-    streaming = [*tail[:-1], replace(tail[-1], complete=False)]
-    assert split_tail(streaming, SIZES) == Split((), waiting=True)
-    assert cuts(tail) == [(4, 55)]
-    assert cuts([*tail, Turn(5, USER, 3)]) == [(4, 55)]
-    grown = [*streaming[:-1], replace(streaming[-1], tokens=70)]
-    assert cuts(grown) == [(2, 40)], "past the limit it goes to the next segment as a whole"
-
-
 def test_open_exchange_waits() -> None:
     assert split_tail(talk(10, 30, 15), SIZES) == Split((), waiting=True)
     calling = [*talk(10, 30, 10), Turn(4, ASSISTANT, 2, calls=True)]
@@ -203,18 +186,9 @@ def test_system_message_belongs_to_response() -> None:
     assert cuts([*talk(10, 45), Turn(3, SYSTEM, 1), Turn(4, USER, 2)]) == [(3, 56)]
 
 
-def test_followed_message_is_complete() -> None:
-    abandoned = [Turn(1, USER, 10), Turn(2, ASSISTANT, 45, complete=False), Turn(3, USER, 1)]
-    assert cuts(abandoned) == [(2, 55)]
-
-
 def test_people_answer_each_other() -> None:
     tail = [Turn(seq, USER, 10, author=("Ann", "Ben")[seq % 2]) for seq in range(1, 14)]
     assert cuts(tail) == [(5, 50), (10, 50)]
-
-
-def test_monologue_has_no_response() -> None:
-    assert cuts([Turn(1, USER, 30, author="Ann"), Turn(2, USER, 30, author="Ann")]) == []
 
 
 def test_long_exchange_is_cut_when_complete() -> None:
@@ -245,21 +219,6 @@ def test_parallel_tool_results_stay() -> None:
         *(Turn(4, TOOL, 12), Turn(5, TOOL, 12), Turn(6, ASSISTANT, 1), Turn(7, USER, 1)),
     ]
     assert cuts(tail) == [(1, 20)]
-
-
-def test_oversized_message_is_own_segment() -> None:
-    assert cuts(talk(500, 5, 3)) == [(1, 500)]
-    assert cuts(talk(5, 5, 500, 5, 1)) == [(2, 10), (3, 500)]
-    assert cuts(talk(500), ended=True) == []
-    assert cuts([Turn(1, USER, 500, complete=False)]) == []
-
-
-@pytest.mark.parametrize("total", [63, 200, 1_999])
-def test_ended_source_is_cut_to_fit(total: int) -> None:
-    tail = talk(*[1] * total)
-    chunks = cuts(tail, ended=True)
-    assert {size for _, size in chunks} == {50}
-    assert 0 < total - chunks[-1][0] <= SIZES.limit
 
 
 def test_long_tail_is_cut_in_linear_time() -> None:

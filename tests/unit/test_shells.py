@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,30 +44,6 @@ def row_of(
         "edges": b"".join(id_of(end).bytes for edge in edges for end in edge) or None,
         "shell_stems": None,
     }
-
-
-def test_edge_is_seen_from_both_ends() -> None:
-    shells = Shells(row_of(edges=[(1, 2), (3, 1)]))
-    assert [shells.neighbours(number) for number in range(5)] == [[], [2, 3], [1], [1], []]
-
-
-def test_neighbours_within_two_edges() -> None:
-    chain = Shells(row_of(edges=[(0, 1), (2, 1), (2, 3), (4, 3)]))
-    assert [chain.around([0], steps) for steps in range(5)] == [{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 3, 4}]
-    assert chain.around([4, 0], 1) == {0, 1, 3, 4}
-    assert chain.around([], 2) == set()
-
-
-def test_cycles_end() -> None:
-    cycle = Shells(row_of(edges=[(0, 1), (1, 2), (2, 0), (1, 0), (3, 3)]))
-    assert cycle.around([0], 9) == {0, 1, 2}
-    assert cycle.around([3], 2) == {3}
-
-
-def test_edge_to_hidden_node_is_omitted() -> None:
-    shells = Shells(row_of(edges=[(1, 17), (17, 2), (3, 4)]))
-    assert shells.around(range(3), 2) == {0, 1, 2}
-    assert shells.neighbours(3) == [4]
 
 
 @given(edges=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
@@ -119,23 +93,6 @@ def test_node_paths() -> None:
     assert shells.model == "words"
 
 
-def test_centroid_similarity() -> None:
-    shells = Shells(row_of())
-    like = shells.cosines(np.array([0.0, 3.0, 0.0], np.float32), 50)
-    assert like == pytest.approx([number / np.hypot(1, number) for number in range(5)], abs=1e-3)
-    assert np.isnan(shells.cosines(np.zeros(3, np.float32), 50)).all()
-
-
-def test_empty_graph() -> None:
-    empty = Shells(dict.fromkeys(row_of()))
-    assert len(empty) == 0
-    assert empty.around([], 2) == set()
-    assert empty.number(id_of(0)) is None
-    assert empty.names.named("bob", ["bob"]) == {}
-    assert (empty.size, empty.speakers, empty.model) == (0, [], None)
-    assert (empty.versions, empty.median_passages) == ({}, 0)
-
-
 def test_nodes_that_hold_anything() -> None:
     counts = struct.pack(">10i", 0, 0, 2, 10, 0, 4, 0, 0, 1, 0)
     shells = Shells(row_of() | {"counts": counts, "versions": ["1", "2", "3", "4", "5"]})
@@ -148,9 +105,3 @@ def test_nodes_that_hold_anything() -> None:
 def test_who_may_not_count_gets_no_centroids() -> None:
     assert Shells(row_of()).may_count
     assert not Shells(row_of() | {"centroids": None}).may_count
-
-
-def test_size_estimate_grows() -> None:
-    few, many = Shells(row_of()), Shells(row_of(FEW * 100))
-    assert few.size > len(FEW) * 1_000
-    assert many.size == 100 * few.size

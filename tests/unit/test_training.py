@@ -12,12 +12,8 @@ import pytest
 
 from benchmarks.bench import PROJECT_ROOT
 from benchmarks.quality.questions import DATA, beam, locomo
-from neurigraph_pipelines.text.in_context import CONTEXT_END, in_context
-from resources.minilm.embedder import load_tokenizer
-from resources.minilm.tokens import MAX_CONTEXT, MAX_WINDOWS, windows_of
-from training.material import read_all
-from training.pairs import message_text, pairs_of, plain_sentences
-from training.talks import LEFT_OUT, PUBLIC, TALKS, Asked, Said, Talk, TalkError, read_public, read_talks, written
+from training.pairs import pairs_of
+from training.talks import PUBLIC, TALKS, Asked, Said, TalkError, read_public, read_talks
 
 SENTENCE = re.compile(r"[.!?。！？\n]+")
 TELLING = 30
@@ -87,17 +83,6 @@ def test_faulty_talk_is_named(tmp_path: Path, changed: dict[str, Any], said: str
     assert "one.json" in str(error.value)
 
 
-def test_ids_are_unique(tmp_path: Path) -> None:
-    saved(tmp_path, name="two")
-    with pytest.raises(TalkError, match="several talks have the id people-99"):
-        read_talks(saved(tmp_path))
-
-
-def test_tokenised_text_is_joined() -> None:
-    assert written("I do n't know {disfmarker} , he 'll say ( maybe ) .") == "I don't know, he'll say (maybe)."
-    assert written("You 're gon na go") == "You're gonna go"
-
-
 def test_pairs_have_answers_and_others(tmp_path: Path) -> None:
     (talk,) = read_talks(saved(tmp_path))
     question, remark = sorted(pairs_of([talk], 1), key=lambda pair: pair.asked, reverse=True)
@@ -105,35 +90,6 @@ def test_pairs_have_answers_and_others(tmp_path: Path) -> None:
     assert question.answer == ("people-99", 1)
     assert question.negative != question.answer
     assert pairs_of([talk], 1) == pairs_of([talk], 1)
-
-
-def test_message_stands_behind_those_of_its_day(tmp_path: Path) -> None:
-    (talk,) = read_talks(saved(tmp_path))
-    assert message_text(talk, 1) == f"Ana: What do you play these days?{CONTEXT_END}Bo: The cello, every Tuesday night."
-    assert message_text(talk, 2) == "Ana: Do you play for money?"
-
-
-def test_context_is_short_and_its_mark_is_only_one() -> None:
-    text = in_context("Bo", f"no{CONTEXT_END}yes", [("Ana", "x" * 500), ("Bo", "y" * 500), ("Ana", f"z{CONTEXT_END}")])
-    assert text.count(CONTEXT_END) == 1
-    assert len(text) < 150
-
-
-def test_tokens_of_the_context_do_not_count() -> None:
-    tokenizer = load_tokenizer()
-    (alone,) = windows_of(tokenizer, "Bo: The cello.")
-    (behind,) = windows_of(tokenizer, "Ana: What do you play?" + CONTEXT_END + "Bo: The cello.")
-    assert alone.begin == 0
-    assert behind.ids[behind.begin :] == alone.ids[1:]
-    long = list(windows_of(tokenizer, "so " * 500 + CONTEXT_END + "word " * 9_000))
-    assert len(long) == MAX_WINDOWS
-    assert all(len(window.ids) == 256 and window.begin == MAX_CONTEXT + 2 for window in long)
-
-
-def test_sentences_are_the_same_each_time() -> None:
-    talks = [Talk("a", "talks", "en", (Said("Ana", "The harbour was empty when we came."),), ())]
-    assert plain_sentences(talks, 1) == plain_sentences(talks, 1)
-    assert "The harbour was empty when we came." in plain_sentences(talks, 1)
 
 
 def test_samples_are_not_trained_on() -> None:
@@ -152,10 +108,3 @@ def test_evaluation_data_are_not_trained_on() -> None:
     asked = sentences(question.text for sample in samples for question in sample.questions)
     assert len(told) > 5_000
     assert not (told | asked) & trained_on()
-
-
-@needs_data
-def test_meetings_that_measure_are_left_out() -> None:
-    talks, _ = read_all(TALKS, PUBLIC, every_talk=True)
-    assert not {talk.name for talk in talks} & LEFT_OUT
-    assert {"friendsqa", "qmsum-train"} <= {talk.source for talk in talks}

@@ -214,14 +214,6 @@ def test_note_that_becomes_a_link_is_not_read(tmp_path: Path) -> None:
         vault.read_note(opened, opened.notes[0], 100)
 
 
-@pytest.mark.parametrize("folder", ["none", "file", "nul\0"])
-def test_what_is_no_folder_is_refused(folder: str, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(InvalidInputError, match="cannot be read as a vault"):
-        vault.open_vault(tmp_path / folder)
-    assert not vault.is_vault(tmp_path / folder)
-
-
 @pytest.mark.parametrize(("name", "day"), [("2023-05-20.md", 20), ("04-03-2022.txt", None), ("2023-05-20.pdf", None)])
 def test_text_is_of_the_day_in_its_name(name: str, day: int | None) -> None:
     assert day_of_file(name) == (datetime(2023, 5, day, tzinfo=UTC) if day else None)
