@@ -240,9 +240,9 @@ def open_messages(
 
 
 def open_in_files(
-    context: Context, wanted: Mapping[UUID, Sequence[int]]
+    context: Context, wanted: Mapping[UUID, Sequence[int] | None]
 ) -> dict[UUID, list[OpenedMessage] | StorageError]:
-    """Open single messages of several transcripts as ``open_messages`` does, after one question to the database.
+    """Open messages of several transcripts, as ``open_messages`` does, after one question to the database.
 
     Returns:
         For each file its messages, or why its bytes cannot be read.
