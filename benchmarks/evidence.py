@@ -17,9 +17,10 @@ each), one user each, stored by the whole job with its facts, offline: the share
 1,000 and 1,500 tokens, means over questions. *context* is the block of `POST /v1/context`, in which a message counts if
 a line quotes or states it, however shortened; *search* are whole messages in the order of `POST /v1/search`; *plain
 hybrid* is BM25 and cosine of the same embedder, fused by rank; *everything* is the end of the history; *oracle* the
-evidence itself. Each takes what fits, in its order. *Right* are answers of the offline model that have all words of the
-gold answer, or decline where nothing answers. No language model has read, and none has judged: figures of such answers
-are not among these."""
+evidence itself. Each takes what fits, in its order. Not run: answers by a language model from these blocks and
+their judgement, for which no model was at hand; the offline model's answers are under *Derived content*."""
+
+_EVIDENCE = Readers(is_asked=False)
 
 
 def run(bench: Bench) -> Section:
@@ -31,8 +32,8 @@ def run(bench: Bench) -> Section:
     rows, said = list[list[str]](), []
     for name, samples in sets.items():
         with bench.installation() as here:
-            results = list(ask_samples(here.context, here.cursors, samples, Readers(), None, bench.say))
-            about = Circumstances(name, here.tokens.name, here.language_model.name, here.embedder.model, Readers())
+            results = list(ask_samples(here.context, here.cursors, samples, _EVIDENCE, None, bench.say))
+            about = Circumstances(name, here.tokens.name, here.language_model.name, here.embedder.model, _EVIDENCE)
         groups = {f"{name}, all": results}
         if name == "LoCoMo":
             groups[f"LoCoMo, without {ADVERSARIAL}"] = [one for one in results if one.asked.category != ADVERSARIAL]
@@ -41,7 +42,7 @@ def run(bench: Bench) -> Section:
         latency = figures_of(results, about)["latency_ms"]["context"]
         said.append(f"A block took {latency['p50']} ms in the middle and {latency['p95']} at 95 % ({name}).")
     header = ["questions", "how many", "way", *(f"{most:,} tokens" for most in BUDGETS), *(f"@{n}" for n in DEPTHS)]
-    return Section("Evidence within tokens", _METHOD, f"{table([*header, 'right'], rows)}\n\n{' '.join(said)}")
+    return Section("Evidence within tokens", _METHOD, f"{table(header, rows)}\n\n{' '.join(said)}")
 
 
 def _rows(group: str, results: Sequence[Result], about: Circumstances) -> list[list[str]]:
@@ -53,7 +54,6 @@ def _rows(group: str, results: Sequence[Result], about: Circumstances) -> list[l
             way,
             *(f"{share:.3f}" for share in figures["evidence_within_tokens"][way].values()),
             *_shares(figures["evidence_among_first"].get(way)),
-            f"{figures['answers'][way]['right']:.3f}" if way in figures["answers"] else "",
         ]
         for way in WAYS
     ]

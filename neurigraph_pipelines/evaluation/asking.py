@@ -23,7 +23,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import AccountError, ProviderError, TransientError
 from neurigraph_pipelines.model.ports import Examiner
 from neurigraph_pipelines.retrieval.ask import ask
-from neurigraph_pipelines.retrieval.prompt import Wanted, prompt_context
+from neurigraph_pipelines.retrieval.prompt import Format, Wanted, prompt_context
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.lexemes import lexer_of
@@ -48,10 +48,15 @@ _CITATION = re.compile(r"(?:\s*\[\d{1,3}\])+$", re.MULTILINE)
 
 
 class Readers(NamedTuple):
-    """Who reads and who judges; without a reader the offline model reads, and without a judge words are compared."""
+    """Who reads and who judges; without a reader the offline model reads, and without a judge words are compared.
+
+    Attributes:
+        is_asked: Whether there are answers at all, and not evidence alone.
+    """
 
     reader: Examiner | None = None
     judge: Examiner | None = None
+    is_asked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +97,10 @@ class _Given:
 
     @contextmanager
     def timed(self, call: str) -> Iterator[None]:
+        """Note how long the first such call takes."""
         started = time.perf_counter()
         yield
-        self.seconds[call] = time.perf_counter() - started
+        self.seconds.setdefault(call, time.perf_counter() - started)
 
 
 class Asking:
@@ -113,7 +119,7 @@ class Asking:
         self._lexer = lexer_of(context.settings.language)
         texts = {key: f"{one.quotable.speaker}: {one.message.text}" for key, one in history.messages.items()}
         self._hybrid = fuse_by_rank(rank_by_cosine(texts, context.embedder), rank_by_bm25(texts))
-        self._block("anything", self._moment, BUDGETS[-1])  # loads the graph, which is not what is timed
+        self._block("anything", self._moment, BUDGETS[-1], "json")  # loads the graph, which is not what is timed
 
     def ask(self, sample: str, asked: LabelledQuestion) -> Result:
         """Ask one question in every way.
@@ -139,11 +145,7 @@ class Asking:
                 for way in (SEARCH, HYBRID)
                 if wanted
             },
-            tuple(
-                self._history.lines[min(keys, key=list(self._history.lines).index)]
-                for keys in wanted
-                if not keys & found
-            ),
+            tuple(self._history.text(keys).partition("\n")[0] for keys in wanted if not keys & found),
             tuple(source for source, keys in items.items() if not keys),
             outcomes,
             given.seconds,
@@ -151,12 +153,16 @@ class Asking:
         )
 
     def _given(self, query: str, moment: datetime, evidence: frozenset[str]) -> _Given:
-        """Return what each way gives; a block for each budget, the largest first."""
+        """Return what each way gives; a block for each budget, of which the largest is timed."""
         everything = list(self._history.lines)
         given = _Given({NOTHING: [], EVERYTHING: everything[::-1]})
-        with given.timed(CONTEXT):
-            block = self._block(query, moment, BUDGETS[-1])
-        given.text, given.tokens = block.text or "", block.tokens
+        for most in BUDGETS[::-1]:
+            with given.timed(CONTEXT):
+                block = self._block(query, moment, most, "json")
+            given.tokens = max(given.tokens, block.tokens)
+            given.blocks[most] = [key_of(one.record_id, one.message) for one in block.lines or ()]
+        if self._readers.reader is not None:
+            given.text = self._block(query, moment, BUDGETS[-1], "text").text or ""
         with given.timed(SEARCH):
             question = Question(query, message_limit=MESSAGES)
             found = search(self._context, question, asked_at=moment, is_noted=False)
@@ -164,14 +170,10 @@ class Asking:
         given.ranked[SEARCH] = [key for key in keys if key in self._history.lines]
         given.ranked[HYBRID] = self._hybrid(query)
         given.ranked[ORACLE] = [key for key in everything if key in evidence]
-        for most in BUDGETS:
-            lines = self._block(query, moment, most, as_lines=True).lines or []
-            given.blocks[most] = [key_of(one.record_id, one.message) for one in lines]
         return given
 
-    def _block(self, query: str, moment: datetime, budget: int, *, as_lines: bool = False) -> PromptContext:
-        wanted = Wanted([Turn("user", query)], budget, form="json" if as_lines else "text")
-        return prompt_context(self._context, wanted, moment)
+    def _block(self, query: str, moment: datetime, budget: int, form: Format) -> PromptContext:
+        return prompt_context(self._context, Wanted([Turn("user", query)], budget, form=form), moment)
 
     def _outcomes(
         self, asked: LabelledQuestion, query: str, moment: datetime, given: _Given, within: Mapping[str, list[str]]
@@ -187,6 +189,8 @@ class Asking:
                 return Outcome("failed", str(error), None)
 
         ways = [way for way in ANSWERED if way != ORACLE or given.ranked[ORACLE]]
+        if not self._readers.is_asked:
+            return {}
         if self._readers.reader is None:
             return {way: answered(way) for way in ways}
         with ThreadPoolExecutor(len(ways), thread_name_prefix="evaluation") as pool:

@@ -52,7 +52,7 @@ def figures_of(results: Sequence[Result], about: Circumstances) -> Figures:
         "sources_not_found": sum(len(one.unknown) for one in results),
         "counted_by": about.counted_by,
         "embedder": about.embedder,
-        "reader": readers.reader.name if readers.reader else about.offline_model,
+        "reader": (readers.reader.name if readers.reader else about.offline_model) if readers.is_asked else None,
         "judge": readers.judge.name if readers.judge else None,
         "evidence_within_tokens": {
             way: _means(BUDGETS, [one.recall[way] for one in with_evidence]) for way in WAYS if with_evidence
@@ -61,7 +61,7 @@ def figures_of(results: Sequence[Result], about: Circumstances) -> Figures:
             way: _means(DEPTHS, [one.hits[way] for one in with_evidence])
             for way in (with_evidence[0].hits if with_evidence else ())
         },
-        "answers": {way: _answers(results, way) for way in ANSWERED},
+        "answers": {way: _answers(results, way) for way in ANSWERED if readers.is_asked},
         "categories": {name: _category(among) for name, among in _by_category(results).items()},
         "block_tokens": _middle([one.tokens for one in results], 50),
         "latency_ms": _latency(results),
@@ -142,9 +142,9 @@ def _cost(examiner: Examiner, about: Circumstances) -> Figures:
 
 def _worth(one: Result) -> tuple[float, float]:
     """Return what a question's answer and its evidence in the largest block are worth; what is unknown is good."""
-    outcome = one.outcomes[CONTEXT]
+    outcome = one.outcomes.get(CONTEXT)
     recall = one.recall[CONTEXT][-1] if one.recall else 1.0
-    return (1.0 if outcome.is_right is not False else 0.0), recall
+    return (0.0 if outcome is not None and outcome.is_right is False else 1.0), recall
 
 
 def _is_bad(one: Result) -> bool:
@@ -152,16 +152,16 @@ def _is_bad(one: Result) -> bool:
 
 
 def _case(one: Result) -> Figures:
-    outcome = one.outcomes[CONTEXT]
+    outcome = one.outcomes.get(CONTEXT)
     expected = "nothing that is remembered" if one.asked.is_unanswerable else one.asked.answer
     return {
         "sample": one.sample,
         "question": one.asked.text,
         "category": one.asked.category,
         "expected": expected,
-        "answer": outcome.answer,
-        "kind": outcome.kind,
-        "right": outcome.is_right,
+        "answer": outcome.answer if outcome else "",
+        "kind": outcome.kind if outcome else "",
+        "right": outcome.is_right if outcome else None,
         "evidence": one.recall[CONTEXT][-1] if one.recall else None,
         "missed": list(one.missed),
         "sources_not_found": list(one.unknown),
@@ -170,17 +170,19 @@ def _case(one: Result) -> Figures:
 
 def _not_run(results: Sequence[Result], readers: Readers) -> Iterable[str]:
     """Yield what the figures do not say."""
-    if readers.reader is None:
+    if not readers.is_asked:
+        yield "No question was answered: the figures are of evidence alone."
+    elif readers.reader is None:
         yield (
             "No language model has read: the offline ask answers by quoting, and the offline model quotes from the "
             "controls. Set NEURIGRAPH_LANGUAGE_MODEL for answers by a model."
         )
-    if readers.judge is None:
+    if readers.is_asked and readers.judge is None:
         yield (
             "Nobody has judged: an answer counts as right if it is exactly the expected one, or contains its words. "
             "Answers in other words count as wrong."
         )
-    if any(one.asked.options for one in results) and readers.reader is None:
+    if readers.is_asked and readers.reader is None and any(one.asked.options for one in results):
         yield "The offline model quotes and does not choose: questions with options need a language model."
     if not all(one.recall for one in results):
         yield "Evidence is counted for the questions alone whose sources are known and stored."

@@ -72,7 +72,7 @@ def _read(path: Path) -> Iterator[LabelledQuestion]:
             except ValidationError as error:
                 wrong = error.errors()[0]
                 field = clean_text(".".join(map(str, wrong["loc"]))[:80], "repair")[0]
-                message = f"{where}: {field + ': ' if field else ''}{wrong['msg']}"
+                message = f"{where}: {field + ': ' if field else ''}{wrong['msg'].removeprefix('Value error, ')}"
                 raise InvalidInputError(f"{message}. Write it such as {_EXAMPLE}") from error
             is_unanswerable = one.answer is None and "answer" in one.model_fields_set
             gold = one.answer or ""

@@ -49,6 +49,22 @@ def read_published(name: Published, path: Path) -> Iterator[Sample]:
         yield from _READERS[name](path)
 
 
+def count_questions(name: Published, path: Path, most: int | None) -> int:
+    """Read a whole file, and return how many of its questions are asked.
+
+    Raises:
+        InvalidInputError: The file is absent or broken, or has no question.
+    """
+    count = 0
+    for sample in read_published(name, path):
+        if not sample.conversations:
+            raise InvalidInputError(f"{path} has no conversation for {sample.name[:80]!r}: download it again")
+        count += len(sample.questions)
+    if count == 0:
+        raise InvalidInputError(f"{path} has no question: download it again")
+    return count if most is None else min(count, most)
+
+
 def locomo(path: Path) -> Iterator[Sample]:
     """Read samples of two people over months. Evidence with several ids is split, and unknown ids are dropped."""
     for where, item in _items(path):

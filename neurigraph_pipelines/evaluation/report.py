@@ -17,7 +17,7 @@ from neurigraph_pipelines.text.visible import visible
 CELL_CHARACTERS = 600
 """Most characters of a text that a report shows."""
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
+_MARKUP = re.compile(r"([\\`*_{}\[\]#|!~])")
 _STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse}td,th{border:1px solid #999;padding:.2rem .6rem;text-align:left;vertical-align:top}
 @media(prefers-color-scheme:dark){body{background:#111;color:#eee}}"""
@@ -46,7 +46,7 @@ class Part(NamedTuple):
 
 def parts_of_report(figures: Figures) -> Iterator[Part]:
     """Yield what a report says."""
-    readers = f"Read by {figures['reader']}, judged by {figures['judge'] or 'comparison'}."
+    readers = f"Read by {figures['reader']}, judged by {figures['judge'] or 'comparison'}." if figures["reader"] else ""
     yield Part(
         "Evaluation",
         [
@@ -68,7 +68,8 @@ def parts_of_report(figures: Figures) -> Iterator[Part]:
         yield Part("Evidence among the first messages", [], [["ranking", *map(str, DEPTHS)], *rows])
     columns = ("scored", "right", *KINDS, "disputed")
     rows = [[way, *(_share(counts[name]) for name in columns)] for way, counts in figures["answers"].items()]
-    yield Part("Answers", [_flat(_ANSWERS)], [["way", *columns], *rows])
+    if rows:
+        yield Part("Answers", [_flat(_ANSWERS)], [["way", *columns], *rows])
     columns = ("questions", CONTEXT, SEARCH, "right")
     rows = [[kind, *(_share(of[name]) for name in columns)] for kind, of in figures["categories"].items()]
     header = ["category", "questions", *(f"evidence, {way}, {BUDGETS[-1]:,} tokens" for way in (CONTEXT, SEARCH))]
@@ -174,7 +175,7 @@ def _cut(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a text without what Markdown would take for markup."""
-    return _MARKUP.sub(r"\\\1", _cut(text))
+    return _MARKUP.sub(r"\\\1", html.escape(_cut(text), quote=False))
 
 
 def _escaped(text: str) -> str:

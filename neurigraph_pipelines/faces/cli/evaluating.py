@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import chain
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -48,6 +48,7 @@ def evaluate(
     judge: Annotated[
         str | None, typer.Option(help="Model that judges, at the same server.", show_default=False)
     ] = None,
+    answers: Annotated[bool, typer.Option(help="Answer the questions, and not count evidence alone.")] = True,
     price_in: _Price = None,
     price_out: _Price = None,
     output: Annotated[
@@ -70,7 +71,7 @@ def evaluate(
         make_folder(output)
     out = Output(as_json)
     with one_signal(), ExitStack() as opening:
-        run = _Run(file, limit, reader, judge, out, opening)
+        run = _Run(file, limit, (reader, judge), answers, out, opening)
         results = run.own(user) if format_name == "own" else run.published(format_name)
         figures = figures_of(results, run.about(price_in, price_out))
     if output is not None:
@@ -84,53 +85,50 @@ def evaluate(
     out.result(figures, view)
 
 
+@dataclass
 class _Run:
-    """One evaluation."""
+    """One evaluation.
 
-    def __init__(
-        self, file: Path, limit: int | None, reader: str | None, judge: str | None, output: Output, opening: ExitStack
-    ) -> None:
-        self._file, self._limit, self._named, self._output, self._opening = (
-            file,
-            limit,
-            (reader, judge),
-            output,
-            opening,
-        )
+    Attributes:
+        models: The names of the model that reads and of the one that judges.
+        answers: Whether questions are answered at all.
+        opening: Closes the installation.
+    """
+
+    file: Path
+    limit: int | None
+    models: tuple[str | None, str | None]
+    answers: bool
+    output: Output
+    opening: ExitStack
 
     def own(self, user: str | None) -> list[Result]:
         """Ask the user's own questions of the user's graph."""
         from neurigraph_pipelines.evaluation.own_questions import read_questions
         from neurigraph_pipelines.evaluation.running import ask_all
 
-        questions = read_questions(self._file, self._limit)
+        questions = read_questions(self.file, self.limit)
         slug = note_user(user or usual_user())
         assert slug is not None
-        here = self._opened(self._opening.enter_context(opened()))
-        self._subject = f"{self._file.name}, {slug}"
+        here = self._opened(self.opening.enter_context(opened()))
+        self._subject = f"{self.file.name}, {slug}"
         acting = here.acting_for(claims_of(here, slug))
         return self._followed(ask_all(acting, here.cursors, questions, self._readers), len(questions))
 
     def published(self, name: Any) -> list[Result]:
         """Store the history of a published benchmark, ask its questions, and remove what was stored."""
-        from neurigraph_pipelines.evaluation.published import read_published
+        from neurigraph_pipelines.evaluation.published import count_questions, read_published
         from neurigraph_pipelines.evaluation.running import ask_samples
         from neurigraph_pipelines.wiring.databases import settings_of
         from neurigraph_pipelines.wiring.scratch import scratch_installation
 
-        samples = read_published(name, self._file)
-        first = next(samples, None)  # a broken file is known before a server starts
-        if first is None:
-            raise InvalidInputError(f"{self._file} has no question: download it again")
-        self._output.note("Making an installation for this evaluation, which is removed at its end.")
-        here = self._opened(self._opening.enter_context(scratch_installation(settings_of(None))))
-        self._subject = f"{self._file.name}, {name}"
-        every = chain([first], samples)
-        asked = ask_samples(here.context, here.cursors, every, self._readers, self._limit, self._output.note)
-        results = self._followed(asked, self._limit)
-        if not results:
-            raise InvalidInputError(f"{self._file} has no question: download it again")
-        return results
+        total = count_questions(name, self.file, self.limit)  # what is broken is known before a server starts
+        self.output.note("Making an installation for this evaluation, which is removed at its end.")
+        here = self._opened(self.opening.enter_context(scratch_installation(settings_of(None))))
+        self._subject = f"{self.file.name}, {name}"
+        samples = read_published(name, self.file)
+        asked = ask_samples(here.context, here.cursors, samples, self._readers, self.limit, self.output.note)
+        return self._followed(asked, total)
 
     def about(self, price_in: float | None, price_out: float | None) -> Circumstances:
         """Return what the figures are of."""
@@ -144,13 +142,13 @@ class _Run:
         from neurigraph_pipelines.evaluation.asking import Readers
 
         self._here = here
-        reader, judge = (here.make_examiner(name) for name in self._named)
-        self._readers = Readers(reader, judge)
+        reader, judge = (here.make_examiner(name) if self.answers else None for name in self.models)
+        self._readers = Readers(reader, judge, self.answers)
         return here
 
-    def _followed(self, results: Iterator[Result], total: int | None) -> list[Result]:
+    def _followed(self, results: Iterator[Result], total: int) -> list[Result]:
         done = []
-        with self._output.progress() as progress:
+        with self.output.progress() as progress:
             task = progress.add_task("asking", total=total)
             for result in results:
                 done.append(result)
