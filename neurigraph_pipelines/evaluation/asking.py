@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -208,7 +208,8 @@ class Asking:
         reader, model = self._readers.reader, self._context.language_model
         if reader is not None:
             memory = given.text if way == CONTEXT else self._history.text(keys)
-            return reader.read("\n".join((query, *asked.options)), moment, memory)
+            with given.timed("answer") if way == CONTEXT else nullcontext():
+                return reader.read("\n".join((query, *asked.options)), moment, memory)
         if way == CONTEXT:
             with given.timed("answer"):
                 reply = ask(self._context, Question(query), asked_at=moment)

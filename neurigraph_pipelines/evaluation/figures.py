@@ -130,8 +130,8 @@ def _middle(values: Sequence[float], percent: int) -> float:
 
 def _cost(examiner: Examiner, about: Circumstances) -> Figures:
     calls, sent, received = examiner.spent
-    rates = (about.price_in, about.price_out)
-    price = None if None in rates else sum(n * (rate or 0) for n, rate in zip((sent, received), rates, strict=True))
+    is_priced = about.price_in is not None and about.price_out is not None
+    price = sent * (about.price_in or 0) + received * (about.price_out or 0) if is_priced else None
     return {
         "calls": calls,
         "tokens_sent": sent,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +34,7 @@ twice, with the answers in either order. disputed: the two verdicts differ, and 
 model gave none."""
 _EVIDENCE = """The share of a question's sources of which a message is given. A block quotes from long messages and
 states facts; a message counts if a line rests on it."""
+_COST = "Of reading and judging by models; storing, embedding and repeated requests are not counted."
 
 
 class Part(NamedTuple):
@@ -44,8 +45,15 @@ class Part(NamedTuple):
     table: Sequence[Sequence[str]] = ()
 
 
-def parts_of_report(figures: Figures) -> Iterator[Part]:
-    """Yield what a report says."""
+_EMPTY = Part("", ())
+
+
+def parts_of_report(figures: Figures) -> list[Part]:
+    """Return what a report says."""
+    return [part for part in _parts(figures) if part.texts or part.table]
+
+
+def _parts(figures: Figures) -> Iterator[Part]:
     readers = f"Read by {figures['reader']}, judged by {figures['judge'] or 'comparison'}." if figures["reader"] else ""
     yield Part(
         "Evaluation",
@@ -56,34 +64,29 @@ def parts_of_report(figures: Figures) -> Iterator[Part]:
             f"{figures['block_tokens']:,} in the middle.",
         ],
     )
-    if figures["not_run"]:
-        yield Part("What was not run", figures["not_run"])
-    within = figures["evidence_within_tokens"]
-    if within:
-        rows = [[way, *(_share(shares[str(most)]) for most in BUDGETS)] for way, shares in within.items()]
-        header = ["way", *(f"{most:,} tokens" for most in BUDGETS)]
-        yield Part("Evidence within tokens", [_flat(_EVIDENCE), _flat(_WAYS)], [header, *rows])
-        first = figures["evidence_among_first"].items()
-        rows = [[way, *(_share(shares[str(depth)]) for depth in DEPTHS)] for way, shares in first]
-        yield Part("Evidence among the first messages", [], [["ranking", *map(str, DEPTHS)], *rows])
-    columns = ("scored", "right", *KINDS, "disputed")
-    rows = [[way, *(_share(counts[name]) for name in columns)] for way, counts in figures["answers"].items()]
-    if rows:
-        yield Part("Answers", [_flat(_ANSWERS)], [["way", *columns], *rows])
-    columns = ("questions", CONTEXT, SEARCH, "right")
-    rows = [[kind, *(_share(of[name]) for name in columns)] for kind, of in figures["categories"].items()]
-    header = ["category", "questions", *(f"evidence, {way}, {BUDGETS[-1]:,} tokens" for way in (CONTEXT, SEARCH))]
-    yield Part("By category", [], [[*header, "right"], *rows])
-    rows = [[call, *(f"{taken[name]:.1f}" for name in ("p50", "p95"))] for call, taken in figures["latency_ms"].items()]
-    yield Part(
-        "Latency", ["Of single calls in this process, one after the other."], [["call", "p50 ms", "p95 ms"], *rows]
-    )
-    columns = ("calls", "tokens_sent", "tokens_received", "price")
-    rows = [[role, *(_share(cost[name]) for name in columns)] for role, cost in figures["cost"].items()]
-    said = "Reading and judging by models; storing, embedding and repeated requests are not counted."
-    yield Part("Cost", [said if rows else "No model was called."], [["role", *columns], *rows] if rows else ())
+    yield Part("What was not run", figures["not_run"])
+    budgets = {str(most): f"{most:,} tokens" for most in BUDGETS}
+    yield _rows("Evidence within tokens", [_EVIDENCE, _WAYS], "way", budgets, figures["evidence_within_tokens"])
+    depths = {str(depth): str(depth) for depth in DEPTHS}
+    yield _rows("Evidence among the first messages", [], "ranking", depths, figures["evidence_among_first"])
+    counts = {name: name for name in ("scored", "right", *KINDS, "disputed")}
+    yield _rows("Answers", [_ANSWERS], "way", counts, figures["answers"])
+    evidence = {way: f"evidence, {way}, {budgets[str(BUDGETS[-1])]}" for way in (CONTEXT, SEARCH)}
+    names = {"questions": "questions", **evidence, "right": "right"}
+    yield _rows("By category", [], "category", names, figures["categories"])
+    taken = {"p50": "p50 ms", "p95": "p95 ms"}
+    yield _rows("Latency", ["Of single calls in this process."], "call", taken, figures["latency_ms"])
+    names = {name: name.replace("_", " ") for name in ("calls", "tokens_sent", "tokens_received", "price")}
+    yield _rows("Cost", [_COST], "role", names, figures["cost"])
     for number, case in enumerate(figures["worst"], 1):
         yield _case(number, case)
+
+
+def _rows(title: str, texts: Sequence[str], first: str, names: Mapping[str, str], rows: Figures) -> Part:
+    """Return a part with a row of figures for each key; an empty one without rows."""
+    body = [[key, *(_share(of[name]) for name in names)] for key, of in rows.items()]
+    flat = [" ".join(text.split()) for text in texts]
+    return Part(title, flat, [[first, *names.values()], *body]) if body else _EMPTY
 
 
 def _case(number: int, case: Figures) -> Part:
@@ -157,19 +160,15 @@ def write_report(folder: Path, figures: Figures | None) -> None:
         (folder / name).write_text(text, encoding="utf-8", errors="replace")
 
 
-def _share(value: object) -> str:
+def _share(value: float | None) -> str:
     """Return a figure: shares with three digits, counts as they are, nothing for what was not measured."""
     if value is None:
         return ""
-    return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if value < 10 else f"{value:,.1f}"
 
 
 def _cut(text: str) -> str:
-    flat = _flat(visible(text))
+    flat = " ".join(visible(text).split())
     return flat if len(flat) <= CELL_CHARACTERS else f"{flat[:CELL_CHARACTERS]} …"
 
 

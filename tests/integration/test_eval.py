@@ -143,9 +143,10 @@ def test_model_that_fails_is_not_wrong(stored: Installation, questions: Path, pr
     assert evaluated(stored, questions, more=served(provider), code=5)["error"] == "AccountError"
 
 
-def test_model_needs_a_server(stored: Installation, questions: Path) -> None:
+def test_options_that_do_not_fit_are_refused(stored: Installation, questions: Path) -> None:
     refused = evaluated(stored, questions, "--reader", "gpt-test", code=4)
     assert "set NEURIGRAPH_LANGUAGE_MODEL" in refused["message"]
+    assert "give both" in evaluated(stored, questions, "--price-in", "2", code=2)["message"]
     assert "leave --user out" in evaluated(stored, questions, "-u", "ida", "--format", "beam", code=2)["message"]
     assert "cannot write a report" in evaluated(stored, questions, "--output", questions, code=2)["message"]
 

@@ -158,7 +158,8 @@ def test_report_makes_no_markup_of_texts() -> None:
     figures = {
         **dict.fromkeys(("subject", "counted_by", "embedder", "reader", "judge"), hostile),
         **dict.fromkeys(("questions", "questions_with_evidence", "sources_not_found", "block_tokens"), 1),
-        **{name: {} for name in ("evidence_within_tokens", "answers", "categories", "latency_ms", "cost")},
+        **{f"evidence_{name}": {} for name in ("within_tokens", "among_first")},
+        **{name: {} for name in ("answers", "categories", "latency_ms", "cost")},
         "not_run": [hostile],
         "worst": [{**case, "evidence": 0.5, "missed": [hostile], "sources_not_found": [hostile]}],
     }

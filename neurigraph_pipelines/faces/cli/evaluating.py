@@ -67,6 +67,8 @@ def evaluate(
 
     if format_name != "own" and user is not None:
         raise InvalidInputError(f"--format {format_name} has a history of its own: leave --user out")
+    if (price_in is None) != (price_out is None):
+        raise InvalidInputError("--price-in and --price-out belong together: give both, or neither")
     if output is not None:
         make_folder(output)
     out = Output(as_json)
