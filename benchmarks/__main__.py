@@ -25,6 +25,7 @@ BENCHMARKS = (
     "provisioning",
     "scaling",
     "quality",
+    "evidence",
     "derived",
     "stories",
     "subjects",

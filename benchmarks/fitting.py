@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from benchmarks.bench import Bench, forget_own_settings
 from benchmarks.quality.measure import WORDS
-from benchmarks.quality.questions import ASSISTANT, MEETINGS, LabelledQuestion, Sample, beam, locomo, qmsum, together
+from benchmarks.quality.questions import ASSISTANT, MEETINGS, beam, locomo, qmsum, together
 from benchmarks.report import table
+from neurigraph_pipelines.evaluation.samples import LabelledQuestion, Sample
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due

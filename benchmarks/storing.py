@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from benchmarks.bench import Bench
 from benchmarks.pipeline import TimedEmbedder
-from benchmarks.quality.questions import Sample, beam, locomo, qmsum, together
+from benchmarks.quality.questions import beam, locomo, qmsum, together
 from benchmarks.report import Section, number, table
+from neurigraph_pipelines.evaluation.samples import Sample
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due

@@ -18,8 +18,9 @@ from uuid import UUID
 import numpy as np
 
 from benchmarks.bench import Bench
-from benchmarks.quality.questions import BELIEF, DATA, BeliefQuestion, Sample, beam_beliefs
+from benchmarks.quality.questions import BELIEF, DATA, BeliefQuestion, beam_beliefs
 from benchmarks.report import percentile, spread, table
+from neurigraph_pipelines.evaluation.samples import Sample
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due

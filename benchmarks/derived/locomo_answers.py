@@ -11,8 +11,10 @@ from datetime import UTC, datetime
 
 from benchmarks.bench import Bench
 from benchmarks.derived.observe import statements_of
-from benchmarks.quality.questions import CATEGORIES, LabelledQuestion, Sample, locomo
+from benchmarks.quality.questions import locomo
 from benchmarks.report import table
+from neurigraph_pipelines.evaluation.published import CATEGORIES
+from neurigraph_pipelines.evaluation.samples import LabelledQuestion, Sample
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due

@@ -9,19 +9,11 @@ import numpy as np
 
 from benchmarks.bench import Bench
 from benchmarks.quality.application import Application, Found, server
-from benchmarks.quality.questions import (
-    ASSISTANT,
-    CATEGORIES,
-    MEETINGS,
-    LabelledQuestion,
-    Sample,
-    beam,
-    locomo,
-    qmsum,
-    together,
-)
-from benchmarks.ranking import Rank, fuse_by_rank, rank_by_bm25, rank_by_cosine
+from benchmarks.quality.questions import ASSISTANT, MEETINGS, beam, locomo, qmsum, together
 from benchmarks.report import Section, table
+from neurigraph_pipelines.evaluation.published import CATEGORIES
+from neurigraph_pipelines.evaluation.ranking import Rank, fuse_by_rank, rank_by_bm25, rank_by_cosine
+from neurigraph_pipelines.evaluation.samples import LabelledQuestion, Sample
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model.ports import Embedder
 

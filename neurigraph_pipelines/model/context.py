@@ -103,11 +103,13 @@ class Context:
         source: Has every part.
         caller: The claims of the caller; None for the jobs, which work for all users.
         replaced: Parts used in place of those of the source.
+        is_noted: Whether reads leave traces: in the log of retrievals, at canaries, as counts and times of accesses.
     """
 
     source: Parts
     caller: Claims | None = None
     replaced: ReplacedParts = field(default_factory=ReplacedParts)
+    is_noted: bool = True
 
     @property
     def settings(self) -> Settings:
@@ -187,3 +189,7 @@ class Context:
     def using(self, **parts: Unpack[ReplacedParts]) -> Context:
         """Return this context with other settings or adapters."""
         return replace(self, replaced={**self.replaced, **parts})
+
+    def unnoted(self) -> Context:
+        """Return this context for reads that leave no trace in the graph."""
+        return replace(self, is_noted=False)

@@ -83,6 +83,8 @@ def note_open(context: Context, file_id: UUID) -> None:
 
 def _is_due(context: Context) -> bool:
     """Return whether the log is on, or the graph may have canaries or records that expire."""
+    if not context.is_noted:
+        return False
     if context.settings.retrieval.retrieval_log_days > 0:
         return True
     caches, user_id = caches_of(context.database), context.claims.user_id

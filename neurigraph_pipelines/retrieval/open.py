@@ -198,8 +198,10 @@ def open_messages(
     return _opened(context, file_id, list(places_in(row, messages)))
 
 
-def open_in_files(context: Context, wanted: Mapping[UUID, Sequence[int]]) -> dict[UUID, list[Message] | StorageError]:
-    """Open single messages of several transcripts as ``open_messages`` does, after one question to the database.
+def open_in_files(
+    context: Context, wanted: Mapping[UUID, Sequence[int] | None]
+) -> dict[UUID, list[Message] | StorageError]:
+    """Open messages of several transcripts, as ``open_messages`` does, after one question to the database.
 
     Returns:
         For each file its messages, or why its bytes cannot be read.

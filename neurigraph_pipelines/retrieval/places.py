@@ -47,7 +47,8 @@ def transcripts(context: Context, file_ids: Sequence[UUID]) -> dict[UUID, Mappin
     """Return rows of ``neurigraph.open_transcripts`` by file; none for a file that the caller does not see."""
     if not file_ids:
         return {}
-    values = {"wanted": file_ids, "ttl_seconds": context.settings.lifecycle.recompress_ttl_minutes * 60}
+    seconds = context.settings.lifecycle.recompress_ttl_minutes * 60 if context.is_noted else None
+    values = {"wanted": file_ids, "ttl_seconds": seconds}
     rows = context.database.ask(context.claims, _QUERIES["open_transcripts"], values, binary=True)
     return {row["asked_file"]: row for row in rows}
 

@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from neurigraph_pipelines.model.errors import AccountError, ConfigurationError
-from neurigraph_pipelines.model.ports import Embedder, Expander, LanguageModel, Reranker, TokenCounter, ToolCaller
+from neurigraph_pipelines.model.ports import (
+    Embedder,
+    Examiner,
+    Expander,
+    LanguageModel,
+    Reranker,
+    TokenCounter,
+    ToolCaller,
+)
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.settings.providers import EmbeddingService
 
@@ -122,6 +130,25 @@ class WiredModels:
         chat = self._chat
         client = self._client(chat.service, chat.key, chat.variable, chat.base_url)
         return ChatToolCaller(chat.model, client)
+
+    def make_examiner(self, model: str | None = None) -> Examiner | None:
+        """Return a model that reads or judges in evaluations; None if the language model is the offline one.
+
+        Args:
+            model: Its name at the server of the language model; by default the language model itself.
+
+        Raises:
+            ConfigurationError: A model is named, and there is no server for it.
+        """
+        if self.settings.models.chosen_language_model == "offline":
+            if model is not None:
+                raise ConfigurationError(f"there is no server for the model {model!r}: set NEURIGRAPH_LANGUAGE_MODEL")
+            return None
+        from resources.providers.examiner import ChatExaminer
+
+        chat = self._chat
+        client = self._client(chat.service, chat.key, chat.variable, chat.base_url)
+        return ChatExaminer(model or chat.model, client, self.tokens, is_compatible=chat.base_url is not None)
 
     @cached_property
     def reranker(self) -> Reranker | None:

@@ -67,7 +67,8 @@ $$;
 -- The transcripts of files with their search segments, which say where messages are and who speaks, for a caller who
 -- may read their nodes, in one round trip and one statement a node; no row for an absent or invisible file. Accepts
 -- any file of the record, and updates its access times at most once a minute, without waiting for the disk: a crash
--- may lose the latest. Runs with the owner's rights, since interfaces may not write.
+-- may lose the latest. Without seconds, no access time changes. Runs with the owner's rights, since interfaces may not
+-- write.
 CREATE OR REPLACE FUNCTION neurigraph.open_transcripts(wanted uuid [], ttl_seconds double precision)
 RETURNS TABLE (
     asked_file uuid,
@@ -119,7 +120,7 @@ BEGIN
         )
         USING files, asking
         LOOP
-            IF is_idle AND asked_file <> ALL(idle) THEN
+            IF is_idle AND ttl_seconds IS NOT NULL AND asked_file <> ALL(idle) THEN
                 idle := idle || asked_file;
             END IF;
             RETURN NEXT;

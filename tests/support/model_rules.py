@@ -102,7 +102,33 @@ def answer_chat(shape: str, question: str) -> dict[str, Any]:
         return _placements(lines, _block(question, "OUTLINE") or "")
     if shape == "VerdictsAnswer":
         return verdicts(_block(question, "FACTS") or "")
+    if shape == "ReadingAnswer":
+        return {"answer": _reading(_block(question, "QUESTION") or "", _block(question, "MEMORY") or "")}
+    if shape == "JudgementAnswer":
+        return {"reason": "By rule.", "correct": _is_correct(question)}
     raise ValueError(f"no rule for {shape}")
+
+
+def _reading(question: str, memory: str) -> str:
+    """The line of a memory that has most words of the question, if it has one; a letter if there are options."""
+    options = re.findall(r"^(\(\w\)) (.*)$", question, re.MULTILINE)
+    if options:
+        letter, _ = max(options, key=lambda one: len(_words_of(one[1]) & _words_of(memory)))
+        return str(letter)
+    asked = _words_of(question.partition(": ")[2])
+    best = max(memory.split("\n"), key=lambda line: len(asked & _words_of(line)))
+    return best if asked & _words_of(best) else ""
+
+
+def _words_of(text: str) -> set[str]:
+    return {word for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS}
+
+
+def _is_correct(question: str) -> bool:
+    """Whether the given answer has the words of the expected one; FICKLE in it counts only if it stands last."""
+    expected, given = _block(question, "EXPECTED") or "", _block(question, "GIVEN") or ""
+    is_first = question.index("BEGIN GIVEN") < question.index("BEGIN EXPECTED")
+    return expected.lower() in given.lower() and not (is_first and "FICKLE" in given)
 
 
 def _block(question: str, name: str) -> str | None:

@@ -18,6 +18,7 @@ import typer
 import neurigraph_pipelines
 from neurigraph_pipelines.faces.cli import (
     agents,
+    evaluating,
     forgetting,
     importing,
     ingesting,
@@ -71,6 +72,7 @@ for daily in (
     ingesting.commands,
     users.choosing,
     status.commands,
+    evaluating.commands,
     agents.commands,
 ):
     app.add_typer(daily)

@@ -18,6 +18,7 @@ from neurigraph_pipelines.model.ports.files import (
 from neurigraph_pipelines.model.ports.messages import PeerAnswer, PeerClient, Redactor, WebhookAnswer, WebhookSender
 from neurigraph_pipelines.model.ports.models import (
     Embedder,
+    Examiner,
     Expander,
     KeptFacts,
     LanguageModel,
@@ -31,6 +32,7 @@ __all__ = [
     "DropPlace",
     "Embedder",
     "EncryptedStore",
+    "Examiner",
     "Expander",
     "ExportReader",
     "FetchedPage",

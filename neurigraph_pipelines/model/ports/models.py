@@ -229,3 +229,38 @@ class Expander(Protocol):
             ProviderError: As ``Reranker.scores``.
         """
         ...
+
+
+class Examiner(Protocol):
+    """Reads memory to answer questions, and judges answers, for evaluations. Called from several threads."""
+
+    @property
+    def name(self) -> str:
+        """Name shown in reports, such as ``openai:gpt-4.1-mini``."""
+        ...
+
+    @property
+    def spent(self) -> tuple[int, int, int]:
+        """Calls that were answered, and about how many tokens were sent and received."""
+        ...
+
+    def read(self, question: str, asked_at: datetime, memory: str) -> str:
+        """Return the answer to a question from some memory; empty if the memory does not hold it.
+
+        Raises:
+            TransientError: As ``Reranker.scores``.
+            ProviderError: As ``Reranker.scores``.
+        """
+        ...
+
+    def judge(self, question: str, expected: str, given: str, *, given_first: bool) -> bool:
+        """Return whether an answer says what is expected.
+
+        Args:
+            given_first: Whether the answer stands before the expected one in the request.
+
+        Raises:
+            TransientError: As ``Reranker.scores``.
+            ProviderError: As ``Reranker.scores``.
+        """
+        ...

@@ -32,7 +32,7 @@ _QUERIES = statements("search")
 
 
 def stage(context: Context, shells: Shells, targets: Sequence[Anchor]) -> int:
-    """Have the neighbourhood of nodes staged in the background, unless it was a moment ago.
+    """Have the neighbourhood of nodes staged in the background, unless it was a moment ago or reads leave no trace.
 
     Returns:
         How many nodes that are.
@@ -41,7 +41,7 @@ def stage(context: Context, shells: Shells, targets: Sequence[Anchor]) -> int:
     numbers = frozenset(target.number for target in targets)
     key = (context.claims, shells.data_version, time.monotonic() // (seconds * _STAGED_SHARE))
     staged = (caches.graphs.get(frozenset, key) if shells.data_version is not None else None) or frozenset()
-    if not numbers <= staged:
+    if context.is_noted and not numbers <= staged:
         caches.unfetched.add(context.claims)
         parameters = {"targets": [target.node_id for target in targets], "seconds": seconds}
         if context.database.later(context.claims, _QUERIES["stage"], parameters):

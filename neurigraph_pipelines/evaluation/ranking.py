@@ -1,4 +1,4 @@
-"""Baseline rankings in memory: BM25, cosine, and both fused by rank."""
+"""Plain rankings in memory, to compare searches with: BM25, cosine, and both fused by rank."""
 
 from __future__ import annotations
 

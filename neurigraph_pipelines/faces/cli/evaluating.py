@@ -1,0 +1,158 @@
+"""The command ``eval``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli.session import claims_of, note_user, opened, usual_user
+from neurigraph_pipelines.faces.cli.signals import one_signal
+from neurigraph_pipelines.model.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.evaluation.asking import Result
+    from neurigraph_pipelines.evaluation.figures import Circumstances
+    from neurigraph_pipelines.wiring.installation import Installation
+
+commands = typer.Typer()
+
+_Format = Literal["own", "locomo", "longmemeval", "beam", "personamem"]
+_Price = Annotated[float | None, typer.Option(min=0, help="Price of a million tokens.", show_default=False)]
+
+
+@commands.command("eval", short_help="Measure answers to questions whose answers are known.")
+def evaluate(
+    file: Annotated[
+        Path, typer.Argument(help="Your questions, one JSON object a line, or a file of a published benchmark.")
+    ],
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            "-u",
+            help="Whose graph your own questions are asked of. Default: that of `neurigraph use`, or the only user.",
+            show_default=False,
+        ),
+    ] = None,
+    format_name: Annotated[_Format, typer.Option("--format", help="The format of the file.")] = "own",
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first questions.", show_default=False)] = None,
+    reader: Annotated[
+        str | None, typer.Option(help="Model that reads, at the language model's server.", show_default=False)
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="Model that judges, at the same server.", show_default=False)
+    ] = None,
+    answers: Annotated[bool, typer.Option(help="Answer the questions, and not count evidence alone.")] = True,
+    price_in: _Price = None,
+    price_out: _Price = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write report.md and report.html there.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask questions whose answers or sources are known, and report what was found, answered, missed and spent.
+
+    Your own questions are asked of a graph that exists, and nothing of it is stored there: no access time, no count, no
+    entry in the log of retrievals. The history of a published benchmark is stored in an installation of its own, which
+    is removed at the end. A configured language model reads and judges; without one, the offline model quotes.
+    """
+    from neurigraph_pipelines.evaluation.figures import figures_of
+    from neurigraph_pipelines.evaluation.report import as_text, make_folder, write_report
+
+    if format_name != "own" and user is not None:
+        raise InvalidInputError(f"--format {format_name} has a history of its own: leave --user out")
+    if (price_in is None) != (price_out is None):
+        raise InvalidInputError("--price-in and --price-out belong together: give both, or neither")
+    if output is not None:
+        make_folder(output)
+    out = Output(as_json)
+    with one_signal(), ExitStack() as opening:
+        run = _Run(file, limit, (reader, judge), answers, out, opening)
+        results = run.own(user) if format_name == "own" else run.published(format_name)
+        figures = figures_of(results, run.about(price_in, price_out))
+    if output is not None:
+        write_report(output, figures)
+
+    def view() -> Any:
+        from neurigraph_pipelines.faces.cli import views
+
+        return views.lines(*as_text(figures).splitlines())
+
+    out.result(figures, view)
+
+
+@dataclass
+class _Run:
+    """One evaluation.
+
+    Attributes:
+        models: The names of the model that reads and of the one that judges.
+        answers: Whether questions are answered at all.
+        opening: Closes the installation.
+    """
+
+    file: Path
+    limit: int | None
+    models: tuple[str | None, str | None]
+    answers: bool
+    output: Output
+    opening: ExitStack
+
+    def own(self, user: str | None) -> list[Result]:
+        """Ask the user's own questions of the user's graph."""
+        from neurigraph_pipelines.evaluation.own_questions import read_questions
+        from neurigraph_pipelines.evaluation.running import ask_all
+
+        questions = read_questions(self.file, self.limit)
+        slug = note_user(user or usual_user())
+        assert slug is not None
+        here = self._opened(self.opening.enter_context(opened()))
+        self._subject = f"{self.file.name}, {slug}"
+        acting = here.acting_for(claims_of(here, slug))
+        return self._followed(ask_all(acting, here.cursors, questions, self._readers), len(questions))
+
+    def published(self, name: Any) -> list[Result]:
+        """Store the history of a published benchmark, ask its questions, and remove what was stored."""
+        from neurigraph_pipelines.evaluation.published import count_questions, read_published
+        from neurigraph_pipelines.evaluation.running import ask_samples
+        from neurigraph_pipelines.wiring.databases import settings_of
+        from neurigraph_pipelines.wiring.scratch import scratch_installation
+
+        total = count_questions(name, self.file, self.limit)  # what is broken is known before a server starts
+        self.output.note("Making an installation for this evaluation, which is removed at its end.")
+        here = self._opened(self.opening.enter_context(scratch_installation(settings_of(None))))
+        self._subject = f"{self.file.name}, {name}"
+        samples = read_published(name, self.file)
+        asked = ask_samples(here.context, here.cursors, samples, self._readers, self.limit, self.output.note)
+        return self._followed(asked, total)
+
+    def about(self, price_in: float | None, price_out: float | None) -> Circumstances:
+        """Return what the figures are of."""
+        from neurigraph_pipelines.evaluation.figures import Circumstances
+
+        here = self._here
+        models = (here.tokens.name, here.language_model.name, here.embedder.model)
+        return Circumstances(self._subject, *models, self._readers, price_in, price_out)
+
+    def _opened(self, here: Installation) -> Installation:
+        from neurigraph_pipelines.evaluation.asking import Readers
+
+        self._here = here
+        reader, judge = (here.make_examiner(name) if self.answers else None for name in self.models)
+        self._readers = Readers(reader, judge, self.answers)
+        return here
+
+    def _followed(self, results: Iterator[Result], total: int) -> list[Result]:
+        done = []
+        with self.output.progress() as progress:
+            task = progress.add_task("asking", total=total)
+            for result in results:
+                done.append(result)
+                progress.advance(task)
+        return done
