@@ -11,6 +11,9 @@ from neurigraph_pipelines.model.content import Period
 from neurigraph_pipelines.model.messages import Message
 from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
 
+THE_USER = "The user"
+"""How facts call an owner who speaks without a name. Their subjects call one with the name of an account so, too."""
+
 MAX_STATEMENT = 1_000
 """Most characters of a statement."""
 

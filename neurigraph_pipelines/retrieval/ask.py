@@ -27,11 +27,13 @@ from neurigraph_pipelines.retrieval.changed import conflicts_of, latest_first, n
 from neurigraph_pipelines.retrieval.corrected import corrected_first, with_corrections
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.log import note
+from neurigraph_pipelines.retrieval.oneself import told_of_owner
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_in_files
 from neurigraph_pipelines.retrieval.passages import (
     STATED_CHARACTERS,
     Passage,
     in_context,
+    owner_named,
     places_of,
     stated,
     with_replies,
@@ -96,7 +98,7 @@ def ask(context: Context, question: Question, *, asked_at: datetime | None = Non
     """
     moment = asked_at or question.at or datetime.now(UTC)
     notes: list[str] = []
-    told = told_about(context, question)
+    told = told_of_owner(context, question) or told_about(context, question)
     passages = [] if told.is_all and told else find_passages(context, question, moment, notes)
     return reply_from(context, question.query, moment, passages, notes, told=told)
 
@@ -169,7 +171,8 @@ def reply_from(
     told = told or Told()
     lexer = lexer_of(context.settings.language)
     asked = asked_words(query, lexer)
-    passages = with_corrections(context, told.before(_best(context, query, passages, notes)))
+    passages = owner_named(context, told.before(_best(context, query, passages, notes)))
+    passages = with_corrections(context, passages)
     quotable = _within(in_context(passages), context.settings.ask.tokens, context.tokens)
     retrieved = (passage.hit.record_id for passage in passages[: len(quotable)])
     note(context, "ask", [record_id for record_id in retrieved if record_id is not None], query)
@@ -177,12 +180,13 @@ def reply_from(
     statements = told.stated(passages[: len(quotable)])
     if not told.is_all or not statements:
         found = _statements(context.language_model, worded or query, moment, quotable, notes)
-        statements += told.unsaid(said.once_a_source(found), passages)
+        statements = told.with_others(statements, said.once_a_source(found), passages)
     statements = corrected_first(context, asked, statements, passages)
     conflicts = conflicts_of(context, places_of(passages[n - 1] for one in statements for n in one.quoted), without)
     passages = passages[: len(quotable)]
     statements = latest_first(statements, passages, conflicts, lexer)
-    causes = causes_behind(context, query, [passages[n - 1] for one in statements for n in one.quoted])
+    cited_places = [passages[n - 1] for one in statements for n in one.quoted]
+    causes = owner_named(context, causes_behind(context, query, cited_places))
     passages, quotable = [*passages, *causes], [*quotable, *in_context(causes)]
     behind = [stated(passages, len(passages) - number) for number in reversed(range(len(causes)))]
     statements += [replace(one, text=f"{BEHIND_THAT}{one.text}") for one in behind]

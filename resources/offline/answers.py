@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from neurigraph_pipelines.model import Quotable, Statement, Voice
 from neurigraph_pipelines.model.ports import Embedder
+from neurigraph_pipelines.text.asker import is_about_asker
 from neurigraph_pipelines.text.languages import language_of_parts
 from resources.offline import questions
 from resources.offline.asked_days import of_asked_days
@@ -31,7 +32,7 @@ from resources.offline.choosing import (
 )
 from resources.offline.dated_quotes import dated
 from resources.offline.fitting import values
-from resources.offline.oneself import is_about_asker, is_of_speaker
+from resources.offline.oneself import is_of_speaker
 from resources.offline.prose import sentences
 from resources.offline.questions import Asked, Kind, Trust
 from resources.offline.versions import TELLS_CHANGE, are_states, are_versions
