@@ -15,8 +15,18 @@ from neurigraph_pipelines.retrieval.about import MOST_FACTS, Place, Told, day_of
 from neurigraph_pipelines.retrieval.passages import STATED_CHARACTERS, Passage, owner_named, stated
 from neurigraph_pipelines.retrieval.profile import own_facts
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.text.asker import is_about_asker
 
+_ABOUT_ASKER = re.compile(
+    r"\W*(?:(?:please )?tell me (?:all|everything|something|what you know|more) (?:you know )?about (?:me|myself)|"
+    r"what (?:do|can|did) you (?:know|remember|tell me)(?: about)? (?:me|myself)|"
+    r"what (?:is|have you) (?:known|stored) about me|"
+    r"who am i|describe me|was weißt du (?:alles )?(?:über|von) mi[cr]h?|wer bin ich|"
+    r"erzähl\w* mir (?:alles )?über mich|"
+    r"(?:qué|que) sabes (?:de|sobre) mí|(?:quién|quien) soy(?: yo)?|qui suis-je|que sais-tu (?:de|sur) moi|"
+    r"(?:che )?cosa sai di me|chi sono(?: io)?|wie ben ik|wat weet (?:je|jij) (?:over|van) mij|quem sou(?: eu)?|"
+    r"o que (?:você )?sabes? (?:de|sobre) mim)\W*",
+    re.I,
+)
 _NOW = r"(?: (?:now|currently|jetzt|gerade|eigentlich|derzeit))?"
 _FORMS = [
     (
@@ -71,7 +81,7 @@ def told_of_owner(context: Context, question: Question) -> Told:
     """
     if not context.claims.acts_for_owner or not is_plain(question):
         return Told()
-    is_all = is_about_asker(question.query)
+    is_all = _ABOUT_ASKER.fullmatch(question.query) is not None
     forms = [answers for form, answers in _FORMS if form.fullmatch(question.query)]
     if not is_all and not forms:
         return Told()

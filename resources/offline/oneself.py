@@ -7,11 +7,6 @@ from __future__ import annotations
 
 import re
 
-_OF_ONESELF = re.compile(
-    r"\b(?:i|i['’]\w+|my|me|ich|mein\w*|mir|mich|yo|mi|mis|soy|tengo|je|mon|ma|mes|io|mio|mia|ik|mijn|eu|meu|minha|sou)\b"
-    r"|\bj['’]",
-    re.I,
-)
 _JOB = (
     r"\bwork(?:s|ed|ing)? as\b|\b(?:am|is|are)\b an? (?!vegetarian|vegan|member|fan|lot|bit|little|big|good|mother|"
     r"father|man|woman)|['’]m an? (?!vegetarian|vegan|member|fan|lot|bit|little|big|good|mother|father|man|woman)|"
@@ -64,11 +59,6 @@ _OF_ITSELF = re.compile(
 
 MOST_WORDS = 8
 """Words of a question up to which it asks for nothing else."""
-
-
-def is_of_speaker(text: str) -> bool:
-    """Return whether a sentence is about its speaker."""
-    return _OF_ONESELF.search(text) is not None and not text.rstrip().endswith("?")
 
 
 def tells_of_itself(text: str) -> bool:

@@ -198,7 +198,7 @@ def _by_words(later: KnownFact, earlier: KnownFact) -> Judgement:
     about = frozenset(_LEXER.lexemes(" ".join((*later.who, *earlier.who))))
     mine, theirs = _words(later) - about, _words(earlier) - about
     shared = mine & theirs
-    if later.why is not None and (later.record_id, later.message) != (earlier.record_id, earlier.message):
+    if later.why is not None:
         reasons = frozenset(_LEXER.lexemes(later.why)) - about
         if len(reasons & theirs) >= _LEAST_SHARED and len(reasons & theirs) >= _ALIKE * len(reasons):
             return Judgement(Verdict.DEPENDS_ON, _GUESSED, "its reason is what the earlier one says")
