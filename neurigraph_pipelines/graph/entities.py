@@ -111,6 +111,7 @@ class OutlineIndex:
             if words[:1] == key.split()[:1] and min(len(words), len(key.split())) == 1
             for node in nodes
             if roles & {name_key(keyword) for keyword in node.keywords} and not self._has_other_surname(node, [name])
+            if not are_two(roles_of(labels), defined_roles(node.path[-1], node.summary))
         }
         return next(iter(found.values())) if len(found) == 1 else None
 

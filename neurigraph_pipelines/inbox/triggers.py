@@ -253,7 +253,7 @@ def segment_of_record(tx: Transaction, schema: sql.Identifier, record_id: UUID) 
 
 _PLAIN = (
     *("trigger_id", "user_id", "user_slug", "source_id", "source_external_id", "title", "first_message"),
-    *("last_message", "token_count", "attempts", "persona_id", "about"),
+    *("last_message", "token_count", "attempts", "persona_id", "about", "owner_name"),
 )
 
 

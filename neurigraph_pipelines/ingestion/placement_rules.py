@@ -97,7 +97,7 @@ class PlacementRules:
             tuple(self.aliases),
             tuple(self.candidates),
             placement.endings,
-            self.proposed(placement),
+            () if path in placement.proposals else self.proposed(placement),
         )
 
     def proposed(self, placement: Placement) -> tuple[tuple[str, ...], ...]:

@@ -6,7 +6,7 @@ see.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
@@ -85,7 +85,7 @@ def belief(database: Database, claims: Claims, fact_id: UUID) -> Belief:
     return Belief(
         fact_id=fact_id,
         current_belief=current,
-        conflicting_beliefs=[_conflicting(pair, current.fact_id) for pair in pairs],
+        conflicting_beliefs=[_conflicting(pair, seen) for pair in pairs],
         confidence=current.confidence,
         belief=_belief(database, claims, current.fact_id) if claims.role == "user" else None,
         needs_review=any(pair.effect in ("flagged", "disputes") and pair.undone_at is None for pair in pairs),
@@ -138,9 +138,9 @@ def _belief(database: Database, claims: Claims, fact_id: UUID) -> float | None:
     return round(found[fact_id], 4) if fact_id in found else None
 
 
-def _conflicting(pair: _Pair, current_id: UUID) -> ConflictingBelief:
-    """Return the side of a verdict that is not believed now, with its resolution."""
-    is_earlier = pair.later_id == current_id or pair.effect == "supersedes"
+def _conflicting(pair: _Pair, versions: Collection[UUID]) -> ConflictingBelief:
+    """Return the side of a verdict that is no version of the fact, or an earlier one, with its resolution."""
+    is_earlier = pair.later_id in versions or pair.effect == "supersedes"
     relationship: Literal["superseded", "contradicts", "disputed"] = "contradicts"
     resolution = None
     if pair.undone_at is not None:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from neurigraph_pipelines.model.verdicts import KnownFact, Pair
 from neurigraph_pipelines.text.assertions import Difference, assertions_of, differences
@@ -65,7 +65,7 @@ class OwnPair:
     weight: float
 
 
-def pairs_of(fact: KnownFact, known: Iterable[KnownFact], language: str) -> list[Pair]:
+def pairs_of(fact: KnownFact, known: Sequence[KnownFact], language: str) -> list[Pair]:
     """Return a fact with each fact that it is to be compared with, at most ``MAX_CANDIDATES``, the likeliest first."""
     mine = plain_slot(fact.slot, fact.statement)
     about = _about(fact)
@@ -74,7 +74,10 @@ def pairs_of(fact: KnownFact, known: Iterable[KnownFact], language: str) -> list
         if one.fact_id == fact.fact_id:
             continue
         theirs = plain_slot(one.slot, one.statement)
-        is_slot = may_be_one(fact.slot, one.slot) or (
+        is_general = may_be_one(fact.slot, one.slot)
+        if is_general and is_of_several(fact, one, known):
+            continue
+        is_slot = is_general or (
             mine is not None and theirs is not None
             and (mine.subject, mine.relation) == (theirs.subject, theirs.relation)
         )  # fmt: skip
@@ -83,6 +86,24 @@ def pairs_of(fact: KnownFact, known: Iterable[KnownFact], language: str) -> list
             ranked.append((is_slot, overlap, one.order, one))
     ranked.sort(key=lambda each: each[:3], reverse=True)
     return [_pair(fact, one) for *_, one in ranked[:MAX_CANDIDATES]]
+
+
+def is_of_several(one: KnownFact, other: KnownFact, known: Iterable[KnownFact]) -> bool:
+    """Return whether the general one of two things may be any of several: the gate, of a workshop and of a garden."""
+    general = min((one, other), key=lambda fact: len(_subject(fact)))
+    things = {_subject(fact) for fact in known if may_be_one(fact.slot, general.slot)}
+    exact = [thing for thing in things if thing > _subject(general)]
+    return any(not (mine <= theirs or theirs <= mine) for mine, theirs in combinations(exact, 2))
+
+
+def mistaken_pairs(new: Iterable[KnownFact], known: Sequence[KnownFact]) -> list[Pair]:
+    """Return pairs of known facts that passed for one thing until a new fact named another thing of the kind."""
+    found = []
+    for fact in new:
+        general = [one for one in known if may_be_one(fact.slot, one.slot) and _subject(one) < _subject(fact)]
+        exact = [one for one in known if any(may_be_one(one.slot, other.slot) for other in general)]
+        found += [_pair(one, other) for one in general for other in exact if may_be_one(one.slot, other.slot)]
+    return [one for one in found if is_of_several(one.later, one.earlier, known)]
 
 
 def own_pairs(new: Iterable[KnownFact], known: Iterable[KnownFact]) -> list[Pair]:
@@ -186,6 +207,10 @@ def distinct(pairs: Iterable[Pair]) -> list[Pair]:
 
 def _pair(one: KnownFact, other: KnownFact) -> Pair:
     return Pair(one, other) if one.order > other.order else Pair(other, one)
+
+
+def _subject(fact: KnownFact) -> frozenset[str]:
+    return frozenset(plain_subject(fact.slot.subject).split()) if fact.slot is not None else frozenset()
 
 
 def _about(fact: KnownFact) -> frozenset[str]:

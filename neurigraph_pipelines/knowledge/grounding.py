@@ -37,15 +37,16 @@ class Said:
     facts, all of one message.
     """
 
-    def __init__(self, messages: Sequence[Message]) -> None:
-        """Read the messages of a record, in order."""
+    def __init__(self, messages: Sequence[Message], owner_name: str | None = None) -> None:
+        """Read the messages of a record, in order; the owner may be called by name where no author is."""
         self._figures: dict[str, list[int]] = {}
         self._words: dict[str, list[int]] = {}
         self._spoken = [message.seq for message in messages if message.role not in _UNSAID]
         for message in messages:
             if message.role in _UNSAID:
                 continue
-            text = f"{message.author or message.role.value} {message.content}"
+            speaker = message.author or (message.role is Role.USER and owner_name) or message.role.value
+            text = f"{speaker} {message.content}"
             for figure in set(_FIGURE.findall(text)):
                 self._figures.setdefault(figure, []).append(message.seq)
             for word in set(_words(text)):

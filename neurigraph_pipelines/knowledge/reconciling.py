@@ -8,6 +8,7 @@ killed leaves no verdict without its effects. Nothing is ever deleted: each effe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,6 +27,7 @@ from neurigraph_pipelines.knowledge.candidates import (
     alike_pairs,
     distinct,
     ended_pairs,
+    mistaken_pairs,
     own_pairs,
     pairs_of,
     shared_first_names,
@@ -37,7 +39,7 @@ from neurigraph_pipelines.knowledge.superseding import Decision, decide, within_
 from neurigraph_pipelines.knowledge.undoing import reject
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import TransientError
-from neurigraph_pipelines.model.facts import Slot
+from neurigraph_pipelines.model.facts import THE_USER, Slot
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.model.verdicts import Authority, KnownFact, Pair
 from neurigraph_pipelines.text.hygiene import storable
@@ -83,6 +85,7 @@ class _Fact(NamedTuple):
     message: int
     is_kept: bool
     is_own: bool
+    owner_name: str | None
     said_at: datetime
     authority: str
 
@@ -152,7 +155,7 @@ def count_days(
     counted = []
     for page in pages_of_days(context.database, since, until, user_id):
         for row in page:
-            counted.append(len(_pairs(context, row.user_id, row.record_id, again=again)))
+            counted.append(len(_pairs(context, row.user_id, row.record_id, again=again)[0]))
     return ToCompare(sum(pairs > 0 for pairs in counted), sum(counted))
 
 
@@ -215,7 +218,7 @@ def _reconcile_record(
 ) -> list[Decision] | None:
     """Compare the facts of one record; None if another run has taken it over."""
     user_id: UUID = leased.user_id
-    pairs = _pairs(context, user_id, leased.record_id, again=again)
+    pairs, mistaken = _pairs(context, user_id, leased.record_id, again=again)
     is_automatic = context.settings.ingestion.reconciliation == "auto"
     judged = storable(context.language_model.judge(pairs)) if pairs else []
     decisions = within_limit(
@@ -226,6 +229,8 @@ def _reconcile_record(
         lock_facts(tx, user_id)
         if not TO_COMPARE.end(tx, leased):
             return None
+        for pair in mistaken:
+            _withdraw_mistaken(tx, user_id, pair, context.language_model.name)
         if again:
             _drop_changed(tx, user_id, decisions, context.language_model.name)
         supersede_corrected(tx, user_id, leased.record_id, lexer_of(context.settings.language))
@@ -242,19 +247,31 @@ def _drop_changed(tx: Transaction, user_id: UUID, decisions: Sequence[Decision],
             tx.execute(_QUERIES["drop_verdict"], pair)
 
 
-def _pairs(context: Context, user_id: UUID, record_id: UUID, *, again: bool) -> list[Pair]:
-    """Return the facts of a record with those that they are to be compared with, without pairs that have a verdict."""
+def _withdraw_mistaken(tx: Transaction, user_id: UUID, pair: Pair, judge: str) -> None:
+    """Take back what a model proposed for a pair that no longer passes for one thing."""
+    ids = {"later_id": pair.later.fact_id, "earlier_id": pair.earlier.fact_id}
+    found = tx.execute(_QUERIES["verdict_of_model"], ids).fetchone()
+    if found is not None and found["effect"] == Effect.FLAGGED:
+        reject(tx, user_id, ids["later_id"], ids["earlier_id"], pipeline_author(judge))
+
+
+def _pairs(context: Context, user_id: UUID, record_id: UUID, *, again: bool) -> tuple[list[Pair], list[Pair]]:
+    """Return the facts of a record with those that they are to be compared with, without pairs that have a verdict.
+
+    The second list has pairs of known facts that passed for one thing before.
+    """
     with context.database.pipeline() as tx:
         new, known, judged = _read(tx, user_id, record_id, again=again)
     if not new:
-        return []
+        return [], []
     language = context.settings.language
     most = max(1, MAX_PAIRS // len(new))
     own = own_pairs(new, known)[:MAX_OWN_PAIRS] + ended_pairs(new, known) if language == "english" else []
     found = distinct((*own, *(pair for one in new for pair in pairs_of(one, known, language)[:most])))
     if context.language_model.name != OFFLINE and language == "english":
         found = distinct((*found, *alike_pairs(new, known)[: max(0, MAX_PAIRS - len(found))]))
-    return [one for one in found if frozenset((one.later.fact_id, one.earlier.fact_id)) not in judged]
+    pairs = [one for one in found if frozenset((one.later.fact_id, one.earlier.fact_id)) not in judged]
+    return pairs, mistaken_pairs(new, known)
 
 
 def _read(
@@ -297,12 +314,17 @@ def _shared_first_names(tx: Transaction, user_id: UUID, rows: Iterable[_Fact]) -
     return shared_first_names(row["name"] for row in names)
 
 
+def _unnamed(statement: str, owner: str | None) -> str:
+    """Return what the owner said of themselves, without the name of the account: rules know "the user"."""
+    return re.sub(rf"(?<!\w){re.escape(owner)}(?!\w)", THE_USER, statement) if owner else statement
+
+
 def _known(row: _Fact, shared: frozenset[str]) -> KnownFact:
     subject = row.subject
     return KnownFact(
         fact_id=row.fact_id,
         record_id=row.record_id,
-        statement=row.statement,
+        statement=_unnamed(row.statement, row.owner_name) if row.is_own else row.statement,
         kind=FactKind(row.kind),
         confidence=row.confidence,
         authority=Authority[row.authority.upper()],

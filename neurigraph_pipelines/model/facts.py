@@ -14,6 +14,9 @@ from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
 if TYPE_CHECKING:
     from neurigraph_pipelines.views.search import Period  # Pydantic, which commands do not wait for
 
+THE_USER = "The user"
+"""How facts call an owner who speaks without a name. Their subjects call one with the name of an account so, too."""
+
 MAX_STATEMENT = 1_000
 """Most characters of a statement."""
 

@@ -113,7 +113,8 @@ class NoteOptions:
 class SegmentRef:
     """One row of ``storage_triggers``: a segment to store, without its text. A persona may have submitted it.
 
-    ``note`` is set for a version of a note; ``about`` is what the owner says of the spaces that the source is in.
+    ``note`` is set for a version of a note; ``about`` is what the owner says of the spaces that the source is in;
+    ``owner_name`` is the name of the owner's account.
     """
 
     trigger_id: UUID
@@ -131,6 +132,7 @@ class SegmentRef:
     persona_id: UUID | None = None
     note: NoteOptions | None = None
     about: str | None = None
+    owner_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,14 @@ class Segment:
     def speakers(self) -> tuple[str, ...]:
         """Named authors in order of first appearance (roles are not names)."""
         return tuple(dict.fromkeys(m.author for m in self.messages if m.author))
+
+    def called(self, message: Message) -> str | None:
+        """Return the author of a message: without one, the name of the owner's account if the owner speaks."""
+        is_of_owner = message.role is Role.USER and message.persona_id is None and self.ref.persona_id is None
+        is_from_outside = message.received_through in (ReceivedThrough.WEB, ReceivedThrough.PEER)
+        if message.author or not is_of_owner or is_from_outside or self.ref.source_kind is SourceKind.UPLOAD:
+            return message.author
+        return self.ref.owner_name
 
     @property
     def is_part(self) -> bool:

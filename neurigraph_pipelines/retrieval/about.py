@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import compress
 from typing import NamedTuple
 from uuid import UUID
 
@@ -54,7 +55,7 @@ _EVERYTHING = re.compile(
 )
 _PLAIN = Question("")
 _QUERIES = statements("about")
-_Place = tuple[UUID, int | None]
+Place = tuple[UUID, int | None]
 """A record and one of its messages; None for its summary."""
 
 _Cited = tuple[UUID | None, int | None]
@@ -78,11 +79,13 @@ class Told:
         statements: Each with the records and messages that it rests on.
         passages: These, by record and message.
         is_all: Whether nothing else is asked for.
+        yields: Whether the words of a model about the same messages are better than its own.
     """
 
     statements: list[tuple[str, list[_Cited]]] = field(default_factory=list)
     passages: dict[_Cited, ReadMessage] = field(default_factory=dict)
     is_all: bool = False
+    yields: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.statements)
@@ -101,9 +104,15 @@ class Told:
         """Return the words of a passage, unless it is one of its own: a summary repeats nothing."""
         return "" if place_of(passage) in self.passages else passage.text
 
-    def unsaid(self, given: Sequence[Statement], passages: Sequence[ReadMessage]) -> list[Statement]:
-        """Leave out statements that rest on nothing but earlier statements."""
-        return [one for one in given if any(place_of(passages[n - 1]) not in self.passages for n in one.quoted)]
+    def with_others(
+        self, own: Sequence[Statement], given: Sequence[Statement], passages: Sequence[ReadMessage]
+    ) -> list[Statement]:
+        """Return its own statements and those of a model, without what is said twice."""
+        if self.yields:
+            quoted = {number for one in given for number in one.quoted}
+            return [*(one for one in own if quoted.isdisjoint(one.quoted)), *given]
+        said = (any(place_of(passages[n - 1]) not in self.passages for n in one.quoted) for one in given)
+        return [*own, *compress(given, said)]
 
 
 def place_of(passage: ReadMessage) -> _Cited:
@@ -118,7 +127,7 @@ def told_about(context: Context, question: Question) -> Told:
     """
     who, everything = _WHO.fullmatch(question.query), _EVERYTHING.fullmatch(question.query)
     asked = who or everything
-    if asked is None or _without_limits(question) != _PLAIN:
+    if asked is None or not is_plain(question):
         return Told()
     name = clean_text(asked["name"], "repair")[0].strip()
     return enriched("nodes", lambda: _told(context, name, is_all=everything is not None), Told)
@@ -171,16 +180,20 @@ def facts_about(
     return [row["fact_id"] for row in context.database.ask(context.claims, _QUERIES["facts_about"], values)]
 
 
-def _without_limits(question: Question) -> Question:
-    return Question(
-        "",
-        node_id=question.node_id,
-        at=question.at,
-        occurred_after=question.occurred_after,
-        occurred_before=question.occurred_before,
-        source_kinds=question.source_kinds,
-        speaker=question.speaker,
-        record_ids=question.record_ids,
+def is_plain(question: Question) -> bool:
+    """Return whether a question has no filter."""
+    return (
+        Question(
+            "",
+            node_id=question.node_id,
+            at=question.at,
+            occurred_after=question.occurred_after,
+            occurred_before=question.occurred_before,
+            source_kinds=question.source_kinds,
+            speaker=question.speaker,
+            record_ids=question.record_ids,
+        )
+        == _PLAIN
     )
 
 
@@ -193,14 +206,21 @@ def _told(context: Context, name: str, *, is_all: bool) -> Told:
         others = [node for node in nodes if node not in people]
         found += list(_descriptions(context, others, newest))
         found += list(_facts(context, name, nodes)) + newest
+    return told_with(context, found, is_all=is_all)
+
+
+def told_with(
+    context: Context, found: Sequence[tuple[str, list[Place]]], *, is_all: bool, yields: bool = False
+) -> Told:
+    """Return statements with the messages that they rest on."""
     passages = passages_at(context, {place for _, rests in found for place in rests})
     cited = [(text, [place_of(passages[one]) for one in rests if one in passages]) for text, rests in found]
-    return Told(cited, {place_of(one): one for one in passages.values()}, is_all=is_all)
+    return Told(cited, {place_of(one): one for one in passages.values()}, is_all=is_all, yields=yields)
 
 
 def _summaries(
     context: Context, name: str, people: Sequence[NamedNode], nodes: Sequence[NamedNode]
-) -> Iterator[tuple[str, list[_Place]]]:
+) -> Iterator[tuple[str, list[Place]]]:
     """Yield the relations of the people of a name; facts alone may know somebody without a node."""
     with context.database.agent(context.claims) as tx:
         user_id = context.claims.user_id
@@ -213,13 +233,13 @@ def _summaries(
         yield sentence_of(name, unknown), rests
 
 
-def _places(clauses: Sequence[Clause]) -> list[_Place]:
+def _places(clauses: Sequence[Clause]) -> list[Place]:
     return list(dict.fromkeys((one.record_id, one.message) for one in clauses if one.record_id is not None))
 
 
 def _descriptions(
-    context: Context, nodes: Sequence[NamedNode], newest: Sequence[tuple[str, list[_Place]]]
-) -> Iterator[tuple[str, list[_Place]]]:
+    context: Context, nodes: Sequence[NamedNode], newest: Sequence[tuple[str, list[Place]]]
+) -> Iterator[tuple[str, list[Place]]]:
     """Yield the summaries of topics and projects, which are made of their memories."""
     for node in nodes:
         with context.database.agent(context.claims) as tx:
@@ -229,7 +249,7 @@ def _descriptions(
             yield summary if summary.startswith(name) else f"{name}: {summary}", newest[0][1]
 
 
-def _facts(context: Context, name: str, nodes: Sequence[NamedNode]) -> list[tuple[str, list[_Place]]]:
+def _facts(context: Context, name: str, nodes: Sequence[NamedNode]) -> list[tuple[str, list[Place]]]:
     """Return the latest facts that stand, those of one subject together, the subject with most of them first."""
     facts = facts_by_id(context, facts_about(context, [name], nodes, MOST_READ, filed=True))
     standing = (FactStatus.ACTIVE, FactStatus.DISPUTED)
@@ -243,20 +263,21 @@ def _facts(context: Context, name: str, nodes: Sequence[NamedNode]) -> list[tupl
             said.add(one.canonical_id)
             by_subject.setdefault(one.node_path.rpartition("/")[2], []).append(one)
     return [
-        (f"{subject}, {_day(one.said_at)}: {one.statement}", [(one.record_id, one.first_message)])
+        (f"{subject}, {day_of(one.said_at)}: {one.statement}", [(one.record_id, one.first_message)])
         for subject, part in sorted(by_subject.items(), key=lambda item: -len(item[1]))
         for one in part
     ]
 
 
-def _newest(context: Context, nodes: Sequence[NamedNode]) -> list[tuple[str, list[_Place]]]:
+def _newest(context: Context, nodes: Sequence[NamedNode]) -> list[tuple[str, list[Place]]]:
     values = {"node_ids": [node.node_id for node in nodes], "limit": MOST_MEMORIES}
     ids = [row["record_id"] for row in context.database.ask(context.claims, _QUERIES["memories_of_nodes"], values)]
     memories = (memory for one in ids if (memory := _memory(context, one)))
-    return [(f"Memory of {_day(one.occurred_at)}: {one.title}", [(one.record_id, None)]) for one in memories]
+    return [(f"Memory of {day_of(one.occurred_at)}: {one.title}", [(one.record_id, None)]) for one in memories]
 
 
-def _day(moment: datetime) -> str:
+def day_of(moment: datetime) -> str:
+    """Return a day as answers write it."""
     return f"{moment.day} {moment:%B %Y}"
 
 
@@ -267,7 +288,7 @@ def _memory(context: Context, record_id: UUID) -> Memory | None:
         return None
 
 
-def passages_at(context: Context, places: set[_Place]) -> dict[_Place, ReadMessage]:
+def passages_at(context: Context, places: set[Place]) -> dict[Place, ReadMessage]:
     """Return the messages at some places, and summaries for those that cannot be read."""
     memories = {one: memory for one in {place[0] for place in places} if (memory := _memory(context, one))}
     wanted: dict[UUID, list[int]] = {}

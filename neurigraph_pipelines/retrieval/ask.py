@@ -28,11 +28,13 @@ from neurigraph_pipelines.retrieval.changed import conflicts_of, latest_first, n
 from neurigraph_pipelines.retrieval.corrected import corrected_first, with_corrections
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.log import note
+from neurigraph_pipelines.retrieval.oneself import told_of_owner
 from neurigraph_pipelines.retrieval.open import open_in_files
 from neurigraph_pipelines.retrieval.passages import (
     STATED_CHARACTERS,
     ReadMessage,
     in_context,
+    owner_named,
     places_of,
     stated,
     with_replies,
@@ -98,7 +100,7 @@ def ask(context: Context, question: Question, *, asked_at: datetime | None = Non
     """
     moment = asked_at or question.at or datetime.now(UTC)
     notes: list[str] = []
-    told = told_about(context, question)
+    told = told_of_owner(context, question) or told_about(context, question)
     passages = [] if told.is_all and told else find_passages(context, question, moment, notes)
     return reply_from(context, question.query, moment, passages, notes, told=told)
 
@@ -171,19 +173,20 @@ def reply_from(
     told = told or Told()
     lexer = lexer_of(context.settings.language)
     asked = asked_words(query, lexer)
-    passages = with_corrections(context, told.before(_best(context, query, passages, notes)))
+    passages = owner_named(context, told.before(_best(context, query, passages, notes)))
+    passages = with_corrections(context, passages)
     quotable = _within(in_context(passages), context.settings.ask.tokens, context.tokens)
     note(context, "ask", [one.hit.record_id for one in passages[: len(quotable)] if one.hit.record_id], query)
     said = restated([(_source_of(one), told.words_beside(one)) for one in passages[: len(quotable)]])
     statements = told.stated(passages[: len(quotable)])
     if not told.is_all or not statements:
         found = _statements(context.language_model, worded or query, moment, quotable, notes)
-        statements += told.unsaid(said.once_a_source(found), passages)
+        statements = told.with_others(statements, said.once_a_source(found), passages)
     statements = corrected_first(context, asked, statements, passages)
     conflicts = conflicts_of(context, places_of(passages[n - 1] for n in _cited(statements)), without)
     passages = passages[: len(quotable)]
     statements = latest_first(statements, passages, conflicts, lexer)
-    causes = causes_behind(context, query, [passages[n - 1] for n in _cited(statements)])
+    causes = owner_named(context, causes_behind(context, query, [passages[n - 1] for n in _cited(statements)]))
     passages, quotable = [*passages, *causes], [*quotable, *in_context(causes)]
     statements += _behind(passages, len(causes))
     changed = [CHANGED] if any(one.is_superseded for one in statements) else []

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
+from neurigraph_pipelines.access.accounts import get_account
 from neurigraph_pipelines.model import Quotable, Statement, Voice, speaker_called
 from neurigraph_pipelines.model.chat import CHAT_ORIGIN
 from neurigraph_pipelines.model.context import Context
@@ -35,6 +36,7 @@ class ReadMessage:
     Attributes:
         message: None for a summary, and for a correction of one.
         corrected_by: What a person has written in the place of something that it says.
+        owner_name: How the owner of the graph is called who speaks without a name.
     """
 
     hit: Hit
@@ -44,6 +46,7 @@ class ReadMessage:
     section: str | None = None
     corrected_by: Correction | None = None
     is_correction: bool = False
+    owner_name: str | None = None
 
     def as_quotable(self, before: str = "") -> Quotable:
         """Return it as a language model sees it, with the message before it."""
@@ -52,7 +55,8 @@ class ReadMessage:
         if self.message is None:
             return Quotable(self.text, "summary", self.occurred_at, self.hit.title)
         voice = self.message.voice
-        speaker = speaker_called(self.message.author, voice, self.message.role.value)
+        author = self.message.author or (self.owner_name if voice is Voice.OWNER else None)
+        speaker = speaker_called(author, voice, self.message.role.value)
         return Quotable(self.text, speaker, self.occurred_at, self.hit.title, voice, before)
 
 
@@ -97,6 +101,12 @@ def _may_be_shown(one: ReadMessage, reply: Message, question: Question) -> bool:
     is_late = question.occurred_before is not None and reply.occurred_at >= question.occurred_before
     is_early = question.occurred_after is not None and reply.occurred_at < question.occurred_after
     return bool(reply.content.strip()) and not (is_answer or is_late or is_early)
+
+
+def owner_named(context: Context, passages: Iterable[ReadMessage]) -> list[ReadMessage]:
+    """Return passages that call the owner of the graph by the name of the account, if the owner asks."""
+    name = get_account(context.database, context.claims).display_name if context.claims.role == "user" else None
+    return [replace(one, owner_name=name) if name else one for one in passages]
 
 
 def places_of(passages: Iterable[ReadMessage]) -> list[tuple[UUID, int]]:

@@ -19,6 +19,7 @@ from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model import ConceptKind
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.facts import THE_USER
 from neurigraph_pipelines.retrieval.about import NamedNode, facts_about, named_nodes
 from neurigraph_pipelines.retrieval.query.facts import facts_by_id
 from neurigraph_pipelines.text.hygiene import clean_text
@@ -31,9 +32,6 @@ MOST_READ, MOST_OF_A_SECTION, MOST_PEOPLE = 200, 20, 8
 
 STATED = "stated"
 """The extractor of facts that somebody stated by hand."""
-
-UNNAMED = "The user"
-"""How facts call an owner who speaks without a name."""
 
 _SECTIONS: Mapping[FactKind, ProfileSectionName] = {
     FactKind.PREFERENCE: "preferences",
@@ -49,6 +47,7 @@ _QUERIES, _LISTING = statements("about"), statements("listing")
 
 class _Owner(NamedTuple):
     slug: str
+    display_name: str | None
     author: str | None
 
 
@@ -102,8 +101,20 @@ def owner_names(context: Context) -> list[str]:
     values = {"user_id": context.claims.user_id, "limit": MOST_READ}
     with context.database.agent(context.claims) as tx:
         owners = rows_of(tx, _QUERIES["owner"], _Owner, values)
-    found = [name for one in owners for name in (one.author, one.slug) if name]
-    return [*dict.fromkeys([*found, UNNAMED])]
+    found = [name for one in owners for name in (one.author, one.display_name, one.slug) if name]
+    return [*dict.fromkeys([*found, THE_USER])]
+
+
+def own_facts(context: Context, *, about_others: bool) -> list[Fact]:
+    """Return the facts that hold about the owner of the graph first of all, in the order of their days.
+
+    Args:
+        about_others: Whether the subject may be somebody of theirs, such as a sister.
+    """
+    names = owner_names(context)
+    own = frozenset(name.casefold() for name in names)
+    found = (one for one in _standing(context, names, [], None).values() if _section(one, names))
+    return [one for one in found if about_others or (one.subject or "").casefold() in own]
 
 
 def holds(one: Fact, now: datetime) -> bool:
@@ -135,7 +146,7 @@ def _standing(
 def _section(one: Fact, names: Iterable[str]) -> ProfileSectionName | None:
     """Return the section that a fact belongs to; None if it is not about the person first of all."""
     is_kept = one.pinned or one.confirmed_at is not None or one.extractor == STATED
-    begins = re.compile(rf"\W*(?:{'|'.join(map(re.escape, names))})(?!\w)", re.IGNORECASE)
+    begins = re.compile(rf"(?!.{{1,60}}: \")\W*(?:{'|'.join(map(re.escape, names))})(?!\w)", re.IGNORECASE)
     if not is_kept and begins.match(one.statement) is None:
         return None
     return _SECTIONS.get(one.kind) or ("circumstances" if is_kept or one.subject is not None else None)

@@ -12,7 +12,8 @@ from neurigraph_pipelines.text.lexemes import lexer_of
 
 _PHRASE = r"(?P<what>[^.;,!?\"]{2,80}?)"
 _END = (
-    r"(?=[.;,!?\"]|$|\s(?:because|since|so|and|but|anymore|any\smore|(?:in|on)\s(?=[A-Z0-9])|for\s|to\s|with\s|by\s))"
+    r"(?=[.;,!?\"]|$|\s(?:because|since|so|and|but|anymore|any\smore|(?:in|on)\s(?=[A-Z0-9])|"
+    r"(?:for|to|with|by|i|we|they|she|he)\s))"
 )
 _FORMS = [
     re.compile(form, re.I)

@@ -31,15 +31,11 @@ from resources.offline.choosing import (
 )
 from resources.offline.dated_quotes import dated
 from resources.offline.fitting import values
-from resources.offline.oneself import is_about_asker, is_of_speaker
 from resources.offline.prose import sentences
 from resources.offline.questions import Asked, Kind, Trust
 from resources.offline.versions import TELLS_CHANGE, are_states, are_versions
 
 MAX_STATEMENTS = 4
-
-MAX_OF_ASKER = 8
-"""Most statements about the asker as a whole."""
 
 QUOTED_CHARACTERS = 300
 """Messages up to this length are quoted whole."""
@@ -79,8 +75,6 @@ def answer(
     language = language_of_parts([question, *(one.text for one in quotable)]) or language
     words = questions.words_of(language)
     asked = questions.read(question, words)
-    if is_about_asker(question):
-        return list(_of_asker(quotable, language))
     candidates = of_asked_days(question, asked, judged(question, asked, quotable, words), quotable)
     add_meaning(question, candidates, quotable, embedder)
     _score(candidates, quotable)
@@ -108,16 +102,6 @@ def answer(
     if not chosen:
         return []
     return list(_stated(asked, chosen, quotable, language))
-
-
-def _of_asker(quotable: Sequence[Quotable], language: str) -> Iterator[Statement]:
-    """Yield what the owner said of themselves, at most once from a message."""
-    own = [(place, one) for place, one in enumerate(quotable) if one.voice in (None, Voice.OWNER)]
-    told = ((place, next(filter(is_of_speaker, sentences(one.text)), "")) for place, one in own)
-    nothing: frozenset[str] = frozenset()
-    found = [Candidate(place, text, nothing, nothing, nothing, "", nothing) for place, text in told if text]
-    for one in without_repetition(found)[:MAX_OF_ASKER]:
-        yield _statement(one, quotable, language)
 
 
 def _score(candidates: Sequence[Candidate], quotable: Sequence[Quotable]) -> None:

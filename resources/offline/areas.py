@@ -113,18 +113,30 @@ class Areas:
         extended = _extended(_table(prose.language), own, lambda text: self._stems_of(prose, text))
         return CueScores(prose, lambda language: extended if language == prose.language else _table(language))
 
-    def rank(self, prose: Prose, phrases: Sequence[str], cues: CueScores, tops: Mapping[str, OutlineNode]) -> list[Fit]:
-        """Return the areas and the user's own topics that a segment fits, best first; empty if nothing is known."""
+    def rank(
+        self,
+        prose: Prose,
+        phrases: Sequence[str],
+        cues: CueScores,
+        tops: Mapping[str, OutlineNode],
+        *,
+        is_guess: bool = False,
+    ) -> list[Fit]:
+        """Return the areas and the user's own topics that a segment fits, best first; empty if nothing is known.
+
+        Args:
+            is_guess: Also those whose meaning is only nearer than that of others.
+        """
         own = self._own(tops)
         names = [*self.topics, *(node.path[0] for node in own)]
         total = sum(cues.topics.values())
         by_words = np.array([cues.topics.get(name, 0.0) / total if total else 0.0 for name in names])
-        meaning = self._meaning(prose, phrases, own)
+        meaning = self._meaning(prose, phrases, own, least=0 if is_guess else LEAST_SAID)
         merit, least = by_words, 1e-6
         if meaning is not None:
             doubt = total / (total + FEW_CUES)
             merit = (WEIGHTS["cues"] * doubt * by_words + meaning.areas) / (WEIGHTS["cues"] + meaning.weight)
-            least = 1e-6 if meaning.closest >= CLOSE or total >= 1 else 1.0
+            least = 1e-6 if is_guess or meaning.closest >= CLOSE or total >= 1 else 1.0
         agree = meaning is not None and meaning.areas.argmax() == by_words.argmax()
         merit = merit * np.array([1.0] * len(self.topics) + [OWN_TOPIC_BONUS] * len(own))
         found = []
@@ -164,14 +176,14 @@ class Areas:
     def _areas_by_key(self) -> dict[str, str]:
         return {name_key(name): topic.name for topic in self.topics.values() for name in (topic.name, *topic.aliases)}
 
-    def _meaning(self, prose: Prose, phrases: Sequence[str], own: Sequence[OutlineNode]) -> _Meaning | None:
+    def _meaning(self, prose: Prose, phrases: Sequence[str], own: Sequence[OutlineNode], least: int) -> _Meaning | None:
         """Compare the segment with the subjects of all areas; None if its meaning is unknown."""
         if self._embedder is None or prose.language != "en":
             return None
         pieces, title = _pieces(prose), [prose.headline.text] if prose.headline else []
         phrases = phrases[:MAX_PHRASES]
         said = sum(len(sentence.content) for sentence in prose.sentences)
-        if not pieces or said < LEAST_SAID:
+        if not pieces or said < least:
             return None
         described = [f"{node.path[0]}: {', '.join(node.keywords[:PHRASES_OF_SUBJECT])}" for node in own]
         seen = {text: vector for text, vector in self._seen.items() if text in set(described)}

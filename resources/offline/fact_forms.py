@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from neurigraph_pipelines.model.facts import Slot
+from neurigraph_pipelines.model.facts import THE_USER, Slot
 from neurigraph_pipelines.text.causes import causes_of
 from neurigraph_pipelines.text.slots import PROPERTIES
 from neurigraph_pipelines.views.kinds import FactKind, StatedAs
 from resources.offline.lexicon import english
-from resources.offline.properties import THE_USER, property_of
+from resources.offline.properties import property_of
 from resources.offline.written_names import NAME
 
 MAX_PART = 120

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from neurigraph_pipelines.model import Message, Role, SourceKind
-from neurigraph_pipelines.model.facts import FREE_WORDS, MAX_STATEMENT, ReadFact, bounds_of
+from neurigraph_pipelines.model.facts import FREE_WORDS, MAX_STATEMENT, THE_USER, ReadFact, bounds_of
 from neurigraph_pipelines.text.causes import causes_of, reason_alone, without_opening
 from neurigraph_pipelines.text.iso_periods import period_of
 from neurigraph_pipelines.views.kinds import FactKind, Impact
@@ -23,7 +23,7 @@ from resources.offline.fact_forms import LASTING, FactForm, clauses_of, names_a_
 from resources.offline.leading import stated_before_asking
 from resources.offline.names import Names, find_names
 from resources.offline.oneself import tells_of_itself
-from resources.offline.properties import RECURRING, THE_USER, property_of
+from resources.offline.properties import RECURRING, property_of
 from resources.offline.prose import Prose
 from resources.offline.reasons import reasons_of, worded_reason
 from resources.offline.retelling import lacks_subject
@@ -110,7 +110,7 @@ def extract(prose: Prose) -> list[ReadFact]:
     """Return the facts of a conversation in order, within the bounds of their number and words."""
     names = find_names(prose)
     salience = Salience(prose, names)
-    teller = Teller(prose, names)
+    teller, unnamed = Teller(prose, names), Teller(prose, names, is_named=False)
     words, count = bounds_of(prose.segment.messages)
     chosen: list[tuple[Unit, str]] = []
     taken: dict[int, bool] = {}
@@ -131,7 +131,7 @@ def extract(prose: Prose) -> list[ReadFact]:
     chosen = list({statement: (unit, statement) for unit, statement in reversed(chosen)}.values())
     chosen.sort(key=lambda pair: pair[0].sentences)
     people = _people_by_sentence(names)
-    return [_fact(prose, names, people, unit, statement, salience) for unit, statement in chosen]
+    return [_fact(prose, names, people, unit, statement, unnamed.tell(unit), salience) for unit, statement in chosen]
 
 
 def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]:
@@ -314,8 +314,15 @@ def _people_by_sentence(names: Names) -> dict[int, list[int]]:
 
 
 def _fact(
-    prose: Prose, names: Names, people: Mapping[int, list[int]], unit: Unit, statement: str, salience: Salience
+    prose: Prose,
+    names: Names,
+    people: Mapping[int, list[int]],
+    unit: Unit,
+    statement: str,
+    unnamed: str,
+    salience: Salience,
 ) -> ReadFact:
+    """Return a unit as a fact; its form is read from the statement that does not name the owner."""
     sentences = [prose.sentences[number] for number in unit.sentences]
     first = sentences[0]
     said = " ".join(unit.texts if _is_part(prose, unit) else (one.text for one in sentences))
@@ -323,7 +330,11 @@ def _fact(
     dated = is_dated(prose.segment, message)
     occurred = period_of(resolve_dates(said, message.occurred_at, first.language, is_dated=dated))
     speaker = names.speakers.get(message.author or "", message.author)
-    read = read_fact(statement, said, first.language, is_dated=occurred is not None, speaker=_called(names, message))
+    is_occurred, speaker_called = occurred is not None, _called(names, message)
+    read = read_fact(unnamed, said, first.language, is_dated=is_occurred, speaker=speaker_called)
+    named_read = read
+    if statement != unnamed:
+        named_read = read_fact(statement, said, first.language, is_dated=is_occurred, speaker=speaker_called)
     if read.slot is not None and read.slot.predicate in RECURRING:
         occurred = None
     named = sorted({place for number in unit.sentences for place in people.get(number, ())})
@@ -340,8 +351,8 @@ def _fact(
         stated_as=read.stated_as,
         who=tuple(who),
         where=read.where,
-        why=read.why,
-        how=read.how,
+        why=named_read.why,
+        how=named_read.how,
         slot=read.slot,
         occurred=occurred,
         expires_at=_end_of_plan(read.kind, occurred),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from neurigraph_pipelines.model import Ending, Message, Role
@@ -29,6 +29,9 @@ _PROJECT = re.compile(
 )
 _NO_PROJECT = frozenset(["new", "the", "android", "ios", "school", "mobile", "product"])
 _PARENTHESES = re.compile(r"\([^)]*\)?")
+
+_Relations = Mapping[str, Set[tuple[str | None, str]]]
+"""What each person is, and to whom, as far as the text says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,9 @@ def find_names(prose: Prose) -> Names:
             extra = [author] if author != name else []
             persons.append(runs.named(name, [*forms[1:], *extra]))
     own_names = {speakers.get(owner, owner)} if owner else set()
-    stated = list(dict.fromkeys(relation.person for relation in relations))
+    stated: dict[str, set[tuple[str | None, str]]] = {}
+    for relation in relations:
+        stated.setdefault(relation.person, set()).add((relation.whose, relation.label))
     _add_mentioned(persons, runs, stated, taken, own_names)
     others = [runs.named(name, []) for name in runs.names if name not in taken and runs.is_entity(name)]
     unique = {person.name: person for person in persons}
@@ -142,11 +147,17 @@ def find_names(prose: Prose) -> Names:
         titled=runs.titled,
         aliases=tuple(aliases),
     )
-    return names.known_as(_full_names(unique, aliases, set(speakers.values())))
+    return names.known_as(_full_names(unique, aliases, set(speakers.values()), stated))
+
+
+def _are_two(name: str, other: str, stated: _Relations) -> bool:
+    """Return whether two names are of two people: what one is to somebody, the other one is not."""
+    mine, theirs = stated.get(name, frozenset()), stated.get(other, frozenset())
+    return mine.isdisjoint(theirs) and bool({whose for whose, _ in mine} & {whose for whose, _ in theirs})
 
 
 def _add_mentioned(
-    persons: list[Named], runs: Runs, stated: Sequence[str], taken: set[str], own_names: Collection[str]
+    persons: list[Named], runs: Runs, stated: _Relations, taken: set[str], own_names: Collection[str]
 ) -> None:
     """Add the persons in the text to ``persons``, and their names to ``taken``."""
     for name in runs.names:
@@ -154,6 +165,7 @@ def _add_mentioned(
             continue
         if name in stated or runs.person_signs(name) >= 2:
             longer = [other for other in runs.names if other.startswith(f"{name} ") and other not in taken]
+            longer = [other for other in longer if not _are_two(name, other, stated)]
             if " " not in name and len(longer) == 1 and (longer[0] in stated or runs.person_signs(longer[0]) >= 1):
                 persons.append(runs.named(longer[0], [name]))
                 taken.update((name, longer[0]))
@@ -164,11 +176,13 @@ def _add_mentioned(
     taken.update(stated)
 
 
-def _full_names(persons: Mapping[str, Named], aliases: Iterable[tuple[str, str]], speakers: set[str]) -> dict[str, str]:
+def _full_names(
+    persons: Mapping[str, Named], aliases: Iterable[tuple[str, str]], speakers: set[str], stated: _Relations
+) -> dict[str, str]:
     """Map each name of a person with several names to the one to use: the full name, else the most frequent."""
     full: dict[str, str] = {}
     for name in persons.keys() - speakers:
-        longer = [other for other in persons if other.startswith(f"{name} ")]
+        longer = [one for one in persons if one.startswith(f"{name} ") and not _are_two(name, one, stated)]
         if len(longer) == 1:
             full[name] = longer[0]
     for pair in aliases:

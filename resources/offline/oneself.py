@@ -1,4 +1,4 @@
-"""Questions about the asker as a whole ("Who am I?"), and words of questions that answers say in another form.
+"""What speakers say of themselves, and words of questions that answers say in another form.
 
 ``I work as a nurse`` says a job without the word, ``Ben earns 3,000 euros`` a salary.
 """
@@ -7,22 +7,6 @@ from __future__ import annotations
 
 import re
 
-_ABOUT_ASKER = re.compile(
-    r"\W*(?:(?:please )?tell me (?:all|everything|something|what you know|more) (?:you know )?about (?:me|myself)|"
-    r"what (?:do|can|did) you (?:know|remember|tell me)(?: about)? (?:me|myself)|"
-    r"what (?:is|have you) (?:known|stored) about me|"
-    r"who am i|describe me|was weißt du (?:alles )?(?:über|von) mi[cr]h?|wer bin ich|"
-    r"erzähl\w* mir (?:alles )?über mich|"
-    r"(?:qué|que) sabes (?:de|sobre) mí|(?:quién|quien) soy(?: yo)?|qui suis-je|que sais-tu (?:de|sur) moi|"
-    r"(?:che )?cosa sai di me|chi sono(?: io)?|wie ben ik|wat weet (?:je|jij) (?:over|van) mij|quem sou(?: eu)?|"
-    r"o que (?:você )?sabes? (?:de|sobre) mim)\W*",
-    re.I,
-)
-_OF_ONESELF = re.compile(
-    r"\b(?:i|i['’]\w+|my|me|ich|mein\w*|mir|mich|yo|mi|mis|soy|tengo|je|mon|ma|mes|io|mio|mia|ik|mijn|eu|meu|minha|sou)\b"
-    r"|\bj['’]",
-    re.I,
-)
 _JOB = (
     r"\bwork(?:s|ed|ing)? as\b|\b(?:am|is|are)\b an? (?!vegetarian|vegan|member|fan|lot|bit|little|big|good|mother|"
     r"father|man|woman)|['’]m an? (?!vegetarian|vegan|member|fan|lot|bit|little|big|good|mother|father|man|woman)|"
@@ -75,16 +59,6 @@ _OF_ITSELF = re.compile(
 
 MOST_WORDS = 8
 """Words of a question up to which it asks for nothing else."""
-
-
-def is_about_asker(question: str) -> bool:
-    """Return whether a question asks for all there is about the asker."""
-    return _ABOUT_ASKER.fullmatch(question) is not None
-
-
-def is_of_speaker(text: str) -> bool:
-    """Return whether a sentence is about its speaker."""
-    return _OF_ONESELF.search(text) is not None and not text.rstrip().endswith("?")
 
 
 def tells_of_itself(text: str) -> bool:

@@ -58,6 +58,9 @@ MEANING_CHARACTERS = 300
 MEANING_WORDS = 40
 """Characters of a message whose meaning is read, and words beyond which it weighs no more."""
 
+CERTAIN = 0.75
+"""Confidence from which a single segment makes a node."""
+
 STRENGTH_OF_STATED = 0.8
 STRENGTH_OF_MENTION = 0.3
 MAX_MENTIONED = 8
@@ -137,7 +140,9 @@ class Placer:
         fits = self._areas.rank(prose, phrases, cues, tops)
         if not fits:
             unknown = new_area(prose, phrases)
-            return Placement((unknown,) if unknown else (), first, last, aliases=aliases, endings=names.endings)
+            proposals = () if unknown else self._guesses(prose, names, phrases, cues, outline)
+            steps = [unknown] if unknown else []
+            return Placement(tuple(steps), first, last, (), aliases, names.endings, proposals)
         area = fits[0]
         if self._is_unsure(fits, sum(cues.topics.values()), has_title=prose.headline is not None):
             named = named_node(prose, fits[:2], outline)
@@ -152,7 +157,21 @@ class Placer:
                 topic = topic_step(prose, names, area, cues, outline)
                 steps += [topic] if topic else []
             steps += [person_step(person, names, phrases)] if person else []
-        return Placement(tuple(steps), first, last, _relations(names, person), aliases, names.endings)
+        is_known = name_key(area.name) in tops or area.confidence >= CERTAIN
+        proposals = () if is_known else self._guesses(prose, names, phrases, cues, outline)
+        return Placement(tuple(steps), first, last, _relations(names, person), aliases, names.endings, proposals)
+
+    def _guesses(
+        self, prose: Prose, names: Names, phrases: Sequence[str], cues: CueScores, outline: Outline
+    ) -> tuple[tuple[str, ...], ...]:
+        """Return the two likeliest nodes of a note without a clue, for a person to decide; else the user's fullest."""
+        if prose.segment.ref.source_kind is not SourceKind.NOTE:
+            return ()
+        tops = {name_key(node.path[0]): node for node in outline.nodes if len(node.path) == 1}
+        fits = self._areas.rank(prose, phrases, cues, tops, is_guess=True)[:2]
+        if len(fits) == 2:
+            return tuple(_known_path(fit, prose, names, cues, outline) for fit in fits)
+        return tuple(one.path for one in sorted(tops.values(), key=lambda one: -one.record_count)[:2])
 
     def _is_unsure(self, fits: Sequence[Fit], said: float, *, has_title: bool) -> bool:
         """Return whether a person has to decide between the first two areas; never about the user's own topics."""

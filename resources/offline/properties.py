@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import re
 
-from neurigraph_pipelines.model.facts import Slot
+from neurigraph_pipelines.model.facts import THE_USER, Slot
 from resources.offline.written_names import NAME
-
-THE_USER = "The user"
-"""How a speaker without a name is called."""
 
 RECURRING = frozenset(["birthday", "anniversary"])
 """Properties whose value is a day of every year: nothing happened on it."""
@@ -37,6 +34,10 @@ _HOME = r"(?P<mine>(?:(?:my|our|mein|unser)\s)?(?:home|zuhause))"
 _SOMEBODY = rf"(?:{_WE}|(?P<whose>{_NAME}))"
 _THING = r"(?P<thing>(?!(?:it|this|that|which|he|she|they|es|sie)\s)[\w’'-]{2,30}(?:\s[\w’'-]{2,30}){0,2}?)"
 _RASH = r"(?:rash(?:es)?|hives|allergic\sreactions?|ausschlag)"
+_AILMENT = (
+    r"(?:[\w-]{2,20}\s)?(?:rash(?:es)?|hives|fever|cough|cold|flu|headaches?|pains?|swelling|infection|nausea|ausschlag|fieber|"
+    r"husten|schnupfen|erkältung|kopfschmerzen|schmerzen)"
+)
 _OPENS = r"(?P<what>code|pin|combination|password|passphrase|kennwort|passwort)"
 _OF = (
     r"(?:(?:of|for|to)\s(?:(?:the|our|my)\s)?"
@@ -87,6 +88,17 @@ _FORMS = [
         "has",
         r"(?P<mine>we)\s(?:have|don['’]t\shave|do\snot\shave)\s(?P<value>(?:an?|any|no)(?:\s[\w-]{2,30}){1,4})[.!]?$",
     ),
+    (
+        "has",
+        r"no\s(?:more\s)?(?P<lost>(?!(?:idea|need|problem|worr|doubt|way|time|thank))[\w-]{3,30}(?:\s[\w-]{2,30}){0,2}?)\s"
+        r"(?:any\s?more|any\slonger)[.!]?$",
+    ),
+    ("has", rf"keine?\s(?P<lost>{_AILMENT})\smehr[.!]?$"),
+    (
+        "has",
+        rf"(?:the|my|der|die|das|mein\w{{0,2}})\s(?P<lost>{_AILMENT})\s(?:(?:is|are|has|have|ist|sind)\s)?{_NOW}(?:all\s)?"
+        r"(?:gone|went\saway|healed|cleared(?:\sup)?|over|weg|verschwunden|abgeheilt)[.!]?$",
+    ),
     ("has", rf"{_WE}\shaben?\s{_NOW}k?eine?[nm]?\s(?P<value>\w{{3,30}}(?:\s(?:am|im|auf\sder)\s\w{{2,30}})?)[.!]?$"),
 ]
 _READ = [(name, re.compile(_LEAD + form, re.I)) for name, form in _FORMS]
@@ -117,7 +129,8 @@ def property_of(said: str, speaker: str | None) -> Slot | None:
         if match := form.match(said):
             found = {key: value for key, value in match.groupdict().items() if value}
             what = found.get("what", "").casefold()
-            predicate, value = name or _CALLED.get(what, what), _ORDINAL.sub("", found["value"])
+            value = f"no {found['lost']}" if "lost" in found else _ORDINAL.sub("", found["value"])
+            predicate = name or _CALLED.get(what, what)
             if what and predicate not in RECURRING and not _is_key(predicate, found, value):
                 return None
             subject = _subject(found, speaker)
@@ -135,9 +148,10 @@ def _is_key(predicate: str, found: dict[str, str], value: str) -> bool:
 
 def _subject(found: dict[str, str], speaker: str | None) -> str:
     """Return whose thing it is, and the thing. The things of a speaker without a name have no owner."""
-    thing = " ".join(found[name].casefold().rstrip("-") for name in ("thing", "part") if name in found)
+    words = [found[name].casefold().rstrip("-") for name in ("thing", "part") if name in found]
+    thing = " ".join(words[:1] if words[1:] and words[1] in words[0].split() else words)
     owner = found.get("whose", "")
-    if "mine" in found:
+    if "mine" in found or "lost" in found:
         if speaker is None:
             return ""
         owner = "" if thing and speaker == THE_USER else speaker

@@ -232,5 +232,5 @@ def _fallback(prose: Prose, title: str) -> str:
     """Return a summary of content without an informative sentence: its beginning, or that there is no text."""
     for message in prose.segment.messages:
         if beginning := _beginning(message):
-            return f"{message.author or message.role.value.capitalize()}: {beginning}"
+            return f"{prose.segment.called(message) or message.role.value.capitalize()}: {beginning}"
     return f"{title}: no text."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from neurigraph_pipelines.model import Role
+from neurigraph_pipelines.model import Message, Role
 from neurigraph_pipelines.text.calendar_words import MONTHS, WEEKDAYS
 from resources.offline.dates import is_dated
 from resources.offline.fixed_dates import with_dates, written
@@ -37,14 +37,16 @@ _LAST_STOP = re.compile(r"[.!…]+$")
 class Teller:
     """Words the units of one conversation."""
 
-    def __init__(self, prose: Prose, names: Names, year: int | None = None) -> None:
+    def __init__(self, prose: Prose, names: Names, year: int | None = None, *, is_named: bool = True) -> None:
         """Read what wording needs of a conversation.
 
         Args:
             prose: The conversation.
             names: The names in it.
             year: The year that dates need not mention.
+            is_named: Whether the owner is called by the name of the account.
         """
+        self._is_named = is_named
         self._prose = prose
         self._names = names
         people = dict.fromkeys(map(self._called, range(len(prose.segment.messages))))
@@ -108,16 +110,20 @@ class Teller:
     def _speaker(self, number: int) -> str:
         """Return the name of a speaker before a quotation."""
         message = self._prose.segment.messages[number]
-        if message.author and message.role is not Role.ASSISTANT:
-            return self._names.speakers.get(message.author, message.author)[:MAX_NAME]
+        author = self._author(message)
+        if author and message.role is not Role.ASSISTANT:
+            return self._names.speakers.get(author, author)[:MAX_NAME]
         return (message.author or message.role.value).capitalize()[:MAX_NAME]
 
     def _called(self, number: int) -> str:
         """Return the name of a speaker within a sentence."""
         message = self._prose.segment.messages[number]
-        if message.role is Role.ASSISTANT or not message.author:
+        if message.role is Role.ASSISTANT or not self._author(message):
             return f"the {self._speaker(number).lower()}"
         return self._speaker(number)
+
+    def _author(self, message: Message) -> str | None:
+        return self._prose.segment.called(message) if self._is_named else message.author
 
     def _joined(self, texts: Sequence[str]) -> str:
         """Join sentences to one."""

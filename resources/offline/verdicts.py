@@ -50,6 +50,7 @@ _CHANGE = re.compile(
     r"decreased|raised|extended|postponed|rescheduled|turned|finally|reassigned)\b",
     re.I,
 )
+_GONE = re.compile(r"\b(?:gone|went away|healed|cleared|over|mehr|weg|verschwunden|abgeheilt)\b", re.I)
 _BESIDES = re.compile(r"\b(?:also|too|as well|another|second|both|besides)\b", re.I)
 _NEGATION = re.compile(r"\b(?:not|never|no|none|cannot|without|nobody|nothing|nicht|nie|kein\w{0,2})\b|n['’]t\b", re.I)
 _DENYING = re.compile(r"\b(?:(?:do|does|did)(?:\s+not|n['’]t)|not|never|no|cannot)\b|n['’]t\b", re.I)
@@ -172,7 +173,7 @@ def _of_having(pair: Pair) -> Judgement | None:
     has, lacks = (_lexemes(one.slot.object) for one in (having, lacking) if one.slot)
     if not (lacks and lacks <= has):
         return UNRELATED
-    if pair.later is lacking and _CHANGE.search(pair.later.statement):
+    if pair.later is lacking and (_CHANGE.search(pair.later.statement) or _GONE.search(pair.later.statement)):
         return Judgement(Verdict.UPDATES, _CLOSED, "it says that something is no longer so")
     return Judgement(Verdict.CONTRADICTS, _CLOSED, "one of them denies what the other one says")
 
@@ -227,6 +228,8 @@ def _is_past(fact: KnownFact) -> bool:
 
 
 def _is_negated(fact: KnownFact) -> bool:
+    if fact.slot is not None and fact.slot.predicate == "has" and fact.slot.object.startswith("no "):
+        return True
     return len(_NEGATION.findall(fact.statement)) % 2 == 1
 
 

@@ -43,11 +43,14 @@ WITH found AS (
     UNION
     -- What the owner of the graph said without a name is about the owner.
     SELECT f.fact_id FROM neurigraph.facts AS f
-    WHERE f.user_id = %(user_id)s AND f.author IS NULL AND f.statement ~* '^user: "|\mthe user\M'
+    WHERE f.user_id = %(user_id)s AND f.author IS NULL
         AND EXISTS (
             SELECT FROM neurigraph.users AS u
             LEFT JOIN neurigraph.user_accounts AS a ON u.user_id = a.user_id
             WHERE u.user_id = f.user_id AND (
+                f.statement ~* '^user: "|\mthe user\M'
+                OR coalesce(position(lower(a.display_name) IN lower(f.statement)) > 0, false)
+            ) AND (
                 %(lower)s::text [] && ARRAY['me', 'myself', 'i', 'the user']
                 OR lower(u.slug) = ANY(%(lower)s::text []) OR lower(a.display_name) = ANY(%(lower)s::text [])
             )
@@ -137,10 +140,14 @@ ORDER BY coalesce(i.occurred_at, i.created_at) DESC, i.record_id
 LIMIT %(limit)s;
 
 -- name: owner
--- The slug of the owner of a graph, and the name under which the owner speaks in most of the latest facts: that of the
--- only person beside an assistant, in sources that the caller sees.
+-- The slug of the owner of a graph, the name of the account if the caller sees it, and the name under which the owner
+-- speaks in most of the latest facts: that of the only person beside an assistant, in sources that the caller sees.
 SELECT
     g.node_name AS slug,
+    (
+        SELECT a.display_name FROM neurigraph.user_accounts AS a
+        WHERE a.user_id = g.user_id
+    ) AS display_name,
     (
         SELECT m.author
         FROM (

@@ -82,7 +82,7 @@ WHERE r.node_id = %(node_id)s AND r.statement_key IS DISTINCT FROM o.statement_k
 
 -- name: waiting_chain
 -- The facts that updates which wait for a person join to a fact, without those that are superseded or taken back: the
--- one that holds first, the newest last.
+-- one that holds first, the newest last; of two that say that the same one is no longer so, the surer one last.
 WITH RECURSIVE joined AS (
     SELECT %(fact_id)s::uuid AS fact_id
     UNION
@@ -95,7 +95,8 @@ WITH RECURSIVE joined AS (
 ranked AS (
     SELECT
         j.fact_id,
-        count(v.later_id) AS place
+        count(v.later_id) AS place,
+        max(v.confidence) AS confidence
     FROM joined AS j
     LEFT JOIN neurigraph.fact_verdicts AS v
         ON j.fact_id = v.later_id AND v.verdict = 'updates' AND v.undone_at IS NULL
@@ -108,7 +109,7 @@ FROM ranked AS r
 INNER JOIN neurigraph.facts AS f ON r.fact_id = f.fact_id
 CROSS JOIN LATERAL neurigraph.replacing(f.fact_id) AS x
 WHERE f.status <> 'archived' AND f.forgotten_at IS NULL AND x.superseded_by IS NULL
-ORDER BY r.place, r.fact_id;
+ORDER BY r.place, r.confidence NULLS FIRST, r.fact_id;
 
 -- name: withdraw_between
 -- Close the open proposals among some facts but the one of the newest to supersede the one that holds.

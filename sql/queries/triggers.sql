@@ -247,6 +247,10 @@ SELECT
         INNER JOIN neurigraph.spaces AS p ON i.space_id = p.space_id
         WHERE i.source_id = s.source_id
     ) AS about,
+    (
+        SELECT a.display_name FROM neurigraph.user_accounts AS a
+        WHERE a.user_id = t.user_id
+    ) AS owner_name,
     t.trigger_type,
     t.first_message,
     t.last_message,

@@ -31,6 +31,7 @@ SELECT
     f.first_message AS message,
     f.pinned AS is_kept,
     o.is_own,
+    u.display_name AS owner_name,
     -- What is yet to happen is as of when it was said, and so is a day that is a value, such as that of an expiry.
     least(
         CASE WHEN f.predicate IS NULL OR f.predicate <> ALL(%(undated)s::text []) THEN lower(f.occurred) END,
@@ -55,10 +56,15 @@ FROM neurigraph.facts AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
 LEFT JOIN neurigraph.messages AS m
     ON i.source_id = m.source_id AND f.first_message = m.seq
+LEFT JOIN neurigraph.user_accounts AS u ON f.user_id = u.user_id
 CROSS JOIN LATERAL (
     SELECT
         coalesce(
-            f.author IS NULL AND f.statement ~* '^user: "|\mthe user\M' AND m.role = 'user' AND m.persona_id IS NULL
+            f.author IS NULL AND m.role = 'user' AND m.persona_id IS NULL
+            AND (
+                f.statement ~* '^user: "|\mthe user\M'
+                OR coalesce(position(lower(u.display_name) IN lower(f.statement)) > 0, false)
+            )
             AND coalesce(m.received_through NOT IN ('web', 'peer'), true) AND i.source_kind <> 'upload', false
         ) AS is_own
 ) AS o

@@ -46,6 +46,15 @@ PLACED = [
     ("The gate code is 4711.", "The gate code of the workshop is 9922.", "What is the gate code?"),
     ("The PIN of the garage alarm is 1234.", "The alarm PIN is 8765.", "What is the PIN of the alarm?"),
 ]
+ENDED = [
+    ("I have a rash on my arm.", "No rash any more.", "Do I have a rash?"),
+    ("I have a cough.", "My cough has cleared up.", "Do I have a cough?"),
+    (
+        "The code of the garden gate is 5533.",
+        "The garden gate code is now 6644.",
+        "What is the code of the garden gate?",
+    ),
+]
 GERMAN = [
     ("Mein Reisepass läuft am 9. März 2036 ab.", "Mein Reisepass läuft am 9. März 2026 ab.", "Wann läuft der Pass ab?"),
     ("Ich habe einen Ausschlag am Arm.", "Ich habe keinen Ausschlag am Arm.", "Habe ich einen Ausschlag?"),
@@ -65,7 +74,7 @@ def remember(here: Installation, claims: Claims, texts: Sequence[str]) -> None:
     assert not reconcile_waiting(here.context, user_id=claims.user_id).failed
 
 
-@pytest.mark.parametrize("told", [NOTES, OTHERS, WORDED, PLACED, GERMAN])
+@pytest.mark.parametrize("told", [NOTES, OTHERS, WORDED, PLACED, ENDED, GERMAN])
 def test_blatant_contradictions_wait_for_a_decision(
     shared_installation: Installation, told: list[tuple[str, str, str]]
 ) -> None:
@@ -84,6 +93,19 @@ def test_blatant_contradictions_wait_for_a_decision(
         assert second.startswith("Before that, "), reply.answer
         assert before in second, reply.answer
         assert CHANGED in reply.notes
+
+
+def test_another_gate_has_another_code(shared_installation: Installation) -> None:
+    user, claims = new_user(shared_installation)
+    remember(shared_installation, claims, ["The gate code is 4711.", "The gate code of the workshop is 9922."])
+    query = "SELECT a.state FROM neurigraph.actions AS a WHERE a.user_id = %s AND a.kind = 'supersede'"
+    assert rows(shared_installation, query, user.user_id) == [{"state": "open"}]
+    remember(shared_installation, claims, ["The gate code of the garden is 5533."])
+    assert rows(shared_installation, query, user.user_id) == [{"state": "rejected"}]
+    context = shared_installation.context.acting_for(claims)
+    for thing, code in (("workshop", "9922"), ("garden", "5533")):
+        reply = ask(context, Question(f"What is the gate code of the {thing}?"))
+        assert (code in reply.answer, "\n" in reply.answer, reply.notes) == (True, False, [])
 
 
 def test_a_model_that_says_both_sides_is_left_alone(shared_installation: Installation) -> None:

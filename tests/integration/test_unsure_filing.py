@@ -82,6 +82,15 @@ def test_one_decision_moves_it_and_the_next_like_it_goes_there(owner: Owner) -> 
     assert owner.waiting() == []
 
 
+@pytest.mark.parametrize(
+    "text", ["Sow the tomatoes in March.", "The blue folder has the old letters.", "Marta mag Oliven."]
+)
+def test_a_note_without_a_clue_waits_with_two_proposals(owner: Owner, text: str) -> None:
+    assert owner.path(owner.note(text)) == ""
+    (action,) = owner.waiting()
+    assert len(set(action["places"])) == 2
+
+
 def test_what_is_left_or_moved_by_hand_waits_no_more(owner: Owner) -> None:
     left = owner.note(BANK)
     assert owner.vote(approve=False)["state"] == "rejected"

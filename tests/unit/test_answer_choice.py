@@ -291,11 +291,6 @@ ABOUT_ME = [
 ]
 
 
-@pytest.mark.parametrize("question", ["What do you know about me?", "Who am I?", "Tell me everything about me"])
-def test_all_that_the_asker_said_of_themselves(question: str) -> None:
-    assert quoted(question, [*ABOUT_ME, "The weather is bad."]) == [1, 2, 3, 4, 5]
-
-
 @pytest.mark.parametrize(
     ("question", "texts", "right"),
     [

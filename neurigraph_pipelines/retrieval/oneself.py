@@ -1,0 +1,111 @@
+"""Questions of people about themselves, answered from the facts about the owner of the graph that hold.
+
+"Where do I live?" is answered in any language that has a form here, whatever the language of what was said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.retrieval.about import MOST_FACTS, Place, Told, day_of, is_plain, place_of, told_with
+from neurigraph_pipelines.retrieval.passages import STATED_CHARACTERS, ReadMessage, owner_named, stated
+from neurigraph_pipelines.retrieval.profile import own_facts
+from neurigraph_pipelines.retrieval.query.question import Question
+
+_ABOUT_ASKER = re.compile(
+    r"\W*(?:(?:please )?tell me (?:all|everything|something|what you know|more) (?:you know )?about (?:me|myself)|"
+    r"what (?:do|can|did) you (?:know|remember|tell me)(?: about)? (?:me|myself)|"
+    r"what (?:is|have you) (?:known|stored) about me|"
+    r"who am i|describe me|was weißt du (?:alles )?(?:über|von) mi[cr]h?|wer bin ich|"
+    r"erzähl\w* mir (?:alles )?über mich|"
+    r"(?:qué|que) sabes (?:de|sobre) mí|(?:quién|quien) soy(?: yo)?|qui suis-je|que sais-tu (?:de|sur) moi|"
+    r"(?:che )?cosa sai di me|chi sono(?: io)?|wie ben ik|wat weet (?:je|jij) (?:over|van) mij|quem sou(?: eu)?|"
+    r"o que (?:você )?sabes? (?:de|sobre) mim)\W*",
+    re.I,
+)
+_NOW = r"(?: (?:now|currently|jetzt|gerade|eigentlich|derzeit))?"
+_FORMS = [
+    (
+        re.compile(rf"\W*(?:{form}){_NOW}\W*", re.I),
+        re.compile(predicates),
+    )
+    for form, predicates in (
+        (
+            r"(?:where|(?:in )?(?:which|what) (?:city|town|country)) do (?:i|we) live(?: in)?|"
+            r"where is (?:my|our) home|wo (?:wohne|lebe) ich|wo (?:wohnen|leben) wir|"
+            r"in welche[rm] \w+ (?:wohne|lebe) ich",
+            r"lives in|moved to|resides in",
+        ),
+        (
+            r"what(?:['’]s| is) my (?:job|profession|occupation|work)|what do i do(?: for (?:a living|work))?|"
+            r"what do i work as|was (?:ist|war) mein (?:beruf|job)|was bin ich von beruf|als was arbeite ich|"
+            r"was arbeite ich|was mache ich beruflich",
+            r"works as|is(?=\san?\s(?!vegetarian|vegan|member|fan|mother|father|man|woman))",
+        ),
+        (
+            r"where do i work|who do i work for|(?:what|who)(?:['’]s| is) my (?:employer|company)|"
+            r"(?:wo|bei wem|für wen) arbeite ich|wer ist mein arbeitgeber",
+            r"works (?:at|for|as)|joined|is(?=\san?\s.* (?:at|for)\s)",
+        ),
+        (
+            r"what am i allergic to|(?:do i have|have i got) (?:an(?:y)? )?allerg(?:y|ies)|"
+            r"what allerg(?:y|ies) do i have|"
+            r"(?:which|what are my) allergies(?: do i have)?|(?:wogegen|worauf|gegen was) bin ich allergisch|"
+            r"habe ich (?:eine )?allergien?|welche allergien? habe ich",
+            r"allergic to|reacts to",
+        ),
+        (
+            r"what (?:can(?:not|['’]t)|may|should)(?: i)?(?: not)? (?:i )?(?:not )?eat|"
+            r"was (?:darf|kann) ich nicht essen",
+            r"cannot eat|allergic to",
+        ),
+        (
+            r"what do i (?:like|love|prefer)|what are my preferences|was (?:mag|bevorzuge) ich|was habe ich gern",
+            r"likes|loves|prefers",
+        ),
+        (r"when(?:['’]s| is) my birthday|wann habe ich geburtstag|wann ist mein geburtstag", r"birthday|was born"),
+        (r"do (?:i|we) have (?:any )?(?:children|kids)|habe ich kinder", r"has(?=.*\b(?:kid|child|son|daughter|Kind))"),
+    )
+]
+"""Each form of a question with the predicates of its answers, and where that says too little, with objects."""
+
+
+def told_of_owner(context: Context, question: Question) -> Told:
+    """Return the facts that hold about the owner of the graph, if the owner asks about themselves; or nothing.
+
+    Only who acts for the owner is meant by "I". A question with filters is a search.
+    """
+    if not context.claims.acts_for_owner or not is_plain(question):
+        return Told()
+    is_all = _ABOUT_ASKER.fullmatch(question.query) is not None
+    forms = [answers for form, answers in _FORMS if form.fullmatch(question.query)]
+    if not is_all and not forms:
+        return Told()
+    return enriched("facts", lambda: _told(context, forms, is_all=is_all), Told)
+
+
+def _told(context: Context, forms: Sequence[re.Pattern[str]], *, is_all: bool) -> Told:
+    facts = own_facts(context, about_others=is_all)
+    if not is_all:
+        facts = [one for one in facts if any(form.match(f"{one.predicate} {one.object}") for form in forms)]
+    latest = sorted(facts, key=lambda one: (one.said_at, str(one.fact_id)), reverse=True)[:MOST_FACTS]
+    found: list[tuple[str, list[Place]]] = [
+        (f"{day_of(one.said_at)}: {one.statement}", [(one.record_id, one.first_message)]) for one in latest
+    ]
+    told = told_with(context, found, is_all=is_all, yields=True)
+    if is_all:
+        return told
+    read = {place_of(one): one for one in owner_named(context, told.passages.values())}
+    return replace(
+        told, statements=[(_worded(text, read[rests[0]]), rests) for text, rests in told.statements if rests]
+    )
+
+
+def _worded(text: str, passage: ReadMessage) -> str:
+    """Return the words of a short message in place of a fact that was read from it."""
+    is_short = passage.message is not None and len(passage.text) <= STATED_CHARACTERS
+    return stated([passage], 1).text if is_short else text

@@ -1,0 +1,80 @@
+"""Questions of people about themselves, in a language other than that of what was said. With the offline models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from neurigraph_pipelines.access.accounts import change_account
+from neurigraph_pipelines.retrieval.ask import NOTHING_FOUND, ask
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.wiring.installation import Installation
+from tests.integration.test_contradictions import remember
+from tests.support.memories import new_user, rows
+
+NOTES = [
+    "I work as a nurse at the Charité.",
+    "I live in Leipzig.",
+    "I am allergic to penicillin.",
+    "My sister Ana lives in Porto.",
+    "I like dark chocolate.",
+    "The car needs a new clutch.",
+]
+
+
+@pytest.mark.parametrize(
+    ("questions", "said"),
+    [
+        (("What is my job?", "Was ist mein Beruf?", "What do I do for a living?"), "nurse at the Charité"),
+        (("Where do I live?", "Wo wohne ich?", "Which city do I live in?"), "Leipzig"),
+        (("What am I allergic to?", "Wogegen bin ich allergisch?", "Do I have any allergies?"), "penicillin"),
+        (("What do I like?", "Was mag ich?"), "dark chocolate"),
+    ],
+)
+def test_questions_about_oneself_are_answered(
+    shared_installation: Installation, questions: tuple[str, ...], said: str
+) -> None:
+    _, claims = new_user(shared_installation)
+    remember(shared_installation, claims, NOTES)
+    context = shared_installation.context.acting_for(claims)
+    for question in questions:
+        first = ask(context, Question(question)).answer.split("\n")[0]
+        assert said in first, (question, first)
+
+
+@pytest.mark.parametrize("question", ["Who am I?", "What do you know about me?", "Was weißt du über mich?"])
+def test_all_that_holds_about_oneself_is_told(shared_installation: Installation, question: str) -> None:
+    _, claims = new_user(shared_installation)
+    remember(shared_installation, claims, NOTES)
+    context = shared_installation.context.acting_for(claims)
+    reply = ask(context, Question(question))
+    assert [part for part in ("nurse", "Leipzig", "penicillin", "Porto", "chocolate") if part not in reply.answer] == []
+    assert "clutch" not in reply.answer
+    assert len(reply.citations) == 5
+    guest = replace(claims, sub="guest", role="third_party")
+    assert ask(context.acting_for(guest), Question(question)).answer == NOTHING_FOUND
+
+
+def test_who_speaks_has_the_name_of_the_account(shared_installation: Installation) -> None:
+    user, claims = new_user(shared_installation)
+    change_account(shared_installation.database, claims, {"display_name": "Kim Weber"})
+    remember(shared_installation, claims, ["I live in Leipzig.", "My brother has a boat.", "I live in Hamburg now."])
+    query = "SELECT f.statement, f.subject FROM neurigraph.facts AS f WHERE f.user_id = %s ORDER BY f.statement"
+    assert [tuple(row.values()) for row in rows(shared_installation, query, user.user_id)] == [
+        ("Kim Weber lives in Hamburg now.", "The user"),
+        ("Kim Weber lives in Leipzig.", "The user"),
+        ("Kim Weber's brother has a boat.", "The user's brother"),
+    ]
+    first, second = ask(shared_installation.context.acting_for(claims), Question("Where do I live?")).answer.split("\n")
+    assert first == "Kim Weber, 7 March 2026: I live in Hamburg now. [1]"
+    assert second == "Before that, Kim Weber, 1 March 2026: I live in Leipzig. [2]"
+
+
+def test_two_people_of_one_first_name_stay_two(shared_installation: Installation) -> None:
+    _, claims = new_user(shared_installation)
+    said = "My brother Tomas lives in Leeds. My colleague Tomas Berg lives in Oslo."
+    remember(shared_installation, claims, [said])
+    context = shared_installation.context.acting_for(claims)
+    assert ask(context, Question("Who is Tomas?")).answer == "Tomas: brother, lives in Leeds. [1]"
+    assert ask(context, Question("Who is Tomas Berg?")).answer == "Tomas Berg: lives in Oslo. [1]"
