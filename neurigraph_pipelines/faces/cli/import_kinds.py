@@ -82,7 +82,8 @@ class Import:
         repository = repository_of(folder)
         tags = (*self.details.container_tags, space_of(repository))
         with NamedTemporaryFile(prefix="neurigraph-git-", suffix=".log") as log:
-            write_history(folder, repository, log)
+            for item in write_history(folder, repository, log):
+                self._note_rejected(item)
             log.flush()
             replace(self, format_name=GIT, details=replace(self.details, container_tags=tags))._take_file(
                 Path(log.name), None
