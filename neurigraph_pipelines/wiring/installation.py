@@ -20,6 +20,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.model.ports import (
+    DropPlace,
     ExportReader,
     Redactor,
     Replica,
@@ -277,6 +278,12 @@ class Installation(WiredModels, WiredStorage):
         repository = (settings.repository_seconds, settings.repository_bytes)
         hosts = (settings.hosts, settings.local_hosts)
         return HttpWebFetcher(*hosts, settings.timeout_seconds, settings.page_bytes, repository)
+
+    def live_place(self, kind: str, url: str, owner: tuple[str, str]) -> DropPlace:
+        """Return the place of a ``feed`` or a ``calendar`` of a user and a source."""
+        from resources.live_places import CalendarPlace, FeedPlace
+
+        return (FeedPlace if kind == "feed" else CalendarPlace)(self.web, url, owner)
 
     @cached_property
     def peers(self) -> Peering:
