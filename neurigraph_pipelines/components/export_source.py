@@ -1,5 +1,6 @@
 """The component of a source: files that another program exports, or what lies at an address, for one user."""
 
+import os
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -22,11 +23,13 @@ from neurigraph_pipelines.views.kinds import DocumentType
 _LOOKS_AT_FILES, _LOOKS_AT_ADDRESSES = 60, 900
 """Seconds between two looks, where nothing is said."""
 
-_KINDS = {"files": "file", "feed": "web", "calendar": "web", "repository": "git"}
+_KINDS = {"files": "file", "feed": "web", "calendar": "web", "repository": "git", "mailbox": "mail"}
+_SCHEMES = {"mailbox": ("imaps://", "imap://")}
+_ADDRESSES = ("https://", "http://")
 
 
 class ExportSource(dg.Component, dg.Model, dg.Resolvable):
-    """A folder, a prefix of a bucket, a feed, a calendar or a repository, whose changes become memories of one user.
+    """A folder, a bucket's prefix, a feed, calendar, repository or mailbox, whose news become memories of one user.
 
     It becomes an asset, a job, and a sensor that looks for files, or a schedule in its place.
     """
@@ -36,15 +39,19 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
         description="A folder, or `s3://bucket/prefix` with endpoint and keys of the settings; else an address, whose "
         "host `NEURIGRAPH_WEB_HOSTS` allows."
     )
-    kind: Literal["files", "feed", "calendar", "repository"] = Field(
+    kind: Literal["files", "feed", "calendar", "repository", "mailbox"] = Field(
         default="files",
-        description="What is in the place: files, a feed (RSS, Atom), a calendar (`.ics`), or a Git repository.",
+        description="What is in the place: files, a feed (RSS, Atom), a calendar (`.ics`), a Git repository, "
+        "or a mailbox (`imaps://user@host/INBOX`).",
     )
     user: str = Field(description="Slug of the user who remembers the files.")
     format: str = Field(
         default="auto",
         description="Format of conversations, as `neurigraph import --format` names it. `document`: files are "
         "stored as they are. `auto`: as each file shows.",
+    )
+    password_variable: str = Field(
+        default="NEURIGRAPH_MAILBOX_PASSWORD", description="The variable of the environment with a mailbox's password."
     )
     space: str | None = Field(default=None, description="Space that new memories are put in.")
     schedule: str | None = Field(default=None, description="Cron expression. Without one, a sensor looks for files.")
@@ -54,7 +61,7 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
     deletions: Literal["keep", "follow"] = Field(
         default="keep",
         description="`follow`: a file that is gone gets a version that says so. Calendars and repositories do so "
-        "always; of a feed nothing is ever gone, since it shows only what is new.",
+        "always; of a feed nothing is ever gone, since it shows only what is new, and mails stay.",
     )
 
     @field_validator("format")
@@ -66,10 +73,11 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
-        is_address = self.place.startswith(("https://", "http://"))
-        if is_address != (self.kind != "files"):
-            raise ValueError("a place that is an address has the kind feed, calendar or repository, and no other has")
-        if is_address and (self.format != "auto" or self.deletions != "keep"):
+        if self.kind == "files" and self.place.startswith((*_ADDRESSES, *_SCHEMES["mailbox"])):
+            raise ValueError("a place that is an address has a kind: feed, calendar, repository or mailbox")
+        if self.kind != "files" and not self.place.startswith(_SCHEMES.get(self.kind, _ADDRESSES)):
+            raise ValueError(f"the place of a {self.kind} is an address: https://…, or imaps://… of a mailbox")
+        if self.kind != "files" and (self.format != "auto" or self.deletions != "keep"):
             raise ValueError("format and deletions are of files: leave them out at an address")
         return self
 
@@ -145,7 +153,7 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
         owner = (self.user, self.name)
         if self.kind == "files":
             return of_user.place_of(self.place, f"the place of {self.name}", owner)
-        return of_user.live_place(self.kind, self.place, owner)
+        return of_user.live_place(self.kind, self.place, owner, os.environ.get(self.password_variable, ""))
 
     def _has_gone(self, of_user: Any) -> bool:
         if self.deletions == "keep":
@@ -174,8 +182,9 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
 
     def _received(self, of_user: Any) -> tuple[int, int, int]:
         """Receive what is new and say what is gone; return how many were taken in, refused and gone."""
+        form = "mail" if self.kind == "mailbox" else self.format
         details = SourceDetails(
-            metadata={"format": self.format} if self.format in EXPORT_FORMATS else {},
+            metadata={"format": form} if form in EXPORT_FORMATS else {},
             container_tags=(self.space,) if self.space else (),
         )
         if self.kind == "repository":

@@ -279,10 +279,18 @@ class Installation(WiredModels, WiredStorage):
         hosts = (settings.hosts, settings.local_hosts)
         return HttpWebFetcher(*hosts, settings.timeout_seconds, settings.page_bytes, repository)
 
-    def live_place(self, kind: str, url: str, owner: tuple[str, str]) -> DropPlace:
-        """Return the place of a ``feed`` or a ``calendar`` of a user and a source."""
+    def live_place(self, kind: str, url: str, owner: tuple[str, str], password: str = "") -> DropPlace:
+        """Return the place of a ``feed``, a ``calendar`` or a ``mailbox`` of a user and a source."""
+        from resources.allowed_hosts import AllowedHosts
         from resources.live_places import CalendarPlace, FeedPlace
+        from resources.mailbox_place import MailboxPlace
 
+        if kind == "mailbox":
+            of = self.settings.web
+            hosts = AllowedHosts(of.hosts, of.local_hosts, "mailbox", "NEURIGRAPH_WEB_HOSTS")
+            place = MailboxPlace(hosts, url, password, owner, of.timeout_seconds, of.page_bytes)
+            self._open.callback(place.close)
+            return place
         return (FeedPlace if kind == "feed" else CalendarPlace)(self.web, url, owner)
 
     @cached_property

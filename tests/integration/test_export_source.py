@@ -23,6 +23,7 @@ from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import describe, environment
 from tests.support.git_server import commit, git_server
+from tests.support.imap_server import MAILBOX, PASSWORD, USER, deliver, imap_server
 from tests.support.s3_servers import ACCESS_KEY_ID, SECRET_ACCESS_KEY, moto_server, new_bucket, s3_client
 from tests.support.sites import serving_site
 from tests.support.uploads import store
@@ -234,6 +235,43 @@ def test_a_repository_is_followed(installation: Installation, bob: Claims, tmp_p
     assert any("Marta" in text for text in found(installation, bob, "Who steers the sloop?"))
 
 
+def mail(number: int, text: str) -> str:
+    return (
+        f"From: Marta <marta@harbour.example.org>\nTo: bob@harbour.example.org\nSubject: The sloop\n"
+        f"Date: Tue, 04 Mar 2025 10:0{number}:00 +0000\nMessage-ID: <{number}@harbour.example.org>\n"
+        + ("References: <1@harbour.example.org>\n" if number > 1 else "")
+        + f"Content-Type: text/plain; charset=utf-8\n\n{text}\n"
+    )
+
+
+def test_a_mailbox_is_followed(installation: Installation, bob: Claims, monkeypatch: pytest.MonkeyPatch) -> None:
+    with imap_server() as port:
+        place = f"imap://{USER}@127.0.0.1:{port}/{MAILBOX.replace(' ', '%20')}"
+        defs = source(kind="mailbox", place=place, password_variable="CREW_PASSWORD")
+        assert "refuses the user, password or mailbox" in failure_of(defs)
+        monkeypatch.setenv("CREW_PASSWORD", PASSWORD)
+        assert run(installation, defs) == (0, 0, 0)
+        deliver(port, mail(1, "The mainsail was mended by the sailmaker in Kappeln."))
+        assert run(installation, defs) == (1, 0, 0)
+        assert run(installation, defs) == (0, 0, 0)
+        deliver(port, mail(2, "He asks 300 euros for it."), mail(3, "x" * 3_000_000))
+        describe(
+            installation.settings,
+            monkeypatch,
+            NEURIGRAPH_WEB_LOCAL_HOSTS="127.0.0.1",
+            NEURIGRAPH_WEB_PAGE_BYTES="2000000",
+        )
+        assert run(installation, defs) == (1, 1, 0)
+        assert run(installation, defs) == (0, 0, 0)
+        gone = source(kind="mailbox", place=f"{place}x", password_variable="CREW_PASSWORD")
+        assert "refuses the user, password or mailbox" in failure_of(gone)
+        afar = source(kind="mailbox", place=f"imap://{USER}@imap.example.org/INBOX")
+        assert "use imaps" in failure_of(afar)
+    assert "could not be reached" in failure_of(defs)
+    assert any("sailmaker" in text for text in found(installation, bob, "Who mended the mainsail?"))
+    assert any("300 euros" in text for text in found(installation, bob, "How many euros does the sailmaker ask?"))
+
+
 def test_files_that_are_gone_are_followed(installation: Installation, bob: Claims, tmp_path: Path) -> None:
     place = tmp_path / "notes"
     place.mkdir()
@@ -261,10 +299,12 @@ def test_wrong_attributes_are_refused(installation: Installation, monkeypatch: p
     describe(installation.settings, monkeypatch)
     with pytest.raises(ValueError, match="name one of auto, document"):
         source(place="/tmp", format="fax")
-    with pytest.raises(ValueError, match="has the kind feed, calendar or repository"):
+    with pytest.raises(ValueError, match="has a kind: feed, calendar, repository or mailbox"):
         source(place="https://example.org/feed")
-    with pytest.raises(ValueError, match="has the kind feed, calendar or repository"):
+    with pytest.raises(ValueError, match="the place of a feed is an address"):
         source(place="/tmp", kind="feed")
+    with pytest.raises(ValueError, match="the place of a mailbox is an address"):
+        source(place="https://example.org/feed", kind="mailbox")
     with pytest.raises(ValueError, match="leave them out at an address"):
         source(place="https://example.org/feed", kind="feed", deletions="follow")
     nobody = source(place="/tmp", user="nobody").resolve_job_def("talks_job")
