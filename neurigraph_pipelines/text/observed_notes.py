@@ -19,9 +19,9 @@ _MOST_OF_PROPERTIES = 2_000
 RELATES = "relates to"
 """The relation of a line that names a note alone."""
 
-_OBSERVATION = re.compile(r"[ \t]*[-*+][ \t]+\[(?![ xX/-]?\]|\[)[^\[\]\n]{1,200}\](?![(\[])[ \t]+(\S.*)")
+_OBSERVATION = re.compile(r"[ \t]*+[-*+][ \t]++\[(?![ xX/-]?\]|\[)[^\[\]\n]{1,200}\](?![(\[])[ \t]++(\S.*)")
 _TAG = re.compile(r"(?<!\S)#([^\W\d][\w/-]{0,99})")
-_RELATION = re.compile(r"[ \t]*[-*+][ \t]+([^\[\]\n`]{0,120}?)[ \t]*\[\[([^\[\]\n]{1,1000})\]\]")
+_RELATION = re.compile(r"[ \t]*+[-*+][ \t]++([^\[\]\n`]{0,120}?)[ \t]*+\[\[([^\[\]\n]{1,1000})\]\]")
 
 _PLAIN = str | int | float | dates.date
 
