@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 import httpx
 
 from neurigraph_pipelines.model import DroppedFile
-from neurigraph_pipelines.model.errors import InvalidInputError, StorageError, TransientError
+from neurigraph_pipelines.model.errors import InvalidInputError, ProviderError, StorageError, TransientError
 from resources.allowed_hosts import AllowedHosts
 from resources.outgoing_request import addresses_of
 
@@ -120,8 +120,11 @@ class MailboxPlace:
             local = "imap:// is for hosts in NEURIGRAPH_WEB_LOCAL_HOSTS: use imaps://"
             raise InvalidInputError(str(error) if scheme == "imaps" else local) from error
         addresses = addresses_of(httpx.URL(url), time.monotonic() + self._seconds)
-        for one in addresses:
-            check(one)
+        try:
+            for one in addresses:
+                check(one)
+        except ProviderError as error:
+            raise InvalidInputError(f"the mailbox cannot be read: {error}") from error
         target = (host, addresses[0], self._url.port or _PORTS[scheme])
         session = _Session(target, is_tls=scheme == "imaps", seconds=self._seconds, max_bytes=self._max_bytes)
         try:
