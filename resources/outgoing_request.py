@@ -73,7 +73,7 @@ def send(
     deadline = time.monotonic() + seconds
     try:
         target = httpx.URL(url).copy_with(userinfo=b"")
-        addresses = _addresses(target, deadline)
+        addresses = addresses_of(target, deadline)
         for address in addresses:
             check_address(address)
         for address in addresses[:-1]:
@@ -102,7 +102,7 @@ def content_of(answer: Answer, max_bytes: int) -> bytes:
     return content
 
 
-def _addresses(url: httpx.URL, deadline: float) -> list[str]:
+def addresses_of(url: httpx.URL, deadline: float) -> list[str]:
     """Return the IP addresses of a host, at least one.
 
     Raises:

@@ -32,6 +32,23 @@ _SET_SECRET = re.compile(
 )
 """A variable of an environment with a secret, as ``.env`` files and shells set it."""
 
+_STATED_PASSWORD = re.compile(
+    r"(?<![\w.-])[\w-]{0,40}?(?:password|passwd|passphrase|pwd) ?= ?(?P<quote>[\"']?)"
+    r"(?!(?:none|null|nil|true|false|str|bytes|undefined|[\w.-]*(?:pass|pwd|secret|token)[\w.-]*)(?![\w.-]))"
+    r"(?P<value>[^\s\"'=&,;$(){}\[\]<>][^\s\"'&,;$(){}\[\]<>]{3,499}+)(?P=quote)(?![({\[])",
+    re.IGNORECASE,
+)
+"""A password after its name, as people and programs write it; not a name of code, such as ``password=get_password``."""
+
+_STATED_KEY = re.compile(
+    r"(?<![\w.-])[\w-]{0,40}?(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|(?:access|private)[_-]key)[\"']?"
+    r"(?: ?= ?|: ?)(?P<quote>[\"']?)(?!(?:self|cls|os|env|args|config|settings|process)\.)"
+    r"(?=[^\s\"']{0,200}?\d)(?=[^\s\"']{0,200}?[A-Za-z])"
+    r"(?P<value>[^\s\"'=&,;$(){}\[\]<>/.][^\s\"'&,;$(){}\[\]<>]{7,499})(?P=quote)",
+    re.IGNORECASE,
+)
+"""A key after its name: at least eight characters with a letter and a figure."""
+
 _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
 
@@ -109,7 +126,8 @@ def _phones(text: str, region: str | None) -> Iterator[Span]:
 def _keys(text: str) -> Iterator[Span]:
     yield from _key_blocks(text)
     yield from (match.span() for match in _OTHER_KEYS.finditer(text))
-    yield from (match.span("value") for match in _SET_SECRET.finditer(text))
+    for stated in (_SET_SECRET, _STATED_PASSWORD, _STATED_KEY):
+        yield from (match.span("value") for match in stated.finditer(text))
     for pattern, group in _known_patterns():
         yield from (match.span(group) for match in pattern.finditer(text))
 

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import islice
 from uuid import UUID
+
+from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox.uploads import Uploads
@@ -22,6 +25,8 @@ from neurigraph_pipelines.text.note_dates import day_of_file
 
 _QUERIES = statements("uploads")
 _LISTED_AT_ONCE = 1_000
+_GONE = "gone"
+"""The version of a file that is no longer in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +84,13 @@ def ingest_drops(
     for user_id, file in list(new_files(database, place)):
         try:
             received = uploads.receive(
-                Claims.of_user(user_id, ReceivedThrough.DROP),
+                Claims.of_user(user_id, ReceivedThrough.WEB if file.url else ReceivedThrough.DROP),
                 file.name,
                 place.read(file),
+                title=file.title,
                 external_id=external_id_of("drop", _storable(file.name)),
-                occurred_at=day_of_file(file.name) or file.modified_at,
-                details=replace(details, updated_at=file.modified_at),
+                occurred_at=file.occurred_at or day_of_file(file.name) or file.modified_at,
+                details=replace(details, updated_at=file.modified_at, url=file.url, author=file.author),
                 is_document=is_document,
             )
             result = DropResult(file, received.upload_id)
@@ -98,6 +104,48 @@ def ingest_drops(
         if on_result is not None:
             on_result(result)
     return done
+
+
+def gone_files(database: Database, place: DropPlace, owner: tuple[str, str]) -> list[DictRow]:
+    """Return the documents of a source that are no longer in its place.
+
+    None is, if the place is empty: it is more likely one that was not mounted.
+
+    Args:
+        owner: User and source.
+    """
+    slug, source = owner
+    listed = {_storable(file.name) for file in place.files()}
+    with database.pipeline() as tx:
+        rows = tx.execute(_QUERIES["dropped_of_source"], {"slug": slug, "prefix": f"{source}/"}).fetchall()
+    return [one for one in rows if listed and one["file_name"] not in listed and one["version"] != _GONE]
+
+
+def say_gone(
+    database: Database, place: DropPlace, uploads: Uploads, owner: tuple[str, str], details: SourceDetails
+) -> int:
+    """Give each document of a source that is no longer in its place a version that says so; return their number.
+
+    That supersedes what it said. A file that comes back is its next version.
+
+    Args:
+        owner: User and source.
+    """
+    gone = gone_files(database, place, owner)
+    for row in gone:
+        received = uploads.receive(
+            Claims.of_user(row["user_id"], ReceivedThrough.DROP),
+            row["file_name"],
+            [f"The file {row['title']} is no longer in its place.".encode()],
+            title=row["title"],
+            external_id=external_id_of("drop", row["file_name"]),
+            details=details,
+            is_document=True,
+            may_repeat=True,
+        )
+        file = DroppedFile(owner[0], row["file_name"], _GONE, datetime.now(UTC))
+        _record(database, row["user_id"], DropResult(file, received.upload_id))
+    return len(gone)
 
 
 def _record(database: Database, user_id: UUID, result: DropResult) -> None:

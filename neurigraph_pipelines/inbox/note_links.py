@@ -8,13 +8,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.text.observed_notes import relations_of
 
 MAX_LINKS = 1_000
 """Most links of one note that are followed, each target once."""
+
+LINK_RELATION = "links to"
+"""The relation of a link without another one."""
 
 DEEP_FOLDER = " › "
 """Joins the names of folders that the graph has no layer for."""
@@ -41,17 +45,23 @@ class NoteLink:
     Attributes:
         target: What it names, without a heading and a suffix.
         is_relative: Whether it is a path that begins in the folder of the note, and not the name of a note.
+        relation: What the line before it says of how the notes relate.
     """
 
     target: str
     is_relative: bool
+    relation: str = LINK_RELATION
 
 
-def links_in(text: str) -> tuple[NoteLink, ...]:
-    """Return the links of a note to other notes, each once, without those in code; at most ``MAX_LINKS``."""
+def links_in(text: str, *, has_relations: bool = False) -> tuple[NoteLink, ...]:
+    """Return the links of a note to other notes, each once, without those in code; at most ``MAX_LINKS``.
+
+    Args:
+        has_relations: Whether a line states a relation before its link, as those of Basic Memory do.
+    """
     found: dict[NoteLink, None] = {}
-    for line in _outside_fences(text):
-        for link in _links_of(_without_code(line)):
+    for line in lines_of(text):
+        for link in _related(line) if has_relations else _links_of(line):
             found[link] = None
             if len(found) == MAX_LINKS:
                 return tuple(found)
@@ -125,8 +135,20 @@ def _links_of(line: str) -> Iterator[NoteLink]:
             yield NoteLink(_NOTE_SUFFIX.sub("", path), is_relative=True)
 
 
+def _related(line: str) -> Iterator[NoteLink]:
+    """Yield the links of a line; the first one with the relation that the line states."""
+    relation = next((one for one, _ in relations_of([line])), LINK_RELATION)
+    for link in _links_of(line):
+        yield replace(link, relation=relation)
+        relation = LINK_RELATION
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """Yield the lines outside code; a block of code without an end goes to the end of the text."""
+    return map(_without_code, _outside_fences(text))
+
+
 def _outside_fences(text: str) -> Iterator[str]:
-    """Yield the lines outside fenced blocks of code; a block without an end goes to the end of the text."""
     fence = ""
     for line in text.splitlines():
         opening = _FENCE.match(line)

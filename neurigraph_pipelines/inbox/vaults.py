@@ -15,9 +15,9 @@ from pathlib import Path
 from uuid import UUID
 
 from neurigraph_pipelines.graph.navigation import PATH_SEPARATOR
-from neurigraph_pipelines.inbox.imports.vault import NoteFile, Vault, open_vault, read_note
+from neurigraph_pipelines.inbox.imports.vault import BASIC_MEMORY, FORMAT, FORMS, NoteFile, Vault, open_vault, read_note
 from neurigraph_pipelines.inbox.moved_notes import FormerNote, follow_file, moved_notes, rename_source
-from neurigraph_pipelines.inbox.note_links import NoteIndex, links_in
+from neurigraph_pipelines.inbox.note_links import NoteIndex, lines_of, links_in
 from neurigraph_pipelines.inbox.notes import IncomingNote, OnConflict, known_notes, node_at, write_note
 from neurigraph_pipelines.model import Privacy, RejectedItem
 from neurigraph_pipelines.model.context import Context
@@ -26,11 +26,12 @@ from neurigraph_pipelines.model.limits import MAX_TAG_LENGTH, MAX_TAGS, MAX_TITL
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.text.external_ids import external_id_of
-from neurigraph_pipelines.text.front_matter import front_matter
+from neurigraph_pipelines.text.front_matter import FrontMatter, front_matter
 from neurigraph_pipelines.text.note_dates import date_in_name
+from neurigraph_pipelines.text.observed_notes import metadata_of, tags_of
+from neurigraph_pipelines.views.scalars import MetadataValue
 
-VAULT_PREFIX = "vault:"
-_ORIGIN = "obsidian"
+_ORIGINS = {FORMAT: "obsidian", BASIC_MEMORY: BASIC_MEMORY}
 _MOST_SHOWN = 100
 _AT_ONCE = 500
 """Notes that are looked up in one statement."""
@@ -82,6 +83,7 @@ def import_vault(
     *,
     privacy: Privacy | None = None,
     details: SourceDetails = NO_DETAILS,
+    form: str = FORMAT,
     dry_run: bool = False,
     on_note: Callable[[int, int], None] | None = None,
 ) -> VaultReport:
@@ -91,6 +93,7 @@ def import_vault(
         context: Of the caller whose notes they become; None in a dry run for a user who does not exist yet.
         privacy: Privacy of new notes.
         details: Where new notes come from, where a note does not say so itself.
+        form: Of ``imports.vault.FORMS``.
         dry_run: Count what would be done, and change nothing.
         on_note: Called after each note, with the number of finished steps and of all.
 
@@ -99,7 +102,7 @@ def import_vault(
     """
     if details.replaces is not None:
         raise InvalidInputError("a vault replaces nothing: each note is the next version of what its path was before")
-    vault = open_vault(folder)
+    vault = open_vault(folder, form)
     steps = len(vault.notes) * (1 if dry_run else 2)
     report = VaultReport(others=vault.others, beyond=vault.beyond, rejected=[*vault.rejected])
     known: dict[str, UUID | None] = {}
@@ -136,7 +139,7 @@ class _Writer:
         self._is_known = frozenset(known)
         self._moved: dict[str, FormerNote] = {}
         self._privacy = privacy
-        self._details = details.over(SourceDetails(origin=_ORIGIN))
+        self._details = details.over(SourceDetails(origin=_ORIGINS[vault.form]))
         self._report = report
         self._dry_run = dry_run
         self._index = NoteIndex(note.parts for note in vault.notes)
@@ -146,7 +149,7 @@ class _Writer:
         if self._context is None:
             return
         new = [note for note in self._vault.notes if _id_of(self._vault, note.path) not in self._is_known]
-        prefix = f"{VAULT_PREFIX}{self._vault.name}/"
+        prefix = f"{self._vault.form}:{self._vault.name}/"
         self._moved = moved_notes(
             self._context, self._vault, prefix, new, lambda note: read_note(self._vault, note, max_bytes)[0]
         )
@@ -216,18 +219,30 @@ class _Writer:
             self._report.noted.append(RejectedItem(note.path, said.problem))
         happened_at = said.date or self._date_in_name(note) or said.happened_at
         self._report.undated += happened_at is None
-        stated = SourceDetails(metadata={"vault_path": note.path[-500:]}, updated_at=said.updated_at)
+        tags, metadata = said.tags, dict[str, MetadataValue](vault_path=note.path[-500:])
+        if self._vault.form == BASIC_MEMORY:
+            tags = tuple(dict.fromkeys((*tags, *tags_of(lines_of(text)))))
+            metadata |= self._properties(note, said)
+        stated = SourceDetails(metadata=metadata, updated_at=said.updated_at)
         return IncomingNote(
             text,
             title=(said.title or note.names[-1])[:MAX_TITLE_LENGTH],
             node_id=self._nodes.get(key),
-            tags=tuple(tag for tag in said.tags if len(tag) <= MAX_TAG_LENGTH)[:MAX_TAGS],
+            tags=tuple(tag for tag in tags if len(tag) <= MAX_TAG_LENGTH)[:MAX_TAGS],
             on_conflict=OnConflict.VERSION,
             privacy=self._privacy,
             external_id=key,
             occurred_at=happened_at or note.modified_at,
             details=stated.over(self._details),
         )
+
+    def _properties(self, note: NoteFile, said: FrontMatter) -> dict[str, MetadataValue]:
+        """Return the further properties of a note, and report those that have no place here."""
+        kept = metadata_of(said.others)
+        for name in said.others.keys() - kept.keys():
+            if said.others[name] is not None:
+                self._report.noted.append(RejectedItem(note.path, f"its property {name[:40]!r} has no place here"))
+        return kept
 
     def _date_in_name(self, note: NoteFile) -> datetime | None:
         try:
@@ -245,7 +260,13 @@ def note_ids(folder: Path) -> list[str]:
 
 def _id_of(vault: Vault, path: str) -> str:
     """Return the id by which a note is known: the name of its vault and its path."""
-    return external_id_of(VAULT_PREFIX.removesuffix(":"), f"{vault.name}/{path}")
+    return external_id_of(vault.form, f"{vault.name}/{path}")
+
+
+def form_of(external_id: str | None) -> str | None:
+    """Return the form of the vault that a note with an id is of; None for any other note."""
+    form = (external_id or "").partition(":")[0]
+    return form if form in FORMS else None
 
 
 def _in_groups(ids: list[str]) -> Iterator[list[str]]:

@@ -14,9 +14,10 @@ from psycopg import sql
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_node
-from neurigraph_pipelines.inbox.note_links import NoteIndex, NoteLink, links_in, parts_of, wanted_parts
+from neurigraph_pipelines.inbox.imports.vault import BASIC_MEMORY
+from neurigraph_pipelines.inbox.note_links import LINK_RELATION, NoteIndex, NoteLink, links_in, parts_of, wanted_parts
 from neurigraph_pipelines.inbox.source_versions import author_of, supersede
-from neurigraph_pipelines.inbox.vaults import VAULT_PREFIX
+from neurigraph_pipelines.inbox.vaults import form_of
 from neurigraph_pipelines.ingestion.assign import STEP
 from neurigraph_pipelines.ingestion.records import failure_of
 from neurigraph_pipelines.model import Filing, ItemFailure, PlannedAlias, PlannedEdge, Segment, SegmentRef
@@ -24,10 +25,6 @@ from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.errors import ConflictError
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.front_matter import front_matter
-
-"""Begins the ids of notes that come from a vault; only their links become edges."""
-
-LINK_RELATION = "links to"
 
 _QUERIES = statements("notes")
 _UNPINNED = "the node that this note was pinned to no longer exists: write the note again, to another node"
@@ -41,17 +38,18 @@ def pinned_filing(tx: Transaction, segment: Segment) -> list[Filing] | ItemFailu
     except ConflictError as error:
         return failure_of(ref.trigger_id, STEP, error)
     filing = Filing(node.names if node is not None else (), ref.first_message, ref.last_message)
-    if node is None or not (ref.source_external_id or "").startswith(VAULT_PREFIX):
+    form = form_of(ref.source_external_id)
+    if node is None or form is None:  # only the links of notes of a vault become edges
         return [filing]
     left_out: list[str] = []
-    linked = enriched("links", lambda: _with_links(tx, node, filing, segment), lambda: filing, left_out)
+    linked = enriched("links", lambda: _with_links(tx, node, filing, segment, form), lambda: filing, left_out)
     return [replace(linked, left_out=left_out[0] if left_out else None)]
 
 
-def _with_links(tx: Transaction, node: NodeRef, filing: Filing, segment: Segment) -> Filing:
+def _with_links(tx: Transaction, node: NodeRef, filing: Filing, segment: Segment, form: str) -> Filing:
     text = "\n".join(message.content for message in segment.messages)
     aliases = tuple(PlannedAlias(node.names, alias) for alias in front_matter(text).aliases)
-    return replace(filing, edges=_linked(tx, node, links_in(text)), aliases=aliases)
+    return replace(filing, edges=_linked(tx, node, links_in(text, has_relations=form == BASIC_MEMORY)), aliases=aliases)
 
 
 def _linked(tx: Transaction, node: NodeRef, links: Sequence[NoteLink]) -> tuple[PlannedEdge, ...]:
@@ -66,8 +64,14 @@ def _linked(tx: Transaction, node: NodeRef, links: Sequence[NoteLink]) -> tuple[
         for row in tx.execute(_QUERIES["named_beside"], values)
     }
     index = NoteIndex(paths)
-    found = dict.fromkeys(paths[parts] for link in links if (parts := index.find(link, origin)) is not None)
-    return tuple(PlannedEdge(node.names, path, LINK_RELATION) for path in found if path != node.names)
+    named = [(link, paths[parts]) for link in links if (parts := index.find(link, origin)) is not None]
+    found = dict.fromkeys((path, link.relation) for link, path in named if path != node.names)
+    related = {path for path, relation in found if relation != LINK_RELATION}
+    return tuple(
+        PlannedEdge(node.names, path, relation)
+        for path, relation in found
+        if relation != LINK_RELATION or path not in related
+    )
 
 
 def pinned_node(tx: Transaction, ref: SegmentRef) -> NodeRef | None:

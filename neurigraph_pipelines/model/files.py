@@ -53,9 +53,19 @@ class RepositoryFile:
 
 @dataclass(frozen=True, slots=True)
 class DroppedFile:
-    """A file in a drop place: the slug of its user, its name below that folder, and its version."""
+    """A file in a drop place: the slug of its user, its name below that folder, and its version.
+
+    Attributes:
+        title: What it says of itself, like the others; None for what only has a name.
+        url: The page that it is of; what comes from the web has one.
+        occurred_at: When it was written.
+    """
 
     user_slug: str
     name: str
     version: str
     modified_at: datetime
+    title: str | None = None
+    url: str | None = None
+    author: str | None = None
+    occurred_at: datetime | None = None

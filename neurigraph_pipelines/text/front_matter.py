@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dates
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,7 @@ _MAX_DEPTH = 16
 _BLOCK = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _HAPPENED = ("date", "created", "updated", "modified")
 _UPDATED = ("updated", "modified")
+_READ = ("title", "tags", "tag", "aliases", "alias", *_HAPPENED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class FrontMatter:
         date: The date that they state for it.
         happened_at: Its date, else when it was created, else when it was updated.
         problem: What of them cannot be read, and why.
+        others: All others, by their names in lower case.
     """
 
     title: str | None = None
@@ -41,6 +43,7 @@ class FrontMatter:
     happened_at: datetime | None = None
     updated_at: datetime | None = None
     problem: str | None = None
+    others: Mapping[str, object] = field(default_factory=dict)
 
 
 def front_matter(text: str) -> FrontMatter:
@@ -61,6 +64,7 @@ def front_matter(text: str) -> FrontMatter:
         happened_at=next((times[name] for name in _HAPPENED if name in times), None),
         updated_at=next((times[name] for name in _UPDATED if name in times), None),
         problem="; ".join(problems) or None,
+        others={name: value for name, value in found.items() if name not in _READ},
     )
 
 

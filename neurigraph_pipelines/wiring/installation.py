@@ -20,6 +20,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.model.ports import (
+    DropPlace,
     ExportReader,
     Redactor,
     Replica,
@@ -277,6 +278,20 @@ class Installation(WiredModels, WiredStorage):
         repository = (settings.repository_seconds, settings.repository_bytes)
         hosts = (settings.hosts, settings.local_hosts)
         return HttpWebFetcher(*hosts, settings.timeout_seconds, settings.page_bytes, repository)
+
+    def live_place(self, kind: str, url: str, owner: tuple[str, str], password: str = "") -> DropPlace:
+        """Return the place of a ``feed``, a ``calendar`` or a ``mailbox`` of a user and a source."""
+        from resources.allowed_hosts import AllowedHosts
+        from resources.live_places import CalendarPlace, FeedPlace
+        from resources.mailbox_place import MailboxPlace
+
+        if kind == "mailbox":
+            of = self.settings.web
+            hosts = AllowedHosts(of.hosts, of.local_hosts, "mailbox", "NEURIGRAPH_WEB_HOSTS")
+            place = MailboxPlace(hosts, url, password, owner, of.timeout_seconds, of.page_bytes)
+            self._open.callback(place.close)
+            return place
+        return (FeedPlace if kind == "feed" else CalendarPlace)(self.web, url, owner)
 
     @cached_property
     def peers(self) -> Peering:

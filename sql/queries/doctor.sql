@@ -25,7 +25,7 @@ WHERE p.node_type = 'persona' AND s.persona_id IS NULL
     -- An import of a vault pins a note by the note's folder.
     AND NOT EXISTS (
         SELECT FROM neurigraph.notes AS n
-        WHERE n.source_id = s.source_id AND n.pinned AND s.external_id NOT LIKE 'vault:%%'
+        WHERE n.source_id = s.source_id AND n.pinned AND s.external_id !~ '^(vault|basic-memory):'
     )
     AND NOT EXISTS (
         SELECT FROM neurigraph.delta_log AS d

@@ -286,20 +286,37 @@ FROM neurigraph.uploads AS u
 WHERE u.staging_key = ANY(%(keys)s);
 
 -- name: new_dropped
--- The files of a drop folder that belong to an existing user and whose version was not read before.
+-- The files of a drop folder that belong to an existing user and whose version was not the last one that was read.
 SELECT
     u.user_id,
     d.place
 FROM unnest(%(slugs)s::text [], %(file_names)s::text [], %(versions)s::text []) WITH ORDINALITY
     AS d (slug, file_name, version, place)
 INNER JOIN neurigraph.users AS u ON d.slug = u.slug
-WHERE NOT EXISTS (
-    SELECT FROM neurigraph.dropped_files AS k
-    WHERE k.user_id = u.user_id AND k.file_name = d.file_name AND k.version = d.version
+WHERE d.version IS DISTINCT FROM (
+    SELECT k.version FROM neurigraph.dropped_files AS k
+    WHERE k.user_id = u.user_id AND k.file_name = d.file_name
+    ORDER BY k.seen_at DESC
+    LIMIT 1
 )
 ORDER BY d.place;
 
 -- name: note_dropped
-INSERT INTO neurigraph.dropped_files (user_id, file_name, version, source_id, error)
-VALUES (%(user_id)s, %(file_name)s, %(version)s, %(source_id)s, %(error)s)
-ON CONFLICT DO NOTHING;
+INSERT INTO neurigraph.dropped_files (user_id, file_name, version, source_id, error, seen_at)
+VALUES (%(user_id)s, %(file_name)s, %(version)s, %(source_id)s, %(error)s, clock_timestamp())
+ON CONFLICT (user_id, file_name, version) DO UPDATE
+SET source_id = excluded.source_id, error = excluded.error, seen_at = excluded.seen_at;
+
+-- name: dropped_of_source
+-- The last version of each file of a source, as far as it is a document; what exports of conversations said stays.
+SELECT DISTINCT ON (k.file_name)
+    u.user_id,
+    k.file_name,
+    k.version,
+    s.title
+FROM neurigraph.users AS u
+INNER JOIN neurigraph.dropped_files AS k ON u.user_id = k.user_id
+INNER JOIN neurigraph.uploads AS f ON k.source_id = f.source_id
+INNER JOIN neurigraph.sources AS s ON k.source_id = s.source_id
+WHERE u.slug = %(slug)s AND starts_with(k.file_name, %(prefix)s) AND f.imported -> 'format' IS NULL
+ORDER BY k.file_name, k.seen_at DESC;

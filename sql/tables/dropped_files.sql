@@ -13,7 +13,7 @@ CREATE TABLE neurigraph.dropped_files (
 CREATE INDEX dropped_files_source_id ON neurigraph.dropped_files (source_id);
 
 ALTER TABLE neurigraph.dropped_files ENABLE ROW LEVEL SECURITY;
-GRANT SELECT, INSERT ON neurigraph.dropped_files TO neurigraph_pipeline;
+GRANT SELECT, INSERT, UPDATE ON neurigraph.dropped_files TO neurigraph_pipeline;
 GRANT SELECT ON neurigraph.dropped_files TO neurigraph_agent;
 
 -- Replaced when it changes: functions, triggers, policies.

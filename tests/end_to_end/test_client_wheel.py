@@ -124,7 +124,7 @@ def test_wheel_is_small_and_asks_for_two_libraries(installed: Installed) -> None
     ]
     assert tuple(one.name for one in wanted if one.marker is None) == DEPENDENCIES
     adapters = [one.name for one in wanted if one.marker is not None]
-    assert adapters == ["langchain-core", "langgraph", "llama-index-core", "openai-agents"]
+    assert adapters == ["google-adk", "langchain-core", "langgraph", "llama-index-core", "openai-agents"]
 
 
 def test_wheel_remembers_and_answers(installed: Installed, shared_installation: Installation) -> None:

@@ -22,7 +22,11 @@ from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import describe, environment
+from tests.support.git_server import commit, git_server
+from tests.support.imap_server import MAILBOX, PASSWORD, USER, deliver, imap_server
 from tests.support.s3_servers import ACCESS_KEY_ID, SECRET_ACCESS_KEY, moto_server, new_bucket, s3_client
+from tests.support.sites import serving_site
+from tests.support.uploads import store
 
 DG = Path(sys.executable).parent / "dg"
 PAGE = (ROOT / "docs" / "uploads.md").read_text(encoding="utf-8")
@@ -125,10 +129,187 @@ def test_prefix_of_a_bucket(installation: Installation, monkeypatch: pytest.Monk
     assert schedule.cron_schedule == "0 6 * * *"
 
 
+def run(installation: Installation, defs: dg.Definitions) -> tuple[int, int, int]:
+    """Run the job of a source, and store what it took in; return the files taken in, refused and gone."""
+    result = defs.resolve_job_def("talks_job").execute_in_process()
+    (made,) = result.asset_materializations_for_node("talks")
+    taken, refused, gone = (made.metadata[f"files {name}"].value for name in ("taken in", "refused", "gone"))
+    assert made.metadata["files failed"].value == 0
+    store(installation)
+    return int(str(taken)), int(str(refused)), int(str(gone))
+
+
+def failure_of(defs: dg.Definitions) -> str:
+    """Run the job of a source that cannot be taken in, and return the reason."""
+    result = defs.resolve_job_def("talks_job").execute_in_process(raise_on_error=False)
+    (failed,) = result.filter_events(lambda event: event.is_step_failure)
+    return str(failed.step_failure_data.error)
+
+
+ENTRY = """<item><guid>{id}</guid><title>{title}</title><link>https://harbour.example.org/{id}</link>
+<author>ann@harbour.example.org (Ann)</author><pubDate>Tue, 04 Mar 2025 10:00:00 GMT</pubDate>
+<description>&lt;p&gt;{text}&lt;/p&gt;&lt;script&gt;alert(1)&lt;/script&gt;</description></item>"""
+
+
+def rss(*entries: tuple[str, str, str], before: str = "") -> bytes:
+    items = "".join(ENTRY.format(id=one[0], title=one[1], text=one[2]) for one in entries)
+    channel = f"<channel><title>Harbour</title>{items}</channel>"
+    return f'<?xml version="1.0"?>{before}<rss version="2.0">{channel}</rss>'.encode()
+
+
+@pytest.fixture
+def bob(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Claims:
+    user, _ = create_user(installation.database, "bob")
+    describe(
+        installation.settings,
+        monkeypatch,
+        NEURIGRAPH_WEB_LOCAL_HOSTS="127.0.0.1",
+        NEURIGRAPH_DROP_SETTLE_SECONDS="0",
+    )
+    return Claims.of_user(user.user_id)
+
+
+def test_a_feed_is_followed(installation: Installation, bob: Claims) -> None:
+    ferry = ("n1", "Ferry times", "The ferry to Bryher leaves at noon from the old quay.")
+    crane = ("n2", "The crane", "The harbour crane was painted yellow by Marta in spring.")
+    with serving_site() as site:
+        defs = source(kind="feed", place=site.url("/feed"), space="news")
+        assert "answered 404" in failure_of(defs)
+        site.pages["/feed"] = b"<html>no feed</html>"
+        assert "no feed at this address" in failure_of(defs)
+        site.pages["/feed"] = rss(ferry, crane)
+        assert run(installation, defs) == (2, 0, 0)
+        assert run(installation, defs) == (0, 0, 0)
+        site.pages["/feed"] = rss(("n1", "Ferry times", "The ferry to Bryher leaves at nine from the new quay."))
+        assert run(installation, defs) == (1, 0, 0)
+        bomb = '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaaaaaaaaaaaaaaaaa">' + "".join(
+            f'<!ENTITY {one} "{f"&{before};" * 50}">' for before, one in zip("abcdef", "bcdefg", strict=True)
+        )
+        site.pages["/feed"] = rss(("n3", "&g;", "x"), before=f"{bomb}]>")
+        assert run(installation, defs)[0] <= 1
+    hits = search(installation.acting_for(bob), Question("When does the ferry to Bryher leave?")).hits
+    assert "leaves at nine" in hits[0].summary
+    stated = hits[0].origin.source
+    assert (stated.url, stated.version) == ("https://harbour.example.org/n1", 2)
+    assert hits[0].title.startswith("Ferry times")
+    assert hits[0].occurred_at.date().isoformat() == "2025-03-04"
+    assert hits[0].origin.received_through == "web"
+    assert not any("noon" in hit.summary or "alert" in hit.summary for hit in hits)
+    assert any("Marta" in text for text in found(installation, bob, "Who painted the crane?"))
+
+
+def test_a_calendar_is_followed(installation: Installation, bob: Claims) -> None:
+    def calendar(stamp: int, *events: str) -> bytes:
+        said = "".join(
+            f"BEGIN:VEVENT\r\nUID:{one[:3]}\r\nDTSTAMP:2025010{stamp}T000000Z\r\nDTSTART:20250304T100000Z\r\n"
+            f"SUMMARY:{one}\r\nEND:VEVENT\r\n"
+            for one in events
+        )
+        return f"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\n{said}END:VCALENDAR\r\n".encode()
+
+    with serving_site() as site:
+        defs = source(kind="calendar", place=site.url("/boats.ics"))
+        site.pages["/boats.ics"] = b"BEGIN:VCARD"
+        assert "no calendar at this address" in failure_of(defs)
+        site.pages["/boats.ics"] = calendar(1, "Varnish the dinghy with Marta", "Regatta at Kappeln")
+        assert run(installation, defs) == (1, 0, 0)
+        site.pages["/boats.ics"] = calendar(2, "Varnish the dinghy with Marta", "Regatta at Kappeln")
+        assert run(installation, defs) == (0, 0, 0)
+        assert any("Regatta" in text for text in found(installation, bob, "Where is the regatta?"))
+        site.pages["/boats.ics"] = calendar(3, "Varnish the dinghy with Marta")
+        assert run(installation, defs) == (1, 0, 0)
+    assert not any("Regatta" in text for text in found(installation, bob, "Where is the regatta?"))
+    assert any("dinghy" in text for text in found(installation, bob, "Who varnishes the dinghy?"))
+
+
+def test_a_repository_is_followed(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    commit(tmp_path / "sloop.git", {"README.md": "The sloop is steered by Marta.\n", "a.txt": "The mast is spruce.\n"})
+    with git_server(tmp_path) as server:
+        defs = source(kind="repository", place=server.url("sloop.git"), space="boats")
+        assert run(installation, defs) == (1, 0, 0)
+        assert run(installation, defs) == (0, 0, 0)
+        assert any("spruce" in text for text in found(installation, bob, "What is the mast made of?"))
+        commit(tmp_path / "sloop.git", {"a.txt": None})
+        assert run(installation, defs) == (1, 0, 0)
+    assert not any("spruce" in text for text in found(installation, bob, "What is the mast made of?"))
+    assert any("Marta" in text for text in found(installation, bob, "Who steers the sloop?"))
+
+
+def mail(number: int, text: str) -> str:
+    return (
+        f"From: Marta <marta@harbour.example.org>\nTo: bob@harbour.example.org\nSubject: The sloop\n"
+        f"Date: Tue, 04 Mar 2025 10:0{number}:00 +0000\nMessage-ID: <{number}@harbour.example.org>\n"
+        + ("References: <1@harbour.example.org>\n" if number > 1 else "")
+        + f"Content-Type: text/plain; charset=utf-8\n\n{text}\n"
+    )
+
+
+def test_a_mailbox_is_followed(installation: Installation, bob: Claims, monkeypatch: pytest.MonkeyPatch) -> None:
+    with imap_server() as port:
+        place = f"imap://{USER}@127.0.0.1:{port}/{MAILBOX.replace(' ', '%20')}"
+        defs = source(kind="mailbox", place=place, password_variable="CREW_PASSWORD")
+        assert "refuses the user, password or mailbox" in failure_of(defs)
+        monkeypatch.setenv("CREW_PASSWORD", PASSWORD)
+        assert run(installation, defs) == (0, 0, 0)
+        deliver(port, mail(1, "The mainsail was mended by the sailmaker in Kappeln."))
+        assert run(installation, defs) == (1, 0, 0)
+        assert run(installation, defs) == (0, 0, 0)
+        deliver(port, mail(2, "He asks 300 euros for it."), mail(3, "x" * 3_000_000))
+        describe(
+            installation.settings,
+            monkeypatch,
+            NEURIGRAPH_WEB_LOCAL_HOSTS="127.0.0.1",
+            NEURIGRAPH_WEB_PAGE_BYTES="2000000",
+        )
+        assert run(installation, defs) == (1, 1, 0)
+        assert run(installation, defs) == (0, 0, 0)
+        gone = source(kind="mailbox", place=f"{place}x", password_variable="CREW_PASSWORD")
+        assert "refuses the user, password or mailbox" in failure_of(gone)
+        afar = source(kind="mailbox", place=f"imap://{USER}@imap.example.org/INBOX")
+        assert "use imaps" in failure_of(afar)
+        monkeypatch.setenv("NEURIGRAPH_WEB_HOSTS", "*")
+        inside = source(kind="mailbox", place=f"imaps://{USER}@localhost:{port}/INBOX")
+        assert "the address is not public" in failure_of(inside)
+    assert "could not be reached" in failure_of(defs)
+    assert any("sailmaker" in text for text in found(installation, bob, "Who mended the mainsail?"))
+    assert any("300 euros" in text for text in found(installation, bob, "How many euros does the sailmaker ask?"))
+
+
+def test_files_that_are_gone_are_followed(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    place = tmp_path / "notes"
+    place.mkdir()
+    (place / "anchor.md").write_text("The anchor is kept in the blue shed.\n", encoding="utf-8")
+    (place / "oars.md").write_text("The oars were carved by Marta.\n", encoding="utf-8")
+    asked = "Where is the anchor kept?"
+    keeping, following = source(place=str(place)), source(place=str(place), deletions="follow")
+    assert run(installation, following) == (2, 0, 0)
+    (place / "anchor.md").rename(tmp_path / "anchor.md")
+    assert run(installation, keeping) == (0, 0, 0)
+    assert any("blue shed" in text for text in found(installation, bob, asked))
+    assert run(installation, following) == (0, 0, 1)
+    assert run(installation, following) == (0, 0, 0)
+    assert not any("blue shed" in text for text in found(installation, bob, asked))
+    (tmp_path / "anchor.md").rename(place / "anchor.md")
+    assert run(installation, following) == (1, 0, 0)
+    assert run(installation, following) == (0, 0, 0)
+    assert any("blue shed" in text for text in found(installation, bob, asked))
+    for file in place.iterdir():
+        file.rename(tmp_path / file.name)
+    assert run(installation, following) == (0, 0, 0), "an empty place is more likely one that is not mounted"
+
+
 def test_wrong_attributes_are_refused(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
     describe(installation.settings, monkeypatch)
     with pytest.raises(ValueError, match="name one of auto, document"):
         source(place="/tmp", format="fax")
+    with pytest.raises(ValueError, match="has a kind: feed, calendar, repository or mailbox"):
+        source(place="https://example.org/feed")
+    with pytest.raises(ValueError, match="the place of a feed is an address"):
+        source(place="/tmp", kind="feed")
+    with pytest.raises(ValueError, match="the place of a mailbox is an address"):
+        source(place="https://example.org/feed", kind="mailbox")
+    with pytest.raises(ValueError, match="leave them out at an address"):
+        source(place="https://example.org/feed", kind="feed", deletions="follow")
     nobody = source(place="/tmp", user="nobody").resolve_job_def("talks_job")
     result = nobody.execute_in_process(raise_on_error=False)
     assert not result.success

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from neurigraph_pipelines.faces.cli.git_history import write_history
+from neurigraph_pipelines.faces.cli.git_history import repository_of, write_history
 from neurigraph_pipelines.inbox.imports import read_conversations
 from neurigraph_pipelines.model import ImportedConversation, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -110,6 +110,32 @@ def test_import_is_incremental_and_redacted(repository: Path, home_env: dict[str
     found = str(cli.ask(home_env, "search", "Use the token", "--user", user))
     assert "Use the token" in found
     assert SECRET not in found
+
+
+def test_a_repository_is_named_by_its_remote_or_folder(repository: Path, tmp_path: Path) -> None:
+    assert repository_of(repository / ".git") == repository_of(repository / "docs") == "example.org/dev/shop"
+    git(repository, "clone", "--quiet", "--bare", ".", str(tmp_path / "bare.git"))
+    for folder in (repository, tmp_path / "bare.git"):
+        git(folder, "remote", "remove", "origin")
+    assert repository_of(repository / ".git") == repository_of(repository / "docs") == "shop"
+    assert repository_of(tmp_path / "bare.git") == "bare"
+
+
+def test_decisions_are_read_in_their_encoding(repository: Path, home_env: dict[str, str], tmp_path: Path) -> None:
+    decision = "# Größe der Bestellungen\n\nWir wählen für jede Übertragung die kleinere Größe.\n"
+    (repository / "docs/adr/0002-latin.md").write_bytes(decision.encode("latin-1"))
+    (repository / "docs/adr/0003-none.md").write_bytes("Straße größer 日本語 текст".encode() + bytes(range(128, 200)))
+    commit(repository, "x.txt", "x", "Set password=swordfish and api_key: a1b2c3d4e5")
+    with (log := tmp_path / "history.log").open("wb") as target:
+        (refused,) = write_history(repository, "shop", target)
+    assert (refused.where, "encoding" in refused.reason) == ("docs/adr/0003-none.md", True)
+    assert "Wir wählen für jede Übertragung" in log.read_text(encoding="utf-8")
+    user = f"git-{uuid4().hex[:8]}"
+    done = cli.run(home_env, "import", str(repository / ".git"), "--git", "--user", user, "--json")
+    assert "docs/adr/0003-none.md" in done.stderr
+    found = str(cli.ask(home_env, "search", "Set password and api_key", "--user", user))
+    assert "password=[key] and api_key: [key]" in found
+    assert not any(planted in found for planted in ("swordfish", "a1b2c3d4e5"))
 
 
 @pytest.mark.parametrize("is_repository", [False, True])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -20,6 +21,7 @@ from tests.support.api_calls import new_user, storing
 from tests.support.api_server import serving
 
 CLIENT = ROOT / "clients" / "typescript"
+EXAMPLES = re.findall(r"^```ts\n(.*?)^```", (CLIENT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def run(folder: Path, *command: str, **environment: str) -> str:
@@ -44,7 +46,10 @@ def test_client_against_a_server(shared_installation: Installation, tmp_path: Pa
     with serving(shared_installation) as address, storing(shared_installation):
         with httpx.Client(base_url=address, timeout=60.0) as client:
             key = new_user(client, f"ts-{uuid4().hex[:8]}")["Authorization"].removeprefix("Bearer ")
-        run(folder, "npx", "vitest", "run", NEURIGRAPH_URL=address, NEURIGRAPH_API_KEY=key)
+        server = {"NEURIGRAPH_URL": address, "NEURIGRAPH_API_KEY": key}
+        run(folder, "npx", "vitest", "run", **server)
+        (printed,) = re.findall(r"^// (.+)$", EXAMPLES[-1], re.MULTILINE)
+        assert printed in run(folder, "node", "--input-type=module", "--eval", EXAMPLES[-1], **server)
     program = (
         'import { Neurigraph } from "./dist/index.js"; console.log(typeof new Neurigraph({ apiKey: "x" }).links.end)'
     )
@@ -54,7 +59,10 @@ def test_client_against_a_server(shared_installation: Installation, tmp_path: Pa
 def test_package_needs_nothing_and_names_no_address() -> None:
     package = json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))
     assert package["version"] == __version__
-    assert package.keys().isdisjoint({"dependencies", "peerDependencies", "optionalDependencies"})
+    assert package.keys().isdisjoint({"dependencies", "optionalDependencies"})
+    assert package["peerDependencies"].keys() == {
+        one for one, it in package["peerDependenciesMeta"].items() if it["optional"]
+    }
     lock = json.loads((CLIENT / "package-lock.json").read_text(encoding="utf-8"))
     locked = [entry for name, entry in lock["packages"].items() if name]
     assert locked

@@ -22,7 +22,7 @@ from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import PROGRAM, describe, environment
 from tests.support.exported_user import export, restore
 from tests.support.memories import ingest, plain_context, rows
-from tests.support.vaults import EDGES, NOTES, write_vault
+from tests.support.vaults import EDGES, NOTES, write_observed_notes, write_vault
 from tests.support.waiting import wait_until
 
 _EDGES = """SELECT f.names AS source, t.names AS target
@@ -266,6 +266,55 @@ def test_hostile_vault(here: Installation, bob: tuple[User, Claims], tmp_path: P
     assert (report.added, report.others) == (1, 1)
     assert {item.where for item in report.rejected} == {"good.md", "huge.md", "bytes.md", "n" * 130 + ".md"}
     assert set(sources(here, user)) == {"vault:Home/Good.md"}
+
+
+def test_notes_of_basic_memory(
+    here: Installation,
+    bob: tuple[User, Claims],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    user, _ = bob
+    describe(here.settings, monkeypatch)
+    folder = tmp_path / "main"
+    write_observed_notes(folder)
+    planned = run(capsys, folder, user, "--format", "basic-memory", "--dry-run")
+    assert sources(here, user) == {}
+    done = run(capsys, folder, user, "--format", "basic-memory")
+    assert {**planned, "dry_run": False} == done
+    assert (counts(done), done["format"], done["links"], done["rejected"]) == ((4, 0, 0), "basic-memory", 4, [])
+    assert [(one["where"], one["reason"]) for one in done["unresolved_first"]] == [("coffee/brewing.md", "Tea")]
+    assert [(one["where"], one["reason"]) for one in done["noted"]] == [
+        ("coffee/brewing.md", "its property 'schema' has no place here")
+    ]
+    assert counts(run(capsys, folder, user, "--format", "basic-memory")) == (0, 0, 4)
+    ingest(plain_context(here), user)
+    stated = _EDGES.replace("e.relation = 'links to' AND ", "").replace(
+        "t.names AS target", "t.names[3:] AS target, e.relation"
+    )
+    assert {(row["source"][-1], row["relation"], row["target"][-1]) for row in rows(here, stated, user.user_id)} == {
+        ("Coffee Brewing", "related to", "Bean Origins"),
+        ("Coffee Brewing", "depends on", "Proper Grinding"),
+        ("Coffee Brewing", "links to", "grinder"),
+        ("Bean Origins", "part of", "Coffee Brewing"),
+    }
+    note = sources(here, user)["basic-memory:main/coffee/brewing.md"]
+    assert (note["title"], note["origin"]) == ("Coffee Brewing", "basic-memory")
+    assert note["started_at"].date().isoformat() == "2025-03-04"
+    assert note["metadata"] == {
+        "vault_path": "coffee/brewing.md",
+        "type": "note",
+        "permalink": "coffee/coffee-brewing",
+        "rated": "9",
+        "reviewed": "2025-05-01",
+        "sure": True,
+    }
+    (node,) = rows(
+        here, "SELECT * FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Coffee Brewing'", user.user_id
+    )
+    assert "water" in node["node_keywords"]
+    assert not {"x", "sharp"} & set(node["node_keywords"])
 
 
 def test_other_notes_have_no_links(here: Installation, bob: tuple[User, Claims]) -> None:

@@ -48,3 +48,24 @@ def write_vault(folder: Path) -> Path:
         file.write_text(text, encoding="utf-8")
     (folder / "Outside.md").symlink_to("/etc/passwd")
     return folder
+
+
+OBSERVED_NOTES = {
+    "coffee/brewing.md": "---\ntitle: Coffee Brewing\ntype: note\ntags: [coffee]\npermalink: coffee/coffee-brewing\n"
+    "created: 2025-03-04\nrated: 9\nreviewed: 2025-05-01\nsure: true\nschema: {method: string}\n---\n"
+    "# Coffee Brewing\n\n"
+    "- [method] Pour over at 95 °C #water (by taste)\n- [ ] buy filters #x\n- [site](a.html) #sharp\n"
+    "- relates_to [[Bean Origins]]\n- requires [[proper grinding]] (always)\n- contrasts_with [[Tea]]\n"
+    "- `- hides [[grinder]]`\n\nSee [[Bean Origins]] and [[grinder]].\n",
+    "coffee/beans.md": "---\ntitle: Bean Origins\n---\n- part_of [[Coffee Brewing]]\n",
+    "coffee/grinding.md": "---\ntitle: Proper Grinding\n---\nFine for espresso.\n",
+    "grinder.md": "A note without properties.\n",
+}
+"""Notes as Basic Memory writes them: called by their titles, with observations and relations."""
+
+
+def write_observed_notes(folder: Path) -> None:
+    """Write the notes of Basic Memory to a new folder."""
+    for name, text in OBSERVED_NOTES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.inbox.imports import detect_format, read_conversations
-from neurigraph_pipelines.model import ImportedConversation, Role
+from neurigraph_pipelines.inbox.imports import detect_format, json_stream, read_conversations
+from neurigraph_pipelines.model import ImportedConversation, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 from tests.support.exports import read
 
@@ -255,3 +255,31 @@ def test_a_large_file_is_read_item_by_item(tmp_path: Path) -> None:
     next(items)
     assert taken < path.stat().st_size / 4
     assert sum(1 for _ in items) == 3_999
+
+
+@pytest.mark.parametrize(
+    ("written", "reasons"),
+    [
+        ('[{"memory": "a b", "id": "1"}, 5, {"memory": "c d", "id": "2"}]', ["expected an object, found int"]),
+        ('[1, "x, {", {"memory": "a b", "id": "1"}, null]', ["expected an object, found int, str", "found NoneType"]),
+        ('{"results": [{"memory": "a b", "id": "1"}, 7]}', ["expected an object, found int"]),
+        ('[{"memory": "a b", "id": "1"}, {"memory": "cut', ["the file is truncated at byte 43"]),
+        ('[{"memory": "a b", "id": "1"}, 12', ["the file is truncated at byte 34"]),
+    ],
+)
+def test_what_is_no_memory_is_named(written: str, reasons: list[str], tmp_path: Path) -> None:
+    (file := tmp_path / "file.json").write_text(written, encoding="utf-8")
+    found = [one.reason for one in read_conversations(file, "mem0") if isinstance(one, RejectedItem)]
+    assert len(found) == len(reasons)
+    assert all(reason in one for reason, one in zip(reasons, found, strict=True)), found
+
+
+def test_an_object_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_stream, "MAX_ITEM_BYTES", 200_000)
+    (file := tmp_path / "file.json").write_text('[{"memory": "a b", "id": "1"}, {"memory": "', encoding="utf-8")
+    os.truncate(file, 10 * 1024**3)
+    kept, given_up = read_conversations(file, "mem0")
+    assert isinstance(kept, ImportedConversation)
+    assert isinstance(given_up, RejectedItem)
+    assert "does not end within 200,000 bytes" in given_up.reason
+    assert "write it as a list of smaller objects" in given_up.reason

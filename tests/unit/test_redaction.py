@@ -59,6 +59,11 @@ def test_keys_and_tokens_are_found(secret: str, around: str) -> None:
             {"key": 1},
         ),
         ("-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg cut off", "[key]", {"key": 1}),
+        ("Connect with password=swordfish now", "Connect with password=[key] now", {"key": 1}),
+        ("db_passwd = 'p4ss word', pwd=abcd", "db_passwd = 'p4ss word', pwd=[key]", {"key": 1}),
+        ("?user=bob&password=s3cr3t-x&n=1", "?user=bob&password=[key]&n=1", {"key": 1}),
+        ('{"password": "hunter2hunter2"}', '{"password": "[key]"}', {"key": 1}),
+        ("api-key: 9f8e7d6c5b", "api-key: [key]", {"key": 1}),
         ("a@b.co " * 3, "[email] " * 3, {"email": 3}),
     ],
 )
@@ -75,6 +80,8 @@ def test_match_is_replaced_by_label(text: str, left: str, found: dict[str, int])
         "Order 20250301123456, tracking 1740819600000, commit 3b18e512dba79e4c8300dd08aeb37f8e728b8dad.",
         "@everyone, the ratio a@b is not an address; nor is user@localhost.",
         "The class sk-button and the tag eyJ are words, and so is AKIA.",
+        "password=None, password=get_password(), password == given, token=token, the password: at least 8 letters",
+        "max_tokens=100000000, secret: nothing, api_key=self.api_key1, tokens: a1b2c3d4e5",
         "NUL \0, a surrogate \ud800, emoji 🚲🚲, and ۱۲۳۴ ۵۶۷۸.",
     ],
 )
@@ -117,6 +124,11 @@ def test_redaction_is_idempotent(text: str) -> None:
         "aws",
         "://a:",
         "glagent-",
+        "password",
+        "password=",
+        "pwd = '",
+        "token: 1",
+        "a-password=a",
         "+1 ",
     ],
 )

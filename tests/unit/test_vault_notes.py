@@ -10,10 +10,11 @@ import pytest
 
 from neurigraph_pipelines.faces.cli.vaults import format_of
 from neurigraph_pipelines.inbox.imports import vault
-from neurigraph_pipelines.inbox.note_links import MAX_LINKS, NoteIndex, NoteLink, links_in, parts_of
+from neurigraph_pipelines.inbox.note_links import MAX_LINKS, NoteIndex, NoteLink, lines_of, links_in, parts_of
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.front_matter import MAX_FRONT_MATTER_CHARACTERS, FrontMatter, front_matter
 from neurigraph_pipelines.text.note_dates import date_in_name, day_of_file
+from neurigraph_pipelines.text.observed_notes import metadata_of, tags_of
 
 
 def targets(text: str) -> list[str]:
@@ -163,11 +164,15 @@ def test_long_properties_are_text() -> None:
     assert front_matter("---\na: " + "x" * MAX_FRONT_MATTER_CHARACTERS + "\n---\n") == FrontMatter()
 
 
-@pytest.mark.parametrize("piece", ["[[a", "[[", "](", "](a", "`" + "``", "` `` ", "```\n", "[[a|", "> "])
+@pytest.mark.parametrize(
+    "piece", ["[[a", "[[", "](", "](a", "`" + "``", "` `` ", "```\n", "[[a|", "> ", " ", "- ", "x_ ", "#a"]
+)
 def test_links_take_time_in_proportion(piece: str) -> None:
     def seconds(times: int) -> float:
+        text = f"- {piece * times}"
         started = time.process_time()
-        links_in(piece * times)
+        links_in(text, has_relations=True)
+        tags_of(lines_of(f"- [a] {text}"))
         return time.process_time() - started
 
     assert min(seconds(40_000) for _ in range(3)) < 40 * max(min(seconds(4_000) for _ in range(3)), 0.001)
@@ -217,3 +222,34 @@ def test_note_that_becomes_a_link_is_not_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "day"), [("2023-05-20.md", 20), ("04-03-2022.txt", None), ("2023-05-20.pdf", None)])
 def test_text_is_of_the_day_in_its_name(name: str, day: int | None) -> None:
     assert day_of_file(name) == (datetime(2023, 5, day, tzinfo=UTC) if day else None)
+
+
+def test_properties_become_flat_metadata() -> None:
+    given = {
+        "a": "x",
+        "b": True,
+        "c": 7,
+        "d": [1, "y"],
+        "e": {"f": 1},
+        "g": None,
+        "h": [[1]],
+        "i" * 101: "x",
+        "j": "z" * 3_000,
+    }
+    assert metadata_of(given) == {"a": "x", "b": True, "c": "7", "d": ["1", "y"]}
+
+
+@pytest.mark.parametrize(
+    ("line", "relation"),
+    [
+        ("- relates_to [[B]] (often)", "relates to"),
+        ("* 'owned by' [[B]]", "owned by"),
+        ("- [[B]]", "relates to"),
+        ("See [[B]]", "links to"),
+        ("- [decision] we take [[B]]", "links to"),
+    ],
+)
+def test_a_line_states_a_relation(line: str, relation: str) -> None:
+    (link,) = links_in(line, has_relations=True)
+    assert (link.target, link.relation) == ("B", relation)
+    assert [one.relation for one in links_in(line)] == ["links to"]

@@ -8,17 +8,28 @@ from pathlib import Path
 from typing import IO
 
 from neurigraph_pipelines.inbox.imports.git_log import DECISION, REPOSITORY
-from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.model import RejectedItem
+from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileError
+from neurigraph_pipelines.text.encodings import decoded
 
 _REMOTE = re.compile(r"^(?:[a-z+]+://)?(?:[^@/]*@)?(?P<place>.+?)(?:\.git)?/*$")
+
+_NAMING = (
+    ("config", "--get", "remote.origin.url"),
+    ("rev-parse", "--show-toplevel"),
+    ("rev-parse", "--absolute-git-dir"),  # in a folder .git, and in a bare repository
+)
 
 _DECISIONS = "docs/adr/"
 _SIGNED = "--format=Author: %an <%ae>%nDate:   %ad"
 _LOG = ("log", "--reverse", "--no-merges", "--no-color", "--no-decorate", "--name-only", "--format=medium")
 
 
-def write_history(folder: Path, repository: str, target: IO[bytes]) -> None:
+def write_history(folder: Path, repository: str, target: IO[bytes]) -> list[RejectedItem]:
     """Write what ``imports.git_log`` reads: the commits of the current branch, oldest first, and the decisions in it.
+
+    Returns:
+        The decisions whose encoding is not recognised.
 
     Raises:
         InvalidInputError: The folder is no repository with commits, or there is no Git.
@@ -26,15 +37,21 @@ def write_history(folder: Path, repository: str, target: IO[bytes]) -> None:
     target.write(f"{REPOSITORY}{repository}\n".encode())
     target.flush()
     _git(folder, *_LOG, "--date=iso-strict", "--no-show-signature", target=target)
+    rejected = []
     for path in _git(folder, "ls-tree", "-z", "--name-only", "--full-tree", "HEAD", _DECISIONS).decode().split("\0"):
         if path.endswith(".md"):
             last = _text(folder, "log", "-1", "--date=iso-strict", _SIGNED, "--", f":(top,literal){path}")
-            text = _text(folder, "show", f"HEAD:{path}").replace("\n", "\n    ")
-            target.write(f"{DECISION}{path}\n{last}\n    {text}\n\n".encode())
+            try:
+                text = _text(folder, "show", f"HEAD:{path}").replace("\n", "\n    ")
+            except UnreadableFileError as error:
+                rejected.append(RejectedItem(path, str(error)))
+                continue
+            target.write(f"{DECISION}{path}\n{last}\n    {text}\n\n".encode("utf-8", "replace"))
+    return rejected
 
 
 def _text(folder: Path, *arguments: str) -> str:
-    return _git(folder, *arguments).decode("utf-8", "replace").replace("\r", "")
+    return decoded(_git(folder, *arguments))[0].replace("\r", "")
 
 
 def _git(folder: Path, *arguments: str, target: IO[bytes] | None = None) -> bytes:
@@ -52,8 +69,8 @@ def _git(folder: Path, *arguments: str, target: IO[bytes] | None = None) -> byte
 
 
 def repository_of(folder: Path) -> str:
-    """Return the address of a folder's repository without scheme and user, or the name of the folder."""
-    for of_git in (("config", "--get", "remote.origin.url"), ("rev-parse", "--show-toplevel")):
+    """Return the address of a folder's repository without scheme and user, or the name of the repository."""
+    for of_git in _NAMING:
         try:
             done = subprocess.run(  # noqa: S603
                 ["git", "-C", str(folder), *of_git],  # noqa: S607
@@ -65,8 +82,13 @@ def repository_of(folder: Path) -> str:
         except (OSError, ValueError, subprocess.TimeoutExpired):
             break
         if (said := done.stdout.strip()) and (found := _REMOTE.fullmatch(said)):
-            return found["place"].replace(":", "/") if of_git[0] == "config" else Path(said).name
+            return found["place"].replace(":", "/") if of_git[0] == "config" else _name_of(Path(said))
     return folder.name or "folder"
+
+
+def _name_of(folder: Path) -> str:
+    """Return the name of a working tree, or of that whose ``.git`` it is; of a bare repository, without its suffix."""
+    return (folder.parent if folder.name == ".git" else folder).name.removesuffix(".git")
 
 
 def space_of(repository: str) -> str:

@@ -22,7 +22,7 @@ from neurigraph_pipelines.inbox.import_format import DOCUMENT, why_document
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder
 from neurigraph_pipelines.inbox.imports.git_log import FORMAT as GIT
 from neurigraph_pipelines.inbox.imports.source import content_size
-from neurigraph_pipelines.inbox.imports.vault import FORMAT as VAULT
+from neurigraph_pipelines.inbox.imports.vault import FORMS
 from neurigraph_pipelines.model import Claims, ReceivedThrough, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
@@ -66,8 +66,10 @@ class Import:
             import_page(what, self.user, self.output, self.private, external_id, self.details)
         elif not is_watched:
             self._take_file(Path(what), external_id)
-        elif self.dry_run or external_id is not None or self.details.replaces is not None or self.format_name == VAULT:
-            raise InvalidInputError("--watch goes without --dry-run, --external-id, --replaces and --format vault.")
+        elif self.dry_run or external_id is not None or self.details.replaces is not None or self.format_name in FORMS:
+            raise InvalidInputError(
+                f"--watch goes without --dry-run, --external-id, --replaces and --format {' or '.join(FORMS)}."
+            )
         else:
             self._watch(Path(what))
 
@@ -80,7 +82,8 @@ class Import:
         repository = repository_of(folder)
         tags = (*self.details.container_tags, space_of(repository))
         with NamedTemporaryFile(prefix="neurigraph-git-", suffix=".log") as log:
-            write_history(folder, repository, log)
+            for item in write_history(folder, repository, log):
+                self._note_rejected(item)
             log.flush()
             replace(self, format_name=GIT, details=replace(self.details, container_tags=tags))._take_file(
                 Path(log.name), None
@@ -97,10 +100,10 @@ class Import:
         chosen = format_of(file) if self.format_name == "auto" else self.format_name
         if self.dry_run and chosen in (FORMAT, DOCUMENT):
             raise InvalidInputError("--dry-run is for conversations: this file would be stored as a whole.")
-        if chosen == VAULT:
+        if chosen in FORMS:
             if external_id is not None:
                 raise InvalidInputError("--external-id is for one file: the notes of a vault are known by their paths.")
-            import_notes(file, self.user, self.output, stated_privacy(self.private), self.details, self.dry_run)
+            import_notes(file, chosen, self.user, self.output, stated_privacy(self.private), self.details, self.dry_run)
         elif chosen == FORMAT:
             import_export(file, self.user, self.output, None)
         elif chosen == DOCUMENT:

@@ -27,7 +27,7 @@ _FormatName = Annotated[
     str,
     typer.Option(
         "--format",
-        help=f"{NAMES}, vault, document or neurigraph; auto detects it.",
+        help=f"{NAMES}, vault, basic-memory, document or neurigraph; auto detects it.",
     ),
 ]
 _ExternalId = Annotated[

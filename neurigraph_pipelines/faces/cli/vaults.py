@@ -42,7 +42,7 @@ def format_of(file: Path) -> str:
 
 
 def import_notes(
-    folder: Path, user: str, output: Output, privacy: Privacy | None, details: SourceDetails, dry_run: bool
+    folder: Path, form: str, user: str, output: Output, privacy: Privacy | None, details: SourceDetails, dry_run: bool
 ) -> None:
     """Import the notes of a vault, or preview the import."""
     with opened() as installation:
@@ -56,7 +56,7 @@ def import_notes(
         else:
             context = installation.acting_for(Claims.of_user(owner.user_id, ReceivedThrough.IMPORT))
         with output.progress() as progress:
-            task = progress.add_task(f"{'reading' if dry_run else 'importing'} {VAULT}", total=None)
+            task = progress.add_task(f"{'reading' if dry_run else 'importing'} {form}", total=None)
             with _unpacked(folder, installation.settings.ingestion.max_message_bytes) as (place, rejected):
                 report = import_vault(
                     context,
@@ -64,6 +64,7 @@ def import_notes(
                     place,
                     privacy=privacy,
                     details=details,
+                    form=form,
                     dry_run=dry_run,
                     on_note=lambda done, total: progress.update(task, completed=done, total=total),
                 )
@@ -75,7 +76,7 @@ def import_notes(
     for item in report.unresolved_first[:_MOST_SHOWN]:
         output.note(f"{item.where}: no note is called {item.reason!r}")
     data = {"user": user if owner is None else owner.slug, "user_created": created, "dry_run": dry_run}
-    data |= {"file": str(folder), "format": VAULT, "notes_seen": report.notes_seen, **asdict(report)}
+    data |= {"file": str(folder), "format": form, "notes_seen": report.notes_seen, **asdict(report)}
     output.result(data, lambda: _view(report, dry_run))
     if report.rejected and not report.notes_seen:
         raise typer.Exit(_NOTHING_ACCEPTED)

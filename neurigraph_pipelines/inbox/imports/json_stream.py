@@ -20,7 +20,7 @@ from neurigraph_pipelines.inbox.imports.source import CHUNK_BYTES
 from neurigraph_pipelines.model import RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.exact_json import KeepingParser
-from neurigraph_pipelines.text.json_fields import JsonObject
+from neurigraph_pipelines.text.json_fields import Json, JsonObject
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
 MAX_ITEM_BYTES = 256 * 1024**2
@@ -51,6 +51,15 @@ def parse_object(data: bytes, parser: KeepingParser) -> JsonObject:
         raise InvalidInputError(f"it is not UTF-8 at byte {error.start + 1}") from error
     except json.JSONDecodeError as error:
         raise InvalidInputError(f"it is not JSON ({error.msg} at character {error.pos + 1})") from error
+    return required_object(value)
+
+
+def required_object(value: Json) -> JsonObject:
+    """Return a value that is to be an object.
+
+    Raises:
+        InvalidInputError: It is something else.
+    """
     if not isinstance(value, dict):
         raise InvalidInputError(f"expected an object, found {type(value).__name__}")
     return value
@@ -77,15 +86,28 @@ def read_items(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, Json
             number += 1
             where = f"{name}, conversation {number}"
             try:
-                yield where, item if isinstance(item, dict) else parse_object(item, parser)
+                yield where, item if isinstance(item, dict) else _object_of(item, parser)
             except InvalidInputError as error:
                 yield RejectedItem(f"{where} (byte {start + 1:,})", str(error))
             yield from said_twice(where, parser)
     except (_UnreadableError, *READ_ERRORS) as error:
-        reason = f"{error} at byte {splitter.position + 1:,}: the rest was not read, export it again"
+        reason = f"{error} at byte {splitter.position + 1:,}: the rest was not read, {_remedy(error)}"
         if number == 0:
             raise InvalidInputError(f"{name} is not readable JSON: {reason}.") from error
         yield RejectedItem(f"{name}, after conversation {number}", reason)
+
+
+def _object_of(item: bytes, parser: KeepingParser) -> JsonObject:
+    """Parse the text of an item; between two objects it can be several values that are none.
+
+    Raises:
+        InvalidInputError: It is no object.
+    """
+    if item[:1] not in (b"{", b"["):
+        with suppress(ValueError, RecursionError):
+            found = sorted({type(one).__name__ for one in json.loads(b"[%s]" % item)})
+            raise InvalidInputError(f"expected an object, found {', '.join(found)}")
+    return parse_object(item, parser)
 
 
 def said_twice(where: str, parser: KeepingParser) -> Iterator[RejectedItem]:
@@ -109,6 +131,14 @@ def first_object(stream: io.BufferedReader) -> JsonObject:
 
 class _UnreadableError(Exception):
     """No further items can be read from the document."""
+
+
+class _TooLongError(_UnreadableError):
+    """An item is longer than ``MAX_ITEM_BYTES``."""
+
+
+def _remedy(error: Exception) -> str:
+    return "write it as a list of smaller objects" if isinstance(error, _TooLongError) else "export it again"
 
 
 class _Splitter:
@@ -203,7 +233,7 @@ class _Splitter:
     def _read_more(self) -> None:
         buffered = len(self._buffer) - self._start
         if buffered > MAX_ITEM_BYTES:
-            raise _UnreadableError(f"an item does not end within {MAX_ITEM_BYTES:,} bytes")
+            raise _TooLongError(f"an item does not end within {MAX_ITEM_BYTES:,} bytes")
         # Double the buffer, because an unfinished string is scanned again each time.
         chunk = self._stream.read(max(CHUNK_BYTES, buffered))
         if not chunk:
@@ -218,7 +248,7 @@ class _Splitter:
         data = self._buffer[self._start : self._scan].lstrip(WHITE + b",")
         self._start = self._scan
         if data:
-            yield self.position - len(data), data
+            yield self.position - len(data), data.rstrip(WHITE + b",")
 
     def _expect_end(self) -> None:
         rest = self._buffer[self._scan :]

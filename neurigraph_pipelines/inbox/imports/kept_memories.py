@@ -19,7 +19,7 @@ from datetime import datetime
 from functools import partial
 
 from neurigraph_pipelines.inbox.imports.assemble import Item, assemble, derived_id, message_id, moment_of
-from neurigraph_pipelines.inbox.imports.json_stream import parse_object
+from neurigraph_pipelines.inbox.imports.json_stream import parse_object, required_object
 from neurigraph_pipelines.inbox.imports.jsonl import MAX_LINE_BYTES, lines_of
 from neurigraph_pipelines.inbox.imports.source import Reading
 from neurigraph_pipelines.model import ImportNote, IncomingMessage, RejectedItem, Role
@@ -27,7 +27,7 @@ from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.model.spaces import MAX_TAGS, is_container_tag
 from neurigraph_pipelines.text.exact_json import KeepingParser
-from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_objects, as_text, list_of, object_of, text_of
+from neurigraph_pipelines.text.json_fields import Json, JsonObject, as_text, list_of, object_of, text_of
 from neurigraph_pipelines.views.kinds import DocumentType
 from neurigraph_pipelines.views.scalars import MetadataValue
 
@@ -120,8 +120,12 @@ def _of(origin: str, item: JsonObject, where: str, fallback_time: datetime | Non
         kind = next((one for one in kinds if one.words in item), kinds[0])
         yield from _kept(origin, kind, item, f"{where}, memory 1", fallback_time)
     for kind, name in pages:
-        for number, raw in enumerate(as_objects(item[name]), 1):
-            yield from _kept(origin, kind, raw, f"{where}, memory {number}", fallback_time)
+        for number, raw in enumerate(list_of(item, name), 1):
+            place = f"{where}, memory {number}"
+            try:
+                yield from _kept(origin, kind, required_object(raw), place, fallback_time)
+            except InvalidInputError as error:
+                yield RejectedItem(place, str(error))
 
 
 of_mem0 = partial(_of, "mem0")

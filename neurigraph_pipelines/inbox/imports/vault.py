@@ -12,15 +12,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from neurigraph_pipelines.graph.naming import checked_name
+from neurigraph_pipelines.graph.navigation import PATH_SEPARATOR
 from neurigraph_pipelines.inbox.imports import canvas
 from neurigraph_pipelines.inbox.imports.assemble import moment
 from neurigraph_pipelines.inbox.note_links import DEEP_FOLDER, Parts, parts_of
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.encodings import decoded
+from neurigraph_pipelines.text.front_matter import MAX_FRONT_MATTER_CHARACTERS, front_matter
 
 FORMAT = "vault"
-"""The name of the format."""
+BASIC_MEMORY = "basic-memory"
+"""A vault whose notes are called by their titles and state relations in their lines, as Basic Memory writes them."""
+
+FORMS = (FORMAT, BASIC_MEMORY)
+"""The names of the formats."""
 
 MAX_NOTES = 10_000
 """Most notes of one vault that are read, because each has a node: the first ones by their paths."""
@@ -65,6 +71,7 @@ class Vault:
     Attributes:
         others: Number of files that are no notes: hidden ones, links, and what is not Markdown.
         beyond: Number of notes beyond ``MAX_NOTES``.
+        form: One of ``FORMS``.
     """
 
     folder: Path
@@ -73,6 +80,7 @@ class Vault:
     rejected: tuple[RejectedItem, ...]
     others: int
     beyond: int
+    form: str = FORMAT
 
 
 def is_vault(folder: Path) -> bool:
@@ -96,8 +104,12 @@ def has_notes(folder: Path) -> bool:
     return False
 
 
-def open_vault(folder: Path) -> Vault:
+def open_vault(folder: Path, form: str = FORMAT) -> Vault:
     """List the notes of a folder. Links are not followed, and hidden folders are not entered.
+
+    Args:
+        folder: The folder of the notes.
+        form: One of ``FORMS``; notes of Basic Memory are called by their titles.
 
     Raises:
         InvalidInputError: There is no such folder, it cannot be read, or its name cannot be that of a node.
@@ -125,13 +137,16 @@ def open_vault(folder: Path) -> Vault:
     for path, modified in found[:MAX_NOTES]:
         try:
             note = NoteFile(path, (name, *names_of(path)), modified)
+            if form == BASIC_MEMORY and (title := _title_of(folder, path)) is not None:
+                titled = NoteFile(path, (*note.names[:-1], title), modified)
+                note = note if titled.parts in notes else titled
         except InvalidInputError as error:
             rejected.append(RejectedItem(_encodable(path), str(error)))
             continue
         known = notes.setdefault(note.parts, note)
         if known is not note:
             rejected.append(RejectedItem(path, f"it has the name of {known.path}: names differ by more than case"))
-    return Vault(folder, name, tuple(notes.values()), tuple(rejected), others, max(len(found) - MAX_NOTES, 0))
+    return Vault(folder, name, tuple(notes.values()), tuple(rejected), others, max(len(found) - MAX_NOTES, 0), form)
 
 
 def read_note(vault: Vault, note: NoteFile, max_bytes: int) -> tuple[str, str | None]:
@@ -141,20 +156,38 @@ def read_note(vault: Vault, note: NoteFile, max_bytes: int) -> tuple[str, str | 
         InvalidInputError: It cannot be read, is too large, is no longer an ordinary file, or its encoding is not
             recognised.
     """
-    try:
-        descriptor = os.open(vault.folder / note.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise InvalidInputError("it is not an ordinary file")
-            content = stream.read(max_bytes + 1)
-    except OSError as error:
-        raise InvalidInputError(f"it cannot be read ({error.strerror})") from error
+    content = _start_of(vault.folder / note.path, max_bytes + 1)
     if len(content) > max_bytes:
         raise InvalidInputError(f"it has more than {max_bytes:,} bytes, the limit of a message: split it")
     text, encoding = decoded(content)
     if "\0" in text:
         raise InvalidInputError("it is not text: it has NUL characters")
     return (canvas.words_of(text) if note.path.lower().endswith(canvas.SUFFIX) else text), encoding
+
+
+def _start_of(file: Path, most: int) -> bytes:
+    """Return the first bytes of an ordinary file.
+
+    Raises:
+        InvalidInputError: It cannot be read, or is something else.
+    """
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise InvalidInputError("it is not an ordinary file")
+            return stream.read(most)
+    except OSError as error:
+        raise InvalidInputError(f"it cannot be read ({error.strerror})") from error
+
+
+def _title_of(folder: Path, path: str) -> str | None:
+    """Return the title that a note states, if it can be the name of a node."""
+    try:
+        title = front_matter(_start_of(folder / path, MAX_FRONT_MATTER_CHARACTERS).decode("utf-8", "replace")).title
+        return None if title is None or PATH_SEPARATOR in title else checked_name(title)
+    except InvalidInputError:
+        return None
 
 
 def _modified(file: Path) -> int | None:
