@@ -88,6 +88,7 @@ def latest_first(
         given: Statements that quote the passages by their places, from 1.
     """
     found = list(given)
+    outdated: set[tuple[int, ...]] = set()
     for one in conflicts:
         sides = (
             (one.later_statement, places_among(passages, one.later_record_id, one.later_first, one.later_last)),
@@ -101,9 +102,10 @@ def latest_first(
         )
         start = min(found.index(each) for each in (later, earlier) if each in found)
         rest = [each for each in found if each not in (later, earlier)]
+        outdated.add(earlier.quoted)
         found = [
             *rest[:start],
-            replace(later, is_superseded=False),
+            replace(later, is_superseded=later.quoted in outdated),
             replace(earlier, is_superseded=True),
             *rest[start:],
         ]

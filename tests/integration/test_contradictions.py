@@ -54,6 +54,11 @@ ENDED = [
         "The garden gate code is now 6644.",
         "What is the code of the garden gate?",
     ),
+    (
+        "We decided to use Postgres for the billing service.",
+        "Instead of Postgres we now use MySQL for the billing service.",
+        "What do we use for the billing service?",
+    ),
 ]
 GERMAN = [
     ("Mein Reisepass läuft am 9. März 2036 ab.", "Mein Reisepass läuft am 9. März 2026 ab.", "Wann läuft der Pass ab?"),
@@ -93,6 +98,16 @@ def test_blatant_contradictions_wait_for_a_decision(
         assert second.startswith("Before that, "), reply.answer
         assert before in second, reply.answer
         assert CHANGED in reply.notes
+
+
+def test_of_three_values_two_are_of_before(shared_installation: Installation) -> None:
+    _, claims = new_user(shared_installation)
+    days = ["Monday", "Tuesday", "Friday"]
+    remember(shared_installation, claims, [f"The meeting with Omar is on {day} at 10." for day in days])
+    reply = ask(shared_installation.context.acting_for(claims), Question("When is the meeting with Omar?"))
+    begins = ["user, 7 March 2026: ", "Before that, user, 4 March 2026: ", "Before that, user, 1 March 2026: "]
+    said = [f"{begin}The meeting with Omar is on {day} at 10." for begin, day in zip(begins, days[::-1], strict=True)]
+    assert [one.rpartition(" [")[0] for one in reply.answer.split("\n")] == said
 
 
 def test_another_gate_has_another_code(shared_installation: Installation) -> None:
