@@ -156,7 +156,8 @@ class SegmentStorage:
         voices = voices_of(segment.messages, segment.ref.source_kind, segment.ref.user_slug)
 
         def write(one: tuple[RecordPlan, str]) -> WrittenRecord:
-            return self._write_record(one[0], segment, voices, one[1])
+            with time_limit(self._context.settings, STEP, segment.ref.token_count):
+                return self._write_record(one[0], segment, voices, one[1])
 
         records = [pool.submit(carried(write), one) for one in zip(plans, keys, strict=True)]
         return plans[0].ref, records
