@@ -1,8 +1,8 @@
 """Neurigraph: long-term memory for AI assistants.
 
-The package holds the domain (``ingestion``, ``graph``, ``lifecycle``, ``retrieval``, ``erasure``, ``portability``), the
-Dagster definitions that run it (``defs``) and the faces (``cli``, ``api``). Adapters to the outside world are in
-``resources``. ``docs/architecture.md`` describes the rooms.
+A message goes from a face to ``inbox`` and through ``ingestion`` into a node; a question goes from a face to
+``retrieval``. ``defs`` runs the pipeline in Dagster. ``docs/architecture.md`` follows both paths file by file and lists
+the rooms.
 """
 
 __version__ = "0.1.0"

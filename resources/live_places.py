@@ -26,7 +26,7 @@ MOST_ENTRIES = 2_000
 """Most entries of one feed that are read, in the order of the feed."""
 
 _STAMPS = re.compile(rb"^(?:DTSTAMP|LAST-MODIFIED|SEQUENCE)[;:].*\r?\n(?:[ \t].*\r?\n)*", re.MULTILINE)
-"""What servers write anew into a calendar whenever it is fetched."""
+"""Lines of a calendar that a server changes at each fetch."""
 
 
 class _FetchedPlace:
@@ -122,7 +122,7 @@ def _address(link: Any) -> str | None:
 
 
 def _time(entry: Any, *names: str) -> datetime | None:
-    """Return the first time of an entry that there is, in UTC; None if it is unusable."""
+    """Return the first of some times that an entry has, in UTC; None if there is none, or it is unusable."""
     stated = dict(entry)  # feedparser's own `get` answers an absent change with the publication, and warns
     parsed = next((stated[name] for name in names if stated.get(name)), None)
     try:

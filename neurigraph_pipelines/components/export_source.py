@@ -21,7 +21,7 @@ from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.views.kinds import DocumentType
 
 _LOOKS_AT_FILES, _LOOKS_AT_ADDRESSES = 60, 900
-"""Seconds between two looks, where nothing is said."""
+"""Seconds between two looks, unless the YAML file says otherwise."""
 
 _KINDS = {"files": "file", "feed": "web", "calendar": "web", "repository": "git", "mailbox": "mail"}
 _SCHEMES = {"mailbox": ("imaps://", "imap://")}

@@ -185,4 +185,4 @@ def _not_run(results: Sequence[Result], readers: Readers) -> Iterable[str]:
     if readers.is_asked and readers.reader is None and any(one.asked.options for one in results):
         yield "The offline model quotes and does not choose: questions with options need a language model."
     if not all(one.recall for one in results):
-        yield "Evidence is counted for the questions alone whose sources are known and stored."
+        yield "Evidence is counted only for questions whose sources are known and stored."

@@ -181,7 +181,7 @@ def leaves(ids: Any) -> Iterator[Any]:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Say of any value that is not as published that the file is not in its format."""
+    """Turn any error of reading into one that says that the file is not in the published format."""
     try:
         yield
     except InvalidInputError:

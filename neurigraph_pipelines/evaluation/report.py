@@ -32,8 +32,8 @@ _ANSWERS = """right: the share of the scored. exact, contained, other: how the a
 word for word. declined: no answer, which is right where nothing that is remembered answers. judged: a judge has decided
 twice, with the answers in either order. disputed: the two verdicts differ, and the answer counts as wrong. failed: the
 model gave none."""
-_EVIDENCE = """The share of a question's sources of which a message is given. A block quotes from long messages and
-states facts; a message counts if a line rests on it."""
+_EVIDENCE = """The share of a question's sources that the text within the budget covers, by at least one message each.
+A block quotes from long messages and states facts: a message counts if a line rests on it."""
 _COST = "Of reading and judging by models; storing, embedding and repeated requests are not counted."
 
 
@@ -60,8 +60,8 @@ def _parts(figures: Figures) -> Iterator[Part]:
         [
             f"{figures['subject']}: {figures['questions']:,} questions, {figures['questions_with_evidence']:,} of them "
             f"with stored evidence; {figures['sources_not_found']:,} sources were not found. {readers} Embedded by "
-            f"{figures['embedder']}. Tokens are counted by {figures['counted_by']}; the largest block has "
-            f"{figures['block_tokens']:,} in the middle.",
+            f"{figures['embedder']}. Tokens are counted by {figures['counted_by']}; the median of the "
+            f"largest block is {figures['block_tokens']:,}.",
         ],
     )
     yield Part("What was not run", figures["not_run"])

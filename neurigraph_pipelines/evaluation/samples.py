@@ -65,7 +65,7 @@ class Sample:
 
     @property
     def with_evidence(self) -> Sample:
-        """Return it with the questions alone whose evidence is known."""
+        """The sample without the questions whose evidence is unknown."""
         return replace(self, questions=tuple(asked for asked in self.questions if asked.evidence))
 
     def beginning(self, messages: int) -> Sample:

@@ -199,9 +199,9 @@ def _insert(
 ) -> tuple[UUID, int]:
     """Insert a note, or the next version of an existing note, and return its id and version."""
     inbox, user_id = Inbox(context), context.claims.user_id
-    is_version = met is not None and note.on_conflict is OnConflict.VERSION
-    source_id = met
-    if met is None or not is_version:
+    is_version = note.on_conflict is OnConflict.VERSION
+    source_id = met if is_version else None
+    if source_id is None:
         source_id, _ = inbox.open_source(
             tx,
             user_id,
@@ -212,19 +212,16 @@ def _insert(
             privacy=note.privacy,
             details=note.details,
         )
-    assert source_id is not None
     inbox.append(tx, SourceKind.NOTE, source_id, [words.message])
-    (row,) = tx.execute(
-        _QUERIES["insert_note"],
-        {
-            **values,
-            "source_id": source_id,
-            "tags": list(words.tags),
-            "replaces": None if is_version else met,
-            "fact": None if note.fact is None else Jsonb(dict(note.fact)),
-            "follows": note.follows,
-        },
-    )
+    columns = {
+        **values,
+        "source_id": source_id,
+        "tags": list(words.tags),
+        "replaces": None if is_version else met,
+        "fact": None if note.fact is None else Jsonb(dict(note.fact)),
+        "follows": note.follows,
+    }
+    (row,) = tx.execute(_QUERIES["insert_note"], columns)
     inbox.end(tx, SourceKind.NOTE, source_id, note.occurred_at)
     return source_id, row["message"]
 
@@ -390,11 +387,7 @@ def _namesake(tx: Transaction, user_id: UUID, node_id: UUID | None, title: str |
 
 
 def _require_replaceable(met: DictRow, note: IncomingNote) -> None:
-    """Require that a note may replace the one that it met.
-
-    Raises:
-        ConflictError: It may not.
-    """
+    """Raise ``ConflictError`` unless a note may replace the one that it met."""
     name = f"record {met['record_id']}" if met["record_id"] is not None else f"note {met['source_id']}"
     if note.on_conflict is OnConflict.ERROR:
         raise ConflictError(f"{name} has this title at this node: send on_conflict as version or supersede")

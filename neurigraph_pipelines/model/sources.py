@@ -63,7 +63,7 @@ class SourceDetails:
 
     @classmethod
     def of_columns(cls, row: Mapping[str, Any]) -> Self:
-        """Return the details of a row of ``sources`` with its spaces, for what else came in it."""
+        """Return the details of a row of ``sources`` with its spaces."""
         return cls(
             origin=row["origin"],
             url=row["url"],

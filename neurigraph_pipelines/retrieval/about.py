@@ -79,7 +79,7 @@ class Told:
         statements: Each with the records and messages that it rests on.
         passages: These, by record and message.
         is_all: Whether nothing else is asked for.
-        yields: Whether the words of a model about the same messages are better than its own.
+        yields: Whether statements of a model about the same messages replace these statements.
     """
 
     statements: list[tuple[str, list[_Cited]]] = field(default_factory=list)

@@ -189,8 +189,7 @@ def reply_from(
     causes = owner_named(context, causes_behind(context, query, [passages[n - 1] for n in _cited(statements)]))
     passages, quotable = [*passages, *causes], [*quotable, *in_context(causes)]
     statements += _behind(passages, len(causes))
-    changed = [CHANGED] if any(one.is_superseded for one in statements) else []
-    notes += [*changed, *map(note_of, conflicts)]
+    notes += [*([CHANGED] if any(one.is_superseded for one in statements) else []), *map(note_of, conflicts)]
     numbers = {place: number for number, place in enumerate(_cited(statements), start=1)}
     return Reply(
         answer="\n".join(_worded(one, numbers, quotable, said) for one in statements) or NOTHING_FOUND,

@@ -71,13 +71,13 @@ _FORMS = [
         (r"do (?:i|we) have (?:any )?(?:children|kids)|habe ich kinder", r"has(?=.*\b(?:kid|child|son|daughter|Kind))"),
     )
 ]
-"""Each form of a question with the predicates of its answers, and where that says too little, with objects."""
+"""Each form of a question with a pattern of the predicates of its answers; some patterns look at the object, too."""
 
 
 def told_of_owner(context: Context, question: Question) -> Told:
-    """Return the facts that hold about the owner of the graph, if the owner asks about themselves; or nothing.
+    """Return the facts that hold about the owner of the graph, if the question is of the owner about themselves.
 
-    Only who acts for the owner is meant by "I". A question with filters is a search.
+    Return nothing for other questions, for callers who do not act for the owner, and for questions with filters.
     """
     if not context.claims.acts_for_owner or not is_plain(question):
         return Told()

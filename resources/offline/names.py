@@ -31,7 +31,7 @@ _NO_PROJECT = frozenset(["new", "the", "android", "ios", "school", "mobile", "pr
 _PARENTHESES = re.compile(r"\([^)]*\)?")
 
 _Relations = Mapping[str, Set[tuple[str | None, str]]]
-"""What each person is, and to whom, as far as the text says so."""
+"""By name of a person, the roles that the text states: to whom (None if not said), and which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def find_names(prose: Prose) -> Names:
 
 
 def _are_two(name: str, other: str, stated: _Relations) -> bool:
-    """Return whether two names are of two people: what one is to somebody, the other one is not."""
+    """Return whether two names are of two people: each has a role to the same person, and no role in common."""
     mine, theirs = stated.get(name, frozenset()), stated.get(other, frozenset())
     return mine.isdisjoint(theirs) and bool({whose for whose, _ in mine} & {whose for whose, _ in theirs})
 

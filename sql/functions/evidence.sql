@@ -179,7 +179,7 @@ BEGIN
 END
 $$;
 
--- The weights of candidates: those of the shared records that mention it, combined as independent ones.
+-- The weight of each candidate, from the weights of the shared records that mention it, combined as independent ones.
 CREATE OR REPLACE FUNCTION neurigraph_private.candidate_sums(candidates uuid [])
 RETURNS TABLE (
     candidate_id uuid, confidence double precision, segments integer,

@@ -81,8 +81,9 @@ WHERE r.node_id = %(node_id)s AND r.statement_key IS DISTINCT FROM o.statement_k
     );
 
 -- name: waiting_chain
--- The facts that updates which wait for a person join to a fact, without those that are superseded or taken back: the
--- one that holds first, the newest last; of two that say that the same one is no longer so, the surer one last.
+-- The facts that are joined to a fact by updates that wait for a person, without superseded and retracted facts. The
+-- fact that holds comes first, the newest last. Of two facts that end the same one, the one of higher confidence comes
+-- last.
 WITH RECURSIVE joined AS (
     SELECT %(fact_id)s::uuid AS fact_id
     UNION

@@ -88,7 +88,7 @@ class NeurigraphMemoryService(BaseMemoryService):
         return SearchMemoryResponse(memories=found)
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
-        """Forget for good the memory that an entry is of.
+        """Forget the memory of an entry for good.
 
         Raises:
             NotFound: There is no such memory.

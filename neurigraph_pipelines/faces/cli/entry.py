@@ -28,7 +28,7 @@ from neurigraph_pipelines.faces.cli import (
     status,
     users,
 )
-from neurigraph_pipelines.faces.cli.groups import add_daily, add_groups
+from neurigraph_pipelines.faces.cli.groups import add_all, add_groups, daily_operations
 from neurigraph_pipelines.faces.cli.output import printable
 from neurigraph_pipelines.faces.cli.session import note_user
 from neurigraph_pipelines.faces.cli.signals import install_handlers
@@ -68,6 +68,7 @@ for daily in (
     importing.commands,
     noting.commands,
     reading.commands,
+    daily_operations(),
     forgetting.commands,
     ingesting.commands,
     users.choosing,
@@ -75,8 +76,7 @@ for daily in (
     evaluating.commands,
     agents.commands,
 ):
-    app.add_typer(daily)
-add_daily(app)
+    add_all(app, daily)
 add_groups(app)
 
 

@@ -23,6 +23,19 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 _Format = Literal["own", "locomo", "longmemeval", "beam", "personamem"]
+_User = Annotated[
+    str | None,
+    typer.Option(
+        "--user",
+        "-u",
+        help="Whose graph your own questions are asked of. Default: that of `neurigraph use`, or the only user.",
+        show_default=False,
+    ),
+]
+_Reader = Annotated[
+    str | None, typer.Option(help="Model that reads, at the language model's server.", show_default=False)
+]
+_Judge = Annotated[str | None, typer.Option(help="Model that judges, at the same server.", show_default=False)]
 _Price = Annotated[float | None, typer.Option(min=0, help="Price of a million tokens.", show_default=False)]
 
 
@@ -31,24 +44,12 @@ def evaluate(
     file: Annotated[
         Path, typer.Argument(help="Your questions, one JSON object a line, or a file of a published benchmark.")
     ],
-    user: Annotated[
-        str | None,
-        typer.Option(
-            "--user",
-            "-u",
-            help="Whose graph your own questions are asked of. Default: that of `neurigraph use`, or the only user.",
-            show_default=False,
-        ),
-    ] = None,
+    user: _User = None,
     format_name: Annotated[_Format, typer.Option("--format", help="The format of the file.")] = "own",
     limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first questions.", show_default=False)] = None,
-    reader: Annotated[
-        str | None, typer.Option(help="Model that reads, at the language model's server.", show_default=False)
-    ] = None,
-    judge: Annotated[
-        str | None, typer.Option(help="Model that judges, at the same server.", show_default=False)
-    ] = None,
-    answers: Annotated[bool, typer.Option(help="Answer the questions, and not count evidence alone.")] = True,
+    reader: _Reader = None,
+    judge: _Judge = None,
+    answers: Annotated[bool, typer.Option(help="Answer the questions. With --no-answers, only count evidence.")] = True,
     price_in: _Price = None,
     price_out: _Price = None,
     output: Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from inspect import getdoc
 from typing import Any, ClassVar
 
 import typer
@@ -114,11 +115,21 @@ DAILY = {
 """Commands of operations outside of groups: the subject of each, and what the help says."""
 
 
-def add_daily(app: typer.Typer) -> None:
-    """Add the commands of operations that are in no group; their modules are imported when one is wanted."""
+def add_all(app: typer.Typer, commands: typer.Typer) -> None:
+    """Add commands with each paragraph of their help in one line: Typer keeps the line breaks of docstrings."""
+    for command in commands.registered_commands:
+        text = command.help or getdoc(command.callback) or ""
+        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+    app.add_typer(commands)
+
+
+def daily_operations() -> typer.Typer:
+    """Return the commands of operations that are in no group; their modules are imported when one is wanted."""
+    commands = typer.Typer()
     for name, (subject, about) in DAILY.items():
         kind = type(name.title(), (_Later,), {"subject": subject})
-        app.command(name, cls=kind, short_help=about)(lambda: None)
+        commands.command(name, cls=kind, short_help=about)(lambda: None)
+    return commands
 
 
 def add_groups(app: typer.Typer, within: str = "") -> None:
@@ -182,6 +193,6 @@ def _loaded(words: str) -> Any:
     for place in GROUPS[words].commands:
         name, _, part = place.partition(".")
         module = import_module(f"neurigraph_pipelines.faces.cli.{name}")
-        group.add_typer(getattr(module, part or "commands"))
+        add_all(group, getattr(module, part or "commands"))
     add_groups(group, words)
     return typer.main.get_command(group)

@@ -98,7 +98,7 @@ def _view(report: VaultReport, dry_run: bool) -> Any:
     text = (
         f"{counted(report.added, 'note')} {'would be ' if dry_run else ''}added, {report.changed:,} changed, "
         f"{report.known:,} already there; {counted(report.links, 'link')} between notes, "
-        f"{report.unresolved:,} to no note of the vault"
+        f"{report.unresolved:,} to notes that the vault lacks"
     )
     if report.moved:
         text += f", {counted(report.moved, 'note')} moved or renamed"

@@ -55,7 +55,7 @@ def parse_object(data: bytes, parser: KeepingParser) -> JsonObject:
 
 
 def required_object(value: Json) -> JsonObject:
-    """Return a value that is to be an object.
+    """Return a value if it is an object.
 
     Raises:
         InvalidInputError: It is something else.
@@ -98,7 +98,7 @@ def read_items(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, Json
 
 
 def _object_of(item: bytes, parser: KeepingParser) -> JsonObject:
-    """Parse the text of an item; between two objects it can be several values that are none.
+    """Parse the text of an item; what stands between two objects may be several values of other types.
 
     Raises:
         InvalidInputError: It is no object.

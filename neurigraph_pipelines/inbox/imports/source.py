@@ -170,7 +170,7 @@ def parts_of(path: Path) -> tuple[Part, ...]:
         if path.is_dir():
             raise InvalidInputError(
                 f"{path} is a folder: name the file inside it, such as conversations.json, "
-                "or say --format vault for a folder of Markdown notes."
+                "or say --format vault or basic-memory for a folder of Markdown notes."
             )
         if not path.exists():
             raise InvalidInputError(f"{path} does not exist: check the path.")
