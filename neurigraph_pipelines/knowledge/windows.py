@@ -19,8 +19,10 @@ from neurigraph_pipelines.knowledge.writing import forgotten_statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.facts import ReadFact, bounds
 from neurigraph_pipelines.text.statement_key import statement_key
+from neurigraph_pipelines.views.search import Period
 
 _FACTS = TypeAdapter(list[ReadFact])
+_FACTS.rebuild(_types_namespace={"Period": Period})  # which the module of ReadFact imports for checkers alone
 _QUERIES = statements("fact_reading")
 
 

@@ -64,7 +64,6 @@ OWN_STEPS = [
     (restating._Said, "adds_nothing"),
     (log, "_is_due"),
     (log, "retention_of"),
-    (hits, "_period"),
     (hits, "_anchor"),
     (rationale, "_name"),
     (signals, "nearness_to_periods"),
