@@ -81,7 +81,7 @@ class FeedPlace(_FetchedPlace):
     """A feed (RSS, Atom): each entry is a page with its title, date, author and address."""
 
     def files(self) -> Iterator[DroppedFile]:
-        """Yield the entries; those that a feed no longer shows are only older.
+        """Yield the entries, the first of those with one id; those that a feed no longer shows are only older.
 
         Raises:
             InvalidInputError: The feed may not be fetched, or there is none.
@@ -91,15 +91,18 @@ class FeedPlace(_FetchedPlace):
         found = feedparser.parse(io.BytesIO(self._fetcher.fetch(self._url).content))
         if not found.version and not found.entries:
             raise InvalidInputError("there is no feed at this address: give the one of its RSS or Atom")
+        names: set[str] = set()
         for entry in found.entries[:MOST_ENTRIES]:
             title, url = str(entry.get("title", ""))[:500], _address(entry.get("link"))
             known = str(entry.get("id") or url or title)
             words = [str(one.get("value", "")) for one in entry.get("content", [])] or [str(entry.get("summary", ""))]
             page = f"<article><h1>{html.escape(title)}</h1>\n{' '.join(words)}</article>"
-            if not known or not (title or any(words)):
+            name = f"{hashlib.sha256(known.encode('utf-8', 'replace')).hexdigest()[:32]}.html"
+            if not known or name in names or not (title or any(words)):
                 continue
+            names.add(name)
             yield self._file(
-                f"{hashlib.sha256(known.encode('utf-8', 'replace')).hexdigest()[:32]}.html",
+                name,
                 f"<!DOCTYPE html><html><body>{page}</body></html>".encode("utf-8", "replace"),
                 page.encode("utf-8", "replace"),
                 title=title or None,

@@ -180,8 +180,10 @@ def test_a_feed_is_followed(installation: Installation, bob: Claims) -> None:
         site.pages["/feed"] = rss(ferry, crane)
         assert run(installation, defs) == (2, 0, 0)
         assert run(installation, defs) == (0, 0, 0)
-        site.pages["/feed"] = rss(("n1", "Ferry times", "The ferry to Bryher leaves at nine from the new quay."))
+        newest = ("n1", "Ferry times", "The ferry to Bryher leaves at nine from the new quay.")
+        site.pages["/feed"] = rss(newest, ("n1", "Old", "The second entry with an id that is taken."))
         assert run(installation, defs) == (1, 0, 0)
+        assert run(installation, defs) == (0, 0, 0)
         bomb = '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaaaaaaaaaaaaaaaaa">' + "".join(
             f'<!ENTITY {one} "{f"&{before};" * 50}">' for before, one in zip("abcdef", "bcdefg", strict=True)
         )
