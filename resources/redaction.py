@@ -49,7 +49,7 @@ _STATED_KEY = re.compile(
     r"(?P<value>[^\s\"'=&,;$(){}\[\]<>/.][^\s\"'&,;$(){}\[\]<>]{7,499})(?P=quote)",
     re.IGNORECASE,
 )
-"""A key after its name: at least eight characters with a letter and a figure. ``secret`` and ``token`` are ordinary words,
+"""A key after its name: at least eight characters with a letter and a figure. Sentences have ``secret`` and ``token``,
 too: a day after them is no key, and neither is a word such as ``20-minute``."""
 
 _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
