@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import feedparser
 
 from neurigraph_pipelines.model import DroppedFile
-from neurigraph_pipelines.model.errors import InvalidInputError, StorageError
+from neurigraph_pipelines.model.errors import InvalidInputError, StorageError, TransientError
 from neurigraph_pipelines.model.ports import WebFetcher
 
 MOST_ENTRIES = 2_000
@@ -27,6 +27,9 @@ MOST_ENTRIES = 2_000
 
 _STAMPS = re.compile(rb"^(?:DTSTAMP|LAST-MODIFIED|SEQUENCE)[;:].*\r?\n(?:[ \t].*\r?\n)*", re.MULTILINE)
 """What servers write anew into a calendar whenever it is fetched."""
+
+
+_ENTRY = re.compile(rb"^BEGIN:V(?:EVENT|TODO|JOURNAL)\b", re.MULTILINE | re.IGNORECASE)
 
 
 class _FetchedPlace:
@@ -65,16 +68,19 @@ class CalendarPlace(_FetchedPlace):
     """A calendar (``.ics``): one file, whose next version lacks what is no longer in it."""
 
     def files(self) -> Iterator[DroppedFile]:
-        """Yield the calendar.
+        """Yield the calendar, unless it is empty: a server that has a bad day must not supersede all that it said.
 
         Raises:
             InvalidInputError: It may not be fetched, or there is no calendar.
-            TransientError: It could not be fetched now.
+            TransientError: It could not be fetched now, or not all of it.
         """
         content = self._fetcher.fetch(self._url).content
         if b"BEGIN:VCALENDAR" not in content[:4_096].upper():
             raise InvalidInputError("there is no calendar at this address: give the one of its .ics file")
-        yield self._file("calendar.ics", content, _STAMPS.sub(b"", content), url=self._url)
+        if b"END:VCALENDAR" not in content[-4_096:].upper():
+            raise TransientError("the calendar was cut off: look again")
+        if _ENTRY.search(content):
+            yield self._file("calendar.ics", content, _STAMPS.sub(b"", content), url=self._url)
 
 
 class FeedPlace(_FetchedPlace):

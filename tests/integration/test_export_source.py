@@ -220,6 +220,10 @@ def test_a_calendar_is_followed(installation: Installation, bob: Claims) -> None
         assert any("Regatta" in text for text in found(installation, bob, "Where is the regatta?"))
         site.pages["/boats.ics"] = calendar(3, "Varnish the dinghy with Marta")
         assert run(installation, defs) == (1, 0, 0)
+        site.pages["/boats.ics"] = calendar(4)
+        assert run(installation, defs) == (0, 0, 0), "a calendar that is empty for once forgets nothing"
+        site.pages["/boats.ics"] = calendar(5, "Varnish the dinghy")[:-20]
+        assert "was cut off" in failure_of(defs)
     assert not any("Regatta" in text for text in found(installation, bob, "Where is the regatta?"))
     assert any("dinghy" in text for text in found(installation, bob, "Who varnishes the dinghy?"))
 
