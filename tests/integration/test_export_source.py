@@ -184,6 +184,9 @@ def test_a_feed_is_followed(installation: Installation, bob: Claims) -> None:
         site.pages["/feed"] = rss(newest, ("n1", "Old", "The second entry with an id that is taken."))
         assert run(installation, defs) == (1, 0, 0)
         assert run(installation, defs) == (0, 0, 0)
+        earlier = rss(("n2", "The crane", "Marta painted the harbour crane yellow, and the quay grey."))
+        site.pages["/feed"] = earlier.replace(b"04 Mar", b"03 Mar")
+        assert run(installation, defs) == (1, 0, 0), "what a feed shows now is the newest, whatever its date"
         bomb = '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaaaaaaaaaaaaaaaaa">' + "".join(
             f'<!ENTITY {one} "{f"&{before};" * 50}">' for before, one in zip("abcdef", "bcdefg", strict=True)
         )
