@@ -14,7 +14,7 @@ from calendar import timegm
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import feedparser
 
@@ -65,7 +65,10 @@ class _FetchedPlace:
 
 
 class CalendarPlace(_FetchedPlace):
-    """A calendar (``.ics``): one file, whose next version lacks what is no longer in it."""
+    """A calendar (``.ics``): one file, whose next version lacks what is no longer in it.
+
+    Readers of its memories see its host alone: the address of a private calendar is its key.
+    """
 
     def files(self) -> Iterator[DroppedFile]:
         """Yield the calendar, unless it is empty: a server that has a bad day must not supersede all that it said.
@@ -80,7 +83,7 @@ class CalendarPlace(_FetchedPlace):
         if b"END:VCALENDAR" not in content[-4_096:].upper():
             raise TransientError("the calendar was cut off: look again")
         if _ENTRY.search(content):
-            yield self._file("calendar.ics", content, _STAMPS.sub(b"", content), url=self._url)
+            yield self._file("calendar.ics", content, _STAMPS.sub(b"", content), url=urljoin(self._url, "/"))
 
 
 class FeedPlace(_FetchedPlace):

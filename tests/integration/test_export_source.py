@@ -221,6 +221,8 @@ def test_a_calendar_is_followed(installation: Installation, bob: Claims) -> None
         site.pages["/boats.ics"] = calendar(2, "Varnish the dinghy with Marta", "Regatta at Kappeln")
         assert run(installation, defs) == (0, 0, 0)
         assert any("Regatta" in text for text in found(installation, bob, "Where is the regatta?"))
+        (hit,) = search(installation.acting_for(bob), Question("Where is the regatta?")).hits
+        assert (hit.origin.source.url, hit.origin.received_through) == (site.url("/"), "web")
         site.pages["/boats.ics"] = calendar(3, "Varnish the dinghy with Marta")
         assert run(installation, defs) == (1, 0, 0)
         site.pages["/boats.ics"] = calendar(4)
