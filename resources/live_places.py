@@ -14,12 +14,12 @@ from calendar import timegm
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import feedparser
 
 from neurigraph_pipelines.model import DroppedFile
-from neurigraph_pipelines.model.errors import InvalidInputError, StorageError
+from neurigraph_pipelines.model.errors import InvalidInputError, StorageError, TransientError
 from neurigraph_pipelines.model.ports import WebFetcher
 
 MOST_ENTRIES = 2_000
@@ -27,6 +27,9 @@ MOST_ENTRIES = 2_000
 
 _STAMPS = re.compile(rb"^(?:DTSTAMP|LAST-MODIFIED|SEQUENCE)[;:].*\r?\n(?:[ \t].*\r?\n)*", re.MULTILINE)
 """Lines of a calendar that a server changes at each fetch."""
+
+
+_ENTRY = re.compile(rb"^BEGIN:V(?:EVENT|TODO|JOURNAL)\b", re.MULTILINE | re.IGNORECASE)
 
 
 class _FetchedPlace:
@@ -62,26 +65,32 @@ class _FetchedPlace:
 
 
 class CalendarPlace(_FetchedPlace):
-    """A calendar (``.ics``): one file, whose next version lacks what is no longer in it."""
+    """A calendar (``.ics``): one file, whose next version lacks what is no longer in it.
+
+    Readers of its memories see its host alone: the address of a private calendar is its key.
+    """
 
     def files(self) -> Iterator[DroppedFile]:
-        """Yield the calendar.
+        """Yield the calendar, unless it is empty: a server that has a bad day must not supersede all that it said.
 
         Raises:
             InvalidInputError: It may not be fetched, or there is no calendar.
-            TransientError: It could not be fetched now.
+            TransientError: It could not be fetched now, or not all of it.
         """
         content = self._fetcher.fetch(self._url).content
         if b"BEGIN:VCALENDAR" not in content[:4_096].upper():
             raise InvalidInputError("there is no calendar at this address: give the one of its .ics file")
-        yield self._file("calendar.ics", content, _STAMPS.sub(b"", content), url=self._url)
+        if b"END:VCALENDAR" not in content[-4_096:].upper():
+            raise TransientError("the calendar was cut off: look again")
+        if _ENTRY.search(content):
+            yield self._file("calendar.ics", content, _STAMPS.sub(b"", content), url=urljoin(self._url, "/"))
 
 
 class FeedPlace(_FetchedPlace):
     """A feed (RSS, Atom): each entry is a page with its title, date, author and address."""
 
     def files(self) -> Iterator[DroppedFile]:
-        """Yield the entries; those that a feed no longer shows are only older.
+        """Yield the entries, the first of those with one id; those that a feed no longer shows are only older.
 
         Raises:
             InvalidInputError: The feed may not be fetched, or there is none.
@@ -91,15 +100,18 @@ class FeedPlace(_FetchedPlace):
         found = feedparser.parse(io.BytesIO(self._fetcher.fetch(self._url).content))
         if not found.version and not found.entries:
             raise InvalidInputError("there is no feed at this address: give the one of its RSS or Atom")
+        names: set[str] = set()
         for entry in found.entries[:MOST_ENTRIES]:
             title, url = str(entry.get("title", ""))[:500], _address(entry.get("link"))
             known = str(entry.get("id") or url or title)
             words = [str(one.get("value", "")) for one in entry.get("content", [])] or [str(entry.get("summary", ""))]
             page = f"<article><h1>{html.escape(title)}</h1>\n{' '.join(words)}</article>"
-            if not known or not (title or any(words)):
+            name = f"{hashlib.sha256(known.encode('utf-8', 'replace')).hexdigest()[:32]}.html"
+            if not known or name in names or not (title or any(words)):
                 continue
+            names.add(name)
             yield self._file(
-                f"{hashlib.sha256(known.encode('utf-8', 'replace')).hexdigest()[:32]}.html",
+                name,
                 f"<!DOCTYPE html><html><body>{page}</body></html>".encode("utf-8", "replace"),
                 page.encode("utf-8", "replace"),
                 title=title or None,

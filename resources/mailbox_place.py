@@ -1,6 +1,6 @@
 """A mailbox as a drop place: each mail is a file, which nothing changes and no look marks as read.
 
-The connection goes to an address that ``allowed_hosts`` has checked, and each command has limits of time and size.
+The connection goes to an address that ``allowed_hosts`` has checked. A look and a mail have limits of time and size.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import httpx
@@ -37,7 +38,7 @@ class MailboxPlace:
         url: ``imaps://user@host/mailbox``; the mailbox is INBOX by default.
         password: Of the user.
         owner: User and source that all mails belong to.
-        seconds: Time limit of one command.
+        seconds: Time limit of one look, and of one mail.
         max_bytes: Largest mail.
     """
 
@@ -63,7 +64,7 @@ class MailboxPlace:
         user, source = self._owner
         with self._answering() as session:
             validity = session.number_of("UIDVALIDITY")
-            _, (found, *_) = session.uid("SEARCH", "ALL")
+            found, *_ = session.asked("SEARCH", "ALL")
         for uid in _NUMBER.findall((found or b"").decode("ascii", "replace")):
             yield DroppedFile(user, f"{source}/{validity}-{uid}.eml", "1", datetime.now(UTC))
 
@@ -77,11 +78,11 @@ class MailboxPlace:
         """
         uid = file.name.rpartition("-")[2].removesuffix(".eml")
         with self._answering() as session:
-            _, (size, *_) = session.uid("FETCH", uid, "(RFC822.SIZE)")
+            size, *_ = session.asked("FETCH", uid, "(RFC822.SIZE)")
             stated = re.search(rb"RFC822\.SIZE (\d{1,15})", size if isinstance(size, bytes) else b"")
             if stated and int(stated[1]) > self._max_bytes:
                 raise InvalidInputError(f"the mail has {int(stated[1]):,} bytes, and the limit is {self._max_bytes:,}")
-            _, parts = session.uid("FETCH", uid, "(BODY.PEEK[])")
+            parts = session.asked("FETCH", uid, "(BODY.PEEK[])")
         mail = next((one[1] for one in parts if isinstance(one, tuple)), None)
         if not mail:
             raise StorageError("the mail is no longer in its mailbox")
@@ -90,8 +91,10 @@ class MailboxPlace:
     def close(self) -> None:
         """Close the connection."""
         if self._session is not None:
-            with suppress(OSError, imaplib.IMAP4.error):
+            with suppress(OSError, ValueError, imaplib.IMAP4.error):
                 self._session.logout()
+            with suppress(OSError):  # a logout that fails leaves it open
+                self._session.shutdown()
             self._session = None
 
     @contextmanager
@@ -99,21 +102,24 @@ class MailboxPlace:
         try:
             if self._session is None:
                 self._session = self._log_in()
+            self._session.begin()
             yield self._session
+        except UnicodeEncodeError:
+            raise InvalidInputError("user, password and name of a mailbox must be in ASCII") from None
         except imaplib.IMAP4.error as error:
             is_refused = self._session is None and not isinstance(error, imaplib.IMAP4.abort)
             self.close()
             if is_refused:
-                said = str(error)[:200]
-                raise InvalidInputError(f"the mail server refuses the user, password or mailbox ({said})") from error
-            raise TransientError("the mail server ended the connection: the next look goes on") from error
-        except OSError as error:
+                said = (str(error).replace(self._password, "…") if self._password else str(error))[:200]
+                raise InvalidInputError(f"the mail server refuses the user, password or mailbox ({said})") from None
+            raise TransientError("the mail server ended the connection, or its answer is no use: look again") from None
+        except (OSError, ValueError) as error:
             self.close()
             raise TransientError(f"the mail server could not be reached in time ({type(error).__name__})") from error
 
     def _log_in(self) -> _Session:
         host, scheme = self._url.hostname or "", self._url.scheme
-        url = f"{'https' if scheme == 'imaps' else 'http'}://{host}/"
+        url = f"{'https' if scheme == 'imaps' else 'http'}://{self._url.netloc.rpartition('@')[2]}/"
         try:
             check = self._hosts.check(url)
         except InvalidInputError as error:
@@ -148,7 +154,20 @@ class _Session(imaplib.IMAP4):
         self._is_tls = is_tls
         self._max_bytes = max_bytes
         self._seconds = seconds
+        self.begin()
         super().__init__(target[0], target[2], seconds)
+
+    def begin(self) -> None:
+        """Begin something that has its own limits."""
+        self._ends = time.monotonic() + self._seconds
+        self._left = self._max_bytes + _OVERHEAD
+
+    def asked(self, *command: str) -> list[Any]:
+        """Return the answer to a command that names mails by their UIDs."""
+        answer, found = self.uid(*command)
+        if answer != "OK":
+            raise self.abort(f"{command[0]} is refused")
+        return found
 
     def open(self, host: str = "", port: int = 143, timeout: float | None = None) -> None:
         """Connect to the address, with TLS where it is asked for."""
@@ -163,20 +182,34 @@ class _Session(imaplib.IMAP4):
         self.file = self.sock.makefile("rb")
 
     def read(self, size: int) -> bytes:
-        """Read a literal, within the limits of size and time."""
-        if size > self._max_bytes + _OVERHEAD:
-            raise self.abort(f"an answer of {size:,} bytes")
-        ends = threading.Timer(self._seconds, self._shut_down)  # timeouts of sockets bound each piece alone
-        ends.start()
-        try:
+        """Read a literal, within the limits."""
+        with self._limited(size):
             return super().read(size)
-        finally:
-            ends.cancel()
+
+    def readline(self) -> bytes:
+        """Read a line, within the limits."""
+        with self._limited():
+            line = super().readline()
+        self._left -= len(line)
+        return line
 
     def number_of(self, name: str) -> int:
         """Return a number that the server stated about the mailbox."""
         _, (found, *_) = self.response(name)
         return int(found) if found and found.isdigit() else 0
+
+    @contextmanager
+    def _limited(self, size: int = 0) -> Iterator[None]:
+        self._left -= size
+        if self._left < 0:
+            raise self.abort("the answer is too long")
+        # Timeouts of sockets bound each piece alone.
+        ends = threading.Timer(max(self._ends - time.monotonic(), 0), self._shut_down)
+        ends.start()
+        try:
+            yield
+        finally:
+            ends.cancel()
 
     def _shut_down(self) -> None:
         with suppress(OSError):

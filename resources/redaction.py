@@ -34,20 +34,23 @@ _SET_SECRET = re.compile(
 
 _STATED_PASSWORD = re.compile(
     r"(?<![\w.-])[\w-]{0,40}?(?:password|passwd|passphrase|pwd) ?= ?(?P<quote>[\"']?)"
-    r"(?!(?:none|null|nil|true|false|str|bytes|undefined|[\w.-]*(?:pass|pwd|secret|token)[\w.-]*)(?![\w.-]))"
+    r"(?!(?:none|null|nil|true|false|str|bytes|undefined|[\w.-]*(?:pass|pwd|secret|token)[\w.-]*)(?![\w.-]))(?!~?[/\\])"
     r"(?P<value>[^\s\"'=&,;$(){}\[\]<>][^\s\"'&,;$(){}\[\]<>]{3,499}+)(?P=quote)(?![({\[])",
     re.IGNORECASE,
 )
-"""A password after its name, as people and programs write it; not a name of code, such as ``password=get_password``."""
+"""A password after its name, as people and programs write it; no name of code such as ``password=get_password``, and no
+path: shells call the folder where one works ``PWD``."""
 
 _STATED_KEY = re.compile(
-    r"(?<![\w.-])[\w-]{0,40}?(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|(?:access|private)[_-]key)[\"']?"
+    r"(?<![\w.-])[\w-]{0,40}?(?!(?:secret|token): (?:\d{1,4}[a-z]{0,2}(?:-[a-z]+)+(?![\w-])|\d{4}-\d\d-\d\d))"
+    r"(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|(?:access|private)[_-]key)[\"']?"
     r"(?: ?= ?|: ?)(?P<quote>[\"']?)(?!(?:self|cls|os|env|args|config|settings|process)\.)"
     r"(?=[^\s\"']{0,200}?\d)(?=[^\s\"']{0,200}?[A-Za-z])"
     r"(?P<value>[^\s\"'=&,;$(){}\[\]<>/.][^\s\"'&,;$(){}\[\]<>]{7,499})(?P=quote)",
     re.IGNORECASE,
 )
-"""A key after its name: at least eight characters with a letter and a figure."""
+"""A key after its name: at least eight characters with a letter and a figure. Sentences have ``secret`` and ``token``,
+too: a day after them is no key, and neither is a word such as ``20-minute``."""
 
 _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")

@@ -140,24 +140,26 @@ def as_html(figures: Figures) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder of a report.
+    """Make the folder of a report. A report that is there stays until there is another.
 
     Raises:
         InvalidInputError: Nothing can be written there.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_report(folder, None)
+        for name in _FORMS:
+            (folder / name).open("a").close()
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
         raise InvalidInputError(f"cannot write a report to {folder}: {error}. Give --output another folder") from error
 
 
-def write_report(folder: Path, figures: Figures | None) -> None:
-    """Write the report in both forms; without figures, files that say that an evaluation runs."""
-    texts = {"report.md": as_markdown, "report.html": as_html}
-    for name, made in texts.items():
-        text = made(figures) if figures is not None else "The evaluation has not ended.\n"
-        (folder / name).write_text(text, encoding="utf-8", errors="replace")
+def write_report(folder: Path, figures: Figures) -> None:
+    """Write the report in both forms."""
+    for name, made in _FORMS.items():
+        (folder / name).write_text(made(figures), encoding="utf-8", errors="replace")
+
+
+_FORMS: Mapping[str, Callable[[Figures], str]] = {"report.md": as_markdown, "report.html": as_html}
 
 
 def _share(value: float | None) -> str:

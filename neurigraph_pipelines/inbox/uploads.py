@@ -36,7 +36,6 @@ from neurigraph_pipelines.model import (
     Extraction,
     IncomingMessage,
     Privacy,
-    ReceivedThrough,
     RepositoryFile,
     SourceKind,
     StoredObject,
@@ -184,7 +183,8 @@ class Uploads:
             tx.execute(_QUERIES["try_again"], {"source_id": known.source_id})
             return Received(known.source_id, new=False, notes=kept_as(known, arrival.privacy))
         external_id = arrival.external_id
-        if before is not None and details.replaces is None and claims.received_through is not ReceivedThrough.DROP:
+        is_dropped = (arrival.external_id or "").startswith("drop:")
+        if before is not None and details.replaces is None and not is_dropped:
             _require_newer(details.updated_at, before.updated_at)
         if before is None and external_id is None and known is None:
             external_id = f"sha256:{arrival.stored.sha256}"  # which one that was replaced has already
@@ -383,7 +383,7 @@ class Uploads:
 def _require_newer(updated_at: datetime | None, newest: datetime | None) -> None:
     """Require that a version is not older than the newest one, if both say when they changed.
 
-    A file of a drop place is what lies there now, whatever its time.
+    A file of a drop place, or of a feed, is what lies there now, whatever its time.
     """
     if updated_at is not None and newest is not None and utc(updated_at) < newest:
         raise ConflictError(

@@ -7,9 +7,9 @@ by a later sweep, and a row without its object cannot exist. ``commit`` stores s
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -126,9 +126,9 @@ class SegmentStorage:
         tokens = sum(plans[0].ref.token_count for plans in planned)
         limited = partial(time_limit, self._context.settings, STEP, tokens)
         with removed_unless_committing(lambda: self._remove(key for some in keys for key in some)) as rows:
-            with limited(), _writers(sum(map(len, keys))) as pool:
+            with _writers(sum(map(len, keys))) as pool:
                 begun = [
-                    self._begin_write(pool, plans, segment, some)
+                    self._begin_write(pool, limited, plans, segment, some)
                     for plans, (_, segment), some in zip(planned, segments, keys, strict=True)
                 ]
                 written = [_Written(ref, [record.result() for record in records]) for ref, records in begun]
@@ -150,13 +150,18 @@ class SegmentStorage:
         self._context.database.renew_connections()
 
     def _begin_write(
-        self, pool: Executor, plans: Sequence[RecordPlan], segment: Segment, keys: Sequence[str]
+        self,
+        pool: Executor,
+        limited: Callable[[], AbstractContextManager[None]],
+        plans: Sequence[RecordPlan],
+        segment: Segment,
+        keys: Sequence[str],
     ) -> tuple[SegmentRef, list[Future[WrittenRecord]]]:
         """Begin to write the objects of one segment."""
         voices = voices_of(segment.messages, segment.ref.source_kind, segment.ref.user_slug)
 
         def write(one: tuple[RecordPlan, str]) -> WrittenRecord:
-            with time_limit(self._context.settings, STEP, segment.ref.token_count):
+            with limited():  # of the thread that writes
                 return self._write_record(one[0], segment, voices, one[1])
 
         records = [pool.submit(carried(write), one) for one in zip(plans, keys, strict=True)]

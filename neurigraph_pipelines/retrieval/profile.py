@@ -7,7 +7,7 @@ so are conclusions that nobody confirmed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -143,11 +143,12 @@ def _standing(
     return {one.fact_id: one for one in found.values()}
 
 
-def _section(one: Fact, names: Iterable[str]) -> ProfileSectionName | None:
+def _section(one: Fact, names: Collection[str]) -> ProfileSectionName | None:
     """Return the section that a fact belongs to; None if it is not about the person first of all."""
     is_kept = one.pinned or one.confirmed_at is not None or one.extractor == STATED
     begins = re.compile(rf"(?!.{{1,60}}: \")\W*(?:{'|'.join(map(re.escape, names))})(?!\w)", re.IGNORECASE)
-    if not is_kept and begins.match(one.statement) is None:
+    is_owners = THE_USER in names and one.subject == THE_USER  # its words may have a former name of the account
+    if not (is_kept or is_owners) and begins.match(one.statement) is None:
         return None
     return _SECTIONS.get(one.kind) or ("circumstances" if is_kept or one.subject is not None else None)
 

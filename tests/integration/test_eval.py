@@ -103,6 +103,8 @@ def test_own_questions_leave_no_trace(stored: Installation, questions: Path, tmp
     assert figures["latency_ms"].keys() == {"context", "search", "answer"}
     assert "<h1>Evaluation</h1>" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert (tmp_path / "out" / "report.md").read_text(encoding="utf-8").startswith("# Evaluation\n")
+    evaluated(stored, tmp_path / "absent.jsonl", "--output", tmp_path / "out", code=2)
+    assert (tmp_path / "out" / "report.md").read_text(encoding="utf-8").startswith("# Evaluation\n"), "it stays"
     run_cli(stored.settings, "ask", "Where is the tarpaulin?", "--user", "ida", more=LOGGED)
     assert content(stored) != before, "the control: a question leaves traces"
 

@@ -180,8 +180,13 @@ def test_a_feed_is_followed(installation: Installation, bob: Claims) -> None:
         site.pages["/feed"] = rss(ferry, crane)
         assert run(installation, defs) == (2, 0, 0)
         assert run(installation, defs) == (0, 0, 0)
-        site.pages["/feed"] = rss(("n1", "Ferry times", "The ferry to Bryher leaves at nine from the new quay."))
+        newest = ("n1", "Ferry times", "The ferry to Bryher leaves at nine from the new quay.")
+        site.pages["/feed"] = rss(newest, ("n1", "Old", "The second entry with an id that is taken."))
         assert run(installation, defs) == (1, 0, 0)
+        assert run(installation, defs) == (0, 0, 0)
+        earlier = rss(("n2", "The crane", "Marta painted the harbour crane yellow, and the quay grey."))
+        site.pages["/feed"] = earlier.replace(b"04 Mar", b"03 Mar")
+        assert run(installation, defs) == (1, 0, 0), "what a feed shows now is the newest, whatever its date"
         bomb = '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaaaaaaaaaaaaaaaaa">' + "".join(
             f'<!ENTITY {one} "{f"&{before};" * 50}">' for before, one in zip("abcdef", "bcdefg", strict=True)
         )
@@ -216,8 +221,14 @@ def test_a_calendar_is_followed(installation: Installation, bob: Claims) -> None
         site.pages["/boats.ics"] = calendar(2, "Varnish the dinghy with Marta", "Regatta at Kappeln")
         assert run(installation, defs) == (0, 0, 0)
         assert any("Regatta" in text for text in found(installation, bob, "Where is the regatta?"))
+        (hit,) = search(installation.acting_for(bob), Question("Where is the regatta?")).hits
+        assert (hit.origin.source.url, hit.origin.received_through) == (site.url("/"), "web")
         site.pages["/boats.ics"] = calendar(3, "Varnish the dinghy with Marta")
         assert run(installation, defs) == (1, 0, 0)
+        site.pages["/boats.ics"] = calendar(4)
+        assert run(installation, defs) == (0, 0, 0), "a calendar that is empty for once forgets nothing"
+        site.pages["/boats.ics"] = calendar(5, "Varnish the dinghy")[:-20]
+        assert "was cut off" in failure_of(defs)
     assert not any("Regatta" in text for text in found(installation, bob, "Where is the regatta?"))
     assert any("dinghy" in text for text in found(installation, bob, "Who varnishes the dinghy?"))
 

@@ -71,6 +71,17 @@ def test_who_speaks_has_the_name_of_the_account(shared_installation: Installatio
     assert second == "Before that, Kim Weber, 1 March 2026: I live in Leipzig. [2]"
 
 
+@pytest.mark.parametrize("name", [None, "Kim Berg"])
+def test_an_account_may_change_its_name(shared_installation: Installation, name: str | None) -> None:
+    _, claims = new_user(shared_installation)
+    change_account(shared_installation.database, claims, {"display_name": "Kim Weber"})
+    remember(shared_installation, claims, ["I live in Leipzig."])
+    change_account(shared_installation.database, claims, {"display_name": name})
+    context = shared_installation.context.acting_for(claims)
+    assert ask(context, Question("Where do I live?")).answer.endswith(", 1 March 2026: I live in Leipzig. [1]")
+    assert ask(context, Question("Who am I?")).answer == "1 March 2026: Kim Weber lives in Leipzig. [1]"
+
+
 def test_two_people_of_one_first_name_stay_two(shared_installation: Installation) -> None:
     _, claims = new_user(shared_installation)
     said = "My brother Tomas lives in Leeds. My colleague Tomas Berg lives in Oslo."

@@ -15,6 +15,7 @@ from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.sessions import Session
 from google.genai.types import Content, Part
 
+from neurigraph_client.failures import NotFound
 from neurigraph_client.memory import Memory
 from neurigraph_client.values import tag_of
 
@@ -88,13 +89,21 @@ class NeurigraphMemoryService(BaseMemoryService):
         return SearchMemoryResponse(memories=found)
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
-        """Forget the memory of an entry for good.
+        """Forget the memory of an entry for good: of a session, all that it was stored with.
 
         Raises:
-            NotFound: There is no such memory.
+            NotFound: The user has no such memory.
+            ValueError: The id is no UUID.
         """
         if memory_id is not None:
-            await asyncio.to_thread(self._memory.forget, UUID(memory_id), dry_run=False)
+            await asyncio.to_thread(self._forget, UUID(memory_id), _where(app_name, user_id)["container_tags"])
+
+    def _forget(self, record_id: UUID, space: list[str]) -> None:
+        source_id = self._memory.memories.get(record_id).source_id
+        of_user = self._memory.memories.list_records(source_id=source_id, space=space)
+        if all(one.record_id != record_id for one in of_user):
+            raise NotFound(404, {"detail": "the user has no such memory"})
+        self._memory.forget(record_id, dry_run=False)
 
 
 def _where(app_name: str, user_id: str) -> dict[str, Any]:

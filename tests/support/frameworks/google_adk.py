@@ -60,6 +60,9 @@ def test_a_memory_is_added_and_deleted() -> None:
         found = await service.search_memory(app_name="boats", user_id="kim", query="How heavy is the anchor?")
         assert "12 kg" in str(found.memories[0].content)
         asked: dict[str, Any] = {"app_name": "boats", "user_id": "kim", "memory_id": found.memories[0].id}
+        with pytest.raises(NotFound):
+            await service.delete_memory(**{**asked, "user_id": "eve"})
+        assert "12 kg" in await texts(service, "How heavy is the anchor?", user="kim")
         await service.delete_memory(**asked)
         assert await texts(service, "How heavy is the anchor?", user="kim") == ""
         with pytest.raises(NotFound):
