@@ -16,7 +16,7 @@ from neurigraph_pipelines.model.errors import InvalidInputError
 
 commands = typer.Typer()
 _group = typer.Typer()
-commands.add_typer(_group, name="mcp")
+commands.add_typer(_group, name="mcp", hidden=True)  # clients start it; `agents` names it
 
 _CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "json")
 

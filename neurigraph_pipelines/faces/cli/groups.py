@@ -28,7 +28,7 @@ class Group:
 
 
 GROUPS = {
-    "agents": Group("Connect coding agents: Claude Code, Codex, Cursor.", (), ("coding_agents",)),
+    "agents": Group("Connect coding agents; `neurigraph mcp` connects others.", (), ("coding_agents",)),
     "memory": Group(
         "Single memories: list, show, change, move, keep.",
         ("memories", "graph_changes", "facts", "links", "retention"),
