@@ -19,7 +19,7 @@ from typing import Literal, TextIO
 
 _MODULES = (
     "neurigraph_pipelines.faces.cli.entry",
-    "neurigraph_pipelines.faces.cli.views",
+    "neurigraph_pipelines.faces.cli.layouts",
     "neurigraph_pipelines.graph.changes",
     "neurigraph_pipelines.ingestion.batch",
     "neurigraph_pipelines.inbox.importing",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from neurigraph_pipelines.faces.mcp.view import document
+from neurigraph_pipelines.faces.mcp.graph_app import document
 from tests.conftest import ROOT
 
 PAGE = ROOT / "neurigraph_pipelines" / "faces" / "page"

@@ -82,9 +82,9 @@ def install(
     wanted = [client] if client is not None else list(_CLIENTS)
     found = [instructions(Client(one), reached) for one in wanted]
 
-    def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
+    def layout() -> Any:
+        from neurigraph_pipelines.faces.cli import layouts
 
-        return views.lines(*(f"{one.title}. {one.where}\n\n{one.text}\n" for one in found))
+        return layouts.lines(*(f"{one.title}. {one.where}\n\n{one.text}\n" for one in found))
 
-    Output(as_json).result({"clients": [asdict(one) for one in found]}, view)
+    Output(as_json).result({"clients": [asdict(one) for one in found]}, layout)

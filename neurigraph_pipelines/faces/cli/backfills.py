@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from neurigraph_pipelines.access.short_ids import id_of
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, claims_of, opened
 from neurigraph_pipelines.ingestion.filing_again import FiledAgain, file_again
@@ -158,13 +158,13 @@ def _resummarized(done: Resummarized, dry_run: bool) -> Any:
         else f"{counted(done.records, 'record')} summarised by {done.model}, {done.unchanged:,} of them unchanged; "
     )
     summary += f"{done.complete:,} were summarised by it before, {done.revised:,} were revised by somebody and kept."
-    return views.lines(
+    return layouts.lines(
         summary, *(f"{record_id} failed and keeps its text: {error}" for record_id, error in done.failed)
     )
 
 
 def _refiled(done: FiledAgain, dry_run: bool) -> Any:
-    return views.lines(
+    return layouts.lines(
         f"{counted(len(done.moved), 'record')} {'to be moved' if dry_run else 'moved'} by {done.model}; "
         f"{done.stayed:,} stayed, {done.complete:,} were filed again before, {done.by_hand:,} were decided by somebody "
         "and kept.",
@@ -185,4 +185,4 @@ def _reembedded(done: Reembedded) -> Any:
         for move in done.moves
     ]
     lines += [f"no vectors for {record_id}: {error}" for record_id, error in done.failed]
-    return views.lines(*lines)
+    return layouts.lines(*lines)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import installed, opened
 from neurigraph_pipelines.runtime.stack.backup.check import check
@@ -50,14 +50,14 @@ def create(
     for lost in done.lost:
         output.note(f"missing or damaged in the object store: {lost}")
 
-    def view() -> Any:
-        return views.lines(
+    def layout() -> Any:
+        return layouts.lines(
             f"Backup {done.backup_id} is complete: the database ({done.database_bytes:,} bytes) and {done.objects:,} "
             f"files ({done.object_bytes:,} bytes), of which {done.new_objects:,} are new in {target.path}.",
             *(f"Removed backup {backup_id}." for backup_id in done.removed),
         )
 
-    output.result({"folder": str(target.path), **asdict(done)}, view)
+    output.result({"folder": str(target.path), **asdict(done)}, layout)
 
 
 @commands.command()
@@ -70,14 +70,14 @@ def verify(folder: Folder, key: KeyFile = None, backup: BackupId = None, as_json
     with _listening(output) as listener:
         report = check(_folder(folder, key), backup, listener)
 
-    def view() -> Any:
+    def layout() -> Any:
         backups, files = counted(len(report.backups), "backup"), counted(report.objects, "file")
         read = f"{backups} and {files} ({report.bytes_read:,} bytes)"
         if not report.damaged:
-            return views.lines(f"Read {read}: all are whole.")
-        return views.lines(f"Read {read}. Damaged or missing:", *report.damaged)
+            return layouts.lines(f"Read {read}: all are whole.")
+        return layouts.lines(f"Read {read}. Damaged or missing:", *report.damaged)
 
-    output.result(asdict(report), view)
+    output.result(asdict(report), layout)
     if report.damaged:
         raise typer.Exit(1)
 
@@ -89,10 +89,10 @@ def list_backups(folder: Folder, key: KeyFile = None, as_json: Json = False) -> 
     target.open()
     found = target.backups()
 
-    def view() -> Any:
-        return views.lines(*(found or [f"There is no complete backup in {target.path}."]))
+    def layout() -> Any:
+        return layouts.lines(*(found or [f"There is no complete backup in {target.path}."]))
 
-    Output(as_json).result({"backups": found}, view)
+    Output(as_json).result({"backups": found}, layout)
 
 
 @commands.command("new-key")
@@ -105,10 +105,10 @@ def new_key(
     """
     public = AgeKey.make(file)
 
-    def view() -> Any:
-        return views.lines(f"The secret key is in {file}. The public key: {public}")
+    def layout() -> Any:
+        return layouts.lines(f"The secret key is in {file}. The public key: {public}")
 
-    Output(as_json).result({"file": str(file), "public_key": public}, view)
+    Output(as_json).result({"file": str(file), "public_key": public}, layout)
 
 
 @commands.command()
@@ -133,13 +133,13 @@ def restore(
     for lost in done.lost:
         output.note(f"was missing or damaged before the backup: {lost}")
 
-    def view() -> Any:
-        return views.lines(
+    def layout() -> Any:
+        return layouts.lines(
             f"Restored backup {done.backup_id} to {home}: the database and {counted(done.objects, 'file')}, of which "
             f"{done.new_objects:,} were not there yet."
         )
 
-    output.result({"home": str(home), **asdict(done)}, view)
+    output.result({"home": str(home), **asdict(done)}, layout)
 
 
 def _folder(path: Path, key: Path | None) -> BackupFolder:

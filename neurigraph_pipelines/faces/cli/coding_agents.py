@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.agent_settings import EVENTS, Change, Command, Kept, as_data, changes, write_all
 from neurigraph_pipelines.faces.cli.agents import MemoryOf
 from neurigraph_pipelines.faces.cli.git_history import repository_of, space_of
@@ -93,10 +93,10 @@ def list_agents(project: Project = None, as_json: Json = False) -> None:
         left = changes(one, folder, None, None, is_project=here) if kept.is_there else []
         found.append({"agent": one, "installed": kept.is_there, "files": [str(each.path) for each in left]})
 
-    def view() -> Any:
-        return views.page([{**one, "files": ", ".join(one["files"])} for one in found], None)
+    def layout() -> Any:
+        return layouts.page([{**one, "files": ", ".join(one["files"])} for one in found], None)
 
-    Output(as_json).result({"agents": found}, view)
+    Output(as_json).result({"agents": found}, layout)
 
 
 def _change(
@@ -135,7 +135,7 @@ def _change(
 
 def _lines(text: str) -> Any:
     """Return a text of several lines for a terminal."""
-    return views.unbroken(*text.splitlines())
+    return layouts.unbroken(*text.splitlines())
 
 
 def _require_consent(*, yes: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import DryRun, argument, opened
 
@@ -23,10 +23,10 @@ def list_databases(as_json: Json = False) -> None:
     with opened() as installation:
         found = [asdict(one) for one in installation.databases.directory.databases()]
 
-    def view() -> Any:
-        return views.table([{**one, "home": one["home"] or "this home folder"} for one in found])
+    def layout() -> Any:
+        return layouts.table([{**one, "home": one["home"] or "this home folder"} for one in found])
 
-    Output(as_json).result({"databases": found}, view)
+    Output(as_json).result({"databases": found}, layout)
 
 
 @commands.command("add")

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
@@ -39,7 +39,7 @@ def sweep(user: AnyUserSlug = None, as_json: Json = False) -> None:
 
 
 def _lines(*texts: str) -> Callable[[], Any]:
-    def view() -> Any:
-        return views.lines(*texts)
+    def layout() -> Any:
+        return layouts.lines(*texts)
 
-    return view
+    return layout

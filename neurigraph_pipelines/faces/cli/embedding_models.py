@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import claims_of, opened
 from neurigraph_pipelines.ingestion.model_comparison import CanaryModel, Comparison, RankingFigures, compare_models
@@ -49,11 +49,11 @@ def embedding_models(
         found = list_models(database)
     shown = {"models": [asdict(one) for one in found], "comparison": comparison and comparison.figures()}
 
-    def view() -> Any:
-        listed = views.table([one.labelled() for one in found])
-        return listed if comparison is None else views.stacked(listed, views.lines("", *_lines(comparison)))
+    def layout() -> Any:
+        listed = layouts.table([one.labelled() for one in found])
+        return listed if comparison is None else layouts.stacked(listed, layouts.lines("", *_lines(comparison)))
 
-    Output(as_json).result(shown, view)
+    Output(as_json).result(shown, layout)
 
 
 def _lines(comparison: Comparison) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import opened
 from neurigraph_pipelines.lifecycle.encrypting import encrypt_stored
@@ -30,17 +30,17 @@ def status(as_json: Json = False) -> None:
         names = Counter(name.hex() for _, _, name in keys)
     enabled = installation.settings.objects.encryption
 
-    def view() -> Any:
+    def layout() -> Any:
         state = "on" if enabled else "off"
         lines = [f"Encryption of new files is {state}: NEURIGRAPH_ENCRYPTION."]
         if found is not None:
             lines.append(f"{found.encrypted:,} stored files are encrypted, and {found.plain:,} are not.")
         lines += [f"Master key {name} wraps {counted(wrapped, 'key')}." for name, wrapped in names.items()]
-        return views.lines(*lines)
+        return layouts.lines(*lines)
 
     data = {"enabled": enabled, "keys": names.total(), "master_keys": dict(names)}
     counts = {} if found is None else {"encrypted": found.encrypted, "plain": found.plain}
-    Output(as_json).result({**data, **counts}, view)
+    Output(as_json).result({**data, **counts}, layout)
 
 
 @commands.command()
@@ -53,12 +53,12 @@ def apply(
     with opened() as installation:
         report = encrypt_stored(installation.context, _required(installation), limit=limit, dry_run=dry_run)
 
-    def view() -> Any:
-        return views.lines(
+    def layout() -> Any:
+        return layouts.lines(
             f"{counted(report.written, 'file')} encrypted now, {report.encrypted:,} before; {report.plain:,} are left."
         )
 
-    Output(as_json).result(asdict(report), view)
+    Output(as_json).result(asdict(report), layout)
 
 
 @commands.command()
@@ -75,10 +75,10 @@ def rotate(as_json: Json = False) -> None:
         finally:
             lock.release()
 
-    def view() -> Any:
-        return views.lines(f"A new master key wraps {counted(done, 'key')}. Restart all running processes.")
+    def layout() -> Any:
+        return layouts.lines(f"A new master key wraps {counted(done, 'key')}. Restart all running processes.")
 
-    Output(as_json).result({"keys": done}, view)
+    Output(as_json).result({"keys": done}, layout)
 
 
 def _required(installation: Installation) -> EncryptedObjectStore:

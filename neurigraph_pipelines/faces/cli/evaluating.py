@@ -80,12 +80,12 @@ def evaluate(
     if output is not None:
         write_report(output, figures)
 
-    def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
+    def layout() -> Any:
+        from neurigraph_pipelines.faces.cli import layouts
 
-        return views.lines(*as_text(figures).splitlines())
+        return layouts.lines(*as_text(figures).splitlines())
 
-    out.result(figures, view)
+    out.result(figures, layout)
 
 
 @dataclass

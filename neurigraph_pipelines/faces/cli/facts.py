@@ -9,7 +9,7 @@ import typer
 from rich.console import RenderableType
 
 from neurigraph_pipelines.access.short_ids import id_of
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.backfills import NOT_ALL, Since, Until, moments
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
@@ -73,10 +73,10 @@ def refact(
 
 def _read(done: Any, *, dry_run: bool) -> RenderableType:
     if dry_run:
-        return views.lines(f"{counted(done.records, 'memory', 'memories')} would be read with {done.extractor}")
+        return layouts.lines(f"{counted(done.records, 'memory', 'memories')} would be read with {done.extractor}")
     lines = [
         f"{counted(done.records, 'memory', 'memories')} read with {done.extractor}, {counted(done.facts, 'fact')}",
         *([f"{done.dropped:,} dropped: the messages do not have their names or figures"] if done.dropped else []),
         *(f"{record_id}: {reason}" for record_id, reason in done.failed),
     ]
-    return views.lines(*lines)
+    return layouts.lines(*lines)

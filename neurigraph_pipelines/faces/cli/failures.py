@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from neurigraph_pipelines.access.short_ids import id_of
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, claims_of, opened
 from neurigraph_pipelines.ingestion import failures as domain
@@ -30,10 +30,10 @@ def failures(
         with installation.database.pipeline() as tx:
             found = list_failures(tx, user_id, with_replayed=replayed, limit=limit)
 
-    def view() -> Any:
-        return views.failures(found)
+    def layout() -> Any:
+        return layouts.failures(found)
 
-    Output(as_json).result({"failures": found}, view)
+    Output(as_json).result({"failures": found}, layout)
 
 
 @commands.command()
@@ -55,10 +55,10 @@ def replay(
         named = None if everything else ids
         done = domain.replay(installation.database, named, user_id)
 
-    def view() -> Any:
+    def layout() -> Any:
         if not done:
-            return views.lines("Nothing to replay.")
+            return layouts.lines("Nothing to replay.")
         lines = [f"{each.failure_id}  {each.outcome.replace('_', ' ')}" for each in done]
-        return views.lines(*lines, "`neurigraph up` stores them automatically, `neurigraph ingest` at once.")
+        return layouts.lines(*lines, "`neurigraph up` stores them automatically, `neurigraph ingest` at once.")
 
-    Output(as_json).result({"replays": done}, view)
+    Output(as_json).result({"replays": done}, layout)

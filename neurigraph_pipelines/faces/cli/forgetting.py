@@ -116,14 +116,14 @@ def erasures(
             found = receipts(tx, user_id, limit=limit)
         data = {"erasures": [with_objects(installation.database, receipt) for receipt in found]}
 
-    def view() -> Any:
+    def layout() -> Any:
         from rich.console import Group
 
-        from neurigraph_pipelines.faces.cli import views
+        from neurigraph_pipelines.faces.cli import layouts
 
-        return Group(*map(_receipt_view, found)) if found else views.lines("Nothing was erased.")
+        return Group(*map(_receipt_view, found)) if found else layouts.lines("Nothing was erased.")
 
-    Output(as_json).result(data, view)
+    Output(as_json).result(data, layout)
 
 
 @administration.command()
@@ -143,13 +143,13 @@ def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
             installation.database, user_id, lambda done, of: progress.update(task, completed=done, total=of)
         )
 
-    def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
+    def layout() -> Any:
+        from neurigraph_pipelines.faces.cli import layouts
 
         busy = [f"In use, so run it again for: {', '.join(report.busy)}"] if report.busy else []
-        return views.lines(f"{report.tables:,} tables rewritten.", *busy)
+        return layouts.lines(f"{report.tables:,} tables rewritten.", *busy)
 
-    output.result(asdict(report), view)
+    output.result(asdict(report), layout)
     if report.busy:
         raise typer.Exit(_NOT_ALL)
 
@@ -206,9 +206,9 @@ def _confirm(preview: ErasurePreview) -> None:
 
 
 def _preview_view(preview: ErasurePreview) -> Any:
-    from neurigraph_pipelines.faces.cli import views
+    from neurigraph_pipelines.faces.cli import layouts
 
-    return views.lines(
+    return layouts.lines(
         f"Would erase the {preview.subject_kind} {preview.subject_id}:",
         *(f"  node {path}" for path in preview.nodes[:_NODES_SHOWN]),
         *([f"  and {len(preview.nodes) - _NODES_SHOWN:,} more nodes"] if len(preview.nodes) > _NODES_SHOWN else []),
@@ -220,7 +220,7 @@ def _preview_view(preview: ErasurePreview) -> Any:
 
 
 def _receipt_view(receipt: Erasure) -> Any:
-    from neurigraph_pipelines.faces.cli import views
+    from neurigraph_pipelines.faces.cli import layouts
 
     def lines() -> Iterator[str]:
         when = f"finished {receipt.finished_at:%Y-%m-%d %H:%M:%S} UTC" if receipt.finished_at else "not finished"
@@ -233,4 +233,4 @@ def _receipt_view(receipt: Erasure) -> Any:
             if ids:
                 yield f"  kept, because other records need them: {name} {', '.join(map(str, ids))}"
 
-    return views.lines(*lines())
+    return layouts.lines(*lines())

@@ -143,7 +143,7 @@ class _Ingested:
 
 
 def _ingest_view(done: _Ingested, installation: Installation) -> Any:
-    from neurigraph_pipelines.faces.cli import views
+    from neurigraph_pipelines.faces.cli import layouts
 
     queue, embedder, waiting = done.queue, installation.embedder.model, done.healed.waiting
     lines = [
@@ -185,7 +185,7 @@ def _ingest_view(done: _Ingested, installation: Installation) -> Any:
         lines.append(
             f"Failed after all attempts: {counted(queue.failed, 'segment')}. See `neurigraph source failure list`."
         )
-    return views.lines(*lines)
+    return layouts.lines(*lines)
 
 
 def _faults_view(done: _Ingested) -> list[str]:

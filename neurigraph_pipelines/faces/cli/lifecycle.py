@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import Progress
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
@@ -163,7 +163,7 @@ def _compress_awake(
 
 def _compressed_view(report: SweepReport, dry_run: bool) -> Any:
     became, freed = ("would become dormant", "would be freed") if dry_run else ("became dormant", "were freed")
-    return views.lines(
+    return layouts.lines(
         f"{counted(report.files, 'file')} {became}, {report.bytes_freed:,} bytes {freed}.",
         *(f"{file_id} stays active: {why}" for file_id, why in report.failures.items()),
     )
@@ -248,7 +248,7 @@ def _verified_view(found: Verification, audit: OrphanReport | None) -> Any:
         lines += [f"   {key}" for key in audit.orphans]
     left = found.left + (audit.left if audit is not None else 0)
     lines.append(f"{left:,} findings are left." if left else "Nothing is wrong.")
-    return views.lines(*lines)
+    return layouts.lines(*lines)
 
 
 @administration.command()
@@ -260,11 +260,11 @@ def storage(user: AnyUserSlug = None, as_json: Json = False) -> None:
     rows = [{"user": owner.slug, **_totals(owner.totals)} for owner in users]
     nodes = [{"path": node.path, **_totals(node.totals)} for owner in users for node in owner.nodes]
 
-    def view() -> Any:
+    def layout() -> Any:
         shown = rows if user is None else nodes
-        return views.table(shown) if shown else views.lines("No file is stored yet.")
+        return layouts.table(shown) if shown else layouts.lines("No file is stored yet.")
 
-    Output(as_json).result({"users": rows, "nodes": nodes}, view)
+    Output(as_json).result({"users": rows, "nodes": nodes}, layout)
 
 
 def _totals(totals: StorageTotals) -> dict[str, int]:
@@ -272,4 +272,4 @@ def _totals(totals: StorageTotals) -> dict[str, int]:
 
 
 def _state_view(data: File | NodeFiles) -> Any:
-    return views.state(data)
+    return layouts.state(data)

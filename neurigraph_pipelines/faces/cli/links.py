@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from neurigraph_pipelines.access.short_ids import id_of
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import (
     UserSlug,
@@ -120,7 +120,7 @@ def _end(installation: Installation, claims: Claims, text: str) -> LinkEnd:
 
 
 def _lines(*texts: str) -> Callable[[], Any]:
-    def view() -> Any:
-        return views.lines(*texts)
+    def layout() -> Any:
+        return layouts.lines(*texts)
 
-    return view
+    return layout

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import Cursor, Limit, UserSlug, argument, claims_of, moment, opened
 from neurigraph_pipelines.inbox.privacy import find_source
@@ -62,10 +62,10 @@ def listed(
             installation.database, installation.cursors, claims, kind, wanted, limit=limit, cursor=cursor
         )
 
-    def view() -> Any:
-        return views.sources(page.items, page.next_cursor)
+    def layout() -> Any:
+        return layouts.sources(page.items, page.next_cursor)
 
-    Output(as_json).result(page.shown(f"{kind}s"), view)
+    Output(as_json).result(page.shown(f"{kind}s"), layout)
 
 
 @commands.command("show")
@@ -88,12 +88,12 @@ def progress(
             time.sleep(_PAUSE_SECONDS)
             found = _get(installation, claims, source_id)
 
-    def view() -> Any:
+    def layout() -> Any:
         records = [f"neurigraph memory show {record_id} --user {user}" for record_id in found.record_ids]
         facts = {name.replace("_", " "): value for name, value in found if name != "record_ids"}
-        return views.stacked(views.fields(facts), views.lines(*records))
+        return layouts.stacked(layouts.fields(facts), layouts.lines(*records))
 
-    Output(as_json).result(found, view)
+    Output(as_json).result(found, layout)
 
 
 def _get(installation: Installation, claims: Claims, source_id: UUID) -> SourceState:

@@ -100,9 +100,9 @@ def note(
 
 
 def _view(written: WrittenNote) -> Any:
-    from neurigraph_pipelines.faces.cli import views
+    from neurigraph_pipelines.faces.cli import layouts
 
     if not written.created:
-        return views.lines(f"Note {written.note_id} says the same already.")
+        return layouts.lines(f"Note {written.note_id} says the same already.")
     version = f", version {written.version}" if written.version > 1 else ""
-    return views.lines(f"Note {written.note_id}{version} is written.", next_step())
+    return layouts.lines(f"Note {written.note_id}{version} is written.", next_step())

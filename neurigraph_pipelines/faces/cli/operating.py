@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, installed, opened
 from neurigraph_pipelines.graph import navigation, provisioning
@@ -32,10 +32,10 @@ def admin_key(as_json: Json = False) -> None:
     with installed() as installation:
         key = installation.secrets.admin_key()
 
-    def view() -> Any:
-        return views.unbroken(key)
+    def layout() -> Any:
+        return layouts.unbroken(key)
 
-    Output(as_json).result({"admin_key": key}, view)
+    Output(as_json).result({"admin_key": key}, layout)
 
 
 @commands.command(name="metrics-token")
@@ -44,10 +44,10 @@ def metrics_token(as_json: Json = False) -> None:
     with installed() as installation:
         token = installation.secrets.metrics_token()
 
-    def view() -> Any:
-        return views.unbroken(token)
+    def layout() -> Any:
+        return layouts.unbroken(token)
 
-    Output(as_json).result({"metrics_token": token}, view)
+    Output(as_json).result({"metrics_token": token}, layout)
 
 
 @commands.command(name="dagster-password")
@@ -56,10 +56,10 @@ def dagster_password(as_json: Json = False) -> None:
     with installed() as installation:
         password = installation.secret.role_password("neurigraph_dagster")
 
-    def view() -> Any:
-        return views.unbroken(password)
+    def layout() -> Any:
+        return layouts.unbroken(password)
 
-    Output(as_json).result({"dagster_password": password}, view)
+    Output(as_json).result({"dagster_password": password}, layout)
 
 
 @commands.command(name="analyst-url")
@@ -71,10 +71,10 @@ def analyst_url(as_json: Json = False) -> None:
     with opened() as installation:
         url = installation.analyst_address
 
-    def view() -> Any:
-        return views.unbroken(url)
+    def layout() -> Any:
+        return layouts.unbroken(url)
 
-    Output(as_json).result({"analyst_url": url}, view)
+    Output(as_json).result({"analyst_url": url}, layout)
 
 
 @commands.command(name="rotate-secret")
@@ -90,11 +90,11 @@ def rotate_secret(as_json: Json = False) -> None:
         finally:
             lock.release()
 
-    def view() -> Any:
+    def layout() -> Any:
         places = f"New in the home folder: {', '.join(made)}." if made else "Both secrets come from the settings."
-        return views.lines(f"The database has the new secrets. {places} Restart all running processes.")
+        return layouts.lines(f"The database has the new secrets. {places} Restart all running processes.")
 
-    Output(as_json).result({"generated": list(made)}, view)
+    Output(as_json).result({"generated": list(made)}, layout)
 
 
 @commands.command()
@@ -115,13 +115,13 @@ def serve(
             address = at.getsockname()
             url = f"http://[{address[0]}]:{address[1]}" if ":" in address[0] else f"http://{address[0]}:{address[1]}"
 
-            def view() -> Any:
-                return views.lines(
+            def layout() -> Any:
+                return layouts.lines(
                     f"The API runs at {url}, its documentation at {url}/docs; agents reach it at {url}/mcp."
                 )
 
             server, output = http_server(installation, is_process=True), Output(as_json)
-            output.result({"url": url}, view)
+            output.result({"url": url}, layout)
             with installation.kept_server(output.note), keeper(installation):
                 server.run(sockets=[at])
             if not server.started:
@@ -162,12 +162,12 @@ def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
                 rows.append({"user": owner.slug, **navigation.totals(tx, owner.user_id)})
         queue = triggers.queue(database, users[0].user_id if user is not None else None)
 
-    def view() -> Any:
+    def layout() -> Any:
         if not rows:
-            return views.lines("There is no user yet: neurigraph import creates one.")
+            return layouts.lines("There is no user yet: neurigraph import creates one.")
         waiting = f"Waiting to be stored: {counted(queue.due + queue.claimed, 'segment')}" + (
             f", the oldest for {queue.age_seconds:,.0f} s." if queue.due + queue.claimed else "."
         )
-        return views.stacked(views.table(rows), views.lines(waiting))
+        return layouts.stacked(layouts.table(rows), layouts.lines(waiting))
 
-    Output(as_json).result({"users": rows, "queue": asdict(queue)}, view)
+    Output(as_json).result({"users": rows, "queue": asdict(queue)}, layout)

@@ -21,8 +21,8 @@ from pydantic.fields import FieldInfo
 from neurigraph_pipelines.access.guards import FREE, Guard, Unchanged
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.resolving import resolved
+from neurigraph_pipelines.faces.cli.result_layouts import shown
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened
-from neurigraph_pipelines.faces.cli.shown import shown
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup
 from neurigraph_pipelines.faces.operations.sight import KINDS

@@ -9,8 +9,8 @@ import typer
 from neurigraph_pipelines.exchange.organizations import membership
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.resolving import resolved
+from neurigraph_pipelines.faces.cli.result_layouts import shown
 from neurigraph_pipelines.faces.cli.session import UserSlug, claims_of, opened
-from neurigraph_pipelines.faces.cli.shown import shown
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.organizations import organization as found
 from neurigraph_pipelines.faces.operations.organizations import remove_member

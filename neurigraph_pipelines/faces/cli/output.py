@@ -43,10 +43,10 @@ class Output:
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
 
-    def result(self, data: Any, view: Callable[[], RenderableType]) -> None:
-        """Print ``data`` as JSON with ``--json``, else ``view`` for a person."""
+    def result(self, data: Any, layout: Callable[[], RenderableType]) -> None:
+        """Print ``data`` as JSON with ``--json``, else ``layout`` for a person."""
         self.data(data)
-        self.show(view)
+        self.show(layout)
 
     def data(self, data: Any) -> None:
         """Print the whole result as JSON; nothing without ``--json``."""
@@ -55,8 +55,8 @@ class Output:
                 json.dumps(data, default=_plain), flush=True
             )  # `serve` keeps running, and its reader waits for the address
 
-    def show(self, view: Callable[[], RenderableType]) -> None:
-        """Print a view for a person; nothing with ``--json``."""
+    def show(self, layout: Callable[[], RenderableType]) -> None:
+        """Print a result for a person; nothing with ``--json``."""
         if self._as_json:
             return
         from rich.console import Console
@@ -64,7 +64,7 @@ class Output:
         # Lines wrap only on a terminal: a program that reads the output needs whole lines.
         size = None if sys.stdout.isatty() else _NO_WRAP_WIDTH
         console = Console(markup=False, highlight=False, emoji=False, width=size, height=size)
-        console.print(view(), soft_wrap=size is not None)
+        console.print(layout(), soft_wrap=size is not None)
 
     def note(self, text: str) -> None:
         """Print a message to stderr."""

@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from neurigraph_pipelines.exchange.peers import pulling, subscriptions
 from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
 from neurigraph_pipelines.exchange.peers.subscriptions import Peer
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import DryRun, UserSlug, argument, claims_of, opened
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError
@@ -166,4 +166,4 @@ def _line(peer: Peer) -> str:
 
 
 def _lines(*texts: str) -> RenderableType:
-    return views.lines(*texts)
+    return layouts.lines(*texts)

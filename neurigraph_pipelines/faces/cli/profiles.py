@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
@@ -30,8 +30,8 @@ def reprofile(user: AnyUserSlug = None, as_json: Json = False) -> None:
                 installation.database, user_id=user_id, on_done=lambda count: progress.advance(task, count)
             )
 
-    def view() -> Any:
+    def layout() -> Any:
         more = "; run the command again for the rest" if done.limit_reached else ""
-        return views.lines(f"{counted(done.profiles, 'profile')} of {counted(done.nodes, 'node')} rebuilt{more}")
+        return layouts.lines(f"{counted(done.profiles, 'profile')} of {counted(done.nodes, 'node')} rebuilt{more}")
 
-    output.result(asdict(done), view)
+    output.result(asdict(done), layout)

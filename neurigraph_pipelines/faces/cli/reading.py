@@ -102,12 +102,12 @@ def search(
         )
         quotes = {} if as_json else best_quotes(installation.acting_for(claims), query, found, QUOTED_CHARACTERS)
 
-    def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
+    def layout() -> Any:
+        from neurigraph_pipelines.faces.cli import layouts
 
-        return views.answer(found, user, quotes)
+        return layouts.answer(found, user, quotes)
 
-    Output(as_json).result(found.model_dump(exclude_unset=True), view)
+    Output(as_json).result(found.model_dump(exclude_unset=True), layout)
 
 
 @commands.command(short_help="Answer a question in words, with citations.")
@@ -136,12 +136,12 @@ def ask(
             asked_at=question.at or _now(),
         )
 
-    def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
+    def layout() -> Any:
+        from neurigraph_pipelines.faces.cli import layouts
 
-        return views.reply(reply, user)
+        return layouts.reply(reply, user)
 
-    Output(as_json).result(reply, view)
+    Output(as_json).result(reply, layout)
 
 
 def _question(
@@ -217,9 +217,9 @@ def open_file(
                 raise
             return
         with _naming(identifier, message):
-            data, view, content = _read(context, file_id, message, text, stored, wait)
+            data, layout, content = _read(context, file_id, message, text, stored, wait)
         if output_file is None:
-            Output(as_json).result(data, view)
+            Output(as_json).result(data, layout)
         else:
             _write(Output(as_json), output_file, file_id, content)
 
@@ -260,13 +260,15 @@ def _show_unstored(context: Context, identifier: str, message: int | None, outpu
     if message is not None and found.messages and found.messages[0].seq != message:
         return False
 
-    def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
+    def layout() -> Any:
+        from neurigraph_pipelines.faces.cli import layouts
 
         records = [f"stored as {record_id}" for record_id in found.record_ids]
-        return views.stacked(views.transcript([one.model_dump() for one in found.messages]), views.lines(*records))
+        return layouts.stacked(
+            layouts.transcript([one.model_dump() for one in found.messages]), layouts.lines(*records)
+        )
 
-    output.result(found, view)
+    output.result(found, layout)
     return True
 
 
@@ -284,22 +286,22 @@ def _file_data(file: OpenedFile) -> dict[str, object]:
 
 
 def _file_view(file: OpenedFile) -> Any:
-    from neurigraph_pipelines.faces.cli import views
+    from neurigraph_pipelines.faces.cli import layouts
     from neurigraph_pipelines.retrieval.open import speaker_lines
 
     if file.is_transcript:
-        return views.transcript(speaker_lines(file.content))
-    return views.lines(
+        return layouts.transcript(speaker_lines(file.content))
+    return layouts.lines(
         f"{file.file_name}: {file.media_type} of {file.size_bytes:,} bytes. "
         "Use --output to write it, or --text to show its text."
     )
 
 
 def _message_view(message: Message) -> Any:
-    from neurigraph_pipelines.faces.cli import views
+    from neurigraph_pipelines.faces.cli import layouts
 
     is_named = any(getattr(message, name) is not None for name in ("author", *TOOL_FIELDS))
-    return views.lines(f"{views.sayer(dict(message))}: {message.content}" if is_named else message.content)
+    return layouts.lines(f"{layouts.sayer(dict(message))}: {message.content}" if is_named else message.content)
 
 
 def _write(output: Output, path: Path, file_id: UUID, content: Iterable[bytes]) -> None:
@@ -310,9 +312,9 @@ def _write(output: Output, path: Path, file_id: UUID, content: Iterable[bytes]) 
     except OSError as error:
         raise InvalidInputError(f"cannot write {path}: {error.strerror}") from error
 
-    def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
+    def layout() -> Any:
+        from neurigraph_pipelines.faces.cli import layouts
 
-        return views.lines(f"{size:,} bytes written to {path}")
+        return layouts.lines(f"{size:,} bytes written to {path}")
 
-    output.result({"file_id": file_id, "output": str(path), "bytes": size}, view)
+    output.result({"file_id": file_id, "output": str(path), "bytes": size}, layout)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -50,13 +50,13 @@ def report(
     if output is not None:
         _write(frame, form, output)
 
-    def view() -> Any:
+    def layout() -> Any:
         if output is not None:
-            return views.lines(f"{counted(len(frame), 'row')} written to {output}")
-        return views.unbroken(_text(frame, form))
+            return layouts.lines(f"{counted(len(frame), 'row')} written to {output}")
+        return layouts.unbroken(_text(frame, form))
 
     rows = frame.reset_index().to_dict("records")
-    Output(as_json).result({"by": by, "rows": rows, "output": output}, view)
+    Output(as_json).result({"by": by, "rows": rows, "output": output}, layout)
 
 
 def _day(option: str, text: str | None) -> date | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
@@ -53,7 +53,7 @@ def _memories(number: int) -> str:
 
 
 def _lines(*texts: str) -> Callable[[], Any]:
-    def view() -> Any:
-        return views.lines(*texts)
+    def layout() -> Any:
+        return layouts.lines(*texts)
 
-    return view
+    return layout

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from neurigraph_pipelines.access.short_ids import id_of
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened
 from neurigraph_pipelines.ingestion import canaries
@@ -51,8 +51,8 @@ def list_retrievals(
     if not is_on:
         output.note("The log of retrievals is off: set NEURIGRAPH_RETRIEVAL_LOG_DAYS.")
 
-    def view() -> Any:
-        return views.table(
+    def layout() -> Any:
+        return layouts.table(
             [
                 {
                     "asked at": f"{one.asked_at:%Y-%m-%d %H:%M:%S}",
@@ -65,7 +65,7 @@ def list_retrievals(
             ]
         )
 
-    output.result({"retrievals": [asdict(one) for one in found]}, view)
+    output.result({"retrievals": [asdict(one) for one in found]}, layout)
 
 
 @canary.command("add")
@@ -84,10 +84,10 @@ def plant_canary(
         claims = claims_of(installation, user)
         planted = canaries.plant(installation.acting_for(claims), argument(text) if text is not None else None)
 
-    def view() -> Any:
-        return views.lines(f"Planted {planted.source_id}. It is watched from when it is stored.")
+    def layout() -> Any:
+        return layouts.lines(f"Planted {planted.source_id}. It is watched from when it is stored.")
 
-    Output(as_json).result(asdict(planted), view)
+    Output(as_json).result(asdict(planted), layout)
 
 
 @canary.command("list")
@@ -96,10 +96,10 @@ def list_canaries(user: UserSlug, as_json: Json = False) -> None:
     with opened() as installation:
         found = canaries.list_canaries(installation.database, claims_of(installation, user))
 
-    def view() -> Any:
-        return views.table([_row(one) for one in found])
+    def layout() -> Any:
+        return layouts.table([_row(one) for one in found])
 
-    Output(as_json).result({"canaries": [asdict(one) for one in found]}, view)
+    Output(as_json).result({"canaries": [asdict(one) for one in found]}, layout)
 
 
 def _row(canary: PlantedCanary) -> dict[str, object]:

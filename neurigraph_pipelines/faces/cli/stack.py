@@ -37,8 +37,8 @@ def up(as_json: Json = False) -> None:
             assert stack.api is not None
             urls = {"dagster_ui": stack.ui_url, "api": stack.api.url, "logs": str(installation.home / "logs")}
 
-            def view() -> Any:
-                from neurigraph_pipelines.faces.cli import views
+            def layout() -> Any:
+                from neurigraph_pipelines.faces.cli import layouts
 
                 texts = (
                     f"Dagster's UI:  {urls['dagster_ui']}",
@@ -46,9 +46,9 @@ def up(as_json: Json = False) -> None:
                     f"Logs:          {urls['logs']}",
                     "Processes that die are restarted. Ctrl-C stops everything.",
                 )
-                return views.unbroken(*texts)
+                return layouts.unbroken(*texts)
 
-            output.result(urls, view)
+            output.result(urls, layout)
             while True:
                 signal.pause()
 
@@ -83,7 +83,7 @@ def service(
 @commands.command(short_help="Store sample conversations and ask about them.")
 def demo(as_json: Json = False) -> None:
     """Ingest sample conversations with Dagster, show the tree, answers, a block for a prompt, and reasons, and stop."""
-    from neurigraph_pipelines.faces.cli import views
+    from neurigraph_pipelines.faces.cli import layouts
     from neurigraph_pipelines.runtime.stack import demo as demonstration
 
     output = Output(as_json)
@@ -94,21 +94,21 @@ def demo(as_json: Json = False) -> None:
 
     def show_tree(root: TreeNode) -> None:
         trees.append(root)
-        output.show(lambda: views.tree(root))
+        output.show(lambda: layouts.tree(root))
 
     def show_reply(question: str, reply: Reply) -> None:
         answers.append({"question": question, **reply.model_dump(mode="json")})
-        output.show(lambda: views.lines("", f"» {question}", ""))
-        output.show(lambda: views.reply(reply, demonstration.USER))
+        output.show(lambda: layouts.lines("", f"» {question}", ""))
+        output.show(lambda: layouts.reply(reply, demonstration.USER))
 
     def show_block(message: str, block: str) -> None:
         blocks.append({"message": message, "block": block})
-        output.show(lambda: views.lines("", f"» For a prompt: {message}", "", *block.splitlines()))
+        output.show(lambda: layouts.lines("", f"» For a prompt: {message}", "", *block.splitlines()))
 
     def show_walk(question: str, found: QueriedFacts) -> None:
         walks.append({"question": question, **found.model_dump(mode="json")})
-        output.show(lambda: views.lines("", f"» {question} ({demonstration.STORY})", ""))
-        output.show(lambda: views.walked(found))
+        output.show(lambda: layouts.lines("", f"» {question} ({demonstration.STORY})", ""))
+        output.show(lambda: layouts.walked(found))
 
     with one_signal(), installed() as installation, output.progress() as bar:
         task = bar.add_task("Dagster ingests", total=None)
@@ -138,12 +138,12 @@ def ui(
         dagster = dagster_home(installation)
     url = dagster.ui_url(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
 
-    def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
+    def layout() -> Any:
+        from neurigraph_pipelines.faces.cli import layouts
 
-        return views.unbroken(f"Dagster's UI: {url}")
+        return layouts.unbroken(f"Dagster's UI: {url}")
 
-    Output(as_json).result({"url": url}, view)
+    Output(as_json).result({"url": url}, layout)
     dagster.become(dagster.ui_command(host, port))
 
 

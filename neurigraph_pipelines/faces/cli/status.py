@@ -32,8 +32,8 @@ def status(as_json: Json = False) -> None:
         report = leaving.report(installation)
         errors = [] if any(fault.part == "reading" for fault in found.faults) else last_errors(installation)
 
-    def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
+    def layout() -> Any:
+        from neurigraph_pipelines.faces.cli import layouts
 
         age = found.queue_age_seconds
         queue = (
@@ -42,10 +42,10 @@ def status(as_json: Json = False) -> None:
         faults = [f"{fault.part} does not work: {fault.reason}" for fault in found.faults]
         works = faults or ["reading, writing and ingestion work"]
         failed = [f"failed {one.at:%Y-%m-%d %H:%M} UTC: {one.part}: {one.error}" for one in errors]
-        return views.unbroken(*_stack_lines(running), *works, *queue, *failed, "", *leaving.lines(report))
+        return layouts.unbroken(*_stack_lines(running), *works, *queue, *failed, "", *leaving.lines(report))
 
     data = {"running": running, "ready": not found.faults, **asdict(found)}
-    Output(as_json).result({**data, "last_errors": [one._asdict() for one in errors], **asdict(report)}, view)
+    Output(as_json).result({**data, "last_errors": [one._asdict() for one in errors], **asdict(report)}, layout)
     if found.faults:
         raise typer.Exit(NOT_READY)
 
@@ -64,16 +64,16 @@ def doctor(as_json: Json = False) -> None:
     worst = [one for one in findings if one.level is Level.ERROR]
     warnings = sum(one.level is Level.WARNING for one in findings)
 
-    def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
+    def layout() -> Any:
+        from neurigraph_pipelines.faces.cli import layouts
 
         texts = []
         for one in findings:
             texts.append(f"{one.level:<8} {one.subject}: {one.found}")
             texts += [f"{'':<9}→ {one.remedy}"] if one.remedy else []
-        return views.unbroken(*texts, "", f"Errors: {len(worst)}, warnings: {warnings}.")
+        return layouts.unbroken(*texts, "", f"Errors: {len(worst)}, warnings: {warnings}.")
 
-    Output(as_json).result({"well": not worst, "findings": [asdict(one) for one in findings]}, view)
+    Output(as_json).result({"well": not worst, "findings": [asdict(one) for one in findings]}, layout)
     if worst:
         raise typer.Exit(NOT_READY)
 

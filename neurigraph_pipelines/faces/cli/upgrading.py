@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import installed
 
@@ -21,9 +21,9 @@ def migrate(as_json: Json = False) -> None:
     with installed() as installation:
         report = installation.migrate(lambda name: output.note(f"applied {name}"))
 
-    def view() -> Any:
-        return views.lines(
+    def layout() -> Any:
+        return layouts.lines(
             f"The database is at migration {report.version}: {counted(len(report.applied), 'migration')} applied."
         )
 
-    output.result(asdict(report), view)
+    output.result(asdict(report), layout)

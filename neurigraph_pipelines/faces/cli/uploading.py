@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Output
 from neurigraph_pipelines.faces.cli.session import argument, next_step, opened
 from neurigraph_pipelines.faces.cli.source_options import stated_privacy
@@ -105,13 +105,13 @@ def _read(installation: Installation, claims: Claims, upload_id: UUID, name: str
 
 
 def _show(place: Mapping[str, object], received: Received, state: Upload, output: Output) -> None:
-    def view() -> Any:
+    def layout() -> Any:
         known = "" if received.new else ", uploaded before"
         summary = f"{state.file_name}: {state.media_type} of {state.size_bytes:,} bytes{known}."
         notes = (f"Note: {note}." for note in [*received.notes, *state.notes])
-        return views.lines(summary, *notes, *([next_step()] if state.state != "stored" else []))
+        return layouts.lines(summary, *notes, *([next_step()] if state.state != "stored" else []))
 
-    output.result({**place, "new": received.new, "kept": list(received.notes), **dict(state)}, view)
+    output.result({**place, "new": received.new, "kept": list(received.notes), **dict(state)}, layout)
 
 
 def read_uploads(installation: Installation, user_id: UUID | None, output: Output) -> list[dict[str, str]]:

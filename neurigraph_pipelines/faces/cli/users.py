@@ -37,7 +37,7 @@ def use(
     as_json: Json = False,
 ) -> None:
     """Choose the user that commands are about if they have no --user. Without USER, say who that is."""
-    from neurigraph_pipelines.faces.cli import views
+    from neurigraph_pipelines.faces.cli import layouts
 
     chosen = user or usual_user()
     if user is not None:
@@ -45,7 +45,7 @@ def use(
         with opened() as installation:
             claims_of(installation, user, whole_graph=True)
             usual_user_file(installation.home).write_text(f"{user}\n", encoding="utf-8")
-    Output(as_json).result({"user": chosen}, lambda: views.lines(f"Commands without --user are about {chosen}."))
+    Output(as_json).result({"user": chosen}, lambda: layouts.lines(f"Commands without --user are about {chosen}."))
 
 
 @commands.command("add")
@@ -63,12 +63,12 @@ def add(
             argument(user), argument(database) if database is not None else None
         )
 
-    def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
+    def layout() -> Any:
+        from neurigraph_pipelines.faces.cli import layouts
 
-        return views.unbroken(key)
+        return layouts.unbroken(key)
 
-    Output(as_json).result({**asdict(made), "database": name, "api_key": key}, view)
+    Output(as_json).result({**asdict(made), "database": name, "api_key": key}, layout)
 
 
 @commands.command("move")
@@ -92,19 +92,19 @@ def move(
         task = progress.add_task("moving", total=None)
         moved = _moved(source, argument(user), target, dry_run, lambda more: progress.advance(task, more))
 
-    def view() -> Any:
-        from neurigraph_pipelines.faces.cli import views
+    def layout() -> Any:
+        from neurigraph_pipelines.faces.cli import layouts
 
         if dry_run:
-            return views.lines(f"{moved.slug} can be moved to {target}.")
+            return layouts.lines(f"{moved.slug} can be moved to {target}.")
         if moved.healed:
-            return views.lines(f"{moved.slug} is in {target}: what an earlier run began is complete.")
-        return views.lines(
+            return layouts.lines(f"{moved.slug} is in {target}: what an earlier run began is complete.")
+        return layouts.lines(
             f"Moved {moved.slug} to {target}: {counted(moved.records, 'record')} in {counted(moved.nodes, 'node')}, "
             f"{counted(moved.objects, 'file')}. Writers waited for {moved.seconds:.1f} s."
         )
 
-    output.result({**asdict(moved), "home": target, "dry_run": dry_run}, view)
+    output.result({**asdict(moved), "home": target, "dry_run": dry_run}, layout)
 
 
 def _moved(source: Installation, slug: str, target: str, dry_run: bool, on_bytes: Callable[[int], None]) -> Moved:

@@ -1,4 +1,4 @@
-"""Vaults of Markdown notes: the part of ``import`` for a folder or a zip of them; and the view of an import."""
+"""Vaults of Markdown notes: the part of ``import`` for a folder or a zip of them; and the layout of an import."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from neurigraph_pipelines.exchange.portability.archive import is_export
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.exporting import FORMAT
 from neurigraph_pipelines.faces.cli.output import Output, counted
 from neurigraph_pipelines.faces.cli.session import next_step, opened
@@ -115,7 +115,7 @@ def _view(report: VaultReport, dry_run: bool) -> Any:
     if report.rejected:
         text += f", {counted(len(report.rejected), 'note')} rejected"
     waits = (report.added or report.changed) and not dry_run
-    return views.lines(text + ".", *([next_step()] if waits else []))
+    return layouts.lines(text + ".", *([next_step()] if waits else []))
 
 
 def import_view(report: ImportReport, dry_run: bool) -> Any:
@@ -132,7 +132,7 @@ def import_view(report: ImportReport, dry_run: bool) -> Any:
         text += ", redacted: " + ", ".join(f"{count:,} × {kind}" for kind, count in sorted(report.redacted.items()))
     if report.rejected:
         text += f", {counted(len(report.rejected), 'item')} rejected"
-    return views.lines(
+    return layouts.lines(
         text + ".",
         *(f"Note: {note}." for note in report.notes),
         *([next_step()] if report.messages_added and not dry_run else []),

@@ -21,7 +21,7 @@ from pydantic import AnyUrl, ValidationError
 
 import neurigraph_pipelines
 from neurigraph_pipelines.access.authentication import require_remembered
-from neurigraph_pipelines.faces.mcp import view
+from neurigraph_pipelines.faces.mcp import graph_app
 from neurigraph_pipelines.faces.mcp.authentication import caller_of
 from neurigraph_pipelines.faces.mcp.budget import RememberedCounts
 from neurigraph_pipelines.faces.mcp.calls import Afterwards, AgentCall, Workers
@@ -144,7 +144,7 @@ class MemoryServer(MCPServer[None]):
 
     async def list_resources(self) -> list[Resource]:
         """Return the resources with an address of their own."""
-        return [PROFILE, view.VIEW]
+        return [PROFILE, graph_app.VIEW]
 
     async def list_resource_templates(self) -> list[ResourceTemplate]:
         """Return the forms of the addresses of the others."""
@@ -158,8 +158,8 @@ class MemoryServer(MCPServer[None]):
         Raises:
             ResourceError: It does not exist, or the caller may not see it, or it cannot be read.
         """
-        if str(uri) == view.VIEW.uri:
-            return [ReadResourceContents(view.document(), view.VIEW.mime_type, view.VIEW.meta)]
+        if str(uri) == graph_app.VIEW.uri:
+            return [ReadResourceContents(graph_app.document(), graph_app.VIEW.mime_type, graph_app.VIEW.meta)]
         read = reader_of(str(uri))
         try:
             if read is None:

@@ -12,6 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.framing import inline
+from neurigraph_pipelines.faces.mcp.graph_app import VIEW
 from neurigraph_pipelines.faces.mcp.results import (
     Only,
     Result,
@@ -24,7 +25,6 @@ from neurigraph_pipelines.faces.mcp.results import (
     shown,
 )
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
-from neurigraph_pipelines.faces.mcp.view import VIEW
 from neurigraph_pipelines.graph import history, navigation
 from neurigraph_pipelines.model import KEYWORD_COLUMNS
 from neurigraph_pipelines.text.hygiene import utc

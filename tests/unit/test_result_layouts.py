@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from rich.console import Console
 
-from neurigraph_pipelines.faces.cli.shown import shown
+from neurigraph_pipelines.faces.cli.result_layouts import shown
 from neurigraph_pipelines.views.access import Persona, Personas
 
 ID = UUID("7cdcb725-f8f1-483b-9790-ce180ffbfe33")

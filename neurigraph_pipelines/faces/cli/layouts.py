@@ -1,4 +1,4 @@
-"""Views of results for a terminal: domain values in, rich renderables out.
+"""Layouts of results for a terminal: domain values in, rich renderables out.
 
 All text from memories goes through ``printable``.
 """

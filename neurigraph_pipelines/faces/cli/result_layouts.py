@@ -1,4 +1,4 @@
-"""Lays the results of operations out for a terminal, by the fields of their views."""
+"""Lays the results of operations out for a terminal, by the fields of their layouts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import BaseModel
 from rich.console import RenderableType
 
-from neurigraph_pipelines.faces.cli import views
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.views.access import IssuedKey
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
@@ -20,20 +20,20 @@ from neurigraph_pipelines.views.memories import Difference, History, Memory
 from neurigraph_pipelines.views.profiles import PersonProfile, PromptContext
 
 _BY_VIEW: dict[type[BaseModel], Callable[[Any], RenderableType]] = {
-    TreeNode: views.tree,
-    Shell: views.node,
-    Memory: views.memory,
-    History: lambda found: views.deltas(found.deltas),
-    Difference: views.changes,
-    QueriedFacts: views.walked,
-    PersonProfile: lambda found: views.stacked(
-        views.lines(found.name),
-        *(views.stacked(views.lines(f"\n{one.section}"), _table(one.items, None)) for one in found.sections),
+    TreeNode: layouts.tree,
+    Shell: layouts.node,
+    Memory: layouts.memory,
+    History: lambda found: layouts.deltas(found.deltas),
+    Difference: layouts.changes,
+    QueriedFacts: layouts.walked,
+    PersonProfile: lambda found: layouts.stacked(
+        layouts.lines(found.name),
+        *(layouts.stacked(layouts.lines(f"\n{one.section}"), _table(one.items, None)) for one in found.sections),
     ),
-    PromptContext: lambda found: views.unbroken(
+    PromptContext: lambda found: layouts.unbroken(
         found.text or "\n\n".join(one.content if found.messages else one.text for one in found.messages or found.lines)
     ),
-    IssuedKey: lambda found: views.unbroken(found.api_key),  # so that a shell can keep it in a file
+    IssuedKey: lambda found: layouts.unbroken(found.api_key),  # so that a shell can keep it in a file
 }
 """Views with a layout of their own."""
 
@@ -44,7 +44,7 @@ _EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
 def shown(result: object, says: str) -> RenderableType:
-    """Return a view for a person: its fields, then each of its lists as a table.
+    """Lay a view out for a person: its fields, then each of its lists as a table.
 
     Args:
         says: The line for an operation that returns nothing.
@@ -53,7 +53,7 @@ def shown(result: object, says: str) -> RenderableType:
         if isinstance(result, view):
             return layout(result)
     if not isinstance(result, BaseModel):
-        return views.lines(says if result is None else str(result))
+        return layouts.lines(says if result is None else str(result))
     next_cursor = getattr(result, "next_cursor", None)
     fields: dict[str, object] = {}
     below: list[RenderableType] = []
@@ -64,7 +64,7 @@ def shown(result: object, says: str) -> RenderableType:
             below += [_table(value, next_cursor)] if value or len(type(result).model_fields) <= 2 else []
         elif value not in _EMPTY and name != "next_cursor":
             fields[name.replace("_", " ")] = _text(value)
-    return views.stacked(*([views.fields(fields)] if fields else []), *below)
+    return layouts.stacked(*([layouts.fields(fields)] if fields else []), *below)
 
 
 def _table(items: Sequence[BaseModel], next_cursor: str | None) -> RenderableType:
@@ -77,7 +77,7 @@ def _table(items: Sequence[BaseModel], next_cursor: str | None) -> RenderableTyp
         and any(getattr(one, name) not in _EMPTY for one in items)
     ]
     rows = [{name.replace("_", " "): _cell(getattr(one, name)) for name in names} for one in items]
-    return views.page(rows, next_cursor)
+    return layouts.page(rows, next_cursor)
 
 
 def _cell(value: object) -> str:
