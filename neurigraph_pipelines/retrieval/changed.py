@@ -89,7 +89,7 @@ def latest_first(
     """
     found = list(given)
     outdated: set[tuple[int, ...]] = set()
-    for one in conflicts:
+    for one in sorted(conflicts, key=lambda one: (one.later_said_at, one.earlier_said_at)):  # so a chain ends in order
         sides = (
             (one.later_statement, places_among(passages, one.later_record_id, one.later_first, one.later_last)),
             (one.earlier_statement, places_among(passages, one.earlier_record_id, one.earlier_first, one.earlier_last)),
