@@ -201,10 +201,11 @@ class _Session(imaplib.IMAP4):
     @contextmanager
     def _limited(self, size: int = 0) -> Iterator[None]:
         self._left -= size
-        if self._left < 0:
+        seconds = self._ends - time.monotonic()
+        if self._left < 0 or seconds <= 0:
             raise self.abort("the answer is too long")
         # Timeouts of sockets bound each piece alone.
-        ends = threading.Timer(max(self._ends - time.monotonic(), 0), self._shut_down)
+        ends = threading.Timer(seconds, self._shut_down)
         ends.start()
         try:
             yield

@@ -105,9 +105,8 @@ def carry_out(context: Context, action_id: UUID | None = None) -> int:
         except _DoneError:
             continue
         except NeurigraphError as error:
-            if not isinstance(error, TransientError | RehydratingError):
-                _fail(context, row.action_id, error)
-            if action_id is not None:
+            stands = isinstance(error, TransientError | RehydratingError) or _fail(context, row.action_id, error)
+            if stands and action_id is not None:
                 raise
         else:
             done += 1
@@ -123,11 +122,13 @@ def _carry_out(context: Context, row: _Approved) -> None:
     execution(context.acting_for(owner), row, _Once(row.action_id))
 
 
-def _fail(context: Context, action_id: UUID, error: NeurigraphError) -> None:
+def _fail(context: Context, action_id: UUID, error: NeurigraphError) -> bool:
+    """Mark an action as failed, and return False if somebody else carried it out meanwhile."""
     reasons = {ChangedError: "changed", ForbiddenError: "no_right", NotFoundError: "gone"}
     failure = next((word for kind, word in reasons.items() if isinstance(error, kind)), "impossible")
     with context.database.pipeline() as tx:
-        tx.execute(_QUERIES["finish"], {"action_id": action_id, "state": ActionState.FAILED, "failure": failure})
+        finished = {"action_id": action_id, "state": ActionState.FAILED, "failure": failure}
+        return tx.execute(_QUERIES["finish"], finished).rowcount == 1
 
 
 def _store(context: Context, row: _Approved, guard: Guard) -> None:

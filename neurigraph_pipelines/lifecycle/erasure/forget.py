@@ -187,10 +187,11 @@ def _begin(context: Context, subject: ErasureSubject, through: str, guard: Guard
     database, claims = context.database, context.claims
     values = {"user_id": claims.user_id, "kind": subject.kind, "subject_id": subject.subject_id, "through": through}
     with rows_of(database, claims) as tx:
-        earlier = tx.execute(_QUERIES["latest_erasure"], values).fetchone()
         try:
             require_subject(tx, claims, subject)
         except NotFoundError:
+            # Read after the subject: another request erases the subject and opens its erasure in one transaction.
+            earlier = tx.execute(_QUERIES["latest_erasure"], values).fetchone()
             if earlier is None:
                 raise
             return earlier["erasure_id"], 0
