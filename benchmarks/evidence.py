@@ -8,9 +8,9 @@ from benchmarks.bench import Bench
 from benchmarks.quality.measure import ADVERSARIAL, QUICK_LONG_MESSAGES, QUICK_MESSAGES
 from benchmarks.quality.questions import beam, locomo
 from benchmarks.report import Section, table
-from neurigraph_pipelines.evaluation.asking import BUDGETS, DEPTHS, WAYS, Readers, Result
-from neurigraph_pipelines.evaluation.figures import Circumstances, figures_of
-from neurigraph_pipelines.evaluation.running import ask_samples
+from neurigraph_pipelines.runtime.evaluation.asking import BUDGETS, DEPTHS, WAYS, Readers, Result
+from neurigraph_pipelines.runtime.evaluation.figures import Circumstances, figures_of
+from neurigraph_pipelines.runtime.evaluation.running import ask_samples
 
 _METHOD = """What `neurigraph eval` measures on three conversations of LoCoMo and three chats of BEAM (100,000 tokens
 each), one user each, stored by the whole job with its facts, offline: the share of a question's evidence within 500,

@@ -23,7 +23,6 @@ from benchmarks.bench import Bench, forget_own_settings
 from benchmarks.quality.measure import WORDS
 from benchmarks.quality.questions import ASSISTANT, MEETINGS, beam, locomo, qmsum, together
 from benchmarks.report import table
-from neurigraph_pipelines.evaluation.samples import LabelledQuestion, Sample
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
@@ -32,6 +31,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.retrieval.query.weights import BOOSTS, SIGNALS, WEIGHTS
+from neurigraph_pipelines.runtime.evaluation.samples import LabelledQuestion, Sample
 from neurigraph_pipelines.wiring.installation import Installation
 
 NAMES = (*SIGNALS, *BOOSTS)

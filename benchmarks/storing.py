@@ -10,11 +10,11 @@ from benchmarks.bench import Bench
 from benchmarks.pipeline import TimedEmbedder
 from benchmarks.quality.questions import beam, locomo, qmsum, together
 from benchmarks.report import Section, number, table
-from neurigraph_pipelines.evaluation.samples import Sample
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims, IncomingMessage
+from neurigraph_pipelines.runtime.evaluation.samples import Sample
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.offline.language_model import OfflineLanguageModel
 

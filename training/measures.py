@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from benchmarks.bench import PROJECT_ROOT
 from benchmarks.quality.questions import beam, locomo, qmsum
-from neurigraph_pipelines.evaluation.published import CATEGORIES
-from neurigraph_pipelines.evaluation.samples import Sample
+from neurigraph_pipelines.runtime.evaluation.published import CATEGORIES
+from neurigraph_pipelines.runtime.evaluation.samples import Sample
 from neurigraph_pipelines.text.in_context import in_context
 from training.pairs import message_text, word_rows
 from training.talks import Talk

@@ -20,7 +20,6 @@ import numpy as np
 from benchmarks.bench import Bench
 from benchmarks.quality.questions import BELIEF, DATA, BeliefQuestion, beam_beliefs
 from benchmarks.report import percentile, spread, table
-from neurigraph_pipelines.evaluation.samples import Sample
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
@@ -35,6 +34,7 @@ from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact,
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.runtime.evaluation.samples import Sample
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.kinds import Verdict
 from neurigraph_pipelines.wiring.installation import Installation

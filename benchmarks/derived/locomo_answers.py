@@ -13,14 +13,14 @@ from benchmarks.bench import Bench
 from benchmarks.derived.observe import statements_of
 from benchmarks.quality.questions import locomo
 from benchmarks.report import table
-from neurigraph_pipelines.evaluation.published import CATEGORIES
-from neurigraph_pipelines.evaluation.samples import LabelledQuestion, Sample
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.runtime.evaluation.published import CATEGORIES
+from neurigraph_pipelines.runtime.evaluation.samples import LabelledQuestion, Sample
 from neurigraph_pipelines.text.lexemes import Lexer
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.wiring.installation import Installation

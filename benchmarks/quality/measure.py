@@ -11,11 +11,11 @@ from benchmarks.bench import Bench
 from benchmarks.quality.application import Application, Found, server
 from benchmarks.quality.questions import ASSISTANT, MEETINGS, beam, locomo, qmsum, together
 from benchmarks.report import Section, table
-from neurigraph_pipelines.evaluation.published import CATEGORIES
-from neurigraph_pipelines.evaluation.ranking import Rank, fuse_by_rank, rank_by_bm25, rank_by_cosine
-from neurigraph_pipelines.evaluation.samples import LabelledQuestion, Sample
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model.ports import Embedder
+from neurigraph_pipelines.runtime.evaluation.published import CATEGORIES
+from neurigraph_pipelines.runtime.evaluation.ranking import Rank, fuse_by_rank, rank_by_bm25, rank_by_cosine
+from neurigraph_pipelines.runtime.evaluation.samples import LabelledQuestion, Sample
 
 DEPTHS = (1, 5, 10, 20)
 WORDS = 1_000

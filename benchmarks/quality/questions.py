@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.bench import PROJECT_ROOT, SkippedError
-from neurigraph_pipelines.evaluation.published import beam_chat, beam_questions, leaves, read_published
-from neurigraph_pipelines.evaluation.samples import LabelledQuestion, Sample
 from neurigraph_pipelines.inbox.imports import read_conversations
 from neurigraph_pipelines.model import ImportedConversation
+from neurigraph_pipelines.runtime.evaluation.published import beam_chat, beam_questions, leaves, read_published
+from neurigraph_pipelines.runtime.evaluation.samples import LabelledQuestion, Sample
 
 DATA = PROJECT_ROOT.parent / "shared" / "data"
 MEETINGS = "meetings"

@@ -12,7 +12,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from neurigraph_pipelines.components import ExportSource
+from neurigraph_pipelines.defs.components import ExportSource
 from neurigraph_pipelines.defs.resources import resources
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.graph.provisioning import create_user

@@ -9,10 +9,10 @@ import pytest
 from benchmarks.quality.application import Found
 from benchmarks.quality.measure import DEPTHS, SESSIONS, WORDS, scores
 from benchmarks.quality.questions import beam, locomo, qmsum, together
-from neurigraph_pipelines.evaluation.published import CATEGORIES
-from neurigraph_pipelines.evaluation.ranking import fuse_by_rank
-from neurigraph_pipelines.evaluation.samples import LabelledQuestion, Sample
 from neurigraph_pipelines.model import ImportedConversation, IncomingMessage, Role
+from neurigraph_pipelines.runtime.evaluation.published import CATEGORIES
+from neurigraph_pipelines.runtime.evaluation.ranking import fuse_by_rank
+from neurigraph_pipelines.runtime.evaluation.samples import LabelledQuestion, Sample
 
 
 def sample(*words: int) -> Sample:

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.evaluation.own_questions import MOST_QUESTIONS, read_questions
-from neurigraph_pipelines.evaluation.published import Published, count_questions, read_published
-from neurigraph_pipelines.evaluation.report import as_html, as_markdown
-from neurigraph_pipelines.evaluation.samples import LabelledQuestion
-from neurigraph_pipelines.evaluation.scoring import compared
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.runtime.evaluation.own_questions import MOST_QUESTIONS, read_questions
+from neurigraph_pipelines.runtime.evaluation.published import Published, count_questions, read_published
+from neurigraph_pipelines.runtime.evaluation.report import as_html, as_markdown
+from neurigraph_pipelines.runtime.evaluation.samples import LabelledQuestion
+from neurigraph_pipelines.runtime.evaluation.scoring import compared
 from neurigraph_pipelines.text.lexemes import Lexer
 from tests.support import published_files
 

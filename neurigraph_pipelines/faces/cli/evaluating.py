@@ -16,8 +16,8 @@ from neurigraph_pipelines.faces.cli.signals import one_signal
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.evaluation.asking import Result
-    from neurigraph_pipelines.evaluation.figures import Circumstances
+    from neurigraph_pipelines.runtime.evaluation.asking import Result
+    from neurigraph_pipelines.runtime.evaluation.figures import Circumstances
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -63,8 +63,8 @@ def evaluate(
     entry in the log of retrievals. The history of a published benchmark is stored in an installation of its own, which
     is removed at the end. A configured language model reads and judges; without one, the offline model quotes.
     """
-    from neurigraph_pipelines.evaluation.figures import figures_of
-    from neurigraph_pipelines.evaluation.report import as_text, make_folder, write_report
+    from neurigraph_pipelines.runtime.evaluation.figures import figures_of
+    from neurigraph_pipelines.runtime.evaluation.report import as_text, make_folder, write_report
 
     if format_name != "own" and user is not None:
         raise InvalidInputError(f"--format {format_name} has a history of its own: leave --user out")
@@ -107,8 +107,8 @@ class _Run:
 
     def own(self, user: str | None) -> list[Result]:
         """Ask the user's own questions of the user's graph."""
-        from neurigraph_pipelines.evaluation.own_questions import read_questions
-        from neurigraph_pipelines.evaluation.running import ask_all
+        from neurigraph_pipelines.runtime.evaluation.own_questions import read_questions
+        from neurigraph_pipelines.runtime.evaluation.running import ask_all
 
         questions = read_questions(self.file, self.limit)
         slug = note_user(user or usual_user())
@@ -120,8 +120,8 @@ class _Run:
 
     def published(self, name: Any) -> list[Result]:
         """Store the history of a published benchmark, ask its questions, and remove what was stored."""
-        from neurigraph_pipelines.evaluation.published import count_questions, read_published
-        from neurigraph_pipelines.evaluation.running import ask_samples
+        from neurigraph_pipelines.runtime.evaluation.published import count_questions, read_published
+        from neurigraph_pipelines.runtime.evaluation.running import ask_samples
         from neurigraph_pipelines.wiring.databases import settings_of
         from neurigraph_pipelines.wiring.scratch import scratch_installation
 
@@ -135,14 +135,14 @@ class _Run:
 
     def about(self, price_in: float | None, price_out: float | None) -> Circumstances:
         """Return what the figures are of."""
-        from neurigraph_pipelines.evaluation.figures import Circumstances
+        from neurigraph_pipelines.runtime.evaluation.figures import Circumstances
 
         here = self._here
         models = (here.tokens.name, here.language_model.name, here.embedder.model)
         return Circumstances(self._subject, *models, self._readers, price_in, price_out)
 
     def _opened(self, here: Installation) -> Installation:
-        from neurigraph_pipelines.evaluation.asking import Readers
+        from neurigraph_pipelines.runtime.evaluation.asking import Readers
 
         self._here = here
         reader, judge = (here.make_examiner(name) if self.answers else None for name in self.models)

@@ -9,13 +9,13 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from neurigraph_pipelines.evaluation.samples import LabelledQuestion
 from neurigraph_pipelines.inbox.imports.json_stream import parse_object
 from neurigraph_pipelines.inbox.imports.jsonl import lines_of
 from neurigraph_pipelines.inbox.imports.source import parts_of
 from neurigraph_pipelines.model import RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
+from neurigraph_pipelines.runtime.evaluation.samples import LabelledQuestion
 from neurigraph_pipelines.text.exact_json import KeepingParser
 from neurigraph_pipelines.text.hygiene import clean_text
 

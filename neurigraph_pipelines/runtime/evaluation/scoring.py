@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from neurigraph_pipelines.evaluation.samples import LabelledQuestion
 from neurigraph_pipelines.model.ports import Examiner
 from neurigraph_pipelines.retrieval.ask import NOTHING_FOUND
+from neurigraph_pipelines.runtime.evaluation.samples import LabelledQuestion
 from neurigraph_pipelines.text.lexemes import Lexer
 
 Kind = Literal["exact", "contained", "other", "declined", "judged", "failed"]

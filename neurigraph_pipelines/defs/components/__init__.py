@@ -1,5 +1,5 @@
 """Components of Dagster: what one YAML file makes of a few attributes (docs/uploads.md)."""
 
-from neurigraph_pipelines.components.export_source import ExportSource
+from neurigraph_pipelines.defs.components.export_source import ExportSource
 
 __all__ = ["ExportSource"]

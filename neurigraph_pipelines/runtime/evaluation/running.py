@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from neurigraph_pipelines.database.paging import Cursors
-from neurigraph_pipelines.evaluation.asking import Asking, Readers, Result
-from neurigraph_pipelines.evaluation.history import History
-from neurigraph_pipelines.evaluation.samples import LabelledQuestion, Sample
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
@@ -17,6 +14,9 @@ from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, TransientError
+from neurigraph_pipelines.runtime.evaluation.asking import Asking, Readers, Result
+from neurigraph_pipelines.runtime.evaluation.history import History
+from neurigraph_pipelines.runtime.evaluation.samples import LabelledQuestion, Sample
 
 Say = Callable[[str], None]
 

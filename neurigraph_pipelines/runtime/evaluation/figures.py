@@ -7,9 +7,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neurigraph_pipelines.evaluation.asking import ANSWERED, BUDGETS, CONTEXT, DEPTHS, SEARCH, WAYS, Readers, Result
-from neurigraph_pipelines.evaluation.scoring import KINDS
 from neurigraph_pipelines.model.ports import Examiner
+from neurigraph_pipelines.runtime.evaluation.asking import (
+    ANSWERED,
+    BUDGETS,
+    CONTEXT,
+    DEPTHS,
+    SEARCH,
+    WAYS,
+    Readers,
+    Result,
+)
+from neurigraph_pipelines.runtime.evaluation.scoring import KINDS
 
 WORST = 10
 """Cases that a report shows."""

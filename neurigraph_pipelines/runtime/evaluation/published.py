@@ -17,12 +17,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-from neurigraph_pipelines.evaluation.samples import LabelledQuestion, Sample
 from neurigraph_pipelines.inbox.imports import json_stream
 from neurigraph_pipelines.inbox.imports import locomo as locomo_sessions
 from neurigraph_pipelines.inbox.imports.source import parts_of
 from neurigraph_pipelines.model import ImportedConversation, IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.runtime.evaluation.samples import LabelledQuestion, Sample
 
 Published = Literal["locomo", "longmemeval", "beam", "personamem"]
 

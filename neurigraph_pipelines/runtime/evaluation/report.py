@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from neurigraph_pipelines.evaluation.asking import BUDGETS, CONTEXT, DEPTHS, SEARCH
-from neurigraph_pipelines.evaluation.figures import Figures
-from neurigraph_pipelines.evaluation.scoring import KINDS
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.runtime.evaluation.asking import BUDGETS, CONTEXT, DEPTHS, SEARCH
+from neurigraph_pipelines.runtime.evaluation.figures import Figures
+from neurigraph_pipelines.runtime.evaluation.scoring import KINDS
 from neurigraph_pipelines.text.visible import visible
 
 CELL_CHARACTERS = 600

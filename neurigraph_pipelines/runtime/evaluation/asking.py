@@ -14,10 +14,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from neurigraph_pipelines.evaluation.history import History, key_of
-from neurigraph_pipelines.evaluation.ranking import fuse_by_rank, rank_by_bm25, rank_by_cosine
-from neurigraph_pipelines.evaluation.samples import LabelledQuestion
-from neurigraph_pipelines.evaluation.scoring import Outcome, compared, judged
 from neurigraph_pipelines.model.chat import Turn
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import AccountError, ProviderError, TransientError
@@ -26,6 +22,10 @@ from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.prompt import Format, PromptRequest, prompt_context
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.runtime.evaluation.history import History, key_of
+from neurigraph_pipelines.runtime.evaluation.ranking import fuse_by_rank, rank_by_bm25, rank_by_cosine
+from neurigraph_pipelines.runtime.evaluation.samples import LabelledQuestion
+from neurigraph_pipelines.runtime.evaluation.scoring import Outcome, compared, judged
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.views.profiles import PromptContext
 
