@@ -107,10 +107,14 @@ def test_sensor_takes_each_version_once(
 
 def test_prefix_of_a_bucket(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
     user, _ = create_user(installation.database, "bob")
+    bob = Claims.of_user(user.user_id)
     with moto_server() as address, s3_client(address) as client:
         bucket = new_bucket(address)
         for key in ("out/talks/deep/a.jsonl", "out/other/b.jsonl"):
             client.put_object(Bucket=bucket, Key=key, Body=TALK)
+        notes = {"anchor": b"The anchor is kept in the blue shed.", "oars": b"The oars were carved by Marta."}
+        for key, text in notes.items():
+            client.put_object(Bucket=bucket, Key=f"notes/{key}.txt", Body=text)
         describe(
             installation.settings,
             monkeypatch,
@@ -120,11 +124,15 @@ def test_prefix_of_a_bucket(installation: Installation, monkeypatch: pytest.Monk
             NEURIGRAPH_S3_SECRET_ACCESS_KEY=SECRET_ACCESS_KEY,
         )
         defs = source(place=f"s3://{bucket}/out/talks", schedule="0 6 * * *")
-        result = defs.resolve_job_def("talks_job").execute_in_process()
-    (made,) = result.asset_materializations_for_node("talks")
-    assert made.metadata["files taken in"].value == 1
-    assert made.metadata["files read"].value == 1
-    assert len(found(installation, Claims.of_user(user.user_id), "When does the ferry leave?")) == 1
+        assert run(installation, defs) == (1, 0, 0)
+        following = source(place=f"s3://{bucket}/notes", deletions="follow")
+        assert run(installation, following) == (2, 0, 0)
+        client.delete_object(Bucket=bucket, Key="notes/anchor.txt")
+        assert run(installation, following) == (0, 0, 1)
+        assert run(installation, following) == (0, 0, 0)
+    assert any("ferry" in text for text in found(installation, bob, "When does the ferry leave?"))
+    assert not any("blue shed" in text for text in found(installation, bob, "Where is the anchor kept?"))
+    assert any("Marta" in text for text in found(installation, bob, "Who carved the oars?"))
     (schedule,) = defs.get_repository_def().schedule_defs
     assert schedule.cron_schedule == "0 6 * * *"
 

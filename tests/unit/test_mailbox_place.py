@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 import socketserver
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from neurigraph_pipelines.model.errors import InvalidInputError, TransientError
 from resources.allowed_hosts import AllowedHosts
 from resources.mailbox_place import MailboxPlace
+from tests.support.certificates import certificate_of
 
 PASSWORD = "correct horse"
 Answers = dict[str, Callable[[str], Iterator[bytes]]]
@@ -37,8 +40,10 @@ USUAL: Answers = {"CAPABILITY": capable, "LOGIN": ok, "EXAMINE": selected, "LOGO
 
 
 @contextmanager
-def place_at(answers: Answers, password: str = PASSWORD) -> Iterator[MailboxPlace]:
-    """Serve answers to commands, and yield the place; no thread is left."""
+def place_at(
+    answers: Answers, password: str = PASSWORD, *, certificate: Path | None = None, host: str = "127.0.0.1"
+) -> Iterator[MailboxPlace]:
+    """Serve answers to commands, over TLS with a certificate, and yield the place; no thread is left."""
 
     class Server(socketserver.StreamRequestHandler):
         def handle(self) -> None:
@@ -55,10 +60,15 @@ def place_at(answers: Answers, password: str = PASSWORD) -> Iterator[MailboxPlac
 
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Server) as server:
         server.daemon_threads = True
+        if certificate is not None:
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(certificate)
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        hosts = AllowedHosts((), ("127.0.0.1",), "mailbox", "NEURIGRAPH_WEB_HOSTS")
-        url = f"imap://bob@127.0.0.1:{server.server_address[1]}/INBOX"
+        hosts = AllowedHosts((), ("127.0.0.1", "localhost"), "mailbox", "NEURIGRAPH_WEB_HOSTS")
+        scheme = "imap" if certificate is None else "imaps"
+        url = f"{scheme}://bob@{host}:{server.server_address[1]}/INBOX"
         place = MailboxPlace(hosts, url, password, ("bob", "mails"), 2.0, 1_000_000)
         try:
             yield place
@@ -98,6 +108,29 @@ def test_a_look_at_a_hostile_server_ends(answers: Answers) -> None:
     with place_at({"SEARCH": ok, **answers}) as place, pytest.raises(TransientError):
         list(place.files())
     assert time.monotonic() - begun < 10
+
+
+def test_imaps_checks_the_certificate_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+
+    def login(tag: str) -> Iterator[bytes]:
+        sent.append(tag)
+        yield from ok(tag)
+
+    def found(tag: str) -> Iterator[bytes]:
+        yield b"* SEARCH 4 7\r\n"
+        yield from ok(tag)
+
+    certificate = certificate_of("localhost", tmp_path)
+    answers: Answers = {"LOGIN": login, "SEARCH": found}
+    with place_at(answers, certificate=certificate, host="localhost") as place, pytest.raises(TransientError):
+        list(place.files())
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with place_at(answers, certificate=certificate) as place, pytest.raises(TransientError):
+        list(place.files())
+    assert sent == []
+    with place_at(answers, certificate=certificate, host="localhost") as place:
+        assert [file.name for file in place.files()] == ["mails/1-4.eml", "mails/1-7.eml"]
 
 
 def test_no_message_has_the_password() -> None:
