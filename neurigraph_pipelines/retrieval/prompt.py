@@ -295,11 +295,13 @@ def _told(
     asked: frozenset[str],
     lexer: Lexer,
 ) -> tuple[Statement, FoundFact | None]:
-    """Return the fact that a message says, if it has all words of the question that the message has; else a quote."""
+    """Return the fact that says all of a message, or all that the question asks of a long one; else a quote."""
     seq, record_id = passage.message.seq if passage.message else None, passage.hit.record_id
-    met = asked.intersection(lexer.lexemes(passage.text))
-    for one in facts.get((record_id, seq), ()) if record_id and seq is not None else ():
-        if len(one.statement) <= len(passage.text) and met <= frozenset(lexer.lexemes(one.statement)):
+    said_words = frozenset(lexer.lexemes(passage.text))
+    if len(passage.text) > STATED_CHARACTERS:
+        said_words &= asked
+    for one in facts.get((record_id, seq), ()) if record_id and seq is not None and said_words else ():
+        if len(one.statement) <= len(passage.text) and said_words <= frozenset(lexer.lexemes(one.statement)):
             return Statement(f"{_day(one.said_at)}: {one.statement}", (place,)), one
     said = passage.as_quotable()
     text = excerpt(passage.text, asked, lexer, STATED_CHARACTERS)
