@@ -1,6 +1,6 @@
 """``python -m tests.support.terminal_picture``: the moving picture of the README, twenty seconds of a terminal.
 
-The commands are real ones, in an installation of their own with the sample conversations. A person looks at the picture.
+The commands are real ones, in an installation of their own with sample conversations. A person looks at the picture.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ FILE = ROOT / "docs" / "pictures" / "terminal.svg"
 SCENES = (
     ("neurigraph import samples/bob.jsonl --user bob", "neurigraph ingest"),
     ('neurigraph ask "Which painkiller gives me a rash?"',),
-    ('neurigraph fact why "Why Sparkasse?"',),
-    ('neurigraph context "Who is Dave?" --budget 150',),
+    ('neurigraph fact why "Why does Dave want bending in the morning?"',),
+    ('neurigraph context "Which painkiller can I take?" --budget 150',),
 )
 _SECONDS = 5
 _COLUMNS, _LINES = 96, 12
