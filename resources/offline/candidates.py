@@ -78,6 +78,8 @@ def judged(question: str, asked: Asked, quotable: Sequence[Quotable], words: Wor
     others = Others(question, asked, [f"{one.speaker}: {one.text}" for one in quotable], words, askers)
     found = [one for one in _without_others(found, others) if not says_another(question, one.text)]
     for one in found:
+        if not asked.subjects <= one.near | one.title:
+            continue
         implied = asked.anchors.intersection(*[words.lexemes(" ".join(said_in_other_words(question, one.text)))])
         one.said |= implied
         one.near |= implied

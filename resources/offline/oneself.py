@@ -21,6 +21,11 @@ _SAID_BY = (
         r"\b(?:earn|verdien|gana|gagn|guadagn)\w*",
     ),
     (
+        "earn earns earned paid pay pays verdient verdiene verdienst gana gano gagne guadagna",
+        r"\d\s?(?:€|\$|£|[^\W\d_]+) (?:an?|per|the|im|pro|al|por|par|all['’]?)\s?(?:month|year|hour|monat|jahr|stunde|mes|"
+        r"año|hora|mois|an|heure|mese|anno|ora)\b",
+    ),
+    (
         "live lives living wohne wohnst wohnt vivo vives vive habite habites habitons abito abiti abita "
         "woon woont moro mora",
         r"\b(?:have |has |['’]ve |['’]s )?moved (?:\w+ )?(?:to|into)\b|\bgezogen\b|\bumgezogen\b|\bmud(?:é|ó|ei|ou)\b|"

@@ -142,7 +142,8 @@ def test_questions_of_the_demo_are_answered(memory: Memory) -> None:
     said, asked = "Target date is Thursday 18 September 2025", [one["question"] for one in samples[:3]]
     assert all(memory.ask(question).found for question in asked)
     assert said in memory.ask("When is the Willow launch?").answer.split("\n")[0]
-    assert not memory.ask("How much does Dave earn?").found
+    assert "From 2,950 to 3,400 euros a month" in memory.ask("How much does Dave earn?").answer.split("\n")[0]
+    assert not memory.ask("How much does Marta earn?").found
 
 
 def test_answers_cite_what_was_said(memory: Memory) -> None:
