@@ -10,11 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.bench import PROJECT_ROOT
+from neurigraph_pipelines.model.errors import NeurigraphError
 from resources.minilm.embedder import MiniLmEmbedder, OwnEmbedder, model_folder, read_weights
 from resources.minilm.graph import build_graph
 from training.card import model_card
 from training.material import material_of, read_all
-from training.measures import Measured, measure
+from training.measures import Measured, Set, measure, public_sets, talk_sets
+from training.own import own_talk
 from training.plan import Plan
 from training.talks import PUBLIC, TALKS, Talk, TalkError, read_public, read_talks
 
@@ -31,41 +33,53 @@ def main() -> None:
     parser.add_argument("--talks", type=Path, default=TALKS, help=f"folder of talks, one file each; default: {TALKS}")
     parser.add_argument("--public", type=Path, default=PUBLIC, help=f"folder of public sets; default: {PUBLIC}")
     parser.add_argument("--graph", type=Path, help=f"the 8-bit graph; default: to write {GRAPH}, to read {SHIPPED}")
+    parser.add_argument("--questions", type=Path, help="your own questions, in the format of `neurigraph eval`")
+    parser.add_argument("--user", help="whose graph they are about; default: as `neurigraph eval`")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("check", help="read all talks, and count what they hold")
     train = commands.add_parser("train", help="train, and write the graph: ten minutes a pass on one core")
     train.add_argument("--every-talk", action="store_true", help="hold out none of the talks")
     train.add_argument("--epochs", type=float, help="passes over all pairs")
-    commands.add_parser("evaluate", help="print what the graph finds, beside MiniLM as it was published")
+    commands.add_parser(
+        "evaluate",
+        help="print what the graph finds beside MiniLM as it was published, of your own questions if you give some",
+    )
     card = commands.add_parser("card", help="evaluate, and write the model card")
     card.add_argument("--card", type=Path, default=CARD, help=f"the page to write; default: {CARD}")
     chosen = parser.parse_args()
     chosen.graph = chosen.graph or (GRAPH if chosen.command == "train" else SHIPPED)
     try:
+        own = [] if chosen.questions is None else [own_talk(chosen.questions, chosen.user)]
         if chosen.command == "check":
-            print(_counts([*read_public(chosen.public), *read_talks(chosen.talks)]))
+            print(_counts([*read_public(chosen.public), *read_talks(chosen.talks), *own]))
         elif chosen.command == "train":
-            _train(chosen)
+            _train(chosen, own)
         else:
             talks, held = read_all(chosen.talks, chosen.public, every_talk=False)
-            figures = _evaluate(chosen.graph, held)
+            figures = _evaluate(chosen.graph, [*talk_sets(own)] if own else [*public_sets(), *talk_sets(held)])
             if chosen.command == "card":
                 chosen.card.write_text(
                     model_card(_counts(talks), figures, chosen.graph, Plan().share), encoding="utf-8"
                 )
             print(figures.table())
-    except TalkError as error:
+    except (TalkError, NeurigraphError) as error:
         sys.exit(str(error))
 
 
-def _train(chosen: argparse.Namespace) -> None:
+def _train(chosen: argparse.Namespace, own: Sequence[Talk]) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from training.tuning import tune  # loads torch
+    try:
+        from training.tuning import tune  # loads torch
+    except ModuleNotFoundError as error:
+        raise TalkError(f"{error}: training needs torch, so install it: pip install -e '.[training]'") from error
 
     talks, _ = read_all(chosen.talks, chosen.public, every_talk=chosen.every_talk)
     plan = Plan() if chosen.epochs is None else Plan(epochs=chosen.epochs)
     published = read_weights(model_folder())
-    tuned = tune(published, material_of(talks, plan.seed), plan)
+    material = material_of([*talks, *own], plan.seed)
+    if not material.pairs:
+        raise TalkError("there is nothing to learn: no question or remark of a talk that is not held out has evidence")
+    tuned = tune(published, material, plan)
     weights = {name: plan.share * value + (1 - plan.share) * published[name] for name, value in tuned.items()}
     graph = build_graph(weights, quantised=True)
     if len(graph) > LARGEST:
@@ -74,9 +88,9 @@ def _train(chosen: argparse.Namespace) -> None:
     chosen.graph.write_bytes(graph)
 
 
-def _evaluate(graph: Path, held: Sequence[Talk]) -> Measured:
+def _evaluate(graph: Path, sets: Sequence[Set]) -> Measured:
     with TemporaryDirectory() as folder:
-        return measure(MiniLmEmbedder(Path(folder)).embed, OwnEmbedder(graph).embed, held)
+        return measure(MiniLmEmbedder(Path(folder)).embed, OwnEmbedder(graph).embed, sets)
 
 
 def _counts(talks: Sequence[Talk]) -> str:
