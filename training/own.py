@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from neurigraph_pipelines.evaluation.history import History
@@ -10,12 +11,17 @@ from neurigraph_pipelines.faces.cli.session import claims_of, note_user, opened,
 from neurigraph_pipelines.text.languages import CODES
 from training.talks import Asked, Said, Talk, TalkError
 
+_ONE_HELD_OUT_OF = 5
 
-def own_talk(file: Path, user: str | None) -> Talk:
-    """Return all messages of a user's graph as one talk, with the questions of a file. Nothing is noted in the graph.
+
+def own_talks(file: Path, user: str | None, every: bool) -> list[Talk]:
+    """Return a user's graph as a talk with the questions to train on, and as one with those held out to measure.
+
+    All stored messages are one talk, so that a question is told apart from all of them. Nothing is noted in the graph.
 
     Args:
         user: Whose graph; None for the user of ``neurigraph use``, or the only one.
+        every: Hold out none.
 
     Raises:
         NeurigraphError: The file is broken, or the graph cannot be read.
@@ -28,14 +34,17 @@ def own_talk(file: Path, user: str | None) -> Talk:
         language = CODES[here.settings.language]
         history = History(here.acting_for(claims_of(here, slug)).unnoted(), here.cursors)
     places = {key: place for place, key in enumerate(history.messages)}
-    messages = (
+    messages = tuple(
         Said(one.message.author or one.message.role.value, one.message.content, str(one.record.record_id))
         for one in history.messages.values()
     )
     asked = [
         Asked(one.text, tuple(sorted({places[key] for source in one.evidence for key in history.named(source)})))
-        for one in questions
+        for one in sorted(questions, key=lambda one: hashlib.sha256(one.text.encode()).digest())
     ]
-    if not any(one.evidence for one in asked):
+    known = [one for one in asked if one.evidence]
+    if not known:
         raise TalkError(f"{file}: no question has sources that name a message of {slug}: give them words of one")
-    return Talk(slug, "own", language, tuple(messages), tuple(asked))
+    held = [] if every else known[::_ONE_HELD_OUT_OF]
+    learned = [one for one in asked if one not in held]
+    return [Talk(slug, "own", language, messages, tuple(some)) for some in (learned, held)]

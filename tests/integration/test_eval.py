@@ -125,12 +125,13 @@ def test_own_questions_train_and_measure_an_encoder(stored: Installation, questi
     before, graph = content(stored), tmp_path / "own.onnx"
     own = ("--questions", questions, "--user", "ida", "--graph", graph)
     assert "| own | en | 1 | 3 | 3 | 2 | 0 |" in training(stored, *own, "check").stdout
-    done = training(stored, *own, "train")
+    done = training(stored, *own)
     if find_spec("torch") is None:
         assert (done.returncode, "pip install -e '.[training]'" in done.stderr) == (1, True), done.stderr
     else:
         assert done.returncode == 0, done.stderr
         assert OwnEmbedder(graph).embed(["Where?"]).shape == (1, 384)
+        assert "| own en questions |" in graph.with_suffix(".md").read_text(encoding="utf-8")
     found = training(stored, "--questions", questions, "evaluate")
     assert "| own en questions | each message alone |" in found.stdout, found.stderr
     assert content(stored) == before
