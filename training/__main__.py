@@ -1,4 +1,7 @@
-"""``python -m training``: train the local embedder on conversations, measure it, and write its model card."""
+"""``python -m training``: train the local embedder on conversations, measure it, and write its model card.
+
+Each step has a command of its own, too.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.bench import PROJECT_ROOT
+from neurigraph_pipelines.model.errors import NeurigraphError
 from resources.minilm.embedder import MiniLmEmbedder, OwnEmbedder, model_folder, read_weights
 from resources.minilm.graph import build_graph
 from training.card import model_card
 from training.material import material_of, read_all
-from training.measures import Measured, measure
+from training.measures import Measured, Set, measure, public_sets, talk_sets
+from training.own import own_talks
 from training.plan import Plan
-from training.talks import PUBLIC, TALKS, Talk, TalkError, read_public, read_talks
+from training.talks import PUBLIC, TALKS, Talk, TalkError
 
 GRAPH = PROJECT_ROOT / "build" / "neurigraph-minilm-1.onnx"
 SHIPPED = PROJECT_ROOT / "resources" / "minilm" / GRAPH.name
@@ -31,41 +36,52 @@ def main() -> None:
     parser.add_argument("--talks", type=Path, default=TALKS, help=f"folder of talks, one file each; default: {TALKS}")
     parser.add_argument("--public", type=Path, default=PUBLIC, help=f"folder of public sets; default: {PUBLIC}")
     parser.add_argument("--graph", type=Path, help=f"the 8-bit graph; default: to write {GRAPH}, to read {SHIPPED}")
-    commands = parser.add_subparsers(dest="command", required=True)
+    parser.add_argument("--card", type=Path, help=f"the model card; default: {CARD}, or beside the graph that you name")
+    parser.add_argument("--questions", type=Path, help="your own questions, in the format of `neurigraph eval`")
+    parser.add_argument("--user", help="whose graph they are about; default: as `neurigraph eval`")
+    parser.add_argument("--every-talk", action="store_true", help="hold out none of the talks and of your questions")
+    parser.add_argument(
+        "--epochs", type=float, default=Plan().epochs, help="passes over all pairs; default: %(default)s"
+    )
+    commands = parser.add_subparsers(dest="command", title="one step only; default: train, then card")
     commands.add_parser("check", help="read all talks, and count what they hold")
-    train = commands.add_parser("train", help="train, and write the graph: ten minutes a pass on one core")
-    train.add_argument("--every-talk", action="store_true", help="hold out none of the talks")
-    train.add_argument("--epochs", type=float, help="passes over all pairs")
-    commands.add_parser("evaluate", help="print what the graph finds, beside MiniLM as it was published")
-    card = commands.add_parser("card", help="evaluate, and write the model card")
-    card.add_argument("--card", type=Path, default=CARD, help=f"the page to write; default: {CARD}")
+    commands.add_parser("train", help="train, and write the graph: twenty minutes a pass on one core")
+    commands.add_parser("evaluate", help="print what the graph finds of what was held out, beside MiniLM as published")
+    commands.add_parser("card", help="evaluate, and write the model card")
     chosen = parser.parse_args()
-    chosen.graph = chosen.graph or (GRAPH if chosen.command == "train" else SHIPPED)
+    chosen.card = chosen.card or (CARD if chosen.graph is None else chosen.graph.with_suffix(".md"))
+    chosen.graph = chosen.graph or (GRAPH if chosen.command in (None, "train") else SHIPPED)
     try:
+        talks, held = read_all(chosen.talks, chosen.public, every_talk=chosen.every_talk)
+        own = [] if chosen.questions is None else own_talks(chosen.questions, chosen.user, chosen.every_talk)
         if chosen.command == "check":
-            print(_counts([*read_public(chosen.public), *read_talks(chosen.talks)]))
-        elif chosen.command == "train":
-            _train(chosen)
-        else:
-            talks, held = read_all(chosen.talks, chosen.public, every_talk=False)
-            figures = _evaluate(chosen.graph, held)
-            if chosen.command == "card":
-                chosen.card.write_text(
-                    model_card(_counts(talks), figures, chosen.graph, Plan().share), encoding="utf-8"
-                )
+            print(_counts([*talks, *held, *own]))
+            return
+        if chosen.command in (None, "train"):
+            _train(chosen, [*talks, *own[:1]])
+        if chosen.command != "train":
+            figures = _evaluate(chosen.graph, [*talk_sets(own[1:])] if own else [*public_sets(), *talk_sets(held)])
             print(figures.table())
-    except TalkError as error:
+            if chosen.command != "evaluate":
+                card = model_card(_counts([*talks, *own[:1]]), figures, chosen.graph, Plan().share)
+                chosen.card.write_text(card, encoding="utf-8")
+    except (TalkError, NeurigraphError) as error:
         sys.exit(str(error))
 
 
-def _train(chosen: argparse.Namespace) -> None:
+def _train(chosen: argparse.Namespace, talks: Sequence[Talk]) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from training.tuning import tune  # loads torch
+    try:
+        from training.tuning import tune  # loads torch
+    except ModuleNotFoundError as error:
+        raise TalkError(f"{error}: training needs torch, so install it: pip install -e '.[training]'") from error
 
-    talks, _ = read_all(chosen.talks, chosen.public, every_talk=chosen.every_talk)
-    plan = Plan() if chosen.epochs is None else Plan(epochs=chosen.epochs)
+    plan = Plan(epochs=chosen.epochs)
     published = read_weights(model_folder())
-    tuned = tune(published, material_of(talks, plan.seed), plan)
+    material = material_of(talks, plan.seed)
+    if not material.pairs:
+        raise TalkError("there is nothing to learn: no question or remark of a talk that is not held out has evidence")
+    tuned = tune(published, material, plan)
     weights = {name: plan.share * value + (1 - plan.share) * published[name] for name, value in tuned.items()}
     graph = build_graph(weights, quantised=True)
     if len(graph) > LARGEST:
@@ -74,9 +90,9 @@ def _train(chosen: argparse.Namespace) -> None:
     chosen.graph.write_bytes(graph)
 
 
-def _evaluate(graph: Path, held: Sequence[Talk]) -> Measured:
+def _evaluate(graph: Path, sets: Sequence[Set]) -> Measured:
     with TemporaryDirectory() as folder:
-        return measure(MiniLmEmbedder(Path(folder)).embed, OwnEmbedder(graph).embed, held)
+        return measure(MiniLmEmbedder(Path(folder)).embed, OwnEmbedder(graph).embed, sets)
 
 
 def _counts(talks: Sequence[Talk]) -> str:
@@ -87,9 +103,10 @@ def _counts(talks: Sequence[Talk]) -> str:
         asked = [one for talk in some for one in talk.asked]
         questions = [one for one in asked if not one.is_remark]
         answered = sum(bool(one.evidence) for one in questions)
-        messages = sum(len(talk.messages) for talk in some)
+        by_name = {talk.name: len(talk.messages) for talk in some}
+        messages = sum(by_name.values())
         rows.append(
-            f"| {source} | {language} | {len(some)} | {messages:,} | {len(questions):,} | {answered:,} | "
+            f"| {source} | {language} | {len(by_name)} | {messages:,} | {len(questions):,} | {answered:,} | "
             f"{len(asked) - len(questions):,} |"
         )
     return "\n".join(rows)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.bench import PROJECT_ROOT
+from benchmarks.bench import PROJECT_ROOT, SkippedError
 from benchmarks.quality.questions import beam, locomo, qmsum
 from neurigraph_pipelines.runtime.evaluation.published import CATEGORIES
 from neurigraph_pipelines.runtime.evaluation.samples import Sample
@@ -46,15 +47,19 @@ class Set:
 
 
 def public_sets() -> Iterator[Set]:
-    """Yield the conversations of the data folder beside the project, none of which is trained on."""
-    for kind, samples in (("LoCoMo", locomo()), ("BEAM", beam()), ("QMSum", qmsum())):
-        yield from (_set(kind, sample) for sample in samples)
+    """Yield the conversations of the data folder beside the project, if it is there; none of them is trained on."""
+    for kind, read in (("LoCoMo", locomo), ("BEAM", beam), ("QMSum", qmsum)):
+        with suppress(SkippedError):
+            yield from [_set(kind, sample) for sample in read()]
 
 
 def talk_sets(talks: Sequence[Talk]) -> Iterator[Set]:
-    """Yield talks as sets: those of one language together, questions apart from remarks."""
-    by_language = sorted(talks, key=lambda talk: talk.language)
-    for language, group in groupby(by_language, key=lambda talk: talk.language):
+    """Yield talks as sets: those of one source and language together, questions apart from remarks."""
+
+    def kind(talk: Talk) -> str:
+        return f"{talk.source} {talk.language}"
+
+    for name, group in groupby(sorted(talks, key=kind), key=kind):
         alone: list[str] = []
         behind: list[str] = []
         asked: list[tuple[str, str, list[int]]] = []
@@ -68,7 +73,7 @@ def talk_sets(talks: Sequence[Talk]) -> Iterator[Set]:
                 for one in talk.asked
                 if one.evidence
             ]
-        yield Set(f"talks {language}", alone, behind, asked)
+        yield Set(name, alone, behind, asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +98,8 @@ class Measured:
         return "\n".join(rows)
 
 
-def measure(before: Embed, after: Embed, held: Sequence[Talk]) -> Measured:
-    """Measure two models on the public sets and on the talks that are held out."""
-    sets = [*public_sets(), *talk_sets(held)]
+def measure(before: Embed, after: Embed, sets: Sequence[Set]) -> Measured:
+    """Measure two models on sets that neither was trained on."""
     recalls = {}
     for name, form in FORMS.items():
         old, new = recall(sets, before, form), recall(sets, after, form)
@@ -136,7 +140,7 @@ def likeness(old: Embed, new: Embed) -> dict[str, tuple[float, float]]:
 
 def _names(kind: str, category: str) -> list[str]:
     if kind != "LoCoMo":
-        return [f"{kind} {category}" if kind.startswith("talks") else kind]
+        return [f"{kind} {category}" if kind.startswith(("own", "talks")) else kind]
     every = ["LoCoMo", f"LoCoMo {category}"]
     return every if category == _ADVERSARIAL else [*every, "LoCoMo 1 to 4"]
 

@@ -33,7 +33,7 @@ class TalkError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One message, and its day; the public sets have none."""
+    """One message, and its day, or if it is stored its memory; the public sets have none."""
 
     speaker: str
     text: str
@@ -56,7 +56,7 @@ class Talk:
 
     Attributes:
         language: Its ISO 639-1 code.
-        source: The name of the public set, or ``talks``.
+        source: The name of the public set, ``talks``, or ``own`` for a user's graph.
     """
 
     name: str

@@ -57,13 +57,14 @@ def tune(weights: Weights, material: Material, plan: Plan) -> Weights:
 
 def _batches(pairs: Sequence[Pair], plan: Plan, chance: random.Random) -> Iterator[list[Pair]]:
     """Yield the batches of all passes over the pairs, each pass in an order of its own."""
-    left = round(len(pairs) * plan.epochs / plan.batch)
+    size = min(plan.batch, len(pairs))
+    left = max(1, round(len(pairs) * plan.epochs / size))
     while left > 0:
         order = list(pairs)
         chance.shuffle(order)
-        for start in range(0, len(order) - plan.batch + 1, plan.batch):
+        for start in range(0, len(order) - size + 1, size):
             if left > 0:
-                yield order[start : start + plan.batch]
+                yield order[start : start + size]
             left -= 1
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ import pytest
 from psycopg import sql
 
 from neurigraph_pipelines.wiring.installation import Installation
+from resources.minilm.embedder import OwnEmbedder
+from tests.conftest import ROOT
 from tests.support import published_files
 from tests.support.command_line import PROGRAM, environment, run_cli
 from tests.support.model_provider import Fault, ModelProvider
@@ -107,6 +111,33 @@ def test_own_questions_leave_no_trace(stored: Installation, questions: Path, tmp
     assert (tmp_path / "out" / "report.md").read_text(encoding="utf-8").startswith("# Evaluation\n"), "it stays"
     run_cli(stored.settings, "ask", "Where is the tarpaulin?", "--user", "ida", more=LOGGED)
     assert content(stored) != before, "the control: a question leaves traces"
+
+
+def training(here: Installation, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m training`` with no other talks."""
+    command = [sys.executable, "-m", "training", "--talks", "absent", "--public", "absent", *map(str, arguments)]
+    return subprocess.run(
+        command, env=environment(here.settings), cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def test_own_questions_train_and_measure_an_encoder(stored: Installation, questions: Path, tmp_path: Path) -> None:
+    before, graph = content(stored), tmp_path / "own.onnx"
+    own = ("--questions", questions, "--user", "ida", "--graph", graph)
+    assert "| own | en | 1 | 3 | 3 | 2 | 0 |" in training(stored, *own, "check").stdout
+    done = training(stored, *own)
+    if find_spec("torch") is None:
+        assert (done.returncode, "pip install -e '.[training]'" in done.stderr) == (1, True), done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
+        assert OwnEmbedder(graph).embed(["Where?"]).shape == (1, 384)
+        assert "| own en questions |" in graph.with_suffix(".md").read_text(encoding="utf-8")
+    found = training(stored, "--questions", questions, "evaluate")
+    assert "| own en questions | each message alone |" in found.stdout, found.stderr
+    assert content(stored) == before
+    questions.write_text('{"question": "Who sails?", "sources": ["no such words"]}\n', encoding="utf-8")
+    refused = training(stored, *own, "train")
+    assert (refused.returncode, "no question has sources that name a message of ida" in refused.stderr) == (1, True)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.bench import PROJECT_ROOT
-from benchmarks.quality.questions import DATA, beam, locomo
+from benchmarks.quality.questions import DATA, beam, locomo, qmsum
 from training.pairs import pairs_of
 from training.talks import PUBLIC, TALKS, Asked, Said, TalkError, read_public, read_talks
 
@@ -36,7 +36,7 @@ TALK: dict[str, Any] = {
     "remarks": [{"speaker": "Bo", "remark": "My Tuesdays are taken.", "explained_by": [1]}],
 }
 
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data with LoCoMo and BEAM is not here")
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data with LoCoMo, BEAM and QMSum is not here")
 
 
 def saved(folder: Path, **changed: Any) -> Path:
@@ -108,3 +108,37 @@ def test_evaluation_data_are_not_trained_on() -> None:
     asked = sentences(question.text for sample in samples for question in sample.questions)
     assert len(told) > 5_000
     assert not (told | asked) & trained_on()
+
+
+@needs_data
+def test_meetings_that_measure_are_not_trained_on() -> None:
+    """Their sentences cannot be compared: a parliament says "the committee stands adjourned" in each."""
+    trained = {talk.name.lower() for talk in read_public(PUBLIC)}
+    assert len(trained) > 300
+    assert not trained & {meeting.name for meeting in qmsum()}
+    assert not sentences(asked.text for meeting in qmsum() for asked in meeting.questions) & trained_on()
+
+
+def test_written_talks_are_as_many_as_the_card_says() -> None:
+    talks = read_talks(TALKS)
+    questions, remarks = (
+        [one for talk in talks for one in talk.asked if one.is_remark is kind] for kind in (False, True)
+    )
+    assert (len(questions) >= 1_500, len(remarks) >= 800) == (True, True)
+    assert all(one.evidence for one in remarks)
+    assert len([one for one in questions if not one.evidence]) / len(questions) > 0.05
+    assert {talk.language for talk in talks} >= {
+        "en",
+        "de",
+        "es",
+        "fr",
+        "it",
+        "pt",
+        "nl",
+        "ru",
+        "ja",
+        "zh",
+        "ko",
+        "ar",
+        "hi",
+    }
