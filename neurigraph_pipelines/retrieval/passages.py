@@ -16,6 +16,7 @@ from neurigraph_pipelines.model.errors import StorageError
 from neurigraph_pipelines.retrieval.open import open_in_files
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.corrections import Correction
+from neurigraph_pipelines.text.front_matter import in_words
 from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.search import Hit
 
@@ -57,7 +58,7 @@ class ReadMessage:
         voice = self.message.voice
         author = self.message.author or (self.owner_name if voice is Voice.OWNER else None)
         speaker = speaker_called(author, voice, self.message.role.value)
-        return Quotable(self.text, speaker, self.occurred_at, self.hit.title, voice, before)
+        return Quotable(in_words(self.text), speaker, self.occurred_at, self.hit.title, voice, before)
 
 
 def with_replies(context: Context, question: Question, passages: Sequence[ReadMessage]) -> list[ReadMessage]:
