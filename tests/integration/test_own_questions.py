@@ -11,7 +11,7 @@ from neurigraph_pipelines.retrieval.ask import NOTHING_FOUND, ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_contradictions import remember
-from tests.support.memories import new_user, rows
+from tests.support.memories import converse, ingest, new_user, rows, stored
 
 NOTES = [
     "I work as a nurse at the Charité.",
@@ -89,3 +89,18 @@ def test_two_people_of_one_first_name_stay_two(shared_installation: Installation
     context = shared_installation.context.acting_for(claims)
     assert ask(context, Question("Who is Tomas?")).answer == "Tomas: brother, lives in Leeds. [1]"
     assert ask(context, Question("Who is Tomas Berg?")).answer == "Tomas Berg: lives in Oslo. [1]"
+
+
+def test_colleague_is_not_filed_at_a_brother_of_that_name(shared_installation: Installation) -> None:
+    user, claims = new_user(shared_installation)
+    told = (
+        "My brother Jonas is coming for Easter. Jonas always has a toy for each child of the family.",
+        "Jonas Feld, a colleague of mine, checked my contract. Jonas Feld runs the meeting with the client.",
+        "Jonas Feld wants the meeting at the office on Monday. Jonas Feld leads our sales team.",
+    )
+    paths = []
+    for text in told:
+        converse(shared_installation, claims, text)
+        (one,) = stored(ingest(shared_installation.context, user))
+        paths.append(one.node_path.partition("/")[2])
+    assert paths == ["Family/Jonas", *["Business/Jonas Feld"] * 2]

@@ -37,8 +37,8 @@ USUAL: Answers = {"CAPABILITY": capable, "LOGIN": ok, "EXAMINE": selected, "LOGO
 
 
 @contextmanager
-def place_at(answers: Answers, password: str = PASSWORD) -> Iterator[MailboxPlace]:
-    """Serve answers to commands, and yield the place; no thread is left."""
+def mail_server(answers: Answers) -> Iterator[int]:
+    """Serve answers to commands, and yield the port; no thread is left."""
 
     class Server(socketserver.StreamRequestHandler):
         def handle(self) -> None:
@@ -46,7 +46,7 @@ def place_at(answers: Answers, password: str = PASSWORD) -> Iterator[MailboxPlac
             for line in self.rfile:
                 said = line.decode("utf-8", "replace")
                 tag, name = re.split(r"[ \r]", said)[:2]
-                name = said.split()[2] if name == "UID" else name
+                name = " ".join(said.split()[2 : 3 + ("FETCH" in said)]) if name == "UID" else name
                 try:
                     for piece in {**USUAL, **answers}[name](tag):
                         self.wfile.write(piece)
@@ -57,15 +57,24 @@ def place_at(answers: Answers, password: str = PASSWORD) -> Iterator[MailboxPlac
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def place_at(answers: Answers, password: str = PASSWORD) -> Iterator[MailboxPlace]:
+    """Serve answers to commands, and yield the place."""
+    with mail_server(answers) as port:
         hosts = AllowedHosts((), ("127.0.0.1",), "mailbox", "NEURIGRAPH_WEB_HOSTS")
-        url = f"imap://bob@127.0.0.1:{server.server_address[1]}/INBOX"
+        url = f"imap://bob@127.0.0.1:{port}/INBOX"
         place = MailboxPlace(hosts, url, password, ("bob", "mails"), 2.0, 1_000_000)
         try:
             yield place
         finally:
             place.close()
-            server.shutdown()
-            thread.join()
 
 
 def endless(tag: str) -> Iterator[bytes]:
