@@ -78,7 +78,7 @@ _FORMS = [
 
 
 _NAMES = re.compile(r"['’]s (?:(?:first|full|last|middle|real) )?name is |is called |heißt ", re.I)
-_THEIRS = re.compile(r"['’]s (?P<words>[\w-]+(?: [\w-]+)?)")
+_THEIRS, _WORD = re.compile(r"['’]s\b"), re.compile(r"[\w-]+")
 _CONDITIONS = re.compile(
     r"(?:has (?!(?:an?|the|to|no|some|been|one|two|three|many|\d+|\w+(?:ed|en))\b)|suffers from |lives with |"
     r"is (?:an? )?(?:diabetic|deaf|blind|pregnant|vegan|vegetarian|coeliac|celiac|asthmatic|epileptic))",
@@ -106,12 +106,10 @@ def _told(context: Context, forms: Sequence[re.Pattern[str]], *, is_all: bool) -
     if not is_all:
         facts = [one for one in facts if any(form.match(f"{one.predicate} {one.object}") for form in forms)]
     latest = sorted(facts, key=lambda one: (one.said_at, str(one.fact_id)), reverse=True)
-    found: list[tuple[str, list[Place]]]
+    found = _who(context, latest) if is_all else [_stated(one) for one in latest]
+    told = told_with(context, found[:MOST_FACTS], is_all=is_all, yields=True)
     if is_all:
-        found = _who(context, latest)[:MOST_FACTS]
-        return told_with(context, found, is_all=True, yields=True)
-    found = [_stated(one) for one in latest[:MOST_FACTS]]
-    told = told_with(context, found, is_all=False, yields=True)
+        return told
     read = {place_of(one): one for one in owner_named(context, told.passages.values())}
     return replace(
         told, statements=[(_worded(text, read[rests[0]]), rests) for text, rests in told.statements if rests]
@@ -126,15 +124,12 @@ def _who(context: Context, facts: Sequence[Fact]) -> list[tuple[str, list[Place]
     """
     own = owner_names(context)
     begins = re.compile(rf"(?:{'|'.join(map(re.escape, own))})(?!\w)\s?", re.IGNORECASE)
-    ranked = sorted(((_rank(one, begins), place, one) for place, one in enumerate(facts)), key=lambda one: one[:2])
-    told = [(rank, _stated(one)) for rank, _, one in ranked]
+    told = [(_rank(one, begins), _stated(one)) for one in facts]
     known = " ".join(text for rank, (text, _) in told if rank == _PEOPLE)
-    people: list[tuple[int, tuple[str, list[Place]]]] = [
-        (_PEOPLE, (one.text, [(one.record_id, one.first_message)]))
-        for one in people_of(context)
-        if one.record_id is not None and one.text.partition(":")[0] not in known
-    ]
-    return [said for _, said in sorted([*told, *people], key=lambda one: one[0])]
+    for one in people_of(context):
+        if one.record_id is not None and one.text.partition(":")[0] not in known:
+            told.append((_PEOPLE, (one.text, [(one.record_id, one.first_message)])))
+    return [said for _, said in sorted(told, key=lambda one: one[0])]
 
 
 _NAME, _PEOPLE, _FORMED = range(3)
@@ -145,9 +140,9 @@ def _rank(one: Fact, begins: re.Pattern[str]) -> int:
     said = begins.sub("", one.statement, count=1)
     if _NAMES.match(said):
         return _NAME
-    theirs = _THEIRS.match(said)
     is_of_other = one.subject is not None and begins.match(one.subject) is None
-    if is_of_other or one.kind is FactKind.RELATION or (theirs and roles_of(theirs["words"].split())):
+    telling = _WORD.findall(said) if is_of_other else _WORD.findall(said)[1:3] if _THEIRS.match(said) else ()
+    if one.kind is FactKind.RELATION or roles_of(telling):
         return _PEOPLE
     formed = (number for number, (_, answers) in enumerate(_FORMS) if answers.match(f"{one.predicate} {one.object}"))
     is_lasting = one.kind is FactKind.PREFERENCE or _CONDITIONS.match(said) is not None
