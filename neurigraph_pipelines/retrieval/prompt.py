@@ -317,13 +317,13 @@ def _before(context: Context, facts: Iterable[FoundFact | None]) -> dict[UUID, F
 
 
 def _side(one: Statement, conflict: Conflict, passages: Sequence[ReadMessage], lexer: Lexer) -> bool | None:
-    """Return whether a statement says a side of a conflict; None if it is of none of its messages."""
+    """Return whether a statement says a side of a conflict and little else; None if it is of none of its messages."""
     sides = (
         (conflict.later_statement, conflict.later_record_id, conflict.later_first, conflict.later_last),
         (conflict.earlier_statement, conflict.earlier_record_id, conflict.earlier_first, conflict.earlier_last),
     )
     said = [
-        says(one.text, statement, lexer)
+        says(one.text, statement, lexer) and says(statement, one.text, lexer)
         for statement, record_id, first, last in sides
         if set(one.quoted) <= places_among(passages, record_id, first, last)
     ]
