@@ -42,7 +42,7 @@ from neurigraph_pipelines.views.profiles import ContextLine, ContextMessage, Pro
 DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS = 1_500, 50, 1_000_000
 """Tokens of a block."""
 
-STABLE_SHARE = 0.35
+STABLE_SHARE = 0.25
 """Most of the budget that the beginning takes."""
 
 ONLY_ASKS = 100
