@@ -73,20 +73,27 @@ class MailboxPlace:
 
         Raises:
             InvalidInputError: It is too large.
-            StorageError: It is gone.
-            TransientError: The server gave no answer in time.
+            StorageError: It is gone, or the server did not give it in time: it alone is left for the next look.
+            TransientError: The server could not be reached.
         """
-        uid = file.name.rpartition("-")[2].removesuffix(".eml")
+        with self._answering():
+            pass  # a server that cannot be reached gives no mail at all
+        try:
+            yield self._fetched(file.name.rpartition("-")[2].removesuffix(".eml"))
+        except TransientError as error:
+            raise StorageError("the mail server does not give this mail in time: it is tried again later") from error
+
+    def _fetched(self, uid: str) -> bytes:
         with self._answering() as session:
             size, *_ = session.asked("FETCH", uid, "(RFC822.SIZE)")
             stated = re.search(rb"RFC822\.SIZE (\d{1,15})", size if isinstance(size, bytes) else b"")
             if stated and int(stated[1]) > self._max_bytes:
                 raise InvalidInputError(f"the mail has {int(stated[1]):,} bytes, and the limit is {self._max_bytes:,}")
             parts = session.asked("FETCH", uid, "(BODY.PEEK[])")
-        mail = next((one[1] for one in parts if isinstance(one, tuple)), None)
+        mail: bytes | None = next((one[1] for one in parts if isinstance(one, tuple)), None)
         if not mail:
             raise StorageError("the mail is no longer in its mailbox")
-        yield mail
+        return mail
 
     def close(self) -> None:
         """Close the connection."""

@@ -35,11 +35,12 @@ _SET_SECRET = re.compile(
 _STATED_PASSWORD = re.compile(
     r"(?<![\w.-])[\w-]{0,40}?(?:password|passwd|passphrase|pwd) ?= ?(?P<quote>[\"']?)"
     r"(?!(?:none|null|nil|true|false|str|bytes|undefined|[\w.-]*(?:pass|pwd|secret|token)[\w.-]*)(?![\w.-]))(?!~?[/\\])"
+    r"(?!(?<== )(?:(?:any|every|no|some)thing|another|whatever|that|this|what|your|their|same|like) [a-z])"
     r"(?P<value>[^\s\"'=&,;$(){}\[\]<>][^\s\"'&,;$(){}\[\]<>]{3,499}+)(?P=quote)(?![({\[])",
     re.IGNORECASE,
 )
-"""A password after its name, as people and programs write it; no name of code such as ``password=get_password``, and no
-path: shells call the folder where one works ``PWD``."""
+"""A password after its name, as people and programs write it; no name of code such as ``password=get_password``, no
+path, as shells call the folder where one works ``PWD``, and no description such as ``something easy``."""
 
 _STATED_KEY = re.compile(
     r"(?<![\w.-])[\w-]{0,40}?(?!(?:secret|token): (?:\d{1,4}[a-z]{0,2}(?:-[a-z]+)+(?![\w-])|\d{4}-\d\d-\d\d))"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import prod
 
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.graph.roles import are_two, defined_roles, roles_of
+from neurigraph_pipelines.graph.roles import are_kin, are_two, defined_roles, roles_of
 from neurigraph_pipelines.model import (
     ConceptKind,
     Filing,
@@ -84,12 +84,19 @@ class OutlineIndex:
         return next((node for node in found if not self.is_somebody_else(node, names, labels)), None)
 
     def is_somebody_else(self, node: OutlineNode, names: Sequence[str], labels: Iterable[str]) -> bool:
-        """Return whether the bearer of ``names`` is not a person who has one of them: surnames or roles say so."""
+        """Return whether the bearer of ``names`` is not a person who has one of them: surnames or roles say so.
+
+        Nobody begins to call a brother by his surname, so only a role makes "Tomas Berg" the brother Tomas.
+        """
         if node.kind is not ConceptKind.PERSON or any(key in self._called[_key(node.path)] for key in _full(names)):
             return False
         if self._has_other_surname(node, names):
             return True
-        return not _full(names) and are_two(roles_of(labels), defined_roles(node.path[-1], node.summary))
+        roles, known = roles_of(labels), defined_roles(node.path[-1], node.summary)
+        has_surname = bool(_full(names))
+        if has_surname and _full(self._called[_key(node.path)]):
+            return False
+        return are_two(roles, known) or (has_surname and are_kin(known) and roles.isdisjoint(known))
 
     def _has_other_surname(self, node: OutlineNode, names: Sequence[str]) -> bool:
         """Return whether a person has the first name of ``names``, and surnames of which none fits theirs."""

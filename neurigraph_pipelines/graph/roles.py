@@ -59,3 +59,8 @@ def defined_roles(name: str, summary: str) -> frozenset[Role]:
 def are_two(some: frozenset[Role], others: frozenset[Role]) -> bool:
     """Return whether two mentions of a name state attributes that no single person has."""
     return bool(some and others) and some.isdisjoint(others)
+
+
+def are_kin(roles: frozenset[Role]) -> bool:
+    """Return whether some of these roles are of relatives."""
+    return any(group == "kin" for group, _ in roles)

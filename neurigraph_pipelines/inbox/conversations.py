@@ -114,7 +114,7 @@ class Inbox:
         conversations: Sequence[ImportedConversation],
         privacy: Privacy | None = None,
     ) -> list[tuple[bool, Appended]]:
-        """Add whole conversations or events as an importer read them, none twice.
+        """Add whole conversations or events as an importer read them, none twice. One that grew has its latest title.
 
         Returns:
             For each, whether it is new, and the result of appending its messages.
@@ -131,6 +131,13 @@ class Inbox:
         )
         ended = {source_id: one.ended_at for source_id, one in zip(ids, conversations, strict=True) if one.ended_at}
         self._end_all(tx, kinds, ended)
+        renamed = {
+            source_id: title
+            for (source_id, created), one, result in zip(opened, conversations, results, strict=True)
+            if not created and result.added and (title := self._title_of(_opening(one)["title"]))
+        }
+        if renamed:
+            tx.execute(_QUERIES["rename_sources"], {"source_id": list(renamed), "title": list(renamed.values())})
         return [(created, result) for (_, created), result in zip(opened, results, strict=True)]
 
     def _open_imported(
@@ -170,20 +177,25 @@ class Inbox:
         external_id = clean_text(external_id, policy)[0] if external_id is not None else str(uuid4())
         if not 1 <= len(external_id) <= MAX_EXTERNAL_ID_LENGTH:
             raise InvalidInputError(f"an external id has 1 to {MAX_EXTERNAL_ID_LENGTH} characters")
+        return {
+            "kind": kind.value,
+            "event_kind": event_kind.value if event_kind is not None else None,
+            "external_id": external_id,
+            "title": self._title_of(title),
+            "started_at": utc(started_at) if started_at is not None else None,
+            **checked_details(details, policy, self._redactor),
+            "replaces": details.replaces,
+        }
+
+    def _title_of(self, title: str | None) -> str | None:
+        """Return a title as it is stored."""
+        policy = self._settings.ingestion.unstorable_text
         title = clean_text(title, policy)[0].strip() or None if title is not None else None
         if title is not None and len(title) > MAX_TITLE_LENGTH:
             raise InvalidInputError(f"a title has at most {MAX_TITLE_LENGTH} characters")
         if title is not None and self._redactor is not None:
             title = self._redactor.redact(title)[0][:MAX_TITLE_LENGTH]
-        return {
-            "kind": kind.value,
-            "event_kind": event_kind.value if event_kind is not None else None,
-            "external_id": external_id,
-            "title": title,
-            "started_at": utc(started_at) if started_at is not None else None,
-            **checked_details(details, policy, self._redactor),
-            "replaces": details.replaces,
-        }
+        return title
 
     def _open_all(
         self, tx: Transaction, user_id: UUID, rows: Sequence[dict[str, Any]], privacy: Privacy | None

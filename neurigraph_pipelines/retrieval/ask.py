@@ -129,8 +129,10 @@ def find_passages(
     return passages_of(context, question, found, notes)
 
 
-def passages_of(context: Context, question: Question, found: Found, notes: list[str]) -> list[ReadMessage]:
-    """Return the messages that a search found, as ``find_passages`` does."""
+def passages_of(
+    context: Context, question: Question, found: Found, notes: list[str], *, most_asking: int | None = None
+) -> list[ReadMessage]:
+    """Return the messages that a search found, as ``find_passages`` does; replies follow messages that only ask."""
     settings = context.settings
     question = parse(question, settings.language).question
     found = _without_answers(found)
@@ -140,7 +142,7 @@ def passages_of(context: Context, question: Question, found: Found, notes: list[
     most = settings.ask.passages * (CANDIDATES if context.reranker else 1)
     return [
         replace(passage, text=excerpt(passage.text, asked, lexer, PASSAGE_CHARACTERS))
-        for passage in with_replies(context, question, _read(context, found, most, notes))[:most]
+        for passage in with_replies(context, question, _read(context, found, most, notes), most_asking)[:most]
     ]
 
 

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
 from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.text.front_matter import in_words
 from neurigraph_pipelines.text.lexemes import Lexer
 
 LEFT_OUT = "…"
@@ -24,7 +25,7 @@ def asked_words(query: str, lexer: Lexer) -> frozenset[str]:
 
 
 def excerpt(text: str, asked: frozenset[str], lexer: Lexer, characters: int) -> str:
-    """Return at most ``characters`` of a text, around the sentence that shares most lexemes with the question.
+    """Return at most ``characters`` of a text in words, around the sentence that shares most lexemes with the question.
 
     If a defect keeps that sentence from being found, the text begins at its beginning.
 
@@ -32,6 +33,7 @@ def excerpt(text: str, asked: frozenset[str], lexer: Lexer, characters: int) -> 
         asked: The lexemes of the question.
         characters: Without the marks of omissions.
     """
+    text = in_words(text)
     if len(text) <= characters:
         return text
     return enriched(

@@ -16,6 +16,7 @@ from neurigraph_pipelines.model.errors import StorageError
 from neurigraph_pipelines.retrieval.open import open_in_files
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.corrections import Correction
+from neurigraph_pipelines.text.front_matter import in_words
 from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.search import Hit
 
@@ -57,19 +58,28 @@ class ReadMessage:
         voice = self.message.voice
         author = self.message.author or (self.owner_name if voice is Voice.OWNER else None)
         speaker = speaker_called(author, voice, self.message.role.value)
-        return Quotable(self.text, speaker, self.occurred_at, self.hit.title, voice, before)
+        return Quotable(in_words(self.text), speaker, self.occurred_at, self.hit.title, voice, before)
 
 
-def with_replies(context: Context, question: Question, passages: Sequence[ReadMessage]) -> list[ReadMessage]:
+def with_replies(
+    context: Context, question: Question, passages: Sequence[ReadMessage], most_asking: int | None
+) -> list[ReadMessage]:
     """Return passages, each stored question among them followed by the message after it, if that was not found itself.
 
     The replies are looked up together, under the rights of the caller. A reply that the question's own filters would
     leave out is left out, and so is one that cannot be read: the question stands alone then.
+
+    Args:
+        most_asking: Most characters of a message that only asks; None for any length.
     """
+
+    def asks(one: ReadMessage) -> bool:
+        return len(one.text) <= (most_asking or len(one.text)) and one.text.rstrip(" \"'”»)").endswith(ASKS)
+
     read = {(one.hit.record_id, one.message.seq) for one in passages if one.message}
     wanted: dict[UUID, list[int]] = {}
     for one in passages:
-        if one.message and one.message.file_id and _asks(one) and question.speaker is None:
+        if one.message and one.message.file_id and asks(one) and question.speaker is None:
             following = one.message.seq + 1
             if (one.hit.record_id, following) not in read:
                 wanted.setdefault(one.message.file_id, []).append(following)
@@ -85,14 +95,10 @@ def with_replies(context: Context, question: Question, passages: Sequence[ReadMe
     for one in passages:
         found.append(one)
         key = (one.message.file_id, one.message.seq + 1) if one.message and one.message.file_id else None
-        reply = replies.pop(key, None) if key and _asks(one) else None
+        reply = replies.pop(key, None) if key and asks(one) else None
         if reply and _may_be_shown(one, reply, question):
             found.append(replace(one, text=reply.content, occurred_at=reply.occurred_at, message=reply, section=None))
     return found
-
-
-def _asks(one: ReadMessage) -> bool:
-    return one.text.rstrip(" \"'”»)").endswith(ASKS)
 
 
 def _may_be_shown(one: ReadMessage, reply: Message, question: Question) -> bool:

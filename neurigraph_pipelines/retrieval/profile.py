@@ -84,7 +84,7 @@ def profile_of(context: Context, name: str | None = None, node_id: UUID | None =
         if section is not None and one.fact_id not in said:
             found.setdefault(section, []).append(_item(one))
     if is_user:
-        found["people"] = [one for one in _people(context) if within is None or one.node_id in within]
+        found["people"] = [one for one in people_of(context) if within is None or one.node_id in within]
     if named and not people and not any(found.values()):
         raise NotFoundError(f"nothing is known about {named[:80]!r}")
     sections = [(section, _first(found.get(section, []))) for section in _ORDER]
@@ -171,7 +171,7 @@ def _clauses(
     ]
 
 
-def _people(context: Context) -> Iterator[ProfileItem]:
+def people_of(context: Context) -> Iterator[ProfileItem]:
     """Yield the relations of the people with most memories, by name."""
     user_id = context.claims.user_id
     with context.database.agent(context.claims) as tx:

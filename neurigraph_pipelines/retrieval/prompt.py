@@ -42,8 +42,11 @@ from neurigraph_pipelines.views.profiles import ContextLine, ContextMessage, Pro
 DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS = 1_500, 50, 1_000_000
 """Tokens of a block."""
 
-STABLE_SHARE = 0.35
+STABLE_SHARE = 0.25
 """Most of the budget that the beginning takes."""
+
+ONLY_ASKS = 100
+"""Characters of a message up to which its reply follows: a longer question says more than it asks."""
 
 ID_CHARACTERS = 8
 """Of an id in a line: ``open`` takes its beginning."""
@@ -249,7 +252,7 @@ def _concerning(
         reranker=None, settings=settings.model_copy(update={"ask": settings.ask.model_copy(update=most)})
     )
     found = search(wide, question, asked_at=moment, is_noted=False)
-    passages = with_corrections(wide, passages_of(wide, question, found, notes))
+    passages = with_corrections(wide, passages_of(wide, question, found, notes, most_asking=ONLY_ASKS))
     lexer = lexer_of(settings.language)
     asked = asked_words(question.query, lexer)
     facts = _by_place(found.facts or ())
@@ -261,13 +264,16 @@ def _concerning(
     seen: set[int] = set()
     for one in latest_first(given, passages, superseding, lexer):
         fact = told.get(replace(one, is_superseded=False))
-        sides = [
+        sides = (
             (conflict, said)
             for conflict in conflicts
             if conflict not in superseding and (said := _side(one, conflict, passages, lexer)) is not None
-        ]
-        lines = [_of_conflict(conflict) for conflict, _ in sides]
-        if not any(said for _, said in sides):
+        )
+        conflict, is_said = next(
+            ((each, said) for each, said in sides if _concerns(each, one, asked, lexer)), (None, False)
+        )
+        lines = [_of_conflict(conflict)] if conflict is not None else []
+        if not is_said:
             earlier = before.get(fact.fact_id) if fact is not None else None
             lines.append(_of_statement(one, passages[one.quoted[0] - 1], fact, earlier))
         for line in lines:
@@ -319,17 +325,24 @@ def _before(context: Context, facts: Iterable[FoundFact | None]) -> dict[UUID, F
 
 
 def _side(one: Statement, conflict: Conflict, passages: Sequence[ReadMessage], lexer: Lexer) -> bool | None:
-    """Return whether a statement says a side of a conflict; None if it is of none of its messages."""
+    """Return whether a statement says a side of a conflict and little else; None if it is of none of its messages."""
     sides = (
         (conflict.later_statement, conflict.later_record_id, conflict.later_first, conflict.later_last),
         (conflict.earlier_statement, conflict.earlier_record_id, conflict.earlier_first, conflict.earlier_last),
     )
     said = [
-        says(one.text, statement, lexer)
+        says(one.text, statement, lexer) and says(statement, one.text, lexer)
         for statement, record_id, first, last in sides
         if set(one.quoted) <= places_among(passages, record_id, first, last)
     ]
     return any(said) if said else None
+
+
+def _concerns(conflict: Conflict, one: Statement, asked: frozenset[str], lexer: Lexer) -> bool:
+    """Return whether a conflict has most of the question's words that a statement of its message has."""
+    met = asked.intersection(lexer.lexemes(one.text))
+    said = lexer.lexemes(f"{conflict.later_statement} {conflict.earlier_statement}")
+    return 2 * len(met.intersection(said)) >= len(met)
 
 
 def _of_conflict(conflict: Conflict) -> ContextLine:

@@ -68,6 +68,16 @@ def front_matter(text: str) -> FrontMatter:
     )
 
 
+def in_words(text: str) -> str:
+    """Return a text with its properties in words, in place of YAML; a name, labels and dates are kept elsewhere."""
+    block = _BLOCK.match(text[: MAX_FRONT_MATTER_CHARACTERS + 1]) if text.startswith("---") else None
+    if block is None:
+        return text
+    stated = ((name, ", ".join(_words(value))) for name, value in front_matter(text).others.items())
+    said = [f"{name.replace('_', ' ')}: {value}." for name, value in stated if value]
+    return "\n".join([*said, text[block.end() :].strip()]).strip() or text
+
+
 def _values(block: str) -> Mapping[str, object]:
     """Return the properties by their names in lower case.
 

@@ -18,8 +18,11 @@ _UNDONE = re.compile(
     re.I,
 )
 _DONE = re.compile(
-    r"\b(?:I|[Ww]e)(?P<has>['’]ve| have)?(?: (?:just|finally|already|also|then|only|both|at last))* (?P<verb>[a-z]+)"
+    r"(?:\b(?:I|[Ww]e)(?P<has>['’]ve| have)? |^(?:#\w+ )*)"
+    r"(?:(?:[Jj]ust|[Ff]inally|already|also|then|only|both|at last) )*(?P<verb>[A-Za-z]+)"
 )
+"""Diaries leave "I" out: "Sold the boat"."""
+
 _SPEAKS = {
     "wann": re.compile("ich|wir"),
     "quand": re.compile("j|je|nous"),
@@ -55,6 +58,6 @@ def tells_deed(question: str, text: str, anchors: frozenset[str], said: frozense
 
 
 def _is_done(match: re.Match[str], anchors: frozenset[str], words: Words) -> bool:
-    verb = match["verb"]
+    verb = match["verb"].lower()
     is_told = bool(match["has"]) or is_past(verb) or verb in SAME_IN_PAST or verb in ("was", "had", "did", "were")
     return is_told and (not anchors.isdisjoint(words.lexemes(verb)) or verb in ("was", "were"))

@@ -13,6 +13,7 @@ from functools import cached_property
 import Stemmer
 
 from neurigraph_pipelines.model import Message, Role, Segment
+from neurigraph_pipelines.text.front_matter import in_words
 from neurigraph_pipelines.text.languages import STEMMERS, languages_of
 from resources.offline.lexicon import lexicon_of
 
@@ -107,7 +108,7 @@ class Prose:
             self._sentence(number, text, spoken[number])
             for number, message in enumerate(segment.messages)
             if message.role not in (Role.SYSTEM, Role.TOOL)
-            for text in sentences(without_code(message.content), spoken[number])
+            for text in sentences(without_code(in_words(message.content)), spoken[number])
         ]
         title = "" if segment.is_part else tidy(segment.ref.title or "")[:MAX_SENTENCE]
         self.headline = self._sentence(0, title, self.language) if title else None

@@ -317,5 +317,6 @@ def _what(rest: list[str], text: str) -> Kind:
     if not _GRAMMAR["weighs"].isdisjoint(following):
         return Kind.MEASURE
     nouns = following if following and following[0] in _GRAMMAR["copulas"] else following[:2]
-    kind = next((_BY_NOUN[noun] for noun in nouns if noun in _BY_NOUN), None)
+    heads = (noun for noun, after in zip(nouns, [*following[1:], ""], strict=False) if after not in _GRAMMAR["naming"])
+    kind = next((_BY_NOUN[noun] for noun in heads if noun in _BY_NOUN), None)
     return kind or (Kind.MONEY if _COSTS.search(text) else Kind.OTHER)

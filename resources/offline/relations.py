@@ -49,6 +49,7 @@ _POSSESSOR = re.compile(
     |(?P<holder>{NAME})['’]s?)\s(?P<middle>(?:(?!(?:{_NO_MIDDLE})\s)[a-zà-ÿ][\w-]*\s){{0,3}})$""",
     re.X,
 )
+_OF_MINE = re.compile(r"\s(?:of\s(?:mine|ours)|von\s(?:mir|uns)|mí[oa]|nuestr[oa]|à\s(?:moi|nous))\b")
 _VIA = re.compile(r"\b(?P<via>[\w-]+)['’]s\s$")
 _LIST = rf"(?P<names>{NAME}(?:(?:,|,?\s(?:and|und|y|et))\s{NAME}){{0,4}})"
 _NAME_AFTER = re.compile(
@@ -181,16 +182,17 @@ class _Reading:
         if possessor is None:
             self._read_title(label, place)
             return
-        holder = _HOLDER_AFTER.match(place.after)
-        of = _bare(holder["holder"]) if holder and person_in(holder["holder"]) else None
-        is_anyones = bool(possessor["the"] or possessor["a"])
+        mine = _OF_MINE.match(place.after)
+        holder = mine or _HOLDER_AFTER.match(place.after)
+        is_anyones = bool(possessor["the"] or possessor["a"]) and mine is None
+        of = _bare(holder["holder"]) if is_anyones and holder and person_in(holder["holder"]) else None
         if is_anyones and of is None and label in relatives() | OF_SOMETHING:
             return
-        whose, is_known = (of, True) if is_anyones and of else self._whose(possessor, place)
+        whose, is_known = (of, True) if of else self._whose(possessor, place, is_mine=mine is not None)
         if not is_known:
             return
         after = place.after[holder.end() :] if holder else place.after
-        names = self._names(before[: possessor.start()], after, possessor)
+        names = self._names(before[: possessor.start()], after, possessor, is_anyones=is_anyones)
         for name in names:
             if name != whose:
                 self.found[StatedRelation(_qualified(label, possessor["middle"]), name, whose)] += 1
@@ -207,10 +209,10 @@ class _Reading:
             couple = StatedRelation("spouse", subject or other, other if subject else None)
             self.found[couple if verb == MARRIED else StatedRelation(verb, other, subject, by_verb=True)] += 1
 
-    def _whose(self, possessor: re.Match[str], place: _Place) -> tuple[str | None, bool]:
+    def _whose(self, possessor: re.Match[str], place: _Place, *, is_mine: bool) -> tuple[str | None, bool]:
         """Return whose relation it is, None for the owner, and whether that is known."""
         message = self._prose.message(place.sentence)
-        if possessor["mine"]:
+        if possessor["mine"] or is_mine:
             return self._me(place.sentence), message.role is not Role.ASSISTANT
         if possessor["yours"]:
             return self._you(place)
@@ -233,12 +235,13 @@ class _Reading:
             return None, False
         return None if others[0] == self._owner else self._speakers[others[0]], True
 
-    def _names(self, before: str, after: str, possessor: re.Match[str]) -> list[str]:
+    def _names(self, before: str, after: str, possessor: re.Match[str], *, is_anyones: bool) -> list[str]:
         """Return the names beside a relation's word, else one that follows later, else who was meant before."""
-        for match in (_NAME_AFTER.match(after), None if possessor["a"] else _NAME_BEFORE.search(before)):
+        is_new = is_anyones and possessor["a"]
+        for match in (_NAME_AFTER.match(after), None if is_new else _NAME_BEFORE.search(before)):
             if match and (names := _people(match["names"])):
                 return names
-        later = None if possessor["the"] or possessor["a"] else _NAME_LATER.match(after)
+        later = None if is_anyones else _NAME_LATER.match(after)
         if later:
             return _people(later["names"] or later["resumed"])
         if later := _HER_NAME.search(after):

@@ -261,6 +261,12 @@ FROM unnest(%(source_id)s::uuid [], %(last_message)s::integer [], %(tokens)s::bi
     AS a (source_id, last_message, tokens)
 WHERE s.source_id = a.source_id;
 
+-- name: rename_sources
+-- Give sources the titles that they have where they come from. Memories that are stored keep theirs.
+UPDATE neurigraph.sources AS s SET title = n.title
+FROM unnest(%(source_id)s::uuid [], %(title)s::text []) AS n (source_id, title)
+WHERE s.source_id = n.source_id AND s.title IS DISTINCT FROM n.title;
+
 -- name: end_sources
 -- End sources. A source that has already ended keeps its time.
 UPDATE neurigraph.sources AS s SET ended_at = coalesce(s.ended_at, e.ended_at, now())

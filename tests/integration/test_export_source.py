@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
@@ -27,6 +28,7 @@ from tests.support.imap_server import MAILBOX, PASSWORD, USER, deliver, imap_ser
 from tests.support.s3_servers import ACCESS_KEY_ID, SECRET_ACCESS_KEY, moto_server, new_bucket, s3_client
 from tests.support.sites import serving_site
 from tests.support.uploads import store
+from tests.unit.test_mailbox_place import dripping, mail_server, ok
 
 DG = Path(sys.executable).parent / "dg"
 PAGE = (ROOT / "docs" / "uploads.md").read_text(encoding="utf-8")
@@ -292,6 +294,28 @@ def test_a_mailbox_is_followed(installation: Installation, bob: Claims, monkeypa
     assert "could not be reached" in failure_of(defs)
     assert any("sailmaker" in text for text in found(installation, bob, "Who mended the mainsail?"))
     assert any("300 euros" in text for text in found(installation, bob, "How many euros does the sailmaker ask?"))
+
+
+def test_a_mail_that_never_arrives_holds_up_no_other(
+    installation: Installation, bob: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def two_mails(tag: str) -> Iterator[bytes]:
+        yield b"* SEARCH 1 2\r\n"
+        yield from ok(tag)
+
+    def second(tag: str) -> Iterator[bytes]:
+        content = mail(2, "The rudder was carved by Ines.").encode()
+        yield b"* 2 FETCH (UID 2 BODY[] {%d}\r\n%b)\r\n" % (len(content), content)
+        yield from ok(tag)
+
+    limits = {"NEURIGRAPH_WEB_LOCAL_HOSTS": "127.0.0.1", "NEURIGRAPH_WEB_TIMEOUT_SECONDS": "2"}
+    describe(installation.settings, monkeypatch, **limits)
+    monkeypatch.setenv("CREW_PASSWORD", "secret")
+    with mail_server({"SEARCH": two_mails, "FETCH 1": dripping, "FETCH 2": second}) as port:
+        defs = source(kind="mailbox", place=f"imap://bob@127.0.0.1:{port}/INBOX", password_variable="CREW_PASSWORD")
+        assert run(installation, defs) == (1, 1, 0)
+        assert run(installation, defs) == (0, 1, 0), "it is tried again"
+    assert any("Ines" in text for text in found(installation, bob, "Who carved the rudder?"))
 
 
 def test_files_that_are_gone_are_followed(installation: Installation, bob: Claims, tmp_path: Path) -> None:

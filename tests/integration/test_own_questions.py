@@ -11,7 +11,7 @@ from neurigraph_pipelines.retrieval.ask import NOTHING_FOUND, ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_contradictions import remember
-from tests.support.memories import new_user, rows
+from tests.support.memories import converse, ingest, new_user, rows, stored
 
 NOTES = [
     "I work as a nurse at the Charité.",
@@ -56,6 +56,26 @@ def test_all_that_holds_about_oneself_is_told(shared_installation: Installation,
     assert ask(context.acting_for(guest), Question(question)).answer == NOTHING_FOUND
 
 
+def test_who_one_is_begins_with_name_people_home_and_work(shared_installation: Installation) -> None:
+    _, claims = new_user(shared_installation)
+    essential = [
+        "My name is Ines Mora.",
+        "My husband is called Theo.",
+        "I live in Vigo.",
+        "I work as a boat builder.",
+        "I am allergic to shellfish.",
+        "I prefer short answers.",
+        "I have asthma.",
+    ]
+    trivia = ["The lid of my kettle is loose.", "I bought a grey bucket.", "My left boot leaks.", "I found an old oar."]
+    remember(shared_installation, claims, [*essential, *trivia])
+    context = shared_installation.context.acting_for(claims)
+    lines = ask(context, Question("Who am I?")).answer.splitlines()
+    told = ["Ines Mora", "Theo", "Vigo", "boat builder", "shellfish"]
+    assert [part for part, line in zip(told, lines, strict=False) if part not in line] == []
+    assert {"short answers" in line or "asthma" in line for line in lines[5:7]} == {True}
+
+
 def test_who_speaks_has_the_name_of_the_account(shared_installation: Installation) -> None:
     user, claims = new_user(shared_installation)
     change_account(shared_installation.database, claims, {"display_name": "Kim Weber"})
@@ -89,3 +109,17 @@ def test_two_people_of_one_first_name_stay_two(shared_installation: Installation
     context = shared_installation.context.acting_for(claims)
     assert ask(context, Question("Who is Tomas?")).answer == "Tomas: brother, lives in Leeds. [1]"
     assert ask(context, Question("Who is Tomas Berg?")).answer == "Tomas Berg: lives in Oslo. [1]"
+
+
+def test_colleague_is_not_filed_at_a_brother_of_that_name(shared_installation: Installation) -> None:
+    user, claims = new_user(shared_installation)
+    told = (
+        "My brother Jonas is coming for Easter. Jonas always has a toy for each child of the family.",
+        "Jonas Feld, a colleague of mine, checked my contract. Jonas Feld runs the meeting with the client.",
+    )
+    paths = []
+    for text in told:
+        converse(shared_installation, claims, text)
+        (one,) = stored(ingest(shared_installation.context, user))
+        paths.append(one.node_path.partition("/")[2])
+    assert paths == ["Family/Jonas", "Business/Jonas Feld"]

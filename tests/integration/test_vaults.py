@@ -18,10 +18,15 @@ from neurigraph_pipelines.inbox.vaults import import_vault
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.chat import Turn
+from neurigraph_pipelines.retrieval.ask import ask
+from neurigraph_pipelines.retrieval.prompt import PromptRequest, prompt_context
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import PROGRAM, describe, environment
 from tests.support.exported_user import export, restore
-from tests.support.memories import ingest, plain_context, rows
+from tests.support.memories import ingest, new_user, plain_context, rows, stored
 from tests.support.vaults import EDGES, NOTES, write_observed_notes, write_vault
 from tests.support.waiting import wait_until
 
@@ -184,6 +189,33 @@ def test_notes_follow_their_nodes(here: Installation, bob: tuple[User, Claims], 
     assert len(after) == len(nodes) - 1
     assert {("Garden", "Manor"), ("Manor", "People/Ann"), ("People/Ann", "Manor")} <= edges(here, user)
     assert ("People/Ann", "Garden/Roses") not in edges(here, user), "the version before said so"
+
+
+def test_answers_have_the_properties_of_a_note_in_words(
+    installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    describe(installation.settings, monkeypatch)
+    user, claims = new_user(installation)
+    folder = tmp_path / "Crew"
+    folder.mkdir()
+    (folder / "Ines Mora.md").write_text(
+        "---\nphone: 600 000 001\nroles:\n  - rigger\n  - cook\ncreated: 2024-05-20\n---\nShe lives in Vigo.\n"
+    )
+    (folder / "Draft.md").write_text("---\ndate: {{date}}\ntitle: Draft: new\n---\nThe winch needs grease.\n")
+    context = installation.context.acting_for(claims)
+    import_vault(context, installation.settings, folder)
+    assert len(stored(ingest(installation.context, user))) == 2
+    asked = {
+        "What is the phone number of Ines Mora?": "phone: 600 000 001. roles: rigger, cook. She lives in Vigo.",
+        "What needs grease?": "The winch needs grease.",
+    }
+    for question, said in asked.items():
+        reply = ask(context, Question(question))
+        assert reply.answer.splitlines()[0].endswith(f": {said} [1]")
+        assert " ".join(reply.citations[0].text.split()) == said
+    block = prompt_context(context, PromptRequest([Turn("user", "Which roles does Ines Mora have?")]))
+    shown = [*(one.summary for one in search(context, Question("Ines Mora winch")).hits), block.text or ""]
+    assert [text for text in shown if "---" in text or "{{" in text] == []
 
 
 def test_restored_vault_is_known(

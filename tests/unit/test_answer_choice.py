@@ -203,6 +203,7 @@ def test_what_others_say_of_themselves_is_not_about_the_asker(told: str) -> None
         ("When did I plant the quince tree?", "I planted the quince tree."),
         ("When did I read the book Extraordinaires?", "I read the book Extraordinaires."),
         ("When did I move into the new flat?", "I've finally moved into the new flat."),
+        ("When did I sell the old rowing boat?", "#boat Sold the old rowing boat."),
         ("Wann habe ich die Quitte gepflanzt?", "Ich habe die Quitte gepflanzt."),
         ("Quand ai-je planté le tilleul ?", "J'ai planté le tilleul."),
         ("Quand est-ce que j'ai planté le tilleul ?", "J'ai planté le tilleul."),
@@ -229,6 +230,7 @@ def test_day_of_a_message_says_when_its_deed_was_done(question: str, told: str) 
         "I never planted the quince tree.",
         "I'd have planted the quince tree.",
         "The quince tree is old.",
+        "Plant the quince tree.",
     ],
 )
 def test_plans_habits_and_deeds_of_others_do_not_say_when(text: str) -> None:

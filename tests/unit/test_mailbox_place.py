@@ -40,10 +40,8 @@ USUAL: Answers = {"CAPABILITY": capable, "LOGIN": ok, "EXAMINE": selected, "LOGO
 
 
 @contextmanager
-def place_at(
-    answers: Answers, password: str = PASSWORD, *, certificate: Path | None = None, host: str = "127.0.0.1"
-) -> Iterator[MailboxPlace]:
-    """Serve answers to commands, over TLS with a certificate, and yield the place; no thread is left."""
+def mail_server(answers: Answers, certificate: Path | None = None) -> Iterator[int]:
+    """Serve answers to commands, over TLS with a certificate, and yield the port; no thread is left."""
 
     class Server(socketserver.StreamRequestHandler):
         def handle(self) -> None:
@@ -66,16 +64,27 @@ def place_at(
             server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def place_at(
+    answers: Answers, password: str = PASSWORD, *, certificate: Path | None = None, host: str = "127.0.0.1"
+) -> Iterator[MailboxPlace]:
+    """Serve answers to commands, over TLS with a certificate, and yield the place."""
+    with mail_server(answers, certificate) as port:
         hosts = AllowedHosts((), ("127.0.0.1", "localhost"), "mailbox", "NEURIGRAPH_WEB_HOSTS")
         scheme = "imap" if certificate is None else "imaps"
-        url = f"{scheme}://bob@{host}:{server.server_address[1]}/INBOX"
+        url = f"{scheme}://bob@{host}:{port}/INBOX"
         place = MailboxPlace(hosts, url, password, ("bob", "mails"), 2.0, 1_000_000)
         try:
             yield place
         finally:
             place.close()
-            server.shutdown()
-            thread.join()
 
 
 def endless(tag: str) -> Iterator[bytes]:

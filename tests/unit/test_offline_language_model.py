@@ -145,7 +145,10 @@ def test_keywords_are_names_topics_dates_and_relationships() -> None:
         ("Nora works for Lumen Press now.", "Nora works at: Lumen Press"),
         ("I work at Lumen Press.", "works at: Lumen Press"),
         ("Nora reports to Tariq.", "Nora reports to: Tariq"),
+        ("Ravi Lund, a neighbour of ours, has a key.", "neighbour: Ravi Lund"),
+        ("An old cousin of mine, Emrys, called.", "cousin: Emrys"),
         ("Mein Schwager, der heißt auch Jens, hilft.", "schwager: Jens"),
+        ("Karl Ruf, ein Kollege von mir, kommt.", "kollege: Karl Ruf"),
         ("Cenamos con mi prima Lourdes.", "prima: Lourdes"),
         ("Ma sœur Odile arrive.", "sœur: Odile"),
     ],
@@ -159,6 +162,7 @@ def test_stated_relations_are_read(text: str, expected: str) -> None:
     [
         *("my sister Wow", "my boss Monday", "my friend and I", "my sister is Great", "my wife Ok"),
         "A gift from my grandma in my home country, Sweden.",
+        "Lena, a colleague, came.",
         "My son had an accident. Thankfully he is fine.",
         "The mother came. Lena knows her.",
         "I wore it at my sister's graduation. Lena has one too.",

@@ -272,6 +272,9 @@ def known_as(name: str, definition: str = "", *aliases: str) -> Outline:
         (known_as("Tomas", "brother"), person("Tomas"), "dentist"),
         (known_as("Tomas", "bruder"), person("Tomas"), "uncle"),
         (known_as("Tomas", "dentiste"), person("Tomas"), "coworker"),
+        (known_as("Tomas", "brother"), person("Tomas Novak", aliases=("Tomas",)), "colleague"),
+        (known_as("Tomas Novak", "boss", "Tomas"), person("Tomas"), "brother"),
+        (known_as("Tomas", "brother"), person("Tomas Novak", aliases=("Tomas",)), "mentions"),
     ],
 )
 def test_two_of_one_first_name_stay_two(known: Outline, met: NodeProposal, label: str) -> None:
@@ -289,6 +292,8 @@ def test_two_of_one_first_name_stay_two(known: Outline, met: NodeProposal, label
     [
         (known_as("Tomas", "brother"), person("Tomas"), "hermano"),
         (known_as("Tomas", "brother"), person("Tomas"), "best friend"),
+        (known_as("Tomas", "brother"), person("Tomas Novak", aliases=("Tomas",)), "hermano"),
+        (known_as("Tomas", "coworker"), person("Tomas Novak", aliases=("Tomas",)), "mentions"),
         (known_as("Tomas", "friend"), person("Tomas"), "dentist"),
         (known_as("Tomas", "brother"), person("Tomas"), "mentions"),
         (known_as("Tomas Novak", "brother"), person("Tomas Novak"), "dentist"),
