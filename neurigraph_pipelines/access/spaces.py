@@ -22,8 +22,9 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
-from neurigraph_pipelines.model.spaces import MAX_ENTITY_CONTEXT_LENGTH, MAX_NAME_LENGTH, MAX_NAME_PARTS
+from neurigraph_pipelines.model.spaces import MAX_ENTITY_CONTEXT_LENGTH, MAX_NAME_LENGTH
 from neurigraph_pipelines.text.container_tags import checked_tags
+from neurigraph_pipelines.text.external_ids import require_few_parts
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.scalars import Scalar
@@ -154,6 +155,20 @@ def add_sources(database: Database, claims: Claims, space_id: UUID, source_ids: 
         return _get(tx, space_id)
 
 
+def put_into_spaces(tx: Transaction, claims: Claims, container_tags: Sequence[str], source_id: UUID) -> None:
+    """Put an upload that is sent again into spaces, with all that was read from it. A new tag makes its space.
+
+    Raises:
+        NotFoundError: The caller may not name spaces.
+        InvalidInputError: A container tag is not well-formed.
+    """
+    if claims.role != "user":
+        raise NotFoundError(NO_SPACE)
+    values = {"user_id": claims.user_id, "container_tags": list(checked_tags(container_tags)), "source_id": source_id}
+    tx.execute(_QUERIES["make_missing"], values)
+    tx.execute(_QUERIES["add_upload"], values)
+
+
 def remove_sources(database: Database, claims: Claims, space_id: UUID, source_ids: Sequence[UUID]) -> Space:
     """Take sources out of a space, from the next statement on. They stay in the graph and in other spaces.
 
@@ -215,8 +230,7 @@ def _checked(
     name = clean(" ".join((name or "").split()))
     if not 1 <= len(name) <= MAX_NAME_LENGTH:
         raise InvalidInputError(f"the name of a space has 1 to {MAX_NAME_LENGTH} characters")
-    if (parts := len(name.split("/"))) > MAX_NAME_PARTS:
-        raise InvalidInputError(f"the name of a space has {parts} parts and the limit is {MAX_NAME_PARTS}")
+    require_few_parts("name of a space", name)
     about = clean((entity_context or "").strip())
     if len(about) > MAX_ENTITY_CONTEXT_LENGTH:
         raise InvalidInputError(

@@ -17,6 +17,7 @@ from uuid import UUID, uuid4
 
 from psycopg import OperationalError
 
+from neurigraph_pipelines.access.spaces import put_into_spaces
 from neurigraph_pipelines.database.asking import row_of, value_of
 from neurigraph_pipelines.database.leases import retry_delay
 from neurigraph_pipelines.database.statements import statements
@@ -134,8 +135,8 @@ class Uploads:
         ``is_posted``, it is a text that somebody posted: its stated type holds, and no message describes a file.
 
         The same bytes of the same user are one upload, whatever the file name, and keep their first privacy and
-        details. If that upload failed, it is retried. Other bytes under the external id of an upload are its next
-        version.
+        details; the spaces that a later call names are added. If that upload failed, it is retried. Other bytes under
+        the external id of an upload are its next version.
 
         Args:
             may_repeat: Bytes of another upload are an upload of their own, under their external id.
@@ -181,6 +182,8 @@ class Uploads:
         is_same = known is not None and dates in (None, known.dates)  # another order of dates is read again
         if known and is_same and known.sha256 == content["sha256"] and not known.is_replaced:
             tx.execute(_QUERIES["try_again"], {"source_id": known.source_id})
+            if details.container_tags:
+                put_into_spaces(tx, claims, details.container_tags, known.source_id)
             return Received(known.source_id, new=False, notes=kept_as(known, arrival.privacy))
         external_id = arrival.external_id
         is_dropped = (arrival.external_id or "").startswith("drop:")
