@@ -11,7 +11,7 @@ import typer
 from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, claims_of, opened
+from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, opened, user_id_of
 from neurigraph_pipelines.ingestion.filing_again import FiledAgain, file_again
 from neurigraph_pipelines.ingestion.reembed import Reembedded
 from neurigraph_pipelines.ingestion.reembed import reembed as embed_again
@@ -41,7 +41,7 @@ def reembed(since: Since = None, until: Until = None, user: AnyUserSlug = None, 
     output = Output(as_json)
     first, end = moments(since, until)
     with opened() as installation:
-        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        user_id = user_id_of(installation, user)
         with output.progress() as progress:
             task = progress.add_task("embedding", total=None)
             done = embed_again(
@@ -83,7 +83,7 @@ def resummarize(
     first, end = moments(since, until)
     with opened() as installation:
         record_ids = [id_of(installation.database, None, "record", argument(one)) for one in records or ()] or None
-        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        user_id = user_id_of(installation, user)
         with output.progress() as progress:
             task = progress.add_task("summarising", total=None)
             done = summarize_again(
@@ -120,7 +120,7 @@ def refile(
     output = Output(as_json)
     first, end = moments(since, until)
     with opened() as installation:
-        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        user_id = user_id_of(installation, user)
         with output.progress() as progress:
             task = progress.add_task("filing", total=None)
             done = file_again(

@@ -11,8 +11,8 @@ from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
-    claims_of,
     opened,
+    user_id_of,
 )
 from neurigraph_pipelines.knowledge import digesting
 
@@ -26,7 +26,7 @@ def sweep(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Put the windows into words whose memories changed, as the asset `node_digests` does at night."""
     output = Output(as_json)
     with opened() as installation, output.progress() as progress:
-        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        user_id = user_id_of(installation, user)
         task = progress.add_task("digests", total=None)
         done = digesting.sweep(
             installation.context, user_id=user_id, on_done=lambda count: progress.advance(task, count)

@@ -15,8 +15,8 @@ from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
     argument,
-    claims_of,
     opened,
+    user_id_of,
 )
 from neurigraph_pipelines.ingestion.record_locations import storage_times
 from neurigraph_pipelines.knowledge.reading import FactsRead, choose_days, read_again
@@ -59,7 +59,7 @@ def refact(
                     "a memory with one of these ids does not exist: `neurigraph memory list` lists them"
                 )
         else:
-            user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+            user_id = user_id_of(installation, user)
             chosen = choose_days(context, first, end, user_id, again=again)
         done = FactsRead(context.language_model.name, records=len(chosen))
         if not dry_run:

@@ -9,7 +9,7 @@ import typer
 from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output
-from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, claims_of, opened
+from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, claims_of, opened, user_id_of
 from neurigraph_pipelines.ingestion import failures as domain
 from neurigraph_pipelines.ingestion.failures import list_failures
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -26,14 +26,11 @@ def failures(
 ) -> None:
     """List segments that could not be stored and files that could not be read, with the reason."""
     with opened() as installation:
-        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        user_id = user_id_of(installation, user)
         with installation.database.pipeline() as tx:
             found = list_failures(tx, user_id, with_replayed=replayed, limit=limit)
 
-    def layout() -> Any:
-        return layouts.failures(found)
-
-    Output(as_json).result({"failures": found}, layout)
+    Output(as_json).result({"failures": found}, lambda: layouts.failures(found))
 
 
 @commands.command()

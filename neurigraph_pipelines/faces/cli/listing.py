@@ -62,10 +62,7 @@ def listed(
             installation.database, installation.cursors, claims, kind, wanted, limit=limit, cursor=cursor
         )
 
-    def layout() -> Any:
-        return layouts.sources(page.items, page.next_cursor)
-
-    Output(as_json).result(page.shown(f"{kind}s"), layout)
+    Output(as_json).result(page.shown(f"{kind}s"), lambda: layouts.sources(page.items, page.next_cursor))
 
 
 @commands.command("show")

@@ -32,10 +32,7 @@ def admin_key(as_json: Json = False) -> None:
     with installed() as installation:
         key = installation.secrets.admin_key()
 
-    def layout() -> Any:
-        return layouts.unbroken(key)
-
-    Output(as_json).result({"admin_key": key}, layout)
+    Output(as_json).result({"admin_key": key}, lambda: layouts.unbroken(key))
 
 
 @commands.command(name="metrics-token")
@@ -44,10 +41,7 @@ def metrics_token(as_json: Json = False) -> None:
     with installed() as installation:
         token = installation.secrets.metrics_token()
 
-    def layout() -> Any:
-        return layouts.unbroken(token)
-
-    Output(as_json).result({"metrics_token": token}, layout)
+    Output(as_json).result({"metrics_token": token}, lambda: layouts.unbroken(token))
 
 
 @commands.command(name="dagster-password")
@@ -56,10 +50,7 @@ def dagster_password(as_json: Json = False) -> None:
     with installed() as installation:
         password = installation.secret.role_password("neurigraph_dagster")
 
-    def layout() -> Any:
-        return layouts.unbroken(password)
-
-    Output(as_json).result({"dagster_password": password}, layout)
+    Output(as_json).result({"dagster_password": password}, lambda: layouts.unbroken(password))
 
 
 @commands.command(name="analyst-url")
@@ -71,10 +62,7 @@ def analyst_url(as_json: Json = False) -> None:
     with opened() as installation:
         url = installation.analyst_address
 
-    def layout() -> Any:
-        return layouts.unbroken(url)
-
-    Output(as_json).result({"analyst_url": url}, layout)
+    Output(as_json).result({"analyst_url": url}, lambda: layouts.unbroken(url))
 
 
 @commands.command(name="rotate-secret")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, opened
 from neurigraph_pipelines.inbox import privacy as sources
@@ -33,7 +32,6 @@ def set_privacy(
         source_id = sources.find_source(installation.database, claims, argument(source))
         sources.set_privacy(installation.database, claims, source_id, privacy)
 
-    def layout() -> Any:
-        return layouts.lines(f"{source} and all memories from it are now {privacy}.")
-
-    Output(as_json).result({"source_id": source_id, "privacy": privacy}, layout)
+    Output(as_json).said(
+        {"source_id": source_id, "privacy": privacy}, f"{source} and all memories from it are now {privacy}."
+    )

@@ -9,7 +9,7 @@ import typer
 
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened
+from neurigraph_pipelines.faces.cli.session import AnyUserSlug, opened, user_id_of
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 
 commands = typer.Typer()
@@ -23,7 +23,7 @@ def reprofile(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """
     output = Output(as_json)
     with opened() as installation:
-        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        user_id = user_id_of(installation, user)
         with output.progress() as progress:
             task = progress.add_task("profiling", total=None)
             done = rebuild_profiles(

@@ -13,8 +13,8 @@ from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
     DryRun,
-    claims_of,
     opened,
+    user_id_of,
 )
 from neurigraph_pipelines.lifecycle import archive
 from neurigraph_pipelines.lifecycle.archive import Expiry
@@ -29,7 +29,7 @@ def sweep(user: AnyUserSlug = None, dry_run: DryRun = False, as_json: Json = Fal
     """Promote memories read often, and archive expired ones, as the asset `expired_records` does every hour."""
     output = Output(as_json)
     with opened() as installation, output.progress() as progress:
-        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        user_id = user_id_of(installation, user)
         task = progress.add_task("archiving", total=None)
         report = archive.sweep(
             installation.context,

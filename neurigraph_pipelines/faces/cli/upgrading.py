@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import installed
 
@@ -21,9 +19,7 @@ def migrate(as_json: Json = False) -> None:
     with installed() as installation:
         report = installation.migrate(lambda name: output.note(f"applied {name}"))
 
-    def layout() -> Any:
-        return layouts.lines(
-            f"The database is at migration {report.version}: {counted(len(report.applied), 'migration')} applied."
-        )
-
-    output.result(asdict(report), layout)
+    output.said(
+        asdict(report),
+        f"The database is at migration {report.version}: {counted(len(report.applied), 'migration')} applied.",
+    )
