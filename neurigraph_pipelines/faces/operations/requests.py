@@ -226,6 +226,9 @@ class End(Form):
     ended_at: datetime | None = Field(default=None, description="Default: now.")
 
 
+_ASKED_AT = "Reference time for words such as `yesterday`; days begin at midnight in its time zone."
+
+
 class _Question(Form, Where):
     query: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
     at: datetime | None = Field(
@@ -245,11 +248,7 @@ class _Question(Form, Where):
         json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_CHARACTERS},
     )
     include_superseded: bool = Field(default=False, description="Also return memories that newer ones have replaced.")
-    asked_at: datetime | None = Field(
-        default=None,
-        description="Reference time for words such as `yesterday`; days begin at midnight in its time zone. "
-        "Default: `at`, or now in UTC.",
-    )
+    asked_at: datetime | None = Field(default=None, description=f"{_ASKED_AT} Default: `at`, or now in UTC.")
 
     @property
     def question(self) -> Question:
@@ -309,6 +308,8 @@ class PromptFor(Form, Where):
     format: prompt.Format = Field(
         default="text", description="`messages` are two for a language model; `json` has the lines with all ids."
     )
+
+    asked_at: datetime | None = Field(default=None, description=f"{_ASKED_AT} Default: now in UTC.")
 
     @model_validator(mode="after")
     def _asks_once(self) -> Self:
