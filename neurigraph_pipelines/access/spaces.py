@@ -155,20 +155,6 @@ def add_sources(database: Database, claims: Claims, space_id: UUID, source_ids: 
         return _get(tx, space_id)
 
 
-def put_into_spaces(tx: Transaction, claims: Claims, container_tags: Sequence[str], source_id: UUID) -> None:
-    """Put an upload that is sent again into spaces, with all that was read from it. A new tag makes its space.
-
-    Raises:
-        NotFoundError: The caller may not name spaces.
-        InvalidInputError: A container tag is not well-formed.
-    """
-    if claims.role != "user":
-        raise NotFoundError(NO_SPACE)
-    values = {"user_id": claims.user_id, "container_tags": list(checked_tags(container_tags)), "source_id": source_id}
-    tx.execute(_QUERIES["make_missing"], values)
-    tx.execute(_QUERIES["add_upload"], values)
-
-
 def remove_sources(database: Database, claims: Claims, space_id: UUID, source_ids: Sequence[UUID]) -> Space:
     """Take sources out of a space, from the next statement on. They stay in the graph and in other spaces.
 

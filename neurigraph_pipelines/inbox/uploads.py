@@ -17,7 +17,6 @@ from uuid import UUID, uuid4
 
 from psycopg import OperationalError
 
-from neurigraph_pipelines.access.spaces import put_into_spaces
 from neurigraph_pipelines.database.asking import row_of, value_of
 from neurigraph_pipelines.database.leases import retry_delay
 from neurigraph_pipelines.database.statements import statements
@@ -25,6 +24,7 @@ from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.extraction import document_messages
 from neurigraph_pipelines.inbox.imports.date_order import stated_order
 from neurigraph_pipelines.inbox.lost_files import lost_of_upload, mend_upload, rewrite_transcripts
+from neurigraph_pipelines.inbox.privacy import put_into_spaces
 from neurigraph_pipelines.inbox.repository_files import known_commit, take_files
 from neurigraph_pipelines.inbox.source_details import checked_details
 from neurigraph_pipelines.inbox.upload_leases import LEASE_SECONDS, LeasedUpload, kept
