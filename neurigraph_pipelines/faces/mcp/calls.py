@@ -83,7 +83,7 @@ class AgentCall:
             try:
                 taken[name] = form.model_validate(given)
             except ValidationError as error:
-                raise InvalidInputError(wrong_arguments(error, list(form.model_fields))) from None
+                raise InvalidInputError(wrong_arguments(error, list(values))) from None
         if declared.changes:
             stop_if_cancelled()
         return operation(Call(self.installation, self.claims, "mcp", run_after=self.run_after), **taken)

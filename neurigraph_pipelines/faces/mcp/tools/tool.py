@@ -26,6 +26,9 @@ _Taken = TypeVar("_Taken", bound="Arguments")
 _Value = TypeVar("_Value")
 
 
+_LEFT_OUT: tuple[object, ...] = (None, "", [])
+
+
 class Arguments(BaseModel):
     """Arguments of a tool; unknown ones are refused."""
 
@@ -58,9 +61,9 @@ class Arguments(BaseModel):
 
     def of(self, operation: Callable[..., object]) -> dict[str, Any]:
         """Return the given values that an operation takes, by their names there."""
-        names = self.operations[operation]
-        values = {name: getattr(self, argument) for name, argument in names.items()}
-        return {name: value for name, value in values.items() if value not in (None, "", [])}
+        values = {name: (argument, getattr(self, argument)) for name, argument in self.operations[operation].items()}
+        fields = type(self).model_fields
+        return {name: one for name, (key, one) in values.items() if fields[key].is_required() or one not in _LEFT_OUT}
 
 
 def takes(
