@@ -15,7 +15,6 @@ from starlette.concurrency import run_in_threadpool
 
 from neurigraph_pipelines.access.guards import Guard
 from neurigraph_pipelines.faces.api.authentication import Author, Caller, InstallationDep, Within
-from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.preconditions import (
     NOT_MODIFIED,
     IfNoneMatch,
@@ -25,6 +24,7 @@ from neurigraph_pipelines.faces.api.preconditions import (
 )
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.operations import requests
+from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
 from neurigraph_pipelines.inbox import privacy
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.source_lists import SourceFilter, get_source, list_sources

@@ -26,6 +26,19 @@ from neurigraph_pipelines.wiring.installation import Installation
 commands = typer.Typer()
 
 
+@commands.command()
+def migrate(as_json: Json = False) -> None:
+    """Make the schema in an empty database, or bring the database to this version. Embedded servers need no call."""
+    output = Output(as_json)
+    with installed() as installation:
+        report = installation.migrate(lambda name: output.note(f"applied {name}"))
+
+    output.said(
+        asdict(report),
+        f"The database is at migration {report.version}: {counted(len(report.applied), 'migration')} applied.",
+    )
+
+
 @commands.command(name="key")
 def admin_key(as_json: Json = False) -> None:
     """Print the key that may create users over HTTP."""
