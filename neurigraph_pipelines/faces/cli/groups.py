@@ -105,7 +105,7 @@ OTHERS = {
 
 
 DAILY = {
-    "note": ("notes", "Write a note, remembered as it is."),
+    "note": ("inbox", "Write a note, remembered as it is."),
     "context": ("search", "Make the block of memory for a prompt."),
 }
 """Commands of operations outside of groups: the subject of each, and what the help says."""

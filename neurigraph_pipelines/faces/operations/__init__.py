@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup
 
 SUBJECTS = (
-    "notes",
+    "inbox",
     "search",
     "accounts",
     "nodes",

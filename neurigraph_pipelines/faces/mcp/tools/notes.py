@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.tools.answer import Result, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Tool, takes
-from neurigraph_pipelines.faces.operations import notes as operations
+from neurigraph_pipelines.faces.operations import inbox as operations
 
 
 @takes(
