@@ -39,15 +39,13 @@ def use(
     as_json: Json = False,
 ) -> None:
     """Choose the user that commands are about if they have no --user. Without USER, say who that is."""
-    from neurigraph_pipelines.faces.cli import layouts
-
     chosen = user or usual_user()
     if user is not None:
         note_user(user)
         with opened() as installation:
             claims_of(installation, user, whole_graph=True)
             usual_user_file(installation.home).write_text(f"{user}\n", encoding="utf-8")
-    Output(as_json).result({"user": chosen}, lambda: layouts.lines(f"Commands without --user are about {chosen}."))
+    Output(as_json).said({"user": chosen}, f"Commands without --user are about {chosen}.")
 
 
 @commands.command("add")
