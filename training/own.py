@@ -7,6 +7,7 @@ from pathlib import Path
 
 from neurigraph_pipelines.evaluation.history import History
 from neurigraph_pipelines.evaluation.own_questions import read_questions
+
 from neurigraph_pipelines.faces.cli.session import claims_of, note_user, opened, usual_user
 from neurigraph_pipelines.text.languages import CODES
 from training.talks import Asked, Said, Talk, TalkError

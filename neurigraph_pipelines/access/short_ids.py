@@ -42,7 +42,7 @@ def id_of(database: Database, caller: Claims | None, kind: str, text: str) -> UU
         shown = f"an id, or at least its first {SHORTEST_ID} characters"
         raise InvalidInputError(f"{text[:80]!r} is not the id of a {name}: give {shown}")
     bounds = {"first": UUID(digits.ljust(32, "0")), "last": UUID(digits.ljust(32, "f"))}
-    with database.pipeline() if caller is None else database.agent(caller) as tx:
+    with database.owner() if caller is None else database.agent(caller) as tx:
         found = tx.execute(_QUERIES["between"], {"kind": kind, **bounds}).fetchall()
     if not found:
         raise NotFoundError(f"there is no {name} {text}")

@@ -22,8 +22,9 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
-from neurigraph_pipelines.model.spaces import MAX_ENTITY_CONTEXT_LENGTH, MAX_NAME_LENGTH, MAX_NAME_PARTS
+from neurigraph_pipelines.model.spaces import MAX_ENTITY_CONTEXT_LENGTH, MAX_NAME_LENGTH
 from neurigraph_pipelines.text.container_tags import checked_tags
+from neurigraph_pipelines.text.external_ids import require_few_parts
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.scalars import Scalar
@@ -215,8 +216,7 @@ def _checked(
     name = clean(" ".join((name or "").split()))
     if not 1 <= len(name) <= MAX_NAME_LENGTH:
         raise InvalidInputError(f"the name of a space has 1 to {MAX_NAME_LENGTH} characters")
-    if (parts := len(name.split("/"))) > MAX_NAME_PARTS:
-        raise InvalidInputError(f"the name of a space has {parts} parts and the limit is {MAX_NAME_PARTS}")
+    require_few_parts("name of a space", name)
     about = clean((entity_context or "").strip())
     if len(about) > MAX_ENTITY_CONTEXT_LENGTH:
         raise InvalidInputError(

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -37,6 +37,7 @@ from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails, starting_privacy
 from neurigraph_pipelines.text.hygiene import clean_text, validate_message
 from neurigraph_pipelines.text.json_fields import JsonObject
+from neurigraph_pipelines.views.inbox import Note
 
 MAX_PRIORITY = 10
 
@@ -96,35 +97,11 @@ class IncomingNote:
     details: SourceDetails = NO_DETAILS
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenNote:
-    """A note that waits for its memory, or that was there already.
-
-    Attributes:
-        version: Counts from 1.
-        created: False if the same note was there already; then nothing was written.
-        node_id: The node that it is pinned to.
-        replaces: The note whose memory this one will supersede; for a later version, the note itself.
-        redacted: Number of redactions by kind.
-        record_ids: The memories of a note that was there already; none while it waits.
-        action_id: The action whose approval it waits for, if its node's standard asks for one.
-    """
-
-    note_id: UUID
-    version: int
-    created: bool
-    node_id: UUID | None = None
-    replaces: UUID | None = None
-    redacted: dict[str, int] = field(default_factory=dict)
-    record_ids: tuple[UUID, ...] = field(default=(), compare=False)
-    action_id: UUID | None = None
-
-
 class UndoneError(Exception):
     """The transaction of a dry run ends."""
 
 
-def write_note(context: Context, note: IncomingNote, *, dry_run: bool = False) -> WrittenNote:
+def write_note(context: Context, note: IncomingNote, *, dry_run: bool = False) -> Note:
     """Write a note to the inbox. The same note again changes nothing.
 
     Notes are the same if their text, title, node and privacy are, they have one writer, and the memory of the first is
@@ -164,7 +141,7 @@ def _write(
     note: IncomingNote,
     node_id: UUID | None,
     importance: float | None,
-) -> WrittenNote:
+) -> Note:
     """Write a checked note, unless the same is there already."""
     user_id, digest = context.claims.user_id, words.digest(node_id, note)
     tx.execute(_QUERIES["lock_notes"], {"user_id": user_id})
@@ -186,7 +163,15 @@ def _write(
     source_id, version = _insert(tx, context, words, note, replaces, values)
     waiting = tx.execute(_QUERIES["action_of"], {"source_id": source_id, "message": version}).fetchone()
     action_id = waiting["action_id"] if waiting is not None else None
-    return WrittenNote(source_id, version, True, node_id, replaces, words.redacted, action_id=action_id)
+    return Note(
+        note_id=source_id,
+        version=version,
+        created=True,
+        node_id=node_id,
+        replaces=replaces,
+        redacted=words.redacted,
+        action_id=action_id,
+    )
 
 
 def _insert(
@@ -348,7 +333,7 @@ def node_at(context: Context, path: str, *, personas: bool = True) -> UUID:
     return node_id
 
 
-def _same(tx: Transaction, user_id: UUID, digest: bytes, *, even_superseded: bool) -> WrittenNote | None:
+def _same(tx: Transaction, user_id: UUID, digest: bytes, *, even_superseded: bool) -> Note | None:
     """Return the note with the same words. A note whose memory is superseded counts only on request."""
     row = tx.execute(_QUERIES["same_note"], {"user_id": user_id, "digest": digest}).fetchone()
     if row is None:
@@ -356,8 +341,8 @@ def _same(tx: Transaction, user_id: UUID, digest: bytes, *, even_superseded: boo
     memories = () if even_superseded else row["record_ids"]
     if memories and superseded_of(tx, memories).issuperset(memories):
         return None
-    record_ids = tuple(row["record_ids"])
-    return WrittenNote(row["source_id"], row["message"], False, row["node_id"], row["replaces"], record_ids=record_ids)
+    said = {name: row[name] for name in ("node_id", "replaces", "record_ids")}
+    return Note(note_id=row["source_id"], version=row["message"], created=False, **said)
 
 
 def _require_own(tx: Transaction, user_id: UUID, note_id: UUID) -> None:

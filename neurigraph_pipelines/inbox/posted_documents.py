@@ -14,6 +14,7 @@ from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.limits import MAX_CONTENT_BYTES
 from neurigraph_pipelines.model.ports import WebFetcher
 from neurigraph_pipelines.model.sources import SourceDetails
+from neurigraph_pipelines.text.external_ids import require_few_parts
 from neurigraph_pipelines.text.hygiene import Policy, clean_text
 from neurigraph_pipelines.views.kinds import DocumentType
 
@@ -42,6 +43,7 @@ def receive_document(
         InvalidInputError: The content is too long or empty, or its title, id or a detail is not acceptable.
         NeurigraphError: As ``Uploads.receive`` and ``receive_address`` raise it.
     """
+    require_few_parts("id of a document", external_id or "")
     stated: dict[str, Any] = {"external_id": external_id, "occurred_at": occurred_at, "details": details}
     if details.document_type is DocumentType.REPOSITORY and _ADDRESS.fullmatch(content.strip()):
         return receive_address(uploads, fetcher, claims, content.strip(), title=title, **stated)

@@ -1,15 +1,17 @@
-"""Privacy of a source (conversation, event, upload or note), which applies to everything stored from it.
+"""Privacy and further spaces of a source (conversation, event, upload or note), for everything stored from it.
 
-The database enforces it from the next statement on (sql/tables/sources.sql).
+The database enforces them from the next statement on (sql/tables/sources.sql).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_author
 from neurigraph_pipelines.access.guards import FREE, Guard
 from neurigraph_pipelines.access.short_ids import id_of, may_begin
+from neurigraph_pipelines.access.spaces import NO_SPACE
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.shell import rebuild_followers
@@ -17,8 +19,10 @@ from neurigraph_pipelines.graph.witnesses import Followers, followers_of
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.text.container_tags import checked_tags
 
 _QUERIES = statements("inbox")
+_SPACES = statements("spaces")
 
 
 def set_privacy(
@@ -94,3 +98,17 @@ def find_source(database: Database, claims: Claims, name: str) -> UUID:
         raise ConflictError(f"{name!r} is the id of several ({kinds}): name one of them")
     source_id: UUID = found[0]["source_id"]
     return source_id
+
+
+def put_into_spaces(tx: Transaction, claims: Claims, container_tags: Sequence[str], source_id: UUID) -> None:
+    """Put an upload that is sent again into spaces, with all that was read from it. A new tag makes its space.
+
+    Raises:
+        NotFoundError: The caller may not name spaces.
+        InvalidInputError: A container tag is not well-formed.
+    """
+    if claims.role != "user":
+        raise NotFoundError(NO_SPACE)
+    values = {"user_id": claims.user_id, "container_tags": list(checked_tags(container_tags)), "source_id": source_id}
+    tx.execute(_SPACES["make_missing"], values)
+    tx.execute(_SPACES["add_upload"], values)

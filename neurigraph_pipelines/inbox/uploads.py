@@ -24,6 +24,7 @@ from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.extraction import document_messages
 from neurigraph_pipelines.inbox.imports.date_order import stated_order
 from neurigraph_pipelines.inbox.lost_files import lost_of_upload, mend_upload, rewrite_transcripts
+from neurigraph_pipelines.inbox.privacy import put_into_spaces
 from neurigraph_pipelines.inbox.repository_files import known_commit, take_files
 from neurigraph_pipelines.inbox.source_details import checked_details
 from neurigraph_pipelines.inbox.upload_leases import LEASE_SECONDS, LeasedUpload, kept
@@ -134,8 +135,8 @@ class Uploads:
         ``is_posted``, it is a text that somebody posted: its stated type holds, and no message describes a file.
 
         The same bytes of the same user are one upload, whatever the file name, and keep their first privacy and
-        details. If that upload failed, it is retried. Other bytes under the external id of an upload are its next
-        version.
+        details; the spaces that a later call names are added. If that upload failed, it is retried. Other bytes under
+        the external id of an upload are its next version.
 
         Args:
             may_repeat: Bytes of another upload are an upload of their own, under their external id.
@@ -181,6 +182,8 @@ class Uploads:
         is_same = known is not None and dates in (None, known.dates)  # another order of dates is read again
         if known and is_same and known.sha256 == content["sha256"] and not known.is_replaced:
             tx.execute(_QUERIES["try_again"], {"source_id": known.source_id})
+            if details.container_tags:
+                put_into_spaces(tx, claims, details.container_tags, known.source_id)
             return Received(known.source_id, new=False, notes=kept_as(known, arrival.privacy))
         external_id = arrival.external_id
         is_dropped = (arrival.external_id or "").startswith("drop:")

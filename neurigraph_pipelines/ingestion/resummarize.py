@@ -220,7 +220,9 @@ def _summarize_again(context: Context, user_id: UUID, record_id: UUID, words: _W
     model = context.language_model
     segment = read_segment(context, user_id, record_id)
     summary = summary_of(model, segment, context.settings.ingestion.summary_words)
-    values = checked(Revision(summary.title, summary.text, **asdict(keywords_of(model, segment))), context.redactor)
+    values = checked(
+        Revision(title=summary.title, summary=summary.text, **asdict(keywords_of(model, segment))), context.redactor
+    )
     if words.is_unfinished:
         _make_missing(context, record_id, segment, words, values["kw_entities"] or ())
     # Unlike a person's revision, this fails if the embedder is down, so a record never loses its vector.

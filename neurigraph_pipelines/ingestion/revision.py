@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, TypeVar, cast
 from uuid import UUID
+
+from pydantic import Field
 
 from neurigraph_pipelines.access.guards import FREE, Guard
 from neurigraph_pipelines.database.statements import statements
@@ -32,6 +34,7 @@ from neurigraph_pipelines.model.errors import (
 from neurigraph_pipelines.model.limits import MAX_KEYWORD_LENGTH, MAX_KEYWORDS, MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.ports import Database, Embedder, Redactor, Transaction
 from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.views.base import Form
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,16 +49,21 @@ _EMBEDDINGS = statements("embeddings")
 _VERDICTS = statements("verdicts")
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """New values for fields of a memory; None leaves a field as it is. New keywords replace the old ones."""
+_Words = Annotated[
+    list[str] | None,
+    Field(description="Replaces those that are there.", json_schema_extra={"maxItems": MAX_KEYWORDS}),
+]
 
-    title: str | None = None
-    summary: str | None = None
-    entities: Sequence[str] | None = None
-    topics: Sequence[str] | None = None
-    dates: Sequence[str] | None = None
-    relationships: Sequence[str] | None = None
+
+class Revision(Form):
+    """New values for fields of a memory. Fields that are missing or null stay as they are."""
+
+    title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
+    summary: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_SUMMARY_CHARACTERS})
+    entities: _Words = None
+    topics: _Words = None
+    dates: _Words = None
+    relationships: _Words = None
 
 
 def revise(

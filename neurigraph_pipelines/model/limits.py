@@ -7,7 +7,7 @@ MAX_RECORD_TITLE_LENGTH = 200
 """Characters in the title that is made for a record."""
 
 MAX_CONTENT_BYTES = 1_048_576
-"""Bytes of UTF-8 in the text of a note or document."""
+"""Bytes of UTF-8 in the text of a note, a document or, by default, a message."""
 
 MAX_TAGS = 32
 """Tags of a note or fact."""

@@ -9,9 +9,6 @@ MAX_TAGS = 100
 """Most container tags that one request, key or filter names."""
 
 MAX_NAME_LENGTH = 300
-MAX_NAME_PARTS = 8
-"""Most parts of the name of a space, which may be a path such as `work/boats`."""
-
 MAX_ENTITY_CONTEXT_LENGTH = 1_500
 
 _TAG = re.compile(r"[A-Za-z0-9_:-]{1,100}", re.ASCII)

@@ -81,7 +81,7 @@ class IngestionSettings(BaseModel):
         "message.",
     )
     max_message_bytes: int = Field(
-        default=4_000_000, ge=1_000, description="Longest message that is accepted, in bytes of UTF-8."
+        default=1_048_576, ge=1_000, description="Longest message that is accepted, in bytes of UTF-8."
     )
     redact: Annotated[tuple[Literal["email", "phone", "card", "key"], ...], NoDecode] = Field(
         default=(),

@@ -82,7 +82,15 @@ class Note(View):
     replaces: UUID | None = Field(
         description="The note whose memory this one supersedes once it is stored; for a later version, the note itself."
     )
-    redacted: dict[str, int] = Field(description="Number of redactions by kind, if redaction on write is on.")
+    redacted: dict[str, int] = Field(
+        default_factory=dict, description="Number of redactions by kind, if redaction on write is on."
+    )
+    record_ids: list[UUID] = Field(
+        default_factory=list, description="The memories of a note that was there already; none while it waits."
+    )
+    action_id: UUID | None = Field(
+        default=None, description="The action whose approval it waits for, if its node's standard asks for one."
+    )
 
 
 class Added(View):

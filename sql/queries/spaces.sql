@@ -50,6 +50,19 @@ SELECT
 FROM unnest(%(source_ids)s::uuid []) AS s (source_id)
 ON CONFLICT DO NOTHING;
 
+-- name: add_upload
+-- Put an upload into spaces, with the sources that were read from it.
+INSERT INTO neurigraph.source_spaces (source_id, space_id, user_id)
+SELECT
+    s.source_id,
+    p.space_id,
+    s.user_id
+FROM neurigraph.sources AS s
+INNER JOIN neurigraph.spaces AS p ON s.user_id = p.user_id
+WHERE s.user_id = %(user_id)s AND (s.source_id = %(source_id)s OR s.upload_id = %(source_id)s)
+    AND p.container_tag = ANY(%(container_tags)s)
+ON CONFLICT DO NOTHING;
+
 -- name: remove_sources
 DELETE FROM neurigraph.source_spaces
 WHERE space_id = %(space_id)s AND source_id = ANY(%(source_ids)s);

@@ -190,6 +190,15 @@ def test_walkthrough_as_text(home_env: dict[str, str], here: Here, user: str, ta
     assert "Nothing found." in here("search", "water", "--user", user, "--speaker", "Eve")[0]
 
 
+@pytest.mark.parametrize("form", ["auto", "vault", "document", "chatgpt", "neurigraph"])
+def test_absent_path_is_named_and_makes_no_user(here: Here, user: str, tmp_path: Path, form: str) -> None:
+    _, refused = here("import", tmp_path / "absent", "--user", user, "--format", form, code=2)
+    assert refused == f"neurigraph: {tmp_path / 'absent'} does not exist: check the path.\n"
+    _, unknown = here("import", tmp_path, "--user", user, "--format", "novel", code=2)
+    assert "'novel' is none: use one of chatgpt," in unknown
+    assert user not in here("admin", "stats")[0]
+
+
 def test_first_command_says_that_it_makes_the_database(home_env: dict[str, str], tmp_path: Path) -> None:
     with new_home(tmp_path) as home:
         home.mkdir(exist_ok=True)

@@ -140,6 +140,17 @@ def test_own_questions_train_and_measure_an_encoder(stored: Installation, questi
     assert (refused.returncode, "no question has sources that name a message of ida" in refused.stderr) == (1, True)
 
 
+def test_report_on_a_terminal_is_no_markdown(stored: Installation, questions: Path) -> None:
+    done = run_cli(stored.settings, "eval", str(questions))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Evaluation\n")
+    for text in ("Evidence within tokens", "oracle evidence", "Latency"):
+        assert text in done.stdout
+    assert not any(line.startswith(("#", "|")) for line in done.stdout.splitlines())
+    refused = evaluated(stored, questions, "--format", "locomo", code=2)["message"]
+    assert "say with --format which one it has" in refused
+
+
 @pytest.fixture
 def provider() -> Iterator[ModelProvider]:
     with ModelProvider() as running:

@@ -160,6 +160,8 @@ def test_unknown_memories_are_not_read(
     describe(owner.graph.here.settings, monkeypatch)
     assert entry.run(["admin", "refact", str(uuid4()), "--dry-run", "--json"]) == 3
     assert "does not exist" in capsys.readouterr().err
+    assert entry.run(["admin", "refact", "deadbeef", "--dry-run", "--json"]) == 3, "the operator shortens ids, too"
+    assert "there is no record deadbeef" in capsys.readouterr().err
 
 
 def test_read_facts_keep_what_people_decided(owner: Facts) -> None:

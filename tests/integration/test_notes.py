@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,7 +14,7 @@ from neurigraph_pipelines.graph.history import history
 from neurigraph_pipelines.graph.reshaping import merge_nodes, rename_node
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.conversations import Inbox
-from neurigraph_pipelines.inbox.notes import IncomingNote, OnConflict, WrittenNote, write_note
+from neurigraph_pipelines.inbox.notes import IncomingNote, OnConflict, write_note
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
@@ -26,6 +25,7 @@ from neurigraph_pipelines.model.limits import MAX_TAGS
 from neurigraph_pipelines.retrieval.open import file_of_record, open_message
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.views.inbox import Note
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.redaction import PatternRedactor
 from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, rows, stored
@@ -44,7 +44,7 @@ def acting(graph: SharedGraph, claims: Claims | None = None) -> Context:
     return plain_context(graph.installation).acting_for(claims or graph.owners)
 
 
-def write(graph: SharedGraph, text: str, claims: Claims | None = None, **options: Any) -> WrittenNote:
+def write(graph: SharedGraph, text: str, claims: Claims | None = None, **options: Any) -> Note:
     return write_note(acting(graph, claims), IncomingNote(text, **options))
 
 
@@ -123,10 +123,14 @@ def test_pin_follows_its_node(graph: SharedGraph) -> None:
 
 def test_same_note_is_written_once(graph: SharedGraph) -> None:
     first = write(graph, "The key is under the mat.", title="Key", path="Family")
-    assert write(graph, "The key is under the mat.", title="Key", path="Family") == replace(first, created=False)
+    assert write(graph, "The key is under the mat.", title="Key", path="Family") == first.model_copy(
+        update={"created": False}
+    )
     (record_id,) = store(graph)
     again = write(graph, "The key is under the mat.", title=" Key ", path="family", on_conflict=OnConflict.SUPERSEDE)
-    assert again == replace(first, created=False), "also once it is stored, whatever happens to others"
+    assert again == first.model_copy(update={"created": False, "record_ids": [record_id]}), (
+        "also once it is stored, whatever happens to others"
+    )
     assert store(graph) == []
     elsewhere = write(graph, "The key is under the mat.", title="Key", path="Work")
     private = write(graph, "The key is under the mat.", title="Key", path="Garage", privacy=Privacy.PRIVATE)
@@ -325,7 +329,7 @@ def test_redaction_covers_all_texts_of_a_note(graph: SharedGraph) -> None:
     note = IncomingNote(f"Write to {mail}.", title=f"Mail {mail}", path="Family", tags=(mail,))
     first = write_note(context, note)
     assert first.redacted == {"email": 1}
-    assert write_note(context, note) == replace(first, created=False, redacted={})
+    assert write_note(context, note) == first.model_copy(update={"created": False, "redacted": {}})
     stored_rows = rows(
         graph.installation,
         """SELECT n.tags::text || s.title || m.content AS said FROM neurigraph.notes AS n

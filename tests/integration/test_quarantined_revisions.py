@@ -51,7 +51,10 @@ def revised(graph: SharedGraph, thief: Claims) -> tuple[UUID, UUID, UUID]:
     (trout, _), (zanzibar, _), (campaign, _) = map(graph.record_of, (TROUT, ZANZIBAR, CAMPAIGN))
     here = graph.installation
     words = Revision(
-        "Mallory's trout", "Mallory says zyxgrub caught the trout.", entities=["Mallory"], topics=["bribery"]
+        title="Mallory's trout",
+        summary="Mallory says zyxgrub caught the trout.",
+        entities=["Mallory"],
+        topics=["bribery"],
     )
     revise(context(graph, thief), trout, words)
     supersede(here.database, thief, zanzibar, campaign)

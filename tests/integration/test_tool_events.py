@@ -59,7 +59,7 @@ def test_conversation_with_tools_over_http(installation: Installation) -> None:
             ({"role": "tool"}, "content"),
             ({"content": "x"}, "a role or a type"),
             ({"type": "party", "content": "x"}, "Input should be"),
-            ({"type": "tool_result", "tool_use_id": "t", "output": "x" * 4_000_001}, "the limit is 4,000,000"),
+            ({"type": "tool_result", "tool_use_id": "t", "output": "x" * (1 << 20)}, "the limit is 1,048,576"),
         ):
             refused = client.post(
                 path, json={"messages": [{"role": "user", "content": "Kept out."}, wrong]}, headers=bob

@@ -198,6 +198,24 @@ def test_a_reranker_orders_documents(shared_installation: Installation, bob: dic
     assert [text.splitlines()[0] for text in best] == titles != [text.splitlines()[0] for text in asked["documents"]]
 
 
+def test_same_content_is_put_into_further_spaces(client: httpx.Client, shared_installation: Installation) -> None:
+    here = shared_installation
+    owner = bearer(issue_api_key(here.database, new_user(here)[0].user_id))
+
+    document_id = add(client, owner, BOATS, containerTags=["boats"])
+    store(here)
+    for tags in (["sea"], ["boats", "harbour"], []):
+        known = client.post("/v3/documents", json={"content": BOATS, "containerTags": tags}, headers=owner)
+        assert known.status_code == 200, known.text
+        assert known.json()["id"] == document_id
+    shown = client.get(f"/v3/documents/{document_id}", headers=owner).json()
+    assert shown["containerTags"] == ["boats", "harbour", "sea"]
+    for tag in shown["containerTags"]:
+        question = {"q": "How is the boat varnished?", "threshold": 0, "containerTags": [tag]}
+        found = client.post("/v3/search", json=question, headers=owner).json()
+        assert [one["documentId"] for one in found["results"]] == [document_id], tag
+
+
 def test_others_find_nothing_of_what_is_private_or_theirs(
     client: httpx.Client, shared_installation: Installation
 ) -> None:
@@ -231,6 +249,13 @@ def test_others_find_nothing_of_what_is_private_or_theirs(
         ("/v3/documents", {"content": ""}, "empty"),
         ("/v3/documents", {"content": "x", "type": "novel"}, "'text', 'pdf'"),
         ("/v3/documents", {"content": "x", "container_tags": ["a"]}, "Extra inputs"),
+        (
+            "/v3/documents",
+            {"content": "x", "customId": "1/2/3/4/5/6/7/8/9"},
+            "9 parts between slashes and the limit is 8",
+        ),
+        ("/v3/documents", {"content": "x", "title": "x" * 257}, "at most 256 characters"),
+        ("/v3/documents", {"content": "x" * ((1 << 20) + 1)}, "the limit is 1,048,576"),
         ("/v3/documents", {"content": "x", "metadata": {"containerTags": "a"}}, "metadata.containerTags"),
         ("/v3/documents", {"content": "x", "metadata": {"deep": {"er": 1}}}, "deep"),
         ("/v3/documents", {"content": "x", "metadata": {"deep": [["er"]]}}, "deep"),

@@ -49,7 +49,7 @@ def mail_server(answers: Answers, certificate: Path | None = None) -> Iterator[i
             for line in self.rfile:
                 said = line.decode("utf-8", "replace")
                 tag, name = re.split(r"[ \r]", said)[:2]
-                name = said.split()[2] if name == "UID" else name
+                name = " ".join(said.split()[2 : 3 + ("FETCH" in said)]) if name == "UID" else name
                 try:
                     for piece in {**USUAL, **answers}[name](tag):
                         self.wfile.write(piece)

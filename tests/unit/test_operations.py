@@ -71,7 +71,7 @@ def test_takes_a_key_if_it_changes_anything(operation: Operation) -> None:
 
 
 def test_tools_are_those_that_operations_name() -> None:
-    by_hand = {"remember", "open_memory", "who_am_i", "searchDatabase"}
+    by_hand = {"open_memory", "who_am_i", "searchDatabase"}
     assert {one.tool for one in OPERATIONS} - {None} == {tool.name for tool in TOOLS} - by_hand
 
 

@@ -46,25 +46,15 @@ class InboxCalls(Group[W]):
         """Add a conversation that has ended, or a note. It can be found at once, and is stored in the background."""
         return answer("POST /v1/memories", "inbox.Added", locals(), body=True, query=("wait",), changes=True)
 
-    @asked
-    def open_conversation(self, *, origin: str | None = NOT_GIVEN, document_type: Literal["text", "pdf", "tweet", "google_doc", "google_slide", "google_sheet", "image", "video", "notion_doc", "webpage", "onedrive", "repository", "document", "table", "audio", "code", "file", "conversation", "event", "note"] | None = NOT_GIVEN, url: str | None = NOT_GIVEN, channel: Literal["dm", "private", "public"] | None = NOT_GIVEN, author: str | None = NOT_GIVEN, metadata: Mapping[str, Any] = NOT_GIVEN, updated_at: datetime | None = NOT_GIVEN, tier: Literal["short", "mid", "long"] | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, replaces: UUID | None = NOT_GIVEN, title: str | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, started_at: datetime | None = NOT_GIVEN, privacy: Literal["shared", "private"] | None = NOT_GIVEN) -> Steps[Conversation]:
-        """Open a conversation, or return the existing one with the same `external_id`."""
-        return answer("POST /v1/conversations", "inbox.Conversation", locals(), body=True, changes=True)
-
     @listed
     def list_conversations(self, *, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN) -> Pages[ListedConversation]:
         """List conversations with their states, the last received first. A persona sees its own."""
         return pages("GET /v1/conversations", "conversations", "sources.ListedConversation", locals())
 
     @asked
-    def append_messages(self, conversation_id: UUID, messages: Sequence[Given]) -> Steps[Appended]:
-        """Append messages in the order given."""
-        return answer("POST /v1/conversations/{conversation_id}/messages", "inbox.Appended", locals(), body=True, changes=True)
-
-    @asked
-    def end_conversation(self, conversation_id: UUID, *, ended_at: datetime | None = NOT_GIVEN) -> Steps[Ended]:
-        """End a conversation. Ending it again changes nothing and returns the time of its first end."""
-        return answer("POST /v1/conversations/{conversation_id}/end", "inbox.Ended", locals(), body=True, changes=True)
+    def open_conversation(self, *, origin: str | None = NOT_GIVEN, document_type: Literal["text", "pdf", "tweet", "google_doc", "google_slide", "google_sheet", "image", "video", "notion_doc", "webpage", "onedrive", "repository", "document", "table", "audio", "code", "file", "conversation", "event", "note"] | None = NOT_GIVEN, url: str | None = NOT_GIVEN, channel: Literal["dm", "private", "public"] | None = NOT_GIVEN, author: str | None = NOT_GIVEN, metadata: Mapping[str, Any] = NOT_GIVEN, updated_at: datetime | None = NOT_GIVEN, tier: Literal["short", "mid", "long"] | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, replaces: UUID | None = NOT_GIVEN, title: str | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, started_at: datetime | None = NOT_GIVEN, privacy: Literal["shared", "private"] | None = NOT_GIVEN) -> Steps[Conversation]:
+        """Open a conversation, or return the existing one with the same `external_id`."""
+        return answer("POST /v1/conversations", "inbox.Conversation", locals(), body=True, changes=True)
 
     @asked
     def conversation_state(self, conversation_id: UUID, *, wait: float = NOT_GIVEN) -> Steps[ConversationState]:
@@ -76,25 +66,15 @@ class InboxCalls(Group[W]):
         """Make a conversation and all memories from it private, or share them again. Only the owner may do so."""
         return answer("PATCH /v1/conversations/{conversation_id}", "", locals(), body=True, changes=True)
 
-    @asked
-    def open_event(self, kind: Literal["meeting", "call", "work_session", "milestone"], title: str, *, origin: str | None = NOT_GIVEN, document_type: Literal["text", "pdf", "tweet", "google_doc", "google_slide", "google_sheet", "image", "video", "notion_doc", "webpage", "onedrive", "repository", "document", "table", "audio", "code", "file", "conversation", "event", "note"] | None = NOT_GIVEN, url: str | None = NOT_GIVEN, channel: Literal["dm", "private", "public"] | None = NOT_GIVEN, author: str | None = NOT_GIVEN, metadata: Mapping[str, Any] = NOT_GIVEN, updated_at: datetime | None = NOT_GIVEN, tier: Literal["short", "mid", "long"] | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, replaces: UUID | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, started_at: datetime | None = NOT_GIVEN, privacy: Literal["shared", "private"] | None = NOT_GIVEN, messages: Sequence[Mapping[str, Any]] = NOT_GIVEN) -> Steps[Event]:
-        """Open an event, or return the existing one with the same `external_id`, and append the messages so far."""
-        return answer("POST /v1/events", "inbox.Event", locals(), body=True, changes=True)
-
     @listed
     def list_events(self, *, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN) -> Pages[ListedEvent]:
         """List events with their states, the last received first. A persona sees its own."""
         return pages("GET /v1/events", "events", "sources.ListedEvent", locals())
 
     @asked
-    def append_to_event(self, event_id: UUID, messages: Sequence[Mapping[str, Any]]) -> Steps[Appended]:
-        """Append messages in the order given. They can be found once the event has ended and is stored."""
-        return answer("POST /v1/events/{event_id}/messages", "inbox.Appended", locals(), body=True, changes=True)
-
-    @asked
-    def end_event(self, event_id: UUID, *, ended_at: datetime | None = NOT_GIVEN) -> Steps[EventEnded]:
-        """End an event, which is stored as one memory, whatever its length. Ending it again changes nothing."""
-        return answer("POST /v1/events/{event_id}/end", "inbox.EventEnded", locals(), body=True, changes=True)
+    def open_event(self, kind: Literal["meeting", "call", "work_session", "milestone"], title: str, *, origin: str | None = NOT_GIVEN, document_type: Literal["text", "pdf", "tweet", "google_doc", "google_slide", "google_sheet", "image", "video", "notion_doc", "webpage", "onedrive", "repository", "document", "table", "audio", "code", "file", "conversation", "event", "note"] | None = NOT_GIVEN, url: str | None = NOT_GIVEN, channel: Literal["dm", "private", "public"] | None = NOT_GIVEN, author: str | None = NOT_GIVEN, metadata: Mapping[str, Any] = NOT_GIVEN, updated_at: datetime | None = NOT_GIVEN, tier: Literal["short", "mid", "long"] | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, replaces: UUID | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, started_at: datetime | None = NOT_GIVEN, privacy: Literal["shared", "private"] | None = NOT_GIVEN, messages: Sequence[Mapping[str, Any]] = NOT_GIVEN) -> Steps[Event]:
+        """Open an event, or return the existing one with the same `external_id`, and append the messages so far."""
+        return answer("POST /v1/events", "inbox.Event", locals(), body=True, changes=True)
 
     @asked
     def event_state(self, event_id: UUID, *, wait: float = NOT_GIVEN) -> Steps[EventState]:
@@ -106,15 +86,15 @@ class InboxCalls(Group[W]):
         """Make an event and all memories from it private, or share them again. Only the owner may do so."""
         return answer("PATCH /v1/events/{event_id}", "", locals(), body=True, changes=True)
 
-    @asked
-    def remember(self, content: str, *, origin: str | None = NOT_GIVEN, document_type: Literal["text", "pdf", "tweet", "google_doc", "google_slide", "google_sheet", "image", "video", "notion_doc", "webpage", "onedrive", "repository", "document", "table", "audio", "code", "file", "conversation", "event", "note"] | None = NOT_GIVEN, url: str | None = NOT_GIVEN, channel: Literal["dm", "private", "public"] | None = NOT_GIVEN, author: str | None = NOT_GIVEN, metadata: Mapping[str, Any] = NOT_GIVEN, updated_at: datetime | None = NOT_GIVEN, tier: Literal["short", "mid", "long"] | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, title: str | None = NOT_GIVEN, path: str | None = NOT_GIVEN, node_id: UUID | None = NOT_GIVEN, importance: float | None = NOT_GIVEN, priority: int | None = NOT_GIVEN, tags: Sequence[str] = NOT_GIVEN, on_conflict: Literal["error", "version", "supersede"] = NOT_GIVEN, replaces: UUID | None = NOT_GIVEN, privacy: Literal["shared", "private"] | None = NOT_GIVEN) -> Steps[Note]:
-        """Write a note, which is remembered as it is. It is stored in the background: see `GET /v1/notes/{note_id}`."""
-        return answer("POST /v1/notes", "inbox.Note", locals(), body=True, changes=True)
-
     @listed
     def list_notes(self, *, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN) -> Pages[ListedNote]:
         """List notes with their states, the last received first. A persona sees its own."""
         return pages("GET /v1/notes", "notes", "sources.ListedNote", locals())
+
+    @asked
+    def remember(self, content: str, *, origin: str | None = NOT_GIVEN, document_type: Literal["text", "pdf", "tweet", "google_doc", "google_slide", "google_sheet", "image", "video", "notion_doc", "webpage", "onedrive", "repository", "document", "table", "audio", "code", "file", "conversation", "event", "note"] | None = NOT_GIVEN, url: str | None = NOT_GIVEN, channel: Literal["dm", "private", "public"] | None = NOT_GIVEN, author: str | None = NOT_GIVEN, metadata: Mapping[str, Any] = NOT_GIVEN, updated_at: datetime | None = NOT_GIVEN, tier: Literal["short", "mid", "long"] | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, title: str | None = NOT_GIVEN, path: str | None = NOT_GIVEN, node_id: UUID | None = NOT_GIVEN, importance: float | None = NOT_GIVEN, priority: int | None = NOT_GIVEN, tags: Sequence[str] = NOT_GIVEN, on_conflict: Literal["error", "version", "supersede"] = NOT_GIVEN, replaces: UUID | None = NOT_GIVEN, privacy: Literal["shared", "private"] | None = NOT_GIVEN) -> Steps[Note]:
+        """Write a note, which is remembered as it is. It is stored in the background."""
+        return answer("POST /v1/notes", "inbox.Note", locals(), body=True, changes=True)
 
     @asked
     def note_state(self, note_id: UUID, *, wait: float = NOT_GIVEN) -> Steps[NoteState]:
@@ -140,6 +120,26 @@ class InboxCalls(Group[W]):
     def share_upload(self, upload_id: UUID, privacy: Literal["shared", "private"], *, etag: str | None = None) -> Steps[None]:
         """Make an upload and all memories from it private, or share them again, as the owner or the member who sent it."""
         return answer("PATCH /v1/uploads/{upload_id}", "", locals(), body=True, changes=True)
+
+    @asked
+    def append_messages(self, conversation_id: UUID, messages: Sequence[Given]) -> Steps[Appended]:
+        """Append messages in the order given."""
+        return answer("POST /v1/conversations/{conversation_id}/messages", "inbox.Appended", locals(), body=True, changes=True)
+
+    @asked
+    def end_conversation(self, conversation_id: UUID, *, ended_at: datetime | None = NOT_GIVEN) -> Steps[Ended]:
+        """End a conversation. Ending it again changes nothing and returns the time of its first end."""
+        return answer("POST /v1/conversations/{conversation_id}/end", "inbox.Ended", locals(), body=True, changes=True)
+
+    @asked
+    def append_to_event(self, event_id: UUID, messages: Sequence[Mapping[str, Any]]) -> Steps[Appended]:
+        """Append messages in the order given. They can be found once the event has ended and is stored."""
+        return answer("POST /v1/events/{event_id}/messages", "inbox.Appended", locals(), body=True, changes=True)
+
+    @asked
+    def end_event(self, event_id: UUID, *, ended_at: datetime | None = NOT_GIVEN) -> Steps[EventEnded]:
+        """End an event, which is stored as one memory, whatever its length. Ending it again changes nothing."""
+        return answer("POST /v1/events/{event_id}/end", "inbox.EventEnded", locals(), body=True, changes=True)
 
 
 class UsersCalls(Group[W]):
@@ -238,7 +238,7 @@ class RetrievalCalls(Group[W]):
         return answer("POST /v1/ask", "answers.Reply", locals(), body=True)
 
     @asked
-    def context(self, *, node_id: UUID | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, query: str | None = NOT_GIVEN, messages: Sequence[Mapping[str, Any]] | None = NOT_GIVEN, budget: int = NOT_GIVEN, format: Literal["text", "messages", "json"] = NOT_GIVEN) -> Steps[PromptContext]:
+    def context(self, *, node_id: UUID | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, query: str | None = NOT_GIVEN, messages: Sequence[Mapping[str, Any]] | None = NOT_GIVEN, budget: int = NOT_GIVEN, format: Literal["text", "messages", "json"] = NOT_GIVEN, asked_at: datetime | None = NOT_GIVEN) -> Steps[PromptContext]:
         """Make the block of memory for a prompt: who the user is, then what concerns the question, within a budget."""
         return answer("POST /v1/context", "profiles.PromptContext", locals(), body=True)
 

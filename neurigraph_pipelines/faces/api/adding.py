@@ -18,6 +18,7 @@ from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.faces.operations.source_fields import PRIVACY, SourceFields, Where
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.inbox.source_lists import get_source
 from neurigraph_pipelines.model import Claims, Privacy, Progress, SourceKind
@@ -128,7 +129,7 @@ def _write_note(installation: Installation, caller: Claims, body: NewMemory, _: 
 
 def _store_conversation(installation: Installation, caller: Claims, body: NewMemory, once: Guard) -> Added:
     """Open a conversation, append its messages and end it: all of that or nothing."""
-    inbox = sources.inbox(installation)
+    inbox = Inbox(installation.context)
     with installation.database.agent(caller) as tx:
         once.admit(tx)
         source_id, created = inbox.open_source(
@@ -141,7 +142,7 @@ def _store_conversation(installation: Installation, caller: Claims, body: NewMem
             privacy=body.privacy,
             details=body.details,
         )
-        appended = inbox.append(tx, SourceKind.CONVERSATION, source_id, sources.new_messages(body.messages or ()))
+        appended = inbox.append(tx, SourceKind.CONVERSATION, source_id, [one.message for one in body.messages or ()])
         inbox.end(tx, SourceKind.CONVERSATION, source_id)
         added = Added(
             source_kind=SourceKind.CONVERSATION,

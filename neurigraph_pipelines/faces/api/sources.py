@@ -1,11 +1,7 @@
-"""The operations that conversations, events, uploads and notes share: append, privacy, end, lists, progress.
-
-The routes belong in those routers.
-"""
+"""The lists, the progress and the privacy of conversations, events, notes and uploads."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
@@ -15,7 +11,6 @@ from starlette.concurrency import run_in_threadpool
 
 from neurigraph_pipelines.access.guards import Guard
 from neurigraph_pipelines.faces.api.authentication import Author, Caller, InstallationDep, Within
-from neurigraph_pipelines.faces.api.paging import Cursor, Limit
 from neurigraph_pipelines.faces.api.preconditions import (
     NOT_MODIFIED,
     IfNoneMatch,
@@ -25,12 +20,11 @@ from neurigraph_pipelines.faces.api.preconditions import (
 )
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.operations import requests
+from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
 from neurigraph_pipelines.inbox import privacy
-from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.source_lists import SourceFilter, get_source, list_sources
 from neurigraph_pipelines.inbox.waiting import MAX_WAIT_SECONDS
-from neurigraph_pipelines.model import SETTLED, Claims, IncomingMessage, Progress, SourceKind
-from neurigraph_pipelines.views.inbox import Appended
+from neurigraph_pipelines.model import SETTLED, Progress, SourceKind
 from neurigraph_pipelines.views.sources import (
     Conversations,
     ConversationState,
@@ -41,41 +35,6 @@ from neurigraph_pipelines.views.sources import (
     Upload,
     Uploads,
 )
-from neurigraph_pipelines.wiring.installation import Installation
-
-
-def inbox(installation: Installation) -> Inbox:
-    """Return the inbox of an installation."""
-    return Inbox(installation.context)
-
-
-def new_messages(sent: Sequence[requests.NewMessage]) -> list[IncomingMessage]:
-    """Convert the messages of a request to domain values."""
-    return [message.message for message in sent]
-
-
-def append(
-    installation: Installation,
-    caller: Claims,
-    kind: SourceKind,
-    source_id: UUID,
-    sent: Sequence[requests.NewMessage],
-    guard: Guard,
-) -> Appended:
-    """Append the messages of a request."""
-    with installation.database.agent(caller) as tx:
-        guard.admit(tx)
-        appended = inbox(installation).append(tx, kind, source_id, new_messages(sent))
-        guard.note_result(tx, appended)
-    return appended
-
-
-def end(
-    installation: Installation, caller: Claims, kind: SourceKind, source_id: UUID, body: requests.End | None
-) -> datetime:
-    """End a source, now or at the time in the request, and return the time at which it ended."""
-    with installation.database.agent(caller) as tx:
-        return inbox(installation).end(tx, kind, source_id, body.ended_at if body is not None else None)
 
 
 async def _wanted(
@@ -177,3 +136,9 @@ def _add_sharing(router: APIRouter, path: str, kind: SourceKind, said: str) -> N
     router.add_api_route(
         path, share, methods=["PATCH"], status_code=204, name=name, responses=answers, description=said
     )
+
+
+router = APIRouter(tags=["add"], responses=documented(401, 403, 404, 409, 413, 422, 503))
+add_common(router, "/conversations", SourceKind.CONVERSATION, Conversations, ConversationState)
+add_common(router, "/events", SourceKind.EVENT, Events, EventState)
+add_common(router, "/notes", SourceKind.NOTE, Notes, NoteState)

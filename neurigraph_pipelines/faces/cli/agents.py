@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -82,9 +82,6 @@ def install(
     wanted = [client] if client is not None else list(_CLIENTS)
     found = [instructions(Client(one), reached) for one in wanted]
 
-    def layout() -> Any:
-        from neurigraph_pipelines.faces.cli import layouts
-
-        return layouts.lines(*(f"{one.title}. {one.where}\n\n{one.text}\n" for one in found))
-
-    Output(as_json).result({"clients": [asdict(one) for one in found]}, layout)
+    Output(as_json).said(
+        {"clients": [asdict(one) for one in found]}, *(f"{one.title}. {one.where}\n\n{one.text}\n" for one in found)
+    )

@@ -50,14 +50,12 @@ def create(
     for lost in done.lost:
         output.note(f"missing or damaged in the object store: {lost}")
 
-    def layout() -> Any:
-        return layouts.lines(
-            f"Backup {done.backup_id} is complete: the database ({done.database_bytes:,} bytes) and {done.objects:,} "
-            f"files ({done.object_bytes:,} bytes), of which {done.new_objects:,} are new in {target.path}.",
-            *(f"Removed backup {backup_id}." for backup_id in done.removed),
-        )
-
-    output.result({"folder": str(target.path), **asdict(done)}, layout)
+    output.said(
+        {"folder": str(target.path), **asdict(done)},
+        f"Backup {done.backup_id} is complete: the database ({done.database_bytes:,} bytes) and {done.objects:,} "
+        f"files ({done.object_bytes:,} bytes), of which {done.new_objects:,} are new in {target.path}.",
+        *(f"Removed backup {backup_id}." for backup_id in done.removed),
+    )
 
 
 @commands.command()
@@ -89,10 +87,7 @@ def list_backups(folder: Folder, key: KeyFile = None, as_json: Json = False) -> 
     target.open()
     found = target.backups()
 
-    def layout() -> Any:
-        return layouts.lines(*(found or [f"There is no complete backup in {target.path}."]))
-
-    Output(as_json).result({"backups": found}, layout)
+    Output(as_json).said({"backups": found}, *(found or [f"There is no complete backup in {target.path}."]))
 
 
 @commands.command("new-key")
@@ -105,10 +100,9 @@ def new_key(
     """
     public = AgeKey.make(file)
 
-    def layout() -> Any:
-        return layouts.lines(f"The secret key is in {file}. The public key: {public}")
-
-    Output(as_json).result({"file": str(file), "public_key": public}, layout)
+    Output(as_json).said(
+        {"file": str(file), "public_key": public}, f"The secret key is in {file}. The public key: {public}"
+    )
 
 
 @commands.command()
@@ -133,13 +127,11 @@ def restore(
     for lost in done.lost:
         output.note(f"was missing or damaged before the backup: {lost}")
 
-    def layout() -> Any:
-        return layouts.lines(
-            f"Restored backup {done.backup_id} to {home}: the database and {counted(done.objects, 'file')}, of which "
-            f"{done.new_objects:,} were not there yet."
-        )
-
-    output.result({"home": str(home), **asdict(done)}, layout)
+    output.said(
+        {"home": str(home), **asdict(done)},
+        f"Restored backup {done.backup_id} to {home}: the database and {counted(done.objects, 'file')}, of which "
+        f"{done.new_objects:,} were not there yet.",
+    )
 
 
 def _folder(path: Path, key: Path | None) -> BackupFolder:

@@ -93,10 +93,9 @@ def list_agents(project: Project = None, as_json: Json = False) -> None:
         left = changes(one, folder, None, None, is_project=here) if kept.is_there else []
         found.append({"agent": one, "installed": kept.is_there, "files": [str(each.path) for each in left]})
 
-    def layout() -> Any:
-        return layouts.page([{**one, "files": ", ".join(one["files"])} for one in found], None)
-
-    Output(as_json).result({"agents": found}, layout)
+    Output(as_json).result(
+        {"agents": found}, lambda: layouts.page([{**one, "files": ", ".join(one["files"])} for one in found], None)
+    )
 
 
 def _change(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,10 +23,10 @@ def list_databases(as_json: Json = False) -> None:
     with opened() as installation:
         found = [asdict(one) for one in installation.databases.directory.databases()]
 
-    def layout() -> Any:
-        return layouts.table([{**one, "home": one["home"] or "this home folder"} for one in found])
-
-    Output(as_json).result({"databases": found}, layout)
+    Output(as_json).result(
+        {"databases": found},
+        lambda: layouts.table([{**one, "home": one["home"] or "this home folder"} for one in found]),
+    )
 
 
 @commands.command("add")

@@ -9,7 +9,7 @@ import typer
 
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import claims_of, opened
+from neurigraph_pipelines.faces.cli.session import opened, user_id_of
 from neurigraph_pipelines.ingestion.model_comparison import CanaryModel, Comparison, RankingFigures, compare_models
 from neurigraph_pipelines.ingestion.model_registry import describe_model, list_models
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -43,7 +43,7 @@ def embedding_models(
         database = installation.database
         describe_model(database, installation.embedder, installation.settings.models.chosen_embedder)
         if canary is not None:
-            user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+            user_id = user_id_of(installation, user)
             other = CanaryModel(installation.make_embedder(canary, model), canary)
             comparison = compare_models(database, installation.embedder, other, user_id)
         found = list_models(database)

@@ -53,12 +53,10 @@ def apply(
     with opened() as installation:
         report = encrypt_stored(installation.context, _required(installation), limit=limit, dry_run=dry_run)
 
-    def layout() -> Any:
-        return layouts.lines(
-            f"{counted(report.written, 'file')} encrypted now, {report.encrypted:,} before; {report.plain:,} are left."
-        )
-
-    Output(as_json).result(asdict(report), layout)
+    Output(as_json).said(
+        asdict(report),
+        f"{counted(report.written, 'file')} encrypted now, {report.encrypted:,} before; {report.plain:,} are left.",
+    )
 
 
 @commands.command()
@@ -75,10 +73,9 @@ def rotate(as_json: Json = False) -> None:
         finally:
             lock.release()
 
-    def layout() -> Any:
-        return layouts.lines(f"A new master key wraps {counted(done, 'key')}. Restart all running processes.")
-
-    Output(as_json).result({"keys": done}, layout)
+    Output(as_json).said(
+        {"keys": done}, f"A new master key wraps {counted(done, 'key')}. Restart all running processes."
+    )
 
 
 def _required(installation: Installation) -> EncryptedObjectStore:

@@ -22,7 +22,6 @@ from neurigraph_pipelines.faces.cli import (
     forgetting,
     importing,
     ingesting,
-    noting,
     reading,
     stack,
     status,
@@ -66,7 +65,6 @@ app = typer.Typer(
 for daily in (
     stack.commands,
     importing.commands,
-    noting.commands,
     reading.commands,
     daily_operations(),
     forgetting.commands,

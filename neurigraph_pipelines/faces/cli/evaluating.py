@@ -16,8 +16,10 @@ from neurigraph_pipelines.faces.cli.signals import one_signal
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from neurigraph_pipelines.runtime.evaluation.asking import Result
-    from neurigraph_pipelines.runtime.evaluation.figures import Circumstances
+    from neurigraph_pipelines.runtime.evaluation.figures import Circumstances, Figures
     from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -64,7 +66,7 @@ def evaluate(
     is removed at the end. A configured language model reads and judges; without one, the offline model quotes.
     """
     from neurigraph_pipelines.runtime.evaluation.figures import figures_of
-    from neurigraph_pipelines.runtime.evaluation.report import as_text, make_folder, write_report
+    from neurigraph_pipelines.runtime.evaluation.report import make_folder, write_report
 
     if format_name != "own" and user is not None:
         raise InvalidInputError(f"--format {format_name} has a history of its own: leave --user out")
@@ -80,12 +82,25 @@ def evaluate(
     if output is not None:
         write_report(output, figures)
 
-    def layout() -> Any:
-        from neurigraph_pipelines.faces.cli import layouts
+    out.result(figures, lambda: _layout(figures))
 
-        return layouts.lines(*as_text(figures).splitlines())
 
-    out.result(figures, layout)
+def _layout(figures: Figures) -> RenderableType:
+    """Return the report for a terminal: each part with its title, its texts, and its table."""
+    from rich.text import Text
+
+    from neurigraph_pipelines.evaluation.report import parts_of_report, shortened
+    from neurigraph_pipelines.faces.cli import layouts
+
+    drawn: list[RenderableType] = []
+    for part in parts_of_report(figures):
+        drawn += [Text(f"\n{part.title}" if drawn else part.title, "bold"), *map(layouts.plain, part.texts)]
+        header, *rows = ([shortened(cell) for cell in row] for row in part.table) if part.table else [[]]
+        if any(header):
+            drawn.append(layouts.table([dict(zip(header, row, strict=True)) for row in rows]))
+        elif rows:
+            drawn.append(layouts.fields(dict(rows)))
+    return layouts.stacked(*drawn)
 
 
 @dataclass

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,7 +16,6 @@ from neurigraph_pipelines.exchange.portability.archive import new_archive, new_f
 from neurigraph_pipelines.exchange.portability.export import Exported, zipped
 from neurigraph_pipelines.exchange.portability.export import export_user as write_export
 from neurigraph_pipelines.exchange.portability.restore import restore_user
-from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import argument, claims_of, note_user, opened
 from neurigraph_pipelines.model import Claims
@@ -67,13 +66,11 @@ def export_user(
         "lost": report.lost,
     }
 
-    def layout() -> Any:
-        return layouts.lines(
-            f"Exported {counted(report.rows['metadata_records'], 'record')} and {counted(report.objects, 'file')} "
-            f"of {report.slug} to {target} ({report.size_bytes:,} bytes before compression)."
-        )
-
-    output.result(data, layout)
+    output.said(
+        data,
+        f"Exported {counted(report.rows['metadata_records'], 'record')} and {counted(report.objects, 'file')} "
+        f"of {report.slug} to {target} ({report.size_bytes:,} bytes before compression).",
+    )
 
 
 def _written(installation: Installation, claims: Claims, target: Path, report: Exported) -> Generator[int]:
@@ -109,14 +106,12 @@ def import_export(path: Path, user: str, output: Output, key: Path | None) -> No
     for lost in restored.lost:
         output.note(f"was missing or damaged before the export: {lost}")
 
-    def layout() -> Any:
-        return layouts.lines(
-            f"Restored {counted(restored.records, 'record')} in {counted(restored.nodes, 'node')} "
-            f"and {counted(restored.objects, 'file')} of "
-            f"{restored.slug}. An export contains no API keys: issue new ones with `neurigraph access key add`."
-        )
-
-    output.result({"file": str(path), "format": FORMAT, **asdict(restored)}, layout)
+    output.said(
+        {"file": str(path), "format": FORMAT, **asdict(restored)},
+        f"Restored {counted(restored.records, 'record')} in {counted(restored.nodes, 'node')} "
+        f"and {counted(restored.objects, 'file')} of "
+        f"{restored.slug}. An export contains no API keys: issue new ones with `neurigraph access key add`.",
+    )
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from neurigraph_pipelines.faces.cli.session import (
     claims_of,
     node_id_of,
     opened,
+    user_id_of,
 )
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, TransientError
 
@@ -111,7 +112,7 @@ def erasures(
     with opened() as installation:
         if finish:
             finish_erasures(installation.context)
-        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        user_id = user_id_of(installation, user)
         with installation.database.pipeline() as tx:
             found = receipts(tx, user_id, limit=limit)
         data = {"erasures": [with_objects(installation.database, receipt) for receipt in found]}
@@ -138,7 +139,7 @@ def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
     output = Output(as_json)
     with opened() as installation, output.progress() as progress:
         task = progress.add_task("tables", total=None)
-        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        user_id = user_id_of(installation, user)
         report = scrubbing.scrub(
             installation.database, user_id, lambda done, of: progress.update(task, completed=done, total=of)
         )

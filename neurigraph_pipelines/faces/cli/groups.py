@@ -35,9 +35,9 @@ GROUPS = {
         ("lifecycle",),
     ),
     "memory archive": Group(
-        "Memories that reads leave out: put in, bring back, forget.", ("retention",), ("retention",)
+        "Memories that reads leave out: put in, bring back, forget.", ("retention",), ("upkeep.archive",)
     ),
-    "memory digest": Group("Memories in a few sentences.", ("digests",), ("digests",)),
+    "memory digest": Group("Memories in a few sentences.", ("digests",), ("upkeep.digests",)),
     "memory quarantine": Group("Put memories out of every retrieval, keep them, put them back.", ("quarantines",)),
     "node": Group("The graph: its tree, nodes, names, edges, standards.", ("nodes", "graph_changes", "evidence")),
     "node alias": Group("Other names and ids of nodes.", ("evidence",)),
@@ -47,8 +47,8 @@ GROUPS = {
     "fact link": Group("Relations of facts and memories, and the keys that sign them.", ("links",), ("links",)),
     "fact link key": Group("Public keys, with which links are signed.", ("links",)),
     "action": Group("What waits for a decision.", ("actions",)),
-    "source": Group("What was handed in: lists, progress, privacy, failures.", (), ("listing", "privacy")),
-    "source failure": Group("Sources that could not be stored or read.", (), ("failures",)),
+    "source": Group("What was handed in: lists, progress, privacy, failures.", (), ("listing",)),
+    "source failure": Group("Sources that could not be stored or read.", (), ("listing.failures",)),
     "access": Group("Who else may read or write: keys, grants, organisations.", ("sharing",)),
     "access key": Group("API keys of the user, of personas and of third parties.", ("sharing",)),
     "access persona": Group("Nodes that act: they have keys and grants of their own.", ("sharing",)),
@@ -63,22 +63,17 @@ GROUPS = {
     "access org key": Group("Keys of the caller's own membership.", ("organizations",)),
     "access webhook": Group("Have addresses called when something happens.", ("webhooks",)),
     "access webhook delivery": Group("What was sent to an address.", ("webhooks",)),
-    "user": Group(
-        "Users: make, show, change, export, move.", ("accounts", "search"), ("accounts", "users", "exporting")
-    ),
+    "user": Group("Users: make, show, change, export, move.", ("accounts", "search"), ("users", "exporting")),
     "admin": Group(
         "Run, check and repair an installation.",
         (),
         (
             "operating",
             "stack.administration",
-            "upgrading",
             "reporting",
             "lifecycle.administration",
             "forgetting.administration",
-            "backfills",
-            "facts",
-            "profiles",
+            "upkeep",
             "embedding_models",
         ),
     ),
@@ -110,6 +105,7 @@ OTHERS = {
 
 
 DAILY = {
+    "note": ("inbox", "Write a note, remembered as it is."),
     "context": ("search", "Make the block of memory for a prompt."),
 }
 """Commands of operations outside of groups: the subject of each, and what the help says."""

@@ -21,7 +21,7 @@ from neurigraph_pipelines.inbox import importing
 from neurigraph_pipelines.inbox.import_format import DOCUMENT, why_document
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder
 from neurigraph_pipelines.inbox.imports.git_log import FORMAT as GIT
-from neurigraph_pipelines.inbox.imports.source import content_size
+from neurigraph_pipelines.inbox.imports.source import content_size, require_there
 from neurigraph_pipelines.inbox.imports.vault import FORMS
 from neurigraph_pipelines.model import Claims, ReceivedThrough, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -54,24 +54,27 @@ class Import:
             is_watched: Whether new and changed files of a folder follow until Ctrl-C.
 
         Raises:
-            InvalidInputError: The options do not go together.
+            InvalidInputError: There is nothing at the path, or the options do not go together.
         """
-        if key is not None or (self.format_name in ("auto", FORMAT) and is_encrypted(Path(what))):
-            import_export(Path(what), self.user, self.output, key)
-        elif what.lower().startswith(_ADDRESSES):
+        if key is None and what.lower().startswith(_ADDRESSES):
             if self.dry_run:
                 raise InvalidInputError(
                     "--dry-run is for conversations: what is at an address is fetched and stored as a whole."
                 )
             import_page(what, self.user, self.output, self.private, external_id, self.details)
+            return
+        path = Path(what)
+        require_there(path)
+        if key is not None or (self.format_name in ("auto", FORMAT) and is_encrypted(path)):
+            import_export(path, self.user, self.output, key)
         elif not is_watched:
-            self._take_file(Path(what), external_id)
+            self._take_file(path, external_id)
         elif self.dry_run or external_id is not None or self.details.replaces is not None or self.format_name in FORMS:
             raise InvalidInputError(
                 f"--watch goes without --dry-run, --external-id, --replaces and --format {' or '.join(FORMS)}."
             )
         else:
-            self._watch(Path(what))
+            self._watch(path)
 
     def take_history(self, folder: Path) -> None:
         """Take in the commits of a repository and its decisions, in the space of the repository.

@@ -10,10 +10,12 @@ import typer
 from neurigraph_pipelines.faces.cli import source_options
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import DryRun, SpaceTags, UserSlug
-from neurigraph_pipelines.inbox.export_formats import NAMES
+from neurigraph_pipelines.inbox.export_formats import EXPORT_FORMATS
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 commands = typer.Typer()
+
+_FORMATS = (*EXPORT_FORMATS, "vault", "basic-memory", "document", "neurigraph")
 
 _What = Annotated[
     str,
@@ -27,7 +29,8 @@ _FormatName = Annotated[
     str,
     typer.Option(
         "--format",
-        help=f"{NAMES}, vault, basic-memory, document or neurigraph; auto detects it.",
+        callback=lambda name: _known_format(name),
+        help=f"{', '.join(_FORMATS)}; auto detects it.",
     ),
 ]
 _ExternalId = Annotated[
@@ -46,6 +49,12 @@ _Git = Annotated[
     bool,
     typer.Option("--git", help="FILE is a repository on this machine: take in its commits and decisions (docs/adr)."),
 ]
+
+
+def _known_format(name: str) -> str:
+    if name not in ("auto", *_FORMATS):
+        raise typer.BadParameter(f"{name!r} is none: use one of {', '.join(_FORMATS)}.")
+    return name
 
 
 @commands.command("import", short_help="Take in conversations, exports, mails or any file.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened
+from neurigraph_pipelines.faces.cli.session import AnyUserSlug, opened, user_id_of
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.inbox.queue_hold import QueueHold
@@ -53,7 +53,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     output = Output(as_json)
     results: list[BatchResult] = []
     with opened() as installation:
-        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        user_id = user_id_of(installation, user)
         context = installation.context
         unread = read_uploads(installation, user_id, output)
         with output.progress() as progress:

@@ -20,6 +20,7 @@ from neurigraph_pipelines.faces.cli.session import (
     file_id_of,
     node_id_of,
     opened,
+    user_id_of,
 )
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.dormancy import SweepReport, sweep_active, sweep_dormant, sweep_expired
@@ -255,7 +256,7 @@ def _verified_view(found: Verification, audit: OrphanReport | None) -> Any:
 def storage(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Show the bytes that active and dormant files occupy, and the bytes saved: by user, or by node of one user."""
     with opened() as installation:
-        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        user_id = user_id_of(installation, user)
         users = list(storage_report(installation.database, user_id=user_id))
     rows = [{"user": owner.slug, **_totals(owner.totals)} for owner in users]
     nodes = [{"path": node.path, **_totals(node.totals)} for owner in users for node in owner.nodes]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from neurigraph_pipelines.access.short_ids import id_of
-from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import (
     UserSlug,
@@ -81,7 +79,7 @@ def add(
         signature = sign_link(context, said, private_key_of(key.read_bytes())) if key is not None else None
         written = state_link(context, said, signature=signature)
     line = f"Link {written.link_id}" + ("" if written.created else ", which was stated already")
-    Output(as_json).result(written, _lines(line))
+    Output(as_json).said(written, line)
 
 
 @commands.command("end")
@@ -101,11 +99,7 @@ def end_of(
             until = until or datetime.now(UTC)
             signature = sign_ending(context, link_id, until, private_key_of(key.read_bytes()))
         end_link(context, link_id, until, signature)
-    _decided(link, "ended", as_json)
-
-
-def _decided(link: str, what: str, as_json: bool) -> None:
-    Output(as_json).result({"link_id": link, "state": what}, _lines(f"The link is {what}."))
+    Output(as_json).said({"link_id": link, "state": "ended"}, "The link is ended.")
 
 
 def _end(installation: Installation, claims: Claims, text: str) -> LinkEnd:
@@ -117,10 +111,3 @@ def _end(installation: Installation, claims: Claims, text: str) -> LinkEnd:
     if kind == EndKind.NODE:
         return LinkEnd(EndKind.NODE, node_id_of(installation, claims, rest))
     return LinkEnd(EndKind(kind), id_of(installation.database, claims, kind, argument(rest)))
-
-
-def _lines(*texts: str) -> Callable[[], Any]:
-    def layout() -> Any:
-        return layouts.lines(*texts)
-
-    return layout

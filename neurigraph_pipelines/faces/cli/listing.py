@@ -1,4 +1,4 @@
-"""Commands about sources: ``source list`` and ``source show``."""
+"""Commands about sources: ``source list``, ``show`` and ``edit``, and those whose processing failed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,31 @@ from uuid import UUID
 
 import typer
 
+from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output
-from neurigraph_pipelines.faces.cli.session import Cursor, Limit, UserSlug, argument, claims_of, moment, opened
+from neurigraph_pipelines.faces.cli.session import (
+    AnyUserSlug,
+    Cursor,
+    Limit,
+    UserSlug,
+    argument,
+    claims_of,
+    moment,
+    opened,
+    user_id_of,
+)
+from neurigraph_pipelines.inbox import privacy as privacies
 from neurigraph_pipelines.inbox.privacy import find_source
 from neurigraph_pipelines.inbox.source_lists import SourceFilter, get_source, list_sources
-from neurigraph_pipelines.model import SETTLED, Claims, Progress, SourceKind
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.ingestion import failures as failing
+from neurigraph_pipelines.model import SETTLED, Claims, Privacy, Progress, SourceKind
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.views.sources import SourceState
 from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
+failures = typer.Typer()
 
 _State = Annotated[Progress | None, typer.Option(help="Only sources in this state.", show_default=False)]
 _ExternalId = Annotated[str | None, typer.Option(help="Only the source with this id.", show_default=False)]
@@ -62,10 +76,7 @@ def listed(
             installation.database, installation.cursors, claims, kind, wanted, limit=limit, cursor=cursor
         )
 
-    def layout() -> Any:
-        return layouts.sources(page.items, page.next_cursor)
-
-    Output(as_json).result(page.shown(f"{kind}s"), layout)
+    Output(as_json).result(page.shown(f"{kind}s"), lambda: layouts.sources(page.items, page.next_cursor))
 
 
 @commands.command("show")
@@ -103,3 +114,70 @@ def _get(installation: Installation, claims: Claims, source_id: UUID) -> SourceS
         except NotFoundError:
             continue
     raise NotFoundError(f"there is no conversation, event, upload or note {source_id}")
+
+
+@commands.command("edit")
+def set_privacy(
+    source: Annotated[str, typer.Argument(help="Id or external id of a conversation, event, upload or note.")],
+    privacy: Annotated[
+        Privacy, typer.Argument(help="private: only the owner sees it. shared: everybody who sees its nodes.")
+    ],
+    user: UserSlug,
+    as_json: Json = False,
+) -> None:
+    """Make a conversation, an event, an upload or a note private, or share it again, with all memories from it.
+
+    Only the owner of the graph sees a private source, even if others may read its nodes.
+    """
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        source_id = find_source(installation.database, claims, argument(source))
+        privacies.set_privacy(installation.database, claims, source_id, privacy)
+
+    Output(as_json).said(
+        {"source_id": source_id, "privacy": privacy}, f"{source} and all memories from it are now {privacy}."
+    )
+
+
+@failures.command("list")
+def list_failed(
+    user: AnyUserSlug = None,
+    replayed: Annotated[bool, typer.Option("--replayed", help="Include failures that were replayed.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number of failures, newest first.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """List segments that could not be stored and files that could not be read, with the reason."""
+    with opened() as installation:
+        user_id = user_id_of(installation, user)
+        with installation.database.pipeline() as tx:
+            found = failing.list_failures(tx, user_id, with_replayed=replayed, limit=limit)
+
+    Output(as_json).result({"failures": found}, lambda: layouts.failures(found))
+
+
+@failures.command()
+def replay(
+    failure_ids: Annotated[
+        list[str] | None, typer.Argument(metavar="FAILURE_ID…", help="Ids from `neurigraph source failure list`.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Replay all open failures.")] = False,
+    user: AnyUserSlug = None,
+    as_json: Json = False,
+) -> None:
+    """Put failed segments and files back into the queue with all their attempts. Repeating it changes nothing."""
+    if bool(failure_ids) == everything:
+        raise InvalidInputError("give the ids of the failures to replay, or --all")
+    with opened() as installation:
+        claims = claims_of(installation, user, whole_graph=True) if user is not None else None
+        user_id = None if claims is None else claims.user_id
+        ids = [id_of(installation.database, claims, "failure", argument(text)) for text in failure_ids or ()]
+        named = None if everything else ids
+        done = failing.replay(installation.database, named, user_id)
+
+    def layout() -> Any:
+        if not done:
+            return layouts.lines("Nothing to replay.")
+        lines = [f"{each.failure_id}  {each.outcome.replace('_', ' ')}" for each in done]
+        return layouts.lines(*lines, "`neurigraph up` stores them automatically, `neurigraph ingest` at once.")
+
+    Output(as_json).result({"replays": done}, layout)

@@ -26,16 +26,26 @@ from neurigraph_pipelines.wiring.installation import Installation
 commands = typer.Typer()
 
 
+@commands.command()
+def migrate(as_json: Json = False) -> None:
+    """Make the schema in an empty database, or bring the database to this version. Embedded servers need no call."""
+    output = Output(as_json)
+    with installed() as installation:
+        report = installation.migrate(lambda name: output.note(f"applied {name}"))
+
+    output.said(
+        asdict(report),
+        f"The database is at migration {report.version}: {counted(len(report.applied), 'migration')} applied.",
+    )
+
+
 @commands.command(name="key")
 def admin_key(as_json: Json = False) -> None:
     """Print the key that may create users over HTTP."""
     with installed() as installation:
         key = installation.secrets.admin_key()
 
-    def layout() -> Any:
-        return layouts.unbroken(key)
-
-    Output(as_json).result({"admin_key": key}, layout)
+    Output(as_json).result({"admin_key": key}, lambda: layouts.unbroken(key))
 
 
 @commands.command(name="metrics-token")
@@ -44,10 +54,7 @@ def metrics_token(as_json: Json = False) -> None:
     with installed() as installation:
         token = installation.secrets.metrics_token()
 
-    def layout() -> Any:
-        return layouts.unbroken(token)
-
-    Output(as_json).result({"metrics_token": token}, layout)
+    Output(as_json).result({"metrics_token": token}, lambda: layouts.unbroken(token))
 
 
 @commands.command(name="dagster-password")
@@ -56,10 +63,7 @@ def dagster_password(as_json: Json = False) -> None:
     with installed() as installation:
         password = installation.secret.role_password("neurigraph_dagster")
 
-    def layout() -> Any:
-        return layouts.unbroken(password)
-
-    Output(as_json).result({"dagster_password": password}, layout)
+    Output(as_json).result({"dagster_password": password}, lambda: layouts.unbroken(password))
 
 
 @commands.command(name="analyst-url")
@@ -71,10 +75,7 @@ def analyst_url(as_json: Json = False) -> None:
     with opened() as installation:
         url = installation.analyst_address
 
-    def layout() -> Any:
-        return layouts.unbroken(url)
-
-    Output(as_json).result({"analyst_url": url}, layout)
+    Output(as_json).result({"analyst_url": url}, lambda: layouts.unbroken(url))
 
 
 @commands.command(name="rotate-secret")

@@ -23,9 +23,11 @@ from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.resolving import resolved
 from neurigraph_pipelines.faces.cli.result_layouts import shown
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened
+from neurigraph_pipelines.faces.cli.source_options import Private
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup
 from neurigraph_pipelines.faces.operations.sight import KINDS
+from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.text.exact_json import keep_exactly
 
@@ -101,6 +103,11 @@ class _Taken:
         return get_origin(self.kind) is list
 
     @property
+    def is_mapping(self) -> bool:
+        """Whether it takes values by names."""
+        return get_origin(self.kind) is dict
+
+    @property
     def item(self) -> Any:
         """The type of one value."""
         return get_args(self.kind)[0] if self.is_list else self.kind
@@ -115,7 +122,7 @@ class _Taken:
     def metavar(self) -> str:
         """The word that stands for its value."""
         name = self.name.removesuffix("s") if self.is_list else self.name
-        return name.removesuffix("_id").upper()
+        return "NAME=VALUE" if self.is_mapping else name.removesuffix("_id").upper()
 
     @property
     def label(self) -> str:
@@ -131,7 +138,7 @@ class _Taken:
     def parameter(self) -> inspect.Parameter:
         """Return the parameter as Typer reads it."""
         kind = self.item if self.is_plain else str
-        taken = list[kind] if self.is_list else kind  # type: ignore[valid-type]
+        taken = list[kind] if self.is_list or self.is_mapping else kind  # type: ignore[valid-type]
         about = self.about.description or ""
         if self.option is None:
             argument = typer.Argument(metavar=self.metavar, help=about, show_default=False)
@@ -140,6 +147,8 @@ class _Taken:
             return _parameter(self.name, Annotated[taken, argument])
         if self.default is _EMPTY:
             return _parameter(self.name, Annotated[taken, typer.Option(self.option, metavar=self.metavar, help=about)])
+        if self.kind is Privacy:
+            return _parameter(self.name, Private, None)
         if self.kind is bool:
             names = self.option if self.default is False else f"{self.option}/--no-{self.option[2:]}"
             return _parameter(self.name, Annotated[self.annotation, typer.Option(names, help=about)], self.default)
@@ -159,7 +168,26 @@ class _Taken:
         """
         if self.is_list:
             return [self._item(call, one, named) for one in value]
-        return None if value == "" and self.is_nullable else self._item(call, value, named)
+        if self.is_mapping and value != [""]:
+            return {name: said for one in value for name, said in self._named(argument(one)).items()}
+        if self.kind is Privacy and isinstance(value, bool):
+            return Privacy.PRIVATE if value else Privacy.SHARED
+        return None if value in ("", [""]) and self.is_nullable else self._item(call, value, named)
+
+    def _named(self, text: str) -> Mapping[str, object]:
+        """Return a value with its name, or an object of several."""
+        if text.startswith("{"):
+            return dict(self._json(text))
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise InvalidInputError(f"{self.label} {text[:50]!r} has no name and value: write it as NAME=VALUE")
+        return {name: value}
+
+    def _json(self, text: str) -> Any:
+        try:
+            return json.loads(keep_exactly(text.encode(), names_twice=False))
+        except ValueError:
+            raise InvalidInputError(f"{self.label} is not JSON: {text[:80]!r}") from None
 
     def _item(self, call: Call, value: Any, named: Mapping[str, object]) -> Any:
         if not isinstance(value, str) or isinstance(value, Enum):
@@ -169,12 +197,7 @@ class _Taken:
         if self.item is datetime:
             return moment(self.label, value)
         text = argument(value)
-        if self.is_plain:
-            return text
-        try:
-            return json.loads(keep_exactly(text.encode(), names_twice=False))
-        except ValueError:
-            raise InvalidInputError(f"{self.label} is not JSON: {text[:80]!r}") from None
+        return text if self.is_plain else self._json(text)
 
 
 def add_commands(group: typer.Typer, subject: OperationGroup, words: str) -> None:

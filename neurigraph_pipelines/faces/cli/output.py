@@ -48,6 +48,16 @@ class Output:
         self.data(data)
         self.show(layout)
 
+    def said(self, data: Any, *lines: str) -> None:
+        """Print ``data`` as JSON with ``--json``, else lines for a person."""
+
+        def layout() -> RenderableType:
+            from neurigraph_pipelines.faces.cli import layouts
+
+            return layouts.lines(*lines)
+
+        self.result(data, layout)
+
     def data(self, data: Any) -> None:
         """Print the whole result as JSON; nothing without ``--json``."""
         if self._as_json:

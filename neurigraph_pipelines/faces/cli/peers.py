@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import RenderableType
 
 from neurigraph_pipelines.exchange.peers import pulling, subscriptions
 from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
 from neurigraph_pipelines.exchange.peers.subscriptions import Peer
-from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import DryRun, UserSlug, argument, claims_of, opened
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError
@@ -34,7 +32,7 @@ def publisher_key(as_json: Json = False) -> None:
     """Print the public key that signs this installation's answers to its peers."""
     with opened() as installation:
         shown = PublisherKey(installation.secret).public
-    Output(as_json).result({"publisher_key": shown}, lambda: _lines(shown))
+    Output(as_json).said({"publisher_key": shown}, shown)
 
 
 @commands.command("add")
@@ -53,7 +51,7 @@ def add(
     with opened() as installation:
         peering = installation.peers.acting_for(claims_of(installation, user))
         made = subscriptions.add(peering, argument(name), url, publisher_key, key)
-    Output(as_json).result(_shown(made), lambda: _lines(_line(made)))
+    Output(as_json).said(_shown(made), _line(made))
 
 
 @commands.command("edit")
@@ -63,7 +61,7 @@ def edit(peer: PeerName, user: UserSlug, key_file: KeyFile, as_json: Json = Fals
     with opened() as installation:
         peering = installation.peers.acting_for(claims_of(installation, user))
         subscriptions.give_key(peering, argument(peer), given)
-    Output(as_json).result({"name": peer}, lambda: _lines(f"{peer} has another key."))
+    Output(as_json).said({"name": peer}, f"{peer} has another key.")
 
 
 @commands.command("list")
@@ -72,7 +70,7 @@ def list_peers(user: UserSlug, as_json: Json = False) -> None:
     with opened() as installation:
         found = subscriptions.list_peers(installation.database, claims_of(installation, user))
     shown = [_line(one) for one in found] or ["There is no peer."]
-    Output(as_json).result({"peers": [_shown(one) for one in found]}, lambda: _lines(*shown))
+    Output(as_json).said({"peers": [_shown(one) for one in found]}, *shown)
 
 
 @commands.command("pull")
@@ -106,14 +104,12 @@ def pull(
                     raise
                 failed += 1
                 output.note(f"{one.name}: {error}")
-    output.result(
+    output.said(
         {"pulled": done, "failed": failed},
-        lambda: _lines(
-            *(
-                f"{one['name']}: {counted(one['mirrored'], 'record')} mirrored, {one['forgotten']:,} forgotten, "
-                f"{one['sent_bytes']:,} bytes"
-                for one in done
-            )
+        *(
+            f"{one['name']}: {counted(one['mirrored'], 'record')} mirrored, {one['forgotten']:,} forgotten, "
+            f"{one['sent_bytes']:,} bytes"
+            for one in done
         ),
     )
     if failed:
@@ -136,12 +132,12 @@ def remove(
         preview = subscriptions.preview_removal(peering, name)
         what = f"{counted(len(preview.nodes), 'node')} and {counted(preview.records, 'record')}"
         if dry_run:
-            output.result(preview, lambda: _lines(f"Removing {peer} would forget {what}."))
+            output.said(preview, f"Removing {peer} would forget {what}.")
             return
         if not yes and not _is_confirmed(f"Forget {what}?"):
             raise InvalidInputError("nothing was removed: confirm with --yes")
         receipt = subscriptions.remove(peering, name, _THROUGH)
-    output.result(receipt, lambda: _lines(f"Removed {peer}: {what} are forgotten."))
+    output.said(receipt, f"Removed {peer}: {what} are forgotten.")
 
 
 def _is_confirmed(question: str) -> bool:
@@ -163,7 +159,3 @@ def _line(peer: Peer) -> str:
     last = f"pulled {peer.pulled_at:%Y-%m-%d %H:%M:%S} UTC" if peer.pulled_at is not None else "never pulled"
     why = f", last pull failed: {peer.last_error}" if peer.last_error is not None else ""
     return f"{peer.name}  {peer.url}  {counted(peer.nodes, 'node')}, {counted(peer.records, 'record')}, {last}{why}"
-
-
-def _lines(*texts: str) -> RenderableType:
-    return layouts.lines(*texts)

@@ -312,9 +312,4 @@ def _write(output: Output, path: Path, file_id: UUID, content: Iterable[bytes]) 
     except OSError as error:
         raise InvalidInputError(f"cannot write {path}: {error.strerror}") from error
 
-    def layout() -> Any:
-        from neurigraph_pipelines.faces.cli import layouts
-
-        return layouts.lines(f"{size:,} bytes written to {path}")
-
-    output.result({"file_id": file_id, "output": str(path), "bytes": size}, layout)
+    output.said({"file_id": file_id, "output": str(path), "bytes": size}, f"{size:,} bytes written to {path}")

@@ -10,7 +10,7 @@ import typer
 
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import AnyUserSlug, claims_of, opened
+from neurigraph_pipelines.faces.cli.session import AnyUserSlug, opened, user_id_of
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def report(
     from neurigraph_pipelines.runtime.figures import figures
 
     with opened() as installation:
-        user_id = claims_of(installation, user, whole_graph=True).user_id if user is not None else None
+        user_id = user_id_of(installation, user)
         frame = figures(installation.database, by, first, last, user_id)
     if output is not None:
         _write(frame, form, output)

@@ -16,6 +16,7 @@ from neurigraph_pipelines.views.access import IssuedKey
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.graph import Shell, TreeNode
+from neurigraph_pipelines.views.inbox import Note
 from neurigraph_pipelines.views.memories import Difference, History, Memory
 from neurigraph_pipelines.views.profiles import PersonProfile, PromptContext
 
@@ -33,6 +34,7 @@ _BY_VIEW: dict[type[BaseModel], Callable[[Any], RenderableType]] = {
     PromptContext: lambda found: layouts.unbroken(
         found.text or "\n\n".join(one.content if found.messages else one.text for one in found.messages or found.lines)
     ),
+    Note: layouts.written,
     IssuedKey: lambda found: layouts.unbroken(found.api_key),  # so that a shell can keep it in a file
 }
 """Views with a layout of their own."""

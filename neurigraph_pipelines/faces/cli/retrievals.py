@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -51,8 +51,9 @@ def list_retrievals(
     if not is_on:
         output.note("The log of retrievals is off: set NEURIGRAPH_RETRIEVAL_LOG_DAYS.")
 
-    def layout() -> Any:
-        return layouts.table(
+    output.result(
+        {"retrievals": [asdict(one) for one in found]},
+        lambda: layouts.table(
             [
                 {
                     "asked at": f"{one.asked_at:%Y-%m-%d %H:%M:%S}",
@@ -63,9 +64,8 @@ def list_retrievals(
                 }
                 for one in found
             ]
-        )
-
-    output.result({"retrievals": [asdict(one) for one in found]}, layout)
+        ),
+    )
 
 
 @canary.command("add")
@@ -84,10 +84,7 @@ def plant_canary(
         claims = claims_of(installation, user)
         planted = canaries.plant(installation.acting_for(claims), argument(text) if text is not None else None)
 
-    def layout() -> Any:
-        return layouts.lines(f"Planted {planted.source_id}. It is watched from when it is stored.")
-
-    Output(as_json).result(asdict(planted), layout)
+    Output(as_json).said(asdict(planted), f"Planted {planted.source_id}. It is watched from when it is stored.")
 
 
 @canary.command("list")
@@ -96,10 +93,9 @@ def list_canaries(user: UserSlug, as_json: Json = False) -> None:
     with opened() as installation:
         found = canaries.list_canaries(installation.database, claims_of(installation, user))
 
-    def layout() -> Any:
-        return layouts.table([_row(one) for one in found])
-
-    Output(as_json).result({"canaries": [asdict(one) for one in found]}, layout)
+    Output(as_json).result(
+        {"canaries": [asdict(one) for one in found]}, lambda: layouts.table([_row(one) for one in found])
+    )
 
 
 def _row(canary: PlantedCanary) -> dict[str, object]:

@@ -171,6 +171,15 @@ def claims_of(
     return caller.within(checked_tags(spaces or ()))
 
 
+def user_id_of(installation: Installation, name: str | None) -> UUID | None:
+    """Return the id of a user or an organization for the operator's work; None for all of them.
+
+    Raises:
+        NotFoundError: There is no such user.
+    """
+    return claims_of(installation, name, whole_graph=True).user_id if name is not None else None
+
+
 def file_id_of(installation: Installation, claims: Claims, identifier: str) -> UUID:
     """Return the id of a file, given its id or that of its record, or the beginning of one.
 

@@ -14,6 +14,7 @@ from neurigraph_pipelines.faces.cli.session import argument, next_step, opened
 from neurigraph_pipelines.faces.cli.source_options import stated_privacy
 from neurigraph_pipelines.graph.provisioning import User, find_user
 from neurigraph_pipelines.inbox import drop_intake as drops
+from neurigraph_pipelines.inbox.imports.source import unreadable
 from neurigraph_pipelines.inbox.source_lists import get_source
 from neurigraph_pipelines.inbox.uploads import Received
 from neurigraph_pipelines.inbox.web_pages import receive_address
@@ -41,7 +42,7 @@ def import_document(
         if not path.is_file():
             raise InvalidInputError(f"{path} is not a regular file: give the path of one")
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
-        raise InvalidInputError(f"{path} cannot be read ({error}): check its name and permissions.") from error
+        raise unreadable(path, error) from error
     with opened() as installation:
         installation, owner, created = ensure_owner(installation, user, output)
         claims = Claims.of_user(owner.user_id, ReceivedThrough.CLI)

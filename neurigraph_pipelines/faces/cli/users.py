@@ -1,7 +1,8 @@
-"""Commands about users: ``use``, ``user add`` and ``user move``."""
+"""Commands about users: ``use``, ``user add``, ``user move`` and ``user password``."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +13,7 @@ import typer
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     DryRun,
+    UserSlug,
     argument,
     claims_of,
     note_user,
@@ -37,15 +39,13 @@ def use(
     as_json: Json = False,
 ) -> None:
     """Choose the user that commands are about if they have no --user. Without USER, say who that is."""
-    from neurigraph_pipelines.faces.cli import layouts
-
     chosen = user or usual_user()
     if user is not None:
         note_user(user)
         with opened() as installation:
             claims_of(installation, user, whole_graph=True)
             usual_user_file(installation.home).write_text(f"{user}\n", encoding="utf-8")
-    Output(as_json).result({"user": chosen}, lambda: layouts.lines(f"Commands without --user are about {chosen}."))
+    Output(as_json).said({"user": chosen}, f"Commands without --user are about {chosen}.")
 
 
 @commands.command("add")
@@ -124,3 +124,25 @@ def _moved(source: Installation, slug: str, target: str, dry_run: bool, on_bytes
         )
     with opened(home) as there:
         return move_user(source.context, there.context, slug, dry_run=dry_run, on_bytes=on_bytes)
+
+
+@commands.command("password")
+def password(
+    user: UserSlug,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove it: only keys open the page then.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Set the password that opens the page; asks for it, or reads a line of standard input."""
+    from neurigraph_pipelines.access import accounts
+
+    entered = None if remove else _entered()
+    with opened() as installation:
+        accounts.set_password(installation.database, claims_of(installation, user), entered)
+    text = "The password is removed." if remove else "The password is set; sign-ins with another one have ended."
+    Output(as_json).result({"has_password": not remove}, lambda: text)
+
+
+def _entered() -> str:
+    if sys.stdin.isatty():
+        return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
+    return sys.stdin.readline().rstrip("\r\n")

@@ -9,26 +9,31 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
+from pydantic import ValidationError
 
 from neurigraph_pipelines.access.authentication import require_visible
 from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.database.waits import bounded_waits
 from neurigraph_pipelines.faces.mcp.budget import Budget, RememberedCounts
+from neurigraph_pipelines.faces.mcp.failures import wrong_arguments
+from neurigraph_pipelines.faces.operations import declarations
+from neurigraph_pipelines.faces.operations.call import Call
+from neurigraph_pipelines.faces.operations.sight import KINDS
 from neurigraph_pipelines.graph.node_lists import node_called
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.wiring.installation import Installation
 
 _log = logging.getLogger("neurigraph.mcp")
@@ -56,6 +61,38 @@ class AgentCall:
     def context(self) -> Context:
         """The context of domain functions."""
         return self.installation.acting_for(self.claims)
+
+    def do(self, operation: Callable[..., _Result], values: Mapping[str, Any]) -> _Result:
+        """Do an operation as every face does it, and return its view.
+
+        Args:
+            operation: The function that is declared as the operation.
+            values: Its parameters and the fields of its form by name; ids as the caller gave them.
+
+        Raises:
+            InvalidInputError: A value is not valid.
+            NotFoundError: An id names nothing that the caller sees.
+            NeurigraphError: The operation refuses.
+        """
+        declared = declarations()[operation]
+        declared.who.require(self.installation.database, self.claims)
+        given = {name: self._looked_up(name, value) for name, value in values.items()}
+        taken = {one.argument: given.pop(one.name) for one in declared.parameters if one.name in given}
+        if declared.form is not None:
+            name, form, _ = declared.form
+            try:
+                taken[name] = form.model_validate(given)
+            except ValidationError as error:
+                raise InvalidInputError(wrong_arguments(error, list(values))) from None
+        if declared.changes:
+            stop_if_cancelled()
+        return operation(Call(self.installation, self.claims, "mcp", run_after=self.run_after), **taken)
+
+    def _looked_up(self, name: str, value: Any) -> Any:
+        kind = KINDS.get(name)
+        if kind is None or not isinstance(value, str):
+            return value
+        return self.node(value) if kind == "node" else self.id_of(kind, value)
 
     def budget(self, most: int) -> Budget:
         """Return the tokens that the answer may have."""

@@ -10,7 +10,7 @@ from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, Re
 
 from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.framing import inline
-from neurigraph_pipelines.faces.mcp.results import Result
+from neurigraph_pipelines.faces.mcp.tools.answer import Result
 from neurigraph_pipelines.faces.mcp.tools.graph import BrowseArguments, browse_graph
 from neurigraph_pipelines.faces.mcp.tools.identity import NoArguments, who_am_i
 from neurigraph_pipelines.model.errors import InvalidInputError

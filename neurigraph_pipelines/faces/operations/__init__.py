@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup
 
 SUBJECTS = (
+    "inbox",
     "search",
     "accounts",
     "nodes",
@@ -36,6 +38,12 @@ def subjects() -> Iterator[OperationGroup]:
     """Yield the subjects with their operations."""
     for name in SUBJECTS:
         yield import_module(f"{__name__}.{name}").operation
+
+
+@cache
+def declarations() -> Mapping[Callable[..., object], Operation]:
+    """Return the declarations of operations by their functions."""
+    return {one.function: one for subject in subjects() for one in subject.operations}
 
 
 def operations_of(tool: str) -> list[Operation]:

@@ -89,10 +89,10 @@ def difference(
 
 
 @operation("PATCH /records/{record_id}", "memory edit", guarded="record_id")
-def revise(call: Call, record_id: UUID, body: requests.Revise) -> views.Memory:
+def revise(call: Call, record_id: UUID, body: revision.Revision) -> views.Memory:
     """Change the title, summary or keywords of a memory. Its files do not change."""
     if not call.is_repeated:
-        revision.revise(call.context, record_id, body.revision, call.once)
+        revision.revise(call.context, record_id, body, call.once)
     return call.versioned(*read_record(call.installation, call.caller, record_id))
 
 

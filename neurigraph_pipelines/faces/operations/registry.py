@@ -102,8 +102,9 @@ class Operation:
 
     @property
     def about(self) -> str:
-        """Its description."""
-        return inspect.getdoc(self.function) or ""
+        """Its description, with each paragraph in one line."""
+        paragraphs = (inspect.getdoc(self.function) or "").split("\n\n")
+        return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
     @cached_property
     def hints(self) -> dict[str, Any]:

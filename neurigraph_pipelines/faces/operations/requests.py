@@ -19,7 +19,6 @@ from neurigraph_pipelines.faces.operations.source_fields import PRIVACY, SourceF
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.inbox import notes
 from neurigraph_pipelines.inbox.tool_events import MAX_DURATION_MS, TOOL_EVENTS, typed
-from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
 from neurigraph_pipelines.lifecycle.quarantine.rules import MAX_REASON, QuarantineRule
 from neurigraph_pipelines.model import (
     MAX_LAYER_DEPTH,
@@ -33,7 +32,7 @@ from neurigraph_pipelines.model import (
     SourceKind,
 )
 from neurigraph_pipelines.model.chat import Turn
-from neurigraph_pipelines.model.limits import MAX_CONTENT_BYTES, MAX_KEYWORDS, MAX_TAGS, MAX_TITLE_LENGTH
+from neurigraph_pipelines.model.limits import MAX_CONTENT_BYTES, MAX_TAGS, MAX_TITLE_LENGTH
 from neurigraph_pipelines.retrieval import prompt
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
@@ -96,8 +95,8 @@ class NewMessage(Form):
     )
     content: str | None = Field(
         default=None,
-        description="At most 4,000,000 bytes of UTF-8, tool calls, inputs and outputs included, unless configured "
-        "otherwise. Default for an event of a tool: the text of its input, output or error.",
+        description=f"At most {MAX_CONTENT_BYTES:,} bytes of UTF-8, tool calls, inputs and outputs included, unless "
+        "configured otherwise. Default for an event of a tool: the text of its input, output or error.",
     )
     tool_name: str | None = Field(
         default=None, description="For an event of a tool.", json_schema_extra={"maxLength": MAX_NAME_CHARACTERS}
@@ -227,6 +226,9 @@ class End(Form):
     ended_at: datetime | None = Field(default=None, description="Default: now.")
 
 
+_ASKED_AT = "Reference time for words such as `yesterday`; days begin at midnight in its time zone."
+
+
 class _Question(Form, Where):
     query: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
     at: datetime | None = Field(
@@ -246,11 +248,7 @@ class _Question(Form, Where):
         json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_CHARACTERS},
     )
     include_superseded: bool = Field(default=False, description="Also return memories that newer ones have replaced.")
-    asked_at: datetime | None = Field(
-        default=None,
-        description="Reference time for words such as `yesterday`; days begin at midnight in its time zone. "
-        "Default: `at`, or now in UTC.",
-    )
+    asked_at: datetime | None = Field(default=None, description=f"{_ASKED_AT} Default: `at`, or now in UTC.")
 
     @property
     def question(self) -> Question:
@@ -258,24 +256,6 @@ class _Question(Form, Where):
         values = self.model_dump(exclude={"asked_at", "container_tags"})
         included = {f"include_{name}": True for name in values.pop("include", ())}
         return Question(**{**values, **included, "source_kinds": tuple(self.source_kinds)})
-
-
-class Revise(Form):
-    """New values for fields of a memory. Fields that are missing or null stay as they are."""
-
-    title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
-    summary: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_SUMMARY_CHARACTERS})
-    entities: list[str] | None = Field(
-        default=None, max_length=MAX_KEYWORDS, description="Replaces the existing entities."
-    )
-    topics: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
-    dates: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
-    relationships: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
-
-    @property
-    def revision(self) -> Revision:
-        """The revision as a domain value."""
-        return Revision(**self.model_dump())
 
 
 class Supersede(Form):
@@ -328,6 +308,8 @@ class PromptFor(Form, Where):
     format: prompt.Format = Field(
         default="text", description="`messages` are two for a language model; `json` has the lines with all ids."
     )
+
+    asked_at: datetime | None = Field(default=None, description=f"{_ASKED_AT} Default: now in UTC.")
 
     @model_validator(mode="after")
     def _asks_once(self) -> Self:

@@ -86,7 +86,7 @@ def context(call: Call, body: requests.PromptFor) -> PromptContext:
     """
     call = call.within(body.container_tags)
     call.look(node_id=body.node_id)
-    return prompt.prompt_context(call.context, body.wanted)
+    return prompt.prompt_context(call.context, body.wanted, body.asked_at)
 
 
 @operation("GET /profile", "user profile", tag="context", in_spaces=True)

@@ -33,6 +33,7 @@ from neurigraph_pipelines.inbox.imports.recognition import UNKNOWN_MESSAGES, for
 from neurigraph_pipelines.inbox.imports.source import Part, Reading, parts_of, unread_members
 from neurigraph_pipelines.model import ImportedConversation, ImportNote, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.model.limits import MAX_CONTENT_BYTES
 from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
@@ -85,7 +86,7 @@ def read_conversations(
     format: str,  # noqa: A002 (the word of the command line and of the documentation)
     *,
     on_bytes: Callable[[int], None] | None = None,
-    max_message_bytes: int = text.MAX_MESSAGE_BYTES,
+    max_message_bytes: int = MAX_CONTENT_BYTES,
     date_order: DateOrder | None = None,
     everything: bool = False,
     on_note: Callable[[str], None] | None = None,

@@ -158,6 +158,30 @@ class Reading:
         return self.part.open(self.on_bytes)
 
 
+def require_there(path: Path) -> None:
+    """Require that a path leads to something.
+
+    Raises:
+        InvalidInputError: It does not, or cannot be followed.
+    """
+    try:
+        is_there = path.exists()
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
+    if not is_there:
+        raise InvalidInputError(f"{path} does not exist: check the path.")
+
+
+def unreadable(path: Path, error: Exception) -> InvalidInputError:
+    """Return the refusal of a path that cannot be read, with the reason in words."""
+    return InvalidInputError(f"{path} cannot be read ({reason_of(error)}): check its name and permissions.")
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a file cannot be read, without the number of the error and the path."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 def parts_of(path: Path) -> tuple[Part, ...]:
     """Check a file and return the parts of it to read.
 
@@ -166,21 +190,20 @@ def parts_of(path: Path) -> tuple[Part, ...]:
             damaged or without conversations.
         UnreadableFileError: It is a zip of conversations that is encrypted, or suspiciously large when unpacked.
     """
+    require_there(path)
     try:
         if path.is_dir():
             raise InvalidInputError(
                 f"{path} is a folder: name the file inside it, such as conversations.json, "
                 "or say --format vault or basic-memory for a folder of Markdown notes."
             )
-        if not path.exists():
-            raise InvalidInputError(f"{path} does not exist: check the path.")
         if not path.is_file():
             raise InvalidInputError(f"{path} is not a regular file: save its data to a file first.")
         status = path.stat()
         with path.open("rb") as stream:
             start = stream.read(4)
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
-        raise InvalidInputError(f"{path} cannot be read ({error}): check its name and permissions.") from error
+        raise unreadable(path, error) from error
     if not start:
         raise InvalidInputError(f"{path} is empty: export it again.")
     if start in _ZIP_MAGIC:

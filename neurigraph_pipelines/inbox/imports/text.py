@@ -17,9 +17,6 @@ from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileE
 from neurigraph_pipelines.text.encodings import MARKS, decoded
 
 MAX_FILE_BYTES = 256 * 1024**2
-MAX_MESSAGE_BYTES = 4_000_000
-"""Default for the largest message in bytes of UTF-8; longer texts are split."""
-
 MIN_SPEAKER_SHARE = 0.3
 """Minimum share of turns of lines with a speaker for a dialogue; prose with labels has less."""
 

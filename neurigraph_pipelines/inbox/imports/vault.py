@@ -15,6 +15,7 @@ from neurigraph_pipelines.graph.naming import checked_name
 from neurigraph_pipelines.graph.navigation import PATH_SEPARATOR
 from neurigraph_pipelines.inbox.imports import canvas
 from neurigraph_pipelines.inbox.imports.assemble import moment
+from neurigraph_pipelines.inbox.imports.source import reason_of
 from neurigraph_pipelines.inbox.note_links import DEEP_FOLDER, Parts, parts_of
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -119,7 +120,7 @@ def open_vault(folder: Path, form: str = FORMAT) -> Vault:
         next(folder.iterdir(), None)
     except (OSError, ValueError, RuntimeError) as error:
         raise InvalidInputError(
-            f"{folder} cannot be read as a vault ({error}): give the folder of the notes."
+            f"{folder} cannot be read as a vault ({reason_of(error)}): give the folder of the notes."
         ) from None
     found: list[tuple[str, int]] = []
     others = 0

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from neurigraph_pipelines.inbox.imports import json_stream
 from neurigraph_pipelines.inbox.imports import locomo as locomo_sessions
-from neurigraph_pipelines.inbox.imports.source import parts_of
+from neurigraph_pipelines.inbox.imports.source import parts_of, unreadable
 from neurigraph_pipelines.model import ImportedConversation, IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.runtime.evaluation.samples import LabelledQuestion, Sample
@@ -36,6 +36,7 @@ _BEAM_ANSWERS = ("answer", "ideal_answer", "ideal_response", "ideal_summary")
 _BEAM_DATE = "%B-%d-%Y"
 _SESSION_DATE = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?: \(\w{2,9}\))?(?: (\d{1,2}):(\d{2}))?")
 _MOST_FIELD_CHARACTERS = 1 << 24
+_REMEDY = "say with --format which one it has, or download it again"
 
 
 def read_published(name: Published, path: Path) -> Iterator[Sample]:
@@ -45,7 +46,7 @@ def read_published(name: Published, path: Path) -> Iterator[Sample]:
         InvalidInputError: The file is absent or broken; the message names the place.
     """
     parts_of(path)  # says what is wrong with a path
-    with _explained(path):
+    with _explained(path, name):
         yield from _READERS[name](path)
 
 
@@ -58,10 +59,10 @@ def count_questions(name: Published, path: Path, most: int | None) -> int:
     count = 0
     for sample in read_published(name, path):
         if not sample.conversations:
-            raise InvalidInputError(f"{path} has no conversation for {sample.name[:80]!r}: download it again")
+            raise InvalidInputError(f"{path} has no conversation for {sample.name[:80]!r}: {_REMEDY}")
         count += len(sample.questions)
     if count == 0:
-        raise InvalidInputError(f"{path} has no question: download it again")
+        raise InvalidInputError(f"{path} has no question: {_REMEDY}")
     return count if most is None else min(count, most)
 
 
@@ -180,7 +181,7 @@ def leaves(ids: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explained(path: Path, name: Published) -> Iterator[None]:
     """Turn any error of reading into one that says that the file is not in the published format."""
     try:
         yield
@@ -188,9 +189,9 @@ def _explained(path: Path) -> Iterator[None]:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, csv.Error) as error:
         what = f"it lacks {error}" if isinstance(error, KeyError) else " ".join(str(error).split())[:200]
-        raise InvalidInputError(f"{path} is not in the published format: {what}. Download it again.") from error
+        raise InvalidInputError(f"{path} is not in the format {name} ({what}): {_REMEDY}") from error
     except OSError as error:
-        raise InvalidInputError(f"{path} cannot be read ({error}): check its name and permissions.") from error
+        raise unreadable(path, error) from error
 
 
 def _items(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -201,7 +202,7 @@ def _items(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _accepted(items: Iterator[Any]) -> Iterator[Any]:
     for item in items:
         if isinstance(item, RejectedItem):
-            raise InvalidInputError(f"{item.where}: {item.reason}. Download the file again.")
+            raise ValueError(f"{item.where}: {item.reason}")  # noqa: TRY004 - the value is what is wrong
         yield item
 
 

@@ -103,26 +103,17 @@ def _case(number: int, case: Figures) -> Part:
     return Part(f"Worst case {number}", [], [["", ""], *([name, text] for name, text in said.items() if text)])
 
 
-def as_markdown(figures: Figures, shown: Callable[[str], str] | None = None) -> str:
-    """Return the report as Markdown.
-
-    Args:
-        shown: How a text is written; by default without what Markdown would take for markup.
-    """
-    shown, blocks = shown or _plain, list[str]()
+def as_markdown(figures: Figures) -> str:
+    """Return the report as Markdown."""
+    blocks = list[str]()
     for place, part in enumerate(parts_of_report(figures)):
         blocks.append(f"{'#' if place == 0 else '##'} {part.title}")
-        blocks += map(shown, part.texts)
+        blocks += map(_plain, part.texts)
         if part.table:
             header, *rows = part.table
-            lines = [header, ["---"] * len(header), *([shown(cell) for cell in row] for row in rows)]
+            lines = [header, ["---"] * len(header), *([_plain(cell) for cell in row] for row in rows)]
             blocks.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
     return "\n\n".join(blocks) + "\n"
-
-
-def as_text(figures: Figures) -> str:
-    """Return the report for a terminal."""
-    return as_markdown(figures, _cut)
 
 
 def as_html(figures: Figures) -> str:
@@ -169,15 +160,16 @@ def _share(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if value < 10 else f"{value:,.1f}"
 
 
-def _cut(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return a text on one line, and of a long one the beginning."""
     flat = " ".join(visible(text).split())
     return flat if len(flat) <= CELL_CHARACTERS else f"{flat[:CELL_CHARACTERS]} …"
 
 
 def _plain(text: str) -> str:
     """Return a text without what Markdown would take for markup."""
-    return _MARKUP.sub(r"\\\1", html.escape(_cut(text), quote=False))
+    return _MARKUP.sub(r"\\\1", html.escape(shortened(text), quote=False))
 
 
 def _escaped(text: str) -> str:
-    return html.escape(_cut(text))
+    return html.escape(shortened(text))

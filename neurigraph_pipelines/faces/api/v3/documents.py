@@ -38,8 +38,9 @@ def add_document(
 ) -> responses.AddedDocument:
     """Add a document, which is read and stored in the background as an uploaded file is.
 
-    The same content is one document. Another content under the same `customId` is its next version, whose memories
-    supersede those before. A content that is the address of a `repository` is fetched.
+    The same content is one document, which is also put into the spaces that a later call names. Another content
+    under the same `customId` is its next version, whose memories supersede those before. A content that is the address
+    of a `repository` is fetched.
     """
     received = receive_document(
         *(installation.uploads, installation.web, caller, body.content),

@@ -23,7 +23,7 @@ from neurigraph_pipelines.retrieval.chat.loop import Asked, Mode
 from neurigraph_pipelines.retrieval.documents import HALF_LIFE_DAYS, THRESHOLD, DocumentRequest
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
 from neurigraph_pipelines.text.container_tags import checked_tags
-from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
+from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH, MAX_PARTS
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.kinds import DocumentType
@@ -31,7 +31,10 @@ from neurigraph_pipelines.views.scalars import UserJson
 
 _MAX_DOCUMENTS, _MAX_SCOPE, _MAX_TURNS = 50, 100, 100
 _MAX_TONE, _MAX_ID = 100, 200
-_CUSTOM_ID = "An id of your own. Another content under the same id is the next version of the document."
+_CUSTOM_ID = (
+    f"An id of your own, at most {MAX_PARTS} parts between slashes. Another content under the same id is the next "
+    "version of the document."
+)
 _METADATA = (
     "Texts, numbers, booleans and lists of them by name. `url`, `source`, `containerTags`, `customId`, `author` and "
     "`publishedAt` are read as what they name, unless the body states that itself."

@@ -10,9 +10,9 @@ from pydantic import Field
 
 from neurigraph_pipelines.faces.mcp.calls import AgentCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.framing import inline
-from neurigraph_pipelines.faces.mcp.results import Only, Result
-from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
-from neurigraph_pipelines.ingestion import revision
+from neurigraph_pipelines.faces.mcp.tools.answer import Only, Result, shown
+from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool, takes
+from neurigraph_pipelines.faces.operations import memories
 from neurigraph_pipelines.lifecycle.erasure import forget as erasure
 from neurigraph_pipelines.lifecycle.erasure.confirmation import confirmation, require_confirmation
 from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
@@ -25,10 +25,10 @@ MAX_SUBJECTS = 50
 _NODES_SHOWN = 20
 
 
+@takes(memories.supersede, record_id="The memory that no longer holds.", by="")
 class SupersedeArguments(Arguments):
     """Arguments of ``supersede``."""
 
-    record_id: str = Field(description="The memory that no longer holds.")
     by: str = Field(default="", description="The newer memory; leave it out to undo.")
 
 
@@ -49,10 +49,8 @@ class Superseded(Result):
 
 def supersede(call: AgentCall, given: SupersedeArguments) -> Superseded:
     """Mark a memory as replaced, or undo that."""
-    record_id, by = call.id_of("record", given.record_id), call.id_of("record", given.by) if given.by else None
-    stop_if_cancelled()
-    revision.supersede(call.installation.database, call.claims, record_id, by)
-    return Superseded(record_id=str(record_id), superseded_by=None if by is None else str(by))
+    memory = call.do(memories.supersede, {"by": None} | given.of(memories.supersede))
+    return Superseded(**shown(memory, Superseded.model_fields))
 
 
 class ForgetArguments(Arguments):

@@ -12,7 +12,7 @@ from neurigraph_pipelines.faces.mcp.budget import Budget
 from neurigraph_pipelines.faces.mcp.calls import AgentCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.failures import said
 from neurigraph_pipelines.faces.mcp.framing import NOTICE_OF_JSON
-from neurigraph_pipelines.faces.mcp.results import Result, as_json, plain
+from neurigraph_pipelines.faces.mcp.tools.answer import Result, as_json, plain
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import LostObjectError

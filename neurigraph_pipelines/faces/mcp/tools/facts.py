@@ -12,12 +12,12 @@ from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.faces.mcp.calls import AgentCall
-from neurigraph_pipelines.faces.mcp.framing import inline, quoted
-from neurigraph_pipelines.faces.mcp.results import Only, Result, as_json, described, path_of, shown
+from neurigraph_pipelines.faces.mcp.framing import described, inline, path_of, quoted
+from neurigraph_pipelines.faces.mcp.tools.answer import Only, Result, as_json, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
+from neurigraph_pipelines.faces.operations.search import walk_facts
 from neurigraph_pipelines.knowledge import fact_lists as listing
 from neurigraph_pipelines.knowledge.fact_lists import FactFilter
-from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, query_facts
 from neurigraph_pipelines.knowledge.link_lists import LinkFilter, list_links
 from neurigraph_pipelines.text.visible import visible
 from neurigraph_pipelines.views.facts import Fact, SaidIn
@@ -124,14 +124,9 @@ def memory_facts(call: AgentCall, given: FactArguments) -> FoundFacts:
 
 def _walked(call: AgentCall, given: FactArguments, kind: str, fact_id: UUID | None) -> FoundFacts:
     """Return the facts that a graph query begins at and leads to, and the paths in words, as far as they fit."""
-    asked = FactQuery(
-        given.query or None,
-        QueryKind(kind),
-        fact_id,
-        who=(given.who,) if given.who else (),
-        max_nodes=given.limit,
-    )
-    answer = query_facts(call.installation.acting_for(call.claims), asked)
+    who = [given.who] if given.who else []
+    asked = {"query": given.query or None, "kind": kind, "fact_id": fact_id, "who": who, "max_nodes": given.limit}
+    answer = call.do(walk_facts, asked)
     budget = call.budget(given.max_tokens)
     found = FoundFacts(facts=[], notes=list(answer.notes))
     reached = [(one, "") for one in answer.matches] + [(one.fact, one.path_description) for one in answer.related]

@@ -11,19 +11,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.faces.mcp.calls import AgentCall
-from neurigraph_pipelines.faces.mcp.framing import inline
+from neurigraph_pipelines.faces.mcp.framing import described, inline, kept_until, listed, path_of
 from neurigraph_pipelines.faces.mcp.graph_app import VIEW
-from neurigraph_pipelines.faces.mcp.results import (
-    Only,
-    Result,
-    as_json,
-    described,
-    kept_until,
-    listed,
-    path_of,
-    plain,
-    shown,
-)
+from neurigraph_pipelines.faces.mcp.tools.answer import Only, Result, as_json, plain, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
 from neurigraph_pipelines.graph import history, navigation
 from neurigraph_pipelines.model import KEYWORD_COLUMNS

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import neurigraph_pipelines
 from neurigraph_pipelines.access.authentication import require_writer
 from neurigraph_pipelines.faces.mcp.calls import AgentCall
-from neurigraph_pipelines.faces.mcp.framing import inline
-from neurigraph_pipelines.faces.mcp.results import Result, path_of
+from neurigraph_pipelines.faces.mcp.framing import inline, path_of
+from neurigraph_pipelines.faces.mcp.tools.answer import Result
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Tool
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError

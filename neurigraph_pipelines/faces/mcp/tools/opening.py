@@ -14,8 +14,8 @@ from neurigraph_pipelines.access.short_ids import id_of, place_of
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.faces.mcp.calls import AgentCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.failures import said
-from neurigraph_pipelines.faces.mcp.framing import inline, quoted
-from neurigraph_pipelines.faces.mcp.results import Result, described, kept_until, path_of, shown
+from neurigraph_pipelines.faces.mcp.framing import described, inline, kept_until, path_of, quoted
+from neurigraph_pipelines.faces.mcp.tools.answer import Result, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, ListOf, MaxTokens, Tool
 from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.model.errors import InvalidInputError, LostObjectError, NotFoundError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -12,14 +11,12 @@ from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.faces.mcp.calls import AgentCall
-from neurigraph_pipelines.faces.mcp.framing import inline
-from neurigraph_pipelines.faces.mcp.results import Only, Result, described, kept_until, path_of, plain, shown
-from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, MaxTokens, Tool
-from neurigraph_pipelines.model.chat import Turn
-from neurigraph_pipelines.retrieval import ask as answering
+from neurigraph_pipelines.faces.mcp.framing import described, inline, kept_until, path_of
+from neurigraph_pipelines.faces.mcp.tools.answer import Only, Result, plain, shown
+from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, MaxTokens, Tool, takes
+from neurigraph_pipelines.faces.operations import search as operations
 from neurigraph_pipelines.retrieval import prompt
-from neurigraph_pipelines.retrieval.query import search as searching
-from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_QUERY_CHARACTERS, Question
+from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT
 from neurigraph_pipelines.views import search as views
 from neurigraph_pipelines.views.answers import Citation
 from neurigraph_pipelines.views.facts import FoundFact
@@ -37,21 +34,23 @@ _CITATION = (
 _FACT_TOKENS = 90  # of ids and names of fields
 _HIT_TOKENS = 260  # of ids, times, names of fields, and what is said of its messages
 
-Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
-Node = Annotated[str, Field(max_length=2_000, description="Path or id: what lies there or below.")]
+_NODE = "Path or id: what lies there or below."
 
 
+@takes(
+    operations.search,
+    query="",
+    node_id=("node", _NODE),
+    speaker="Only what this person said.",
+    occurred_after="",
+    occurred_before="",
+    at=("known_at", "Only what was known then."),
+)
 class SearchArguments(Arguments):
     """Arguments of ``search_memory``."""
 
-    query: Query
     limit: int = Field(default=8, ge=1, le=MAX_HITS)
     skip: int = Field(default=0, ge=0, le=MAX_LIMIT - MAX_HITS, description="Hits to leave out, to go on.")
-    node: Node = ""
-    speaker: str = Field(default="", description="Only what this person said.")
-    occurred_after: datetime | None = None
-    occurred_before: datetime | None = None
-    known_at: datetime | None = Field(default=None, description="Only what was known then.")
     include_facts: bool = Field(default=False, description="Also single statements.")
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
@@ -118,17 +117,8 @@ class FoundMemories(Result):
 
 def search_memory(call: AgentCall, given: SearchArguments) -> FoundMemories:
     """Search, and show as many hits as fit."""
-    question = Question(
-        given.query,
-        limit=min(given.skip + given.limit + 1, MAX_LIMIT),
-        node_id=call.node(given.node) if given.node else None,
-        speaker=given.speaker or None,
-        occurred_after=given.occurred_after,
-        occurred_before=given.occurred_before,
-        at=given.known_at,
-        include_facts=given.include_facts,
-    )
-    found = searching.search(call.context, question, run_after=call.run_after)
+    most, include = min(given.skip + given.limit + 1, MAX_LIMIT), ["facts"] if given.include_facts else []
+    found = call.do(operations.search, given.of(operations.search) | {"limit": most, "include": include})
     budget, shown = call.budget(given.max_tokens), list[ShortHit]()
     facts = [
         fact
@@ -182,13 +172,12 @@ def _place(one: ShortHit | Citation) -> str:
     return f"source_id {one.source_id}, not stored yet"
 
 
+@takes(operations.context, query="", node_id=("node", ""), asked_at="")
+@takes(operations.ask, query="", node_id=("node", _NODE), asked_at="")
 class ContextArguments(Arguments):
     """Arguments of ``get_context``."""
 
-    query: Query
-    node: Node = ""
     answer: bool = Field(default=False, description="Instead, answer in words.")
-    asked_at: datetime | None = None
     max_tokens: MaxTokens = prompt.DEFAULT_TOKENS
 
 
@@ -219,13 +208,10 @@ class ContextReply(Result):
 
 def get_context(call: AgentCall, given: ContextArguments) -> ContextReply:
     """Make a block for a prompt; or answer in words, and show as many citations as fit."""
-    node_id = call.node(given.node) if given.node else None
     if not given.answer:
-        wanted = prompt.PromptRequest([Turn("user", given.query)], given.max_tokens, node_id)
-        made = prompt.prompt_context(call.context, wanted, given.asked_at)
+        made = call.do(operations.context, given.of(operations.context) | {"budget": given.max_tokens})
         return ContextReply(text=made.text or "", notes=plain(made.notes))
-    question = Question(given.query, node_id=node_id)
-    reply = answering.ask(call.context, question, asked_at=given.asked_at)
+    reply = call.do(operations.ask, given.of(operations.ask))
     budget, notes = call.budget(given.max_tokens), plain(reply.notes)
     answer = budget.cut(plain(reply.answer))
     if len(answer) < len(reply.answer):

@@ -6,21 +6,18 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from neurigraph_pipelines.faces.mcp.calls import AgentCall, stop_if_cancelled
-from neurigraph_pipelines.faces.mcp.results import Result
-from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
-from neurigraph_pipelines.knowledge.fact_values import FactWords
-from neurigraph_pipelines.knowledge.stating import NewFact, retract, state_fact
+from neurigraph_pipelines.faces.mcp.calls import AgentCall
+from neurigraph_pipelines.faces.mcp.tools.answer import Result
+from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Tool, takes
+from neurigraph_pipelines.faces.operations import facts as operations
 from neurigraph_pipelines.model.errors import InvalidInputError
-from neurigraph_pipelines.model.facts import MAX_STATEMENT
 
 
+@takes(operations.state_fact, statement="", who="", path="")
 class StateFactArguments(Arguments):
     """Arguments of ``state_fact``."""
 
-    statement: str = Field(default="", max_length=MAX_STATEMENT, description="One sentence that stands alone.")
-    who: ListOf[str] = Field(default=[], max_length=20)
-    path: str = Field(default="", max_length=2_000)
+    statement: str = Field(default="", description="One sentence that stands alone.")
     retract: str = Field(default="", description="Instead: fact_id to take back.")
 
 
@@ -46,12 +43,9 @@ def state(call: AgentCall, given: StateFactArguments) -> FactWritten:
         raise InvalidInputError("give a statement, or the fact_id to retract")
     if given.retract:
         fact_id = call.id_of("fact", given.retract)
-        stop_if_cancelled()
-        retract(call.context, fact_id)
+        call.do(operations.retract_fact, {"fact_id": fact_id})
         return FactWritten(fact_id=str(fact_id), done="retracted")
-    stop_if_cancelled()
-    words = FactWords(given.statement, who=given.who or None)
-    stated = state_fact(call.context, NewFact(words, path=given.path or None))
+    stated = call.do(operations.state_fact, given.of(operations.state_fact))
     return FactWritten(fact_id=str(stated.fact_id), done="stated" if stated.created else "known")
 
 

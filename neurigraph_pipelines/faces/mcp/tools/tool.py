@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, TypeVar, get_args
+from types import NoneType
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast, get_args, get_origin
+from uuid import UUID
 
 from mcp_types import Tool as Listed
 from mcp_types import ToolAnnotations
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
+from pydantic.fields import FieldInfo
 
 from neurigraph_pipelines.faces.mcp.budget import LEAST_TOKENS, MOST_TOKENS
 from neurigraph_pipelines.faces.mcp.calls import AgentCall
-from neurigraph_pipelines.faces.mcp.results import Result, schema_of
-from neurigraph_pipelines.faces.operations import operations_of
+from neurigraph_pipelines.faces.mcp.tools.answer import Result
+from neurigraph_pipelines.faces.mcp.tools.schemas import schema_of
+from neurigraph_pipelines.faces.operations import declarations, operations_of
 from neurigraph_pipelines.text.exact_json import keep_exactly
+
+_Taken = TypeVar("_Taken", bound="Arguments")
+_Value = TypeVar("_Value")
+
+
+_LEFT_OUT: tuple[object, ...] = (None, "", [])
 
 
 class Arguments(BaseModel):
     """Arguments of a tool; unknown ones are refused."""
+
+    operations: ClassVar[Mapping[Callable[..., object], Mapping[str, str]]] = {}
+    """What operations take of them: the names of arguments by the names there."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -45,9 +59,56 @@ class Arguments(BaseModel):
         is_empty = value is None or (isinstance(value, str) and not value.strip())
         return is_empty and field is not None and not field.is_required()
 
+    def of(self, operation: Callable[..., object]) -> dict[str, Any]:
+        """Return the given values that an operation takes, by their names there."""
+        values = {name: (argument, getattr(self, argument)) for name, argument in self.operations[operation].items()}
+        fields = type(self).model_fields
+        return {name: one for name, (key, one) in values.items() if fields[key].is_required() or one not in _LEFT_OUT}
 
-_Taken = TypeVar("_Taken", bound=Arguments)
-_Value = TypeVar("_Value")
+
+def takes(
+    operation: Callable[..., object], /, **arguments: str | tuple[str, str]
+) -> Callable[[type[_Taken]], type[_Taken]]:
+    """Add arguments that an operation declares, with its types, limits and defaults; ids are texts, to be looked up.
+
+    Args:
+        arguments: The names of its parameters and of the fields of its form, each with a description, which may be
+            empty, since every agent pays for it; or with the name of the argument and a description. An argument that
+            the class has already stays as it is there.
+    """
+    declared = declarations()[operation]
+    known = {one.name: (one.kind, one.about, one.default) for one in declared.parameters}
+    if declared.form is not None:
+        for name, field in declared.form[1].model_fields.items():
+            default = inspect.Parameter.empty if field.is_required() else field.get_default(call_default_factory=True)
+            known[name] = (field.annotation, field, default)
+    named = {name: (name, said) if isinstance(said, str) else said for name, said in arguments.items()}
+
+    def taking(arguments_class: type[_Taken]) -> type[_Taken]:
+        added: Any = {
+            argument: _argument(*known[name], said)
+            for name, (argument, said) in named.items()
+            if argument not in arguments_class.model_fields
+        }
+        made: Any = create_model(arguments_class.__name__, __base__=arguments_class, **added)
+        made.__doc__ = arguments_class.__doc__
+        taken = {name: argument for name, (argument, _) in named.items()}
+        made.operations = {**arguments_class.operations, operation: taken}
+        return cast(type[_Taken], made)
+
+    return taking
+
+
+def _argument(annotation: Any, about: FieldInfo, default: Any, said: str) -> tuple[Any, Any]:
+    """Return the type and the field of an argument."""
+    kinds = [one for one in get_args(annotation) if one is not NoneType]
+    is_nullable = NoneType in get_args(annotation)
+    kind = kinds[0] if is_nullable else annotation
+    limits = [*about.metadata, *([BeforeValidator(_parsed)] if get_origin(kind) is list else [])]
+    kind = str if kind is UUID else kind
+    kind = kind | None if is_nullable else kind
+    shown = {} if default is inspect.Parameter.empty else {"default": default}
+    return Annotated[(kind, *limits)] if limits else kind, Field(**shown, description=said or None)
 
 
 def _parsed(value: Any) -> Any:
