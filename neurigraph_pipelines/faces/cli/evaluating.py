@@ -89,8 +89,8 @@ def _layout(figures: Figures) -> RenderableType:
     """Return the report for a terminal: each part with its title, its texts, and its table."""
     from rich.text import Text
 
-    from neurigraph_pipelines.evaluation.report import parts_of_report, shortened
     from neurigraph_pipelines.faces.cli import layouts
+    from neurigraph_pipelines.runtime.evaluation.report import parts_of_report, shortened
 
     drawn: list[RenderableType] = []
     for part in parts_of_report(figures):
