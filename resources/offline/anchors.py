@@ -10,23 +10,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, word_lists
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 from resources.offline.references import CLAUSE, EMPTY_IT, NEUTRAL, PLURAL, THIS_TIME, WORD, uninflected
 from resources.offline.retelling import IRREGULAR_PAST
 from resources.offline.units import Unit
 
-_FEMALE = frozenset(
-    "mother mum mom mama sister daughter wife aunt auntie grandmother grandma granny gran nan niece girlfriend woman "
-    "lady girl queen".split()
-)
-_MALE = frozenset(
-    "father dad papa brother son husband uncle grandfather grandpa nephew boyfriend man guy boy king".split()
-)
+_WORDS = word_lists("anchors")
+_FEMALE = _WORDS["female"]
+_MALE = _WORDS["male"]
 _SHE, _HE = frozenset("she her hers herself".split()), frozenset("he him his himself".split())
 _HE_OR_SHE = _SHE | _HE
-_DETERMINERS = frozenset("a an the my our his her its their your this that these those no every each some any".split())
+_DETERMINERS = _WORDS["determiners"]
 
 _REACH = 4
 """Words after an article among which its noun is."""
@@ -63,10 +59,7 @@ _DAY = re.compile(
     r"(?:(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*|(?:mon|tues|wednes|thurs|fri|satur|sun)day,?|the)\s$",
     re.I,
 )
-_COUNTS_NOTHING = frozenset(
-    "and or but if so then as when is was will would can with without for from to at in on by of the a an because that "
-    "which who it he she they not too now again instead after before until than".split()
-)
+_COUNTS_NOTHING = _WORDS["counts_nothing"]
 _SMALL = 3
 """Digits of a number that needs a counted noun; greater ones are money or years."""
 

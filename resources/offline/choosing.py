@@ -15,6 +15,7 @@ from itertools import combinations, pairwise
 from neurigraph_pipelines.model import Quotable
 from resources.offline.candidate import Candidate
 from resources.offline.fitting import is_date_or_number
+from resources.offline.lexicon import word_lists
 from resources.offline.questions import ASKS, WORD, Asked, Trust, Words, asks_for_all, asks_for_several
 from resources.offline.versions import TELLS_CHANGE
 
@@ -41,11 +42,9 @@ NEW = 0.25
 COVERED = 0.8
 """Share of the question's words from which the best sentence is enough: others with fewer of them add nothing."""
 
-_ARTICLES = frozenset(
-    "the a an my our der die das den dem des ein eine einen einem einer el la los las un una le les l du une het de il "
-    "lo".split()
-)
-_AT = frozenset("at in for of with für mit von bei beim im am zu en para con del à pour chez avec dans op voor".split())
+_WORDS = word_lists("choosing")
+_ARTICLES = _WORDS["articles"]
+_AT = _WORDS["at"]
 """Words before that which tells one of several things from the others: "the password at the office"."""
 
 _ASKED = re.compile(r"[?？]+")

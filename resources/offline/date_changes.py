@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from resources.offline.date_scene import MONTH
 from resources.offline.date_tense import FRAGMENT, clause
-from resources.offline.date_words import Cues, DateWords
+from resources.offline.date_words import DateWords
 from resources.offline.lexicon import lexicon_of
 
 LOOK_BACK = 24
@@ -73,25 +73,23 @@ class DatedSentence:
 def drop_changed(sentences: Sequence[DatedSentence]) -> None:
     """Drop the days that a later sentence takes back, and months of which a sentence beside them names the day."""
     for number, sentence in enumerate(sentences):
-        cues = sentence.words.cues
-        if cues is None:
-            continue
+        words = sentence.words
         earlier = sentences[max(0, number - LOOK_BACK) : number]
         _drop({day for one in sentence.mentions if one.refuted and one.is_day for day in one.dates}, earlier)
         _drop_alternatives(sentence, sentences[number + 1 :])
         _drop_outbid(sentence, sentences[number + 1 :])
-        _drop_slips(sentence, cues)
-        _drop_intended(sentence, cues)
+        _drop_slips(sentence)
+        _drop_intended(sentence)
         if number:
-            _drop_slip_before(sentence, sentences[number - 1], cues)
-        if cancelled := cues.cancelled.search(sentence.text):
+            _drop_slip_before(sentence, sentences[number - 1])
+        if cancelled := words.cancelled.search(sentence.text):
             days = _days_beside(sentence, cancelled)
             _drop(days, [*earlier, *_same_message(sentence, sentences[number:])])
-        elif cues.moved.search(sentence.text) or cues.early.search(sentence.text):
+        elif words.moved.search(sentence.text) or words.early.search(sentence.text):
             _drop_moved(sentence, sentences[number + 1 : number + 2], earlier)
-        elif cues.instead.search(sentence.text):
+        elif words.instead.search(sentence.text):
             _drop_moved(sentence, (), [one for one in earlier if one.message >= sentence.message - JUST_BEFORE])
-        elif sentence.opening and cues.refused.match(sentence.opening):
+        elif sentence.opening and words.refused.match(sentence.opening):
             _drop_rejected(sentence, _same_message(sentence, sentences[number : number + 3]), earlier)
     _join_years(sentences)
     _drop_coarse(sentences)
@@ -148,22 +146,24 @@ def _days_beside(sentence: DatedSentence, cue: re.Match[str]) -> set[str]:
     return set().union(*(found for beside, found in days if beside)) or set().union(*(found for _, found in days))
 
 
-def _drop_slips(sentence: DatedSentence, cues: Cues) -> None:
+def _drop_slips(sentence: DatedSentence) -> None:
     """Drop the first of two dates in ``the 12th, no, sorry, the 14th`` and ``moved from the 12th to the 14th``."""
-    moved = cues.moved.search(sentence.text)
+    words, moved = sentence.words, sentence.words.moved.search(sentence.text)
     for one in sentence.mentions:
         if moved and one.kind == "days" and sentence.words.since.search(sentence.text, 0, one.start):
             one.dates = one.dates[-1:]
     for first, second in pairwise(sentence.mentions):
         between = (sentence.text, first.end, second.start)
-        if cues.slip.fullmatch(*between) or (moved and first.is_day and sentence.words.between.fullmatch(*between)):
+        if sentence.words.slip.fullmatch(*between) or (
+            moved and first.is_day and sentence.words.between.fullmatch(*between)
+        ):
             first.dropped = True
 
 
-def _drop_slip_before(sentence: DatedSentence, before: DatedSentence, cues: Cues) -> None:
+def _drop_slip_before(sentence: DatedSentence, before: DatedSentence) -> None:
     """Drop the date before a sentence such as ``Wait, no, the 14th``."""
     together = sentence.message == before.message and sentence.mentions and before.mentions
-    if together and cues.slip.fullmatch(sentence.text, 0, sentence.mentions[0].start):
+    if together and sentence.words.slip.fullmatch(sentence.text, 0, sentence.mentions[0].start):
         before.mentions[-1].dropped = True
 
 
@@ -178,18 +178,18 @@ def _drop_alternatives(sentence: DatedSentence, later: Sequence[DatedSentence]) 
                 one.dropped = one.dropped or (len(held) == 1 and one not in held)
 
 
-def _drop_intended(sentence: DatedSentence, cues: Cues) -> None:
+def _drop_intended(sentence: DatedSentence) -> None:
     """Drop the first date of ``we wanted the 1st, but the 2nd is free``."""
     for first, second in pairwise(sentence.mentions):
-        wanted = cues.intended.search(sentence.text, 0, first.start)
+        wanted = sentence.words.intended.search(sentence.text, 0, first.start)
         alike = first.dates and second.dates and len(first.dates[0]) == len(second.dates[0])
-        if wanted and alike and cues.but.search(sentence.text, first.end, second.start):
+        if wanted and alike and sentence.words.but.search(sentence.text, first.end, second.start):
             first.dropped = True
 
 
 def _drop_moved(sentence: DatedSentence, following: Iterable[DatedSentence], earlier: Sequence[DatedSentence]) -> None:
     """Drop the day that had been planned."""
-    early = sentence.words.cues is not None and sentence.words.cues.early.search(sentence.text) is not None
+    early = sentence.words.early.search(sentence.text) is not None
     new = sentence.days(early) or {day for one in _same_message(sentence, following) for day in one.days()}
     if new and max(new) >= sentence.today.isoformat():
         _drop(planned_before(sentence, earlier, new), earlier)

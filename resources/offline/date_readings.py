@@ -295,12 +295,10 @@ def _weekday_spoken_of(match: re.Match[str], number: int, scene: Scene) -> date 
 
 def _says_today(match: re.Match[str], scene: Scene) -> bool:
     """Return whether a weekday begins its sentence or clause, alone or after words such as ``it's``."""
-    cues, start = scene.words.cues, match.start()
-    if cues is None:
-        return False
+    start = match.start()
     first, _ = clause(scene.text, start, match.end())
     has_words = bool(scene.text[first:start].strip())
-    return cues.today_is.fullmatch(scene.text, first if has_words else 0, start) is not None
+    return scene.words.today_is.fullmatch(scene.text, first if has_words else 0, start) is not None
 
 
 def _unit(match: re.Match[str], scene: Scene) -> list[str]:

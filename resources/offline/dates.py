@@ -154,16 +154,16 @@ class _Reader:
 
     def _resolve(self, sentence: DatedSentence, found: Sequence[tuple[str, re.Match[str]]], habit: bool) -> bool:
         """Read the phrases of a sentence; return whether the sentence speaks of recurring events."""
-        words, text, cues = sentence.words, sentence.text, sentence.words.cues
+        words, text = sentence.words, sentence.text
         scene = self._scene(sentence, found)
         habit = habit or sum(kind == "weekday" and part(match, "weekday") == match.group() for kind, match in found) > 2
         before, years = None, shared_years(found, scene)
         for number, (kind, match) in enumerate(found):
             listed = before is not None and are_linked(text, before, match.start(), words)
             scene.shared = years.get(number)
-            scene.lean = scene.lean if listed else lean_of(kind, text, match, cues, self._question)
-            scene.habit = habit or self._is_habit(kind, match, words) or is_repeated(text, match, cues)
-            scene.happened = (listed and scene.happened) or happened(text, match, scene.lean, cues)
+            scene.lean = scene.lean if listed else lean_of(kind, text, match, words, self._question)
+            scene.habit = habit or self._is_habit(kind, match, words) or is_repeated(text, match, words)
+            scene.happened = (listed and scene.happened) or happened(text, match, scene.lean, words)
             scene.listed = _last_day(sentence) if listed else None
             before = match.end()
             try:
@@ -172,8 +172,8 @@ class _Reader:
                 continue  # such as 31 February, or a year before the calendar
             if number not in years and (self._lacks_year(kind, match) or _comes_again(kind, match, scene)):
                 dates = []
-            refuted = is_refuted(text, match, cues)
-            dropped = refuted or is_unsure(kind, text, match, cues)
+            refuted = is_refuted(text, match, words)
+            dropped = refuted or is_unsure(kind, text, match, words)
             certain = bool(dates) and _is_certain(kind, match, scene, dates[0])
             sentence.mentions.append(Mention(match.start(), match.end(), kind, dates, dropped, refuted, certain))
             self._note(kind, match, dates, sentence)
@@ -230,7 +230,7 @@ class _Reader:
 
     def _month_of_topic(self, sentence: DatedSentence) -> tuple[int, int] | None:
         """Return the month in which that was planned which the sentence moves."""
-        if sentence.words.cues is None or not sentence.words.cues.moved.search(sentence.text):
+        if not sentence.words.moved.search(sentence.text):
             return None
         planned = [_date(day) for day in planned_before(sentence, self.sentences[-LOOK_BACK:])]
         months = {(day.year, day.month) for day in planned}
@@ -249,9 +249,9 @@ class _Reader:
 def _comes_again(kind: str, match: re.Match[str], scene: Scene) -> bool:
     """Whether a phrase means a day of every week or of every year."""
     if kind == "weekday" and not names_year(match):
-        return is_weekly(scene.text, scene.lean, scene.words.cues)
+        return is_weekly(scene.text, scene.lean, scene.words)
     is_yearless = kind in YEARLESS and not names_year(match)
-    return is_yearless and is_yearly(scene.text, scene.lean, scene.words.cues)
+    return is_yearless and is_yearly(scene.text, scene.lean, scene.words)
 
 
 def _is_certain(kind: str, match: re.Match[str], scene: Scene, meant: str) -> bool:
@@ -260,7 +260,7 @@ def _is_certain(kind: str, match: re.Match[str], scene: Scene, meant: str) -> bo
     if kind == "ordinal" and first in scene.recent:
         return True
     apart = (first - scene.today).days
-    is_sure = is_certain(kind, scene.text, match, scene.words.cues, scene.lean, apart)
+    is_sure = is_certain(kind, scene.text, match, scene.words, scene.lean, apart)
     return is_sure and (kind == "near" or not scene.habit)
 
 
@@ -321,7 +321,7 @@ def sentences(text: str, words: DateWords) -> Iterator[str]:
 
 def _sentences_of(line: str, words: DateWords) -> Iterator[str]:
     start = 0
-    for end in (_SPLIT if words.ends_at_number else _SPLIT_WITH_ORDINALS).finditer(line):
+    for end in (_SPLIT if words.code != "de" else _SPLIT_WITH_ORDINALS).finditer(line):
         yield from _cut(line[start : end.end()])
         start = end.end()
     yield from _cut(line[start:])

@@ -9,20 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, word_lists
 from resources.offline.questions import WORD
 from resources.offline.retelling import has_verb
 
 _AUXILIARY = r"(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|shall|should|may|might)(?:n['’]t)?"
 _ASKED_OF = re.compile(rf"\b{_AUXILIARY}\s+(?!there\b)(?=\w)", re.I)
-_FIRST_PERSON = frozenset("i i'm i've i'll i'd my me mine we we're we've we'll our us".split())
+_WORDS = word_lists("elliptic")
+_FIRST_PERSON = _WORDS["first_person"]
 _PRONOUNS = frozenset("he she they".split())
-_SAYING = frozenset("say says said tell tells told think thinks thought ask asks asked write writes wrote".split())
+_SAYING = _WORDS["saying"]
 """Verbs that report what somebody said, who may have spoken about anybody."""
 
-_DETERMINERS = frozenset("my your our his her their the".split())
+_DETERMINERS = _WORDS["determiners"]
 
-_SEVERAL = frozenset("parents grandparents folks siblings children wives family in-laws".split())
+_SEVERAL = _WORDS["several"]
 """Relatives who have no word for one of them in the lexicon, or another form."""
 
 _REACH = 3

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, word_lists
 
 _KIN = """
 mutter vater mama papa schwester bruder sohn tochter tante onkel cousin cousine vetter nichte neffe oma opa
@@ -29,9 +29,8 @@ compagnon compagne amie ami copine copain collègue patron patronne voisine vois
 avocate professeur chien chienne chat chatte client cliente
 """
 
-TITLES = frozenset(
-    "aunt auntie uncle cousin granny grandma grandpa nan nana gran tante onkel oma opa vetter tía tío oncle".split()
-)
+_WORDS = word_lists("kin_words")
+TITLES = _WORDS["titles"]
 """Relatives whose name follows the word directly: ``auntie Cheryl``."""
 
 ANY_PROFESSION = re.compile(r"[a-z]{3,20}(?:ologist|iatrist|therapist|educator|worker)")
@@ -43,18 +42,13 @@ COMMON_FORM = {
 }  # fmt: skip
 """The word that keywords and edges use for several of one meaning."""
 
-OF_SOMETHING = frozenset(
-    "owner co-owner leader head director secretary treasurer chairman chairwoman member founder captain".split()
-)
+OF_SOMETHING = _WORDS["of_something"]
 """Parts in an organisation: ``the owner`` alone does not say of what."""
 
-KEPT_WITH = frozenset("friend buddy pal partner teammate mate boss manager coach colleague teacher worker".split())
+KEPT_WITH = _WORDS["kept_with"]
 """Words that say more with the word before them: ``fishing buddy``, ``former colleague``."""
 
-NO_QUALIFIER = frozenset(
-    "my our old dear good great close younger older elder little big late own new and amazing favorite favourite also "
-    "a the other two three four whole".split()
-)
+NO_QUALIFIER = _WORDS["no_qualifier"]
 IN_LAWS = {
     "sister husband": "brother-in-law", "brother wife": "sister-in-law", "wife brother": "brother-in-law",
     "husband brother": "brother-in-law", "wife sister": "sister-in-law", "husband sister": "sister-in-law",

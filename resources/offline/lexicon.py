@@ -70,7 +70,7 @@ def english() -> Lexicon:
 @cache
 def lexicon_of(language: str) -> Lexicon:
     """Return the word lists of a language, by its code such as ``de``."""
-    data = _read(f"{_FILES[language]}.toml") if language in _FILES else {}
+    data = dict(_read(f"{_FILES[language]}.toml")) if language in _FILES else {}
     relations = {word: kind for kind, words in data.pop("relations", {}).items() for word in reversed(words.split())}
     lists = {name: frozenset(words.split()) for name, words in data.items()}
     if "stop" not in lists:
@@ -78,6 +78,12 @@ def lexicon_of(language: str) -> Lexicon:
 
         lists["stop"] = frozenset(stopwordsiso.stopwords(language)) if stopwordsiso.has_lang(language) else frozenset()
     return Lexicon(relations=relations, **lists)
+
+
+@cache
+def word_lists(section: str) -> dict[str, frozenset[str]]:
+    """Return the word lists of a section of ``words.toml``."""
+    return {name: frozenset(words.split()) for name, words in _read("words.toml")[section].items()}
 
 
 @cache
@@ -104,5 +110,6 @@ def _phrases(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(" ".join(phrase.split()) for phrase in text.split(",") if phrase.strip()))
 
 
+@cache
 def _read(name: str) -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))

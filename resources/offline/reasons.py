@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from neurigraph_pipelines.text.causes import causes_of
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, word_lists
 from resources.offline.references import WORD
 from resources.offline.retelling import has_verb
 
@@ -24,7 +24,8 @@ _SUBJECT = re.compile(
 _NAME = re.compile(r"(?P<noun>[A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+)?)\s(?=[a-z])")
 _MODIFIED = re.compile(r"\b(?:I|we|he|she|they|you|it|that|which|who)\b", re.I)
 _DETERMINED = re.compile(r"(?:the|a|an|some)\s(?P<noun>.+)", re.I)
-_NO_NAME = frozenset("I We The My Our He She They It This That There Then When So And But Because Since If".split())
+_WORDS = word_lists("reasons")
+_NO_NAME = _WORDS["no_name"]
 _OWN = re.compile(r"(?:The|Our|My|Their)\b")
 _INFLECTED = re.compile(
     r"[a-z]{3,}(?:s|ed)|can|could|will|would|should|must|has|had|have|is|are|was|were|do|does|did|need"

@@ -11,16 +11,13 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, word_lists
 from resources.offline.retelling import IRREGULAR_PAST
 
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
-LEANING = frozenset(
-    "he she it they him them his her hers its their theirs this that these those here such another either neither both "
-    "because which who whose whom or nor yet than as same else instead one ones "
-    "afterwards afterward meanwhile otherwise therefore".split()
-)
+_WORDS = word_lists("references")
+LEANING = _WORDS["leaning"]
 """First words of sentences that go on with another."""
 
 _FAR = 8
@@ -36,9 +33,7 @@ NEUTRAL = frozenset("it its itself".split())
 _POINTING = frozenset("this that these those".split())
 _PRONOUN = re.compile(rf"\b(?:{'|'.join(_PERSONAL | PLURAL | NEUTRAL | _POINTING)})\b", re.I)
 _REFERRING = _PERSONAL | PLURAL | NEUTRAL
-CLAUSE = frozenset(
-    "and but or when that because so if who which while although though after before since until as".split()
-)
+CLAUSE = _WORDS["clause"]
 EMPTY_IT = re.compile(
     r"\bit(?:'s| is| was| will be| takes?| took| rain(?:s|ed)| snow(?:s|ed))\b"
     r"(?= (?:\w+ ){0,2}(?:that|to|if|when|for|week|day|year|month|hour|cold|late|early|raining|time)\b)",
@@ -72,12 +67,9 @@ _KNOWN_THING = re.compile(
     re.I,
 )
 _DETAIL = re.compile(r"\d|\s[A-Z]\w")
-_PERSON_WORDS = frozenset(
-    "man woman lady guy boy girl boss doctor lawyer solicitor teacher owner secretary physio mediator dentist nurse "
-    "principal manager colleague neighbour neighbor kid child baby cat dog surgeon landlord plumber person".split()
-)
-_BEFORE_THINGS = frozenset("a an the my our his her their this that of in at to from for with".split())
-_VERBS_AFTER_THAT = frozenset("is was are were will would makes means has".split())
+_PERSON_WORDS = _WORDS["person_words"]
+_BEFORE_THINGS = _WORDS["before_things"]
+_VERBS_AFTER_THAT = _WORDS["verbs_after_that"]
 
 
 class References:

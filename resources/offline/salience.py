@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Role
 from resources.offline.fixed_dates import MONTHS
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, word_lists
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 
@@ -30,20 +30,16 @@ _DAY = re.compile(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|yesterday|today|tomorrow|tonight)\b",
     re.I,
 )
-_DONE = frozenset(
-    "agreed decided signed booked bought paid ordered promised cancelled moved sold chose chosen got quit started "
-    "finished married hired will won't going due start starts end ends cost costs owe owes earn earns".split()
-)
+_WORDS = word_lists("salience")
+_DONE = _WORDS["done"]
 _CHANGED = re.compile(
     r"\b(?:now|instead|after all|no longer|in the end|not any ?more|anymore|put off|postponed|cancelled|is off|was off|"
     r"new (?:date|end date|plan)|correction|rather than|moved (?:to|it|the))\b",
     re.I,
 )
-_HEDGED = frozenset("maybe perhaps might would could should if suppose hope wish guess probably".split())
+_HEDGED = _WORDS["hedged"]
 _POSSESSIVE = frozenset("my our his her their your".split())
-_COUNTS = frozenset(
-    "two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty half both".split()
-)
+_COUNTS = _WORDS["counts"]
 _OWN = frozenset(["i", "i'm", "i've", "i'll", "my", "we", "our"])
 _YOU = frozenset(["you", "you're", "you've", "your", "you'll"])
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from resources.offline.lexicon import word_lists
 from resources.offline.names import Names
 from resources.offline.prose import Prose, Sentence
 from resources.offline.references import WORD
@@ -34,13 +35,8 @@ MAX_QUESTION = 16
 
 _ONLY_THANKS = re.compile(r"(?:thanks|thank you|cheers|hey|hi)\b(?:\W+\w+){0,3}\W*", re.I)
 _FIGURE = re.compile(r"[^\w\s]*\d")
-_LEANING_ELSEWHERE = frozenset(
-    "er sie es ihr sein seine ihm ihn ihnen das dies diese dieser dieses dein und aber oder denn sondern also dann "
-    "weil doch deshalb darum da so nee nein ja stimmt genau immerhin natürlich ella ello ellos ellas él tú usted "
-    "ustedes este esta esto estos estas ese esa eso aquel su sus tu tus lo y e pero o u porque entonces también sino "
-    "pues luego así no sí todavía claro vale uf il elle ils elles ce cela ça son sa ses leur leurs ceci cet cette ces "
-    "et mais ou donc or ni car puis alors oui non".split()
-)
+_WORDS = word_lists("units")
+_LEANING_ELSEWHERE = _WORDS["leaning_elsewhere"]
 """First words of sentences in German, Spanish and French that go on with another; articles are left out."""
 
 _GREETING_ELSEWHERE = re.compile(

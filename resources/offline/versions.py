@@ -10,12 +10,11 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 
 from resources.offline.fitting import is_date_or_number
+from resources.offline.lexicon import word_lists
 from resources.offline.questions import WORD, Asked, Kind
 
-_NEWS = frozenset(
-    "new now neu neue neuer neues jetzt nun nueva nuevo ahora nouveau nouvelle maintenant nuovo nuova ora adesso nu "
-    "nieuw nieuwe agora novo nova".split()
-)
+_WORDS = word_lists("versions")
+_NEWS = _WORDS["news"]
 TELLS_CHANGE = re.compile(
     r"\b(?:instead|now|moved|changed|no longer|not any ?more|after all|postponed|cancel\w*|correction|upgraded|"
     r"switched|replaced|migrated|rescheduled|renamed|raised|lowered|from now on|"

@@ -12,6 +12,7 @@ from functools import cache
 
 from resources.offline.fitting import is_date_or_number, names_in
 from resources.offline.kin_words import relation_words, relatives, singular
+from resources.offline.lexicon import word_lists
 from resources.offline.questions import WORD, Asked, Kind, Words
 
 _OWNED = re.compile(
@@ -71,10 +72,8 @@ _RELATIVE = re.compile(
     re.I,
 )
 _AND_NAME = re.compile(rf"(?: (?:and|und|y|et|e|en) {_NAME}\b)+".replace("?P<name>", "?:"))
-_MORE_KIN = frozenset(
-    "fratello sorella figlio figlia nonno nonna zio zia moglie marito broer zus zoon dochter opa oma vrouw man irmão "
-    "irmã filho filha avô avó pai mãe moeder vader".split()
-)
+_WORDS = word_lists("whose")
+_MORE_KIN = _WORDS["more_kin"]
 
 
 def kin_of(text: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from resources.offline.date_rules import LANGUAGES
+from resources.offline.date_words import LANGUAGES
 from resources.offline.dated_quotes import dated
 from resources.offline.dates import MAX_DATES, find_dates, resolve_dates
 from resources.offline.prose import Prose
