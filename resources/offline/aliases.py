@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, forms
 from resources.offline.prose import Prose
 
 MAX_STATED = 50
@@ -17,6 +17,8 @@ MAX_STATED = 50
 _NAME = r"[A-Z][\w'’-]*\w(?:\s[A-Z][\w'’-]*\w){0,2}"
 _BREAK = r"(?:,|\s\(|\s[-–—])?\s?"
 _QUOTE = "[\"'“”‘’]?"
+
+_FORMS = forms("aliases", name=_NAME, quote=_QUOTE)
 _STATEMENTS = [
     re.compile(rf"\b(?P<alias>{_NAME})(?:\sis|['’]s|\swas)?{_BREAK}(?:which\sis\s)?short\sfor\s(?P<name>{_NAME})"),
     re.compile(
@@ -26,10 +28,7 @@ _STATEMENTS = [
     re.compile(rf"\b(?P<name>{_NAME}),?\s(?:who\s)?goes\sby\s(?:the\sname\s(?:of\s)?)?{_QUOTE}(?P<alias>{_NAME})"),
     re.compile(rf"\b(?P<name>{_NAME})['’]s\snickname\sis\s{_QUOTE}(?P<alias>{_NAME})"),
 ]
-_HINT = re.compile(r"short\sfor|aka|a\.k\.a\.|known\sas|nickname|goes\sby")
-"""Some words of each of them."""
 
-_CALLED = re.compile(rf"\b(?P<who>[\w'’-]+)\s(?:call|calls|nicknamed)\s(?:her|him)\s{_QUOTE}(?P<alias>{_NAME})")
 _NAMES = re.compile(_NAME)
 
 
@@ -44,10 +43,12 @@ def stated_aliases(prose: Prose, persons: Collection[str]) -> list[tuple[str, st
     before: list[str] = []
     read = 0
     for number, sentence in enumerate(prose.sentences):
-        for pattern in _STATEMENTS if _HINT.search(sentence.text) else ():
+        for pattern in _STATEMENTS if _FORMS.hint.search(sentence.text) else ():
             for match in pattern.finditer(sentence.text):
                 _add(found, persons, match["name"], match["alias"])
-        for match in _CALLED.finditer(sentence.text) if "call" in sentence.text or "nick" in sentence.text else ():
+        for match in (
+            _FORMS.called.finditer(sentence.text) if "call" in sentence.text or "nick" in sentence.text else ()
+        ):
             for one in prose.sentences[read:number]:
                 before = _named(one.text, persons) or before
             read = number

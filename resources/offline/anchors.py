@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from resources.offline.lexicon import english, word_lists
+from resources.offline.lexicon import english, forms, word_lists
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 from resources.offline.references import CLAUSE, EMPTY_IT, NEUTRAL, PLURAL, THIS_TIME, WORD, uninflected
 from resources.offline.retelling import IRREGULAR_PAST
 from resources.offline.units import Unit
+
+_FORMS = forms("anchors")
 
 _WORDS = word_lists("anchors")
 _FEMALE = _WORDS["female"]
@@ -27,38 +29,7 @@ _DETERMINERS = _WORDS["determiners"]
 _REACH = 4
 """Words after an article among which its noun is."""
 
-_ENDS = r"(?=[,.;:!?\"]|$)"
-_ELLIPSIS = re.compile(
-    rf"\b(?:the (?:others?|same|rest|first|second|third|last|next|latter|former|two|three|only)|another|both|either|"
-    rf"neither|none|ones|hers|theirs|ours|either way|like (?:that|this)|that way){_ENDS}"
-    r"|\b(?:the|an?) (?:other|second|third|next|last|new|old|remaining|only|used|cheap|small|big) ones?\b"
-    r"|\b(?:said|says?|answered) (?:yes|no)\b(?! to\b)"
-    r"|\b(?:some|none|all|each|half|most|one|two|three|both) of (?:them|it|those|these|that)\b"
-    rf"|\b(?:asked|told|tell|ask) (?:(?-i:[A-Z])[\w'’-]+(?!\. )|him|her|them|me){_ENDS}",
-    re.I,
-)
-_NO_VERB = re.compile(rf"\b(?:do|does|did|will|would|can|could|should)(?:n['’]t)?{_ENDS}", re.I)
-_POINTS = re.compile(
-    r"(?:^|[,;:.!?] |\b(?:and|but|so|because|if|when|than|will|would|could|does|did|is|was|can|should|about|for|with|"
-    r"of|like) )(?:this|that|these|those)(?:(?=[,.;:!?\"]|$)|['’]s\b| (?:is|was|are|were|will|would|can|could|has|had|"
-    r"costs?|makes?|means?|gives?|takes?|works?|goes|sounds?|looks?|one)\b)"
-    r"|\b(?:from|after|before|by|on|with|for) (?:this|that) (?:i|we|you|he|she|they|the|it)\b",
-    re.I,
-)
-_OF_WHAT = re.compile(
-    r"\b(?:the|its|their|this|that) (?:prices?|costs?|fees?|amount|sum|total|number|date|copy|share|half|results?|"
-    r"answer|reason|difference|balance)\b(?! (?:of|for|from|to|with|at|in|on|by|that|between|about)\b)",
-    re.I,
-)
-_FIGURE = re.compile(
-    r"(?<![\w.,:/-])(?P<sign>[$€£¥])?(?P<digits>\d[\d.,:/]*)(?P<unit>[^\s;,.!?]*)(?: (?P<next>[^\s;,.!?\"]+))?"
-)
 _PRONOUN = re.compile(rf"\b(?:{'|'.join(_HE_OR_SHE | PLURAL | NEUTRAL)})\b", re.I)
-_LAST_WORD = re.compile(r"(\w+)\W*$")
-_DAY = re.compile(
-    r"(?:(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*|(?:mon|tues|wednes|thurs|fri|satur|sun)day,?|the)\s$",
-    re.I,
-)
 _COUNTS_NOTHING = _WORDS["counts_nothing"]
 _SMALL = 3
 """Digits of a number that needs a counted noun; greater ones are money or years."""
@@ -87,9 +58,9 @@ class Anchors:
             return True
         asked = unit.said_before
         text = THIS_TIME.sub("then", EMPTY_IT.sub("", "; ".join(filter(None, (asked, *unit.texts)))))
-        if _ELLIPSIS.search(text) or _OF_WHAT.search(text) or _POINTS.search(text):
+        if _FORMS.ellipsis.search(text) or _FORMS.of_what.search(text) or _FORMS.points.search(text):
             return False
-        if not asked and (_NO_VERB.search(text) or self._has_bare_figure(text)):
+        if not asked and (_FORMS.no_verb.search(text) or self._has_bare_figure(text)):
             return False
         return self._has_meant(text)
 
@@ -143,14 +114,14 @@ class Anchors:
 
     def _has_bare_figure(self, text: str) -> bool:
         """Whether a small number has no counted noun: "we offered 50"."""
-        for match in _FIGURE.finditer(text):
+        for match in _FORMS.figure.finditer(text):
             digits = match["digits"].rstrip(".,")
             if match["sign"] or match["unit"] or (match["next"] or "and").lower() not in _COUNTS_NOTHING:
                 return False  # the others have the same unit
             before = text[max(0, match.start() - _BEFORE) : match.start()]
-            verb = _LAST_WORD.search(before)
+            verb = _FORMS.last_word.search(before)
             is_large = "," in digits or ":" in digits or len(digits) > _SMALL
-            if not is_large and verb is not None and not _DAY.search(before):
+            if not is_large and verb is not None and not _FORMS.day.search(before):
                 word = verb[1].lower()
                 if word in self._counting or word.endswith("ed"):
                     return True

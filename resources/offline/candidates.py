@@ -19,6 +19,7 @@ from resources.offline.candidate import Candidate
 from resources.offline.deeds import tells_deed
 from resources.offline.elliptic import may_be_anyone, persons_meant
 from resources.offline.fitting import fit, names_in, sets_date, uncapitalised
+from resources.offline.lexicon import forms
 from resources.offline.oneself import said_in_other_words, says_another, tells_of_itself
 from resources.offline.prose import sentences
 from resources.offline.questions import LISTS, Asked, Kind, Trust, Words
@@ -51,15 +52,10 @@ RELATED = 6
 DEED = 0.9
 """How well the day or the speaker of a message that tells a deed fits a question for its time or its doer."""
 
-_FIRST_PERSON = re.compile(
-    r"\b(?:i|my|me|mine|we|our|us|ich|mein\w*|mir|mich|wir|uns\w*|yo|mi|mis|me|nos\w*|je|mon|ma|mes|nous)\b", re.I
-)
-_SECOND_PERSON = re.compile(r"\b(?:you|yours?|du|dein\w*|dir|dich|ihr|tú|tus?|te|vous|votre|toi)\b", re.I)
-_CAPITALISED = re.compile(r"(?<![\w'’-])[^\W\d_a-zß-öø-ÿ][\w'’-]*")
 _ANYBODY = "someone"
+
+_FORMS = forms("candidates", anybody=_ANYBODY)
 _SEVERAL = re.compile(rf",? (?:and|und|y|et) (?=(?:{'|'.join(' '.join(LISTS['asking'].values()).split())})\b)")
-_TWICE = re.compile(rf"\b{_ANYBODY}(?: {_ANYBODY})+\b")
-_SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+")
 _CLAUSE_ENDS = re.compile(rf"[,;:](?!\d)\s*|\s[–-]\s|\b(?:{questions.any_of(LISTS['grammar']['joining'])})\b")
 
 
@@ -134,16 +130,16 @@ def _of_subject(
     of_asker = is_of_asker(asked)
     for one in found:
         spoken = quotable[one.number]
-        if spoken.speaker not in subjects and _SECOND_PERSON.search(one.text):
+        if spoken.speaker not in subjects and _FORMS.second_person.search(one.text):
             one.said |= named
             one.near |= named
             one.understood |= named
         is_of_itself = spoken.voice is Voice.ASSISTANT and tells_of_itself(one.text)
-        if (of_asker or asked.is_own) and is_of_itself and not _SECOND_PERSON.search(one.text):
+        if (of_asker or asked.is_own) and is_of_itself and not _FORMS.second_person.search(one.text):
             continue
         is_foreign = _is_foreign(one, asked, spoken.speaker, subjects) or (asked.is_own and spoken.is_of_others)
         is_foreign = is_foreign or (of_asker and spoken.is_of_others and speaks_of_oneself(one.text))
-        one.is_foreign = is_foreign and bool(_FIRST_PERSON.search(one.text))
+        one.is_foreign = is_foreign and bool(_FORMS.first_person.search(one.text))
         one.is_of_other = one.is_foreign and bool(subjects)
         is_asked_of = bool(speakers[spoken.speaker] & asked.subjects) or (asked.is_own and spoken.voice is Voice.OWNER)
         is_other = bool(one.person) and (is_asked_of or (bool(asked.subjects) and not may_be_anyone(one.person)))
@@ -190,7 +186,7 @@ def _judge_clauses(
 def _candidates(number: int, one: Quotable, speaker: frozenset[str], words: Words) -> Iterator[Candidate]:
     """Yield the sentences of a message with their neighbours; the question before it is beside the first two."""
     replied = one.before.rstrip()
-    asked = _SENTENCE_ENDS.split(replied)[-1] if replied.endswith(questions.ASKS) else ""
+    asked = _FORMS.sentence_ends.split(replied)[-1] if replied.endswith(questions.ASKS) else ""
     beside, title = words.found_by(asked), words.found_by(one.title)
     texts = list(sentences(one.text))
     read = [words.found_by(text) for text in texts]
@@ -266,5 +262,7 @@ def add_relation(
 
 def _nameless(text: str, names: frozenset[str], words: Words) -> str:
     """Put a word for anybody in the place of each name."""
-    hidden = _CAPITALISED.sub(lambda name: _ANYBODY if names.intersection(words.lexemes(name[0])) else name[0], text)
-    return _TWICE.sub(_ANYBODY, hidden)
+    hidden = _FORMS.capitalised.sub(
+        lambda name: _ANYBODY if names.intersection(words.lexemes(name[0])) else name[0], text
+    )
+    return _FORMS.twice.sub(_ANYBODY, hidden)

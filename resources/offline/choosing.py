@@ -6,7 +6,6 @@ flat A" and "the rent for flat B", one answers a question about flat B. Scoring 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -15,9 +14,11 @@ from itertools import combinations, pairwise
 from neurigraph_pipelines.model import Quotable
 from resources.offline.candidate import Candidate
 from resources.offline.fitting import is_date_or_number
-from resources.offline.lexicon import word_lists
+from resources.offline.lexicon import forms, word_lists
 from resources.offline.questions import ASKS, WORD, Asked, Trust, Words, asks_for_all, asks_for_several
 from resources.offline.versions import TELLS_CHANGE
+
+_FORMS = forms("choosing")
 
 REPEATED = 0.6
 """Share of a sentence that stands in another one from which it only repeats it."""
@@ -47,30 +48,15 @@ _ARTICLES = _WORDS["articles"]
 _AT = _WORDS["at"]
 """Words before that which tells one of several things from the others: "the password at the office"."""
 
-_ASKED = re.compile(r"[?？]+")
-
-_LABEL = re.compile(r"(?<=\w )(?!I\b)[A-Z]\b(?![.'’])")
-"""A single letter that names one of several things, such as flat A; as a word it would be empty."""
-
-
-_DOES_THING = re.compile(
-    r"\W*(?:who|wer|quién|qui|chi|wie|quem)\s+(?P<does>(?:(?!(?:at|in|into|on|to|for|with|from|by|of|about|mit|für|von|zu|"
-    r"auf|en|con|para|por|a|de|à|pour|avec|dans)\s)[\w'’-]+\s+){1,3}?)"
-    r"(?:(?:the|my|our|der|die|das|den|dem|mein\w*|el|la|los|las|mi|les?|mon|ma|het|de|il|lo)\s|l['’])\s*"
-    r"(?P<thing>[\w-]+(?: [\w-]+)?)",
-    re.I,
-)
-"""Who does it to which thing: "Who lent me the ladder?"."""
-
 
 def labels_of(text: str) -> frozenset[str]:
     """Return the single letters that name one of several things in a text."""
-    return frozenset(_LABEL.findall(text))
+    return frozenset(_FORMS.label.findall(text))
 
 
 def of_thing(asked: Asked, question: str, best: Sequence[Candidate], words: Words) -> list[Candidate]:
     """Leave out who did to another thing what the question says: who lent a drill, of "Who lent me the ladder?"."""
-    asks = _DOES_THING.match(question)
+    asks = _FORMS.does_thing.match(question)
     thing = asked.anchors.intersection(words.lexemes(asks["thing"])) if asks else frozenset()
     if asks is None or not thing or len(asked.kinds) > 1:
         return list(best)
@@ -199,7 +185,7 @@ def with_more(asked: Asked, question: str, best: Sequence[Candidate], quotable: 
     if asks_for_all(question):
         return list(best)
     kept = list(best[:1])
-    is_several = len(asked.kinds) > 1 or len(_ASKED.findall(question)) > 1 or asks_for_several(question)
+    is_several = len(asked.kinds) > 1 or len(_FORMS.asked.findall(question)) > 1 or asks_for_several(question)
     for before, one in pairwise(best):
         is_reply = before.is_question and before in kept and _replies_to(one, before, quotable)
         is_more = is_reply or _is_news(asked, one, best[0], quotable) or _has_new_words(asked, one, kept)

@@ -150,13 +150,11 @@ def _drop_slips(sentence: DatedSentence) -> None:
     """Drop the first of two dates in ``the 12th, no, sorry, the 14th`` and ``moved from the 12th to the 14th``."""
     words, moved = sentence.words, sentence.words.moved.search(sentence.text)
     for one in sentence.mentions:
-        if moved and one.kind == "days" and sentence.words.since.search(sentence.text, 0, one.start):
+        if moved and one.kind == "days" and words.since.search(sentence.text, 0, one.start):
             one.dates = one.dates[-1:]
     for first, second in pairwise(sentence.mentions):
         between = (sentence.text, first.end, second.start)
-        if sentence.words.slip.fullmatch(*between) or (
-            moved and first.is_day and sentence.words.between.fullmatch(*between)
-        ):
+        if words.slip.fullmatch(*between) or (moved and first.is_day and words.between.fullmatch(*between)):
             first.dropped = True
 
 

@@ -6,6 +6,9 @@ import re
 from functools import lru_cache
 
 from resources.offline.date_words import DateWords, part
+from resources.offline.lexicon import forms
+
+_FORMS = forms("date_tense")
 
 ONLY_PAST, PAST, PARTICIPLE, UNKNOWN, PRESENT, FUTURE = -24.0, -6.0, -2.5, 1.2, 6.0, 12.0
 """How surely a verb says that a date lies behind or ahead: a day against it counts as so many times as far."""
@@ -23,29 +26,8 @@ _COUNTED = ("near", "ago", "ahead", "unit")
 FRAGMENT = 3
 """So few words have no verb; longer sentences have one, known or not."""
 
-_ON = re.compile(r"(?:on|in|am|im|el|en|le)\b", re.IGNORECASE)
-_ON_BEFORE = re.compile(r"\b(?:on|in|am|im|el|en|le) $", re.IGNORECASE)
 _ROMANCE = frozenset({"el", "le", "en"})
 """In these languages a participle has its auxiliary beside it, so it tells of the past."""
-
-_PERFECT = re.compile(
-    r"\bha(?:be?|ben|bt|st|t)\b|"
-    r"\bge(?:zogen|fahren|gangen|kommen|flogen|laufen|reist|wandert|blieben|storben|wesen)|"
-    r"\b(?:um|weg|ein|aus|hin|an|ab)ge(?:zogen|fahren|gangen|kommen|flogen|reist)",
-    re.IGNORECASE,
-)
-"""The German perfect; ``ist`` with another participle may be a state that is still to come."""
-
-_DENIED = re.compile(r" nicht\b")
-_CLAUSE = re.compile(r"[,:](?!\d)|[;()–]|\s-\s")
-
-
-_TELLS_PAST = re.compile(
-    r"[了过過했었았였갔왔]|まし?た|でした|だった|\b(?:ho|hai|ha|abbiamo|hanno|ero|era|eravamo|heb|heeft|hebben|was|waren|fui|foi|"
-    r"fomos|estive|estava|tive)\b",
-    re.I,
-)
-"""Signs of the past, in languages of which no other words are known."""
 
 
 def lean_of(kind: str, text: str, match: re.Match[str], words: DateWords, question: str = "") -> float:
@@ -59,7 +41,7 @@ def lean_of(kind: str, text: str, match: re.Match[str], words: DateWords, questi
         question: What the message answers; its tense is that of an answer without a verb.
     """
     if not words.is_known:
-        return PAST if _TELLS_PAST.search(text) else UNKNOWN
+        return PAST if _FORMS.tells_past.search(text) else UNKNOWN
     before = text[max(0, match.start() - 40) : _core(match)]
     if words.backward.search(before):
         return PAST
@@ -97,8 +79,8 @@ def _core(match: re.Match[str]) -> int:
 
 def clause(text: str, start: int, end: int) -> tuple[int, int]:
     """Return where the clause around a part of a sentence begins and ends."""
-    first = max((sign.end() for sign in _CLAUSE.finditer(text, 0, start)), default=0)
-    following = _CLAUSE.search(text, end)
+    first = max((sign.end() for sign in _FORMS.clause.finditer(text, 0, start)), default=0)
+    following = _FORMS.clause.search(text, end)
     return first, following.start() if following else len(text)
 
 
@@ -129,11 +111,11 @@ def is_yearly(text: str, lean: float, words: DateWords) -> bool:
 
 def happened(text: str, match: re.Match[str], lean: float, words: DateWords) -> bool:
     """Whether a clause tells that something happened on a date, and does not merely speak of the date in the past."""
-    on_it = _ON.match(text, match.start()) or _ON_BEFORE.search(text, 0, _core(match))
+    on_it = _FORMS.on.match(text, match.start()) or _FORMS.on_before.search(text, 0, _core(match))
     if not words.is_known or on_it is None or lean >= 0:
         return False
     area = clause(text, match.start(), match.end())
-    if words.code == "de" and lean <= PAST and _PERFECT.search(text, *area):
+    if words.code == "de" and lean <= PAST and _FORMS.perfect.search(text, *area):
         return True
     tenses = {tense for _, _, tense in _verbs(words.tense, text, *area)}
     is_told = lean <= PAST or "past" in tenses or (on_it.group().strip().lower() in _ROMANCE and "participle" in tenses)
@@ -170,7 +152,7 @@ def is_certain(kind: str, text: str, match: re.Match[str], words: DateWords, lea
 def is_refuted(text: str, match: re.Match[str], words: DateWords) -> bool:
     """Whether the words right beside a date deny it."""
     before = text[max(0, match.start() - 40) : _core(match)]
-    return words.refuted.search(before) is not None or _DENIED.match(text, match.end()) is not None
+    return words.refuted.search(before) is not None or _FORMS.denied.match(text, match.end()) is not None
 
 
 def is_unsure(kind: str, text: str, match: re.Match[str], words: DateWords) -> bool:

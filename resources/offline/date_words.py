@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from itertools import chain
 from typing import Any, NamedTuple
+
+from resources.offline.lexicon import filled, read_data
 
 LANGUAGES = ("en", "de", "es", "fr")
 """Codes of the languages with words for dates; of all others only months and dates in figures are read."""
@@ -17,9 +17,9 @@ LANGUAGES = ("en", "de", "es", "fr")
 TENSES = ("arranged", "past", "future", "participle", "present")
 _WHOLE = r"(?<!\w)(?:{cue})(?!\w)"
 _CUES = (
-    "auxiliary intended but perhaps could condition habit weekly sure regular yearly born early moved instead cancelled "
-    "within doubtful weekday part_of_day items either listed between since backward forward refuted ahead_of today_is "
-    "refused slip".split()
+    "auxiliary intended but perhaps could condition habit weekly sure regular yearly born early moved instead "
+    "cancelled within doubtful weekday part_of_day items either listed between since backward forward refuted ahead_of "
+    "today_is refused slip".split()
 )
 _NEEDED = dict.fromkeys(("days", "day_of_month", "nth_weekday", "month_and_year", "month"), "months") | {
     "weekday": "weekdays"
@@ -29,7 +29,6 @@ _NEEDED = dict.fromkeys(("days", "day_of_month", "nth_weekday", "month_and_year"
 _UNITS = ("day", "week", "weekend", "month", "year")
 _LONGEST_FIRST = ("day", "weekend", "week", "month", "year")
 _GROUP = re.compile(r"\(\?P<(\w+)>")
-_NAME = re.compile(r"\{([a-z_]+)\}")
 _NEVER = re.compile(r"(?!)")
 
 
@@ -74,7 +73,7 @@ class DateWords:
         self.is_known = code in LANGUAGES
         groups = forms["groups"] | _groups(data) | ({} if self.is_known else forms["named"])
         cues = forms["cues"] if self.is_known else forms["named"]
-        self._cues = {name: _compiled(_filled(pattern, groups)) for name, pattern in _framed(cues, data)}
+        self._cues = {name: _compiled(filled(pattern, groups)) for name, pattern in _framed(cues, data)}
         self.rules = tuple(_rules(code, data, groups, forms["rule"]))
         self.months, self.counts = (Choice(_numbered(data.get(name, ()), 1)) for name in ("months", "counts"))
         named = zip(data.get("weekdays", ()), data.get("short_weekdays", ()), strict=True)
@@ -96,14 +95,9 @@ class DateWords:
 @cache
 def date_words(code: str) -> DateWords:
     """Return the words of a language, by its code of two letters."""
-    forms = _read("date_forms.toml")
+    forms = read_data("date_forms.toml")
     months = [f"(?:{names})" for names in forms["months"].get(code, "").split()]
-    return DateWords(code, _read("dates.toml").get(code, {"months": months}), forms)
-
-
-@cache
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    return DateWords(code, read_data("dates.toml").get(code, {"months": months}), forms)
 
 
 def _framed(cues: Mapping[str, str], data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -154,19 +148,13 @@ def _rules(code: str, data: Mapping[str, Any], groups: Mapping[str, str], rules:
         # Dates begin with a letter or a digit: at the ends of words, nothing else needs to be tried.
         begun = rf"\b(?=\w){pattern[2:]}" if is_known and pattern.startswith(r"\b") else pattern
         for form in _forms(kind, data) if "{form}" in pattern else [""]:
-            yield Rule(kind, _compiled(_filled(begun.replace("{form}", form), groups)), needs)
+            yield Rule(kind, _compiled(filled(begun.replace("{form}", form), groups)), needs)
 
 
 def _forms(kind: str, data: Mapping[str, Any]) -> list[str]:
     """Return the forms of a kind that a language has; those of a list of days end with the month."""
     listed: list[str] = data[{"days": "day_of_month", "habit": "habit_forms"}.get(kind, kind)]
     return [form for form in listed if kind != "days" or not form.startswith("{month}")]
-
-
-def _filled(pattern: str, groups: Mapping[str, str]) -> str:
-    """Put patterns in the place of their names until there is none left."""
-    filled = _NAME.sub(lambda name: groups[name[1]], pattern)
-    return filled if filled == pattern else _filled(filled, groups)
 
 
 def _numbered(words: Iterable[str], first: int) -> Iterator[tuple[str, int]]:

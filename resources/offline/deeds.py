@@ -7,19 +7,12 @@ from __future__ import annotations
 
 import re
 
+from resources.offline.lexicon import forms
 from resources.offline.questions import Words
 from resources.offline.retelling import SAME_IN_PAST, is_past
 
-_UNDONE = re.compile(
-    r"\b(?:will|won't|going to|wants?|wanted|would|could|should|might|may|hope|hoped|plan|planned|if|not|never|always|"
-    r"usually|every|used to|wish|almost|werde|möchte|wollte|nicht|keine?n?|nie|fast|immer|wenn|quiero|quería|voy|"
-    r"no|nunca|casi|siempre|si|vais|veux|voulais|ne|pas|jamais|presque|toujours|non|voglio|volevo|mai|quasi|sempre|niet|"
-    r"geen|wil|wilde|zal|bijna|als|não|vou|quero|queria|quase|se)\b|n['’]t\b|['’]ll\b|['’]d\b|\bn['’]",
-    re.I,
-)
-_DONE = re.compile(
-    r"\b(?:I|[Ww]e)(?P<has>['’]ve| have)?(?: (?:just|finally|already|also|then|only|both|at last))* (?P<verb>[a-z]+)"
-)
+_FORMS = forms("deeds")
+
 _SPEAKS = {
     "wann": re.compile("ich|wir"),
     "quand": re.compile("j|je|nous"),
@@ -29,11 +22,6 @@ _SPEAKS = {
 }
 """What shows the first person of the past, by the word that asks for a time: short texts do not tell their language."""
 
-_IS_IT_THAT = re.compile(r"\best-ce qu(?:e\b|['’])|\bé que\b")
-"""Makes a question of a statement: "Quand est-ce que j'ai planté"."""
-
-_PIECE = re.compile(r"[^\W_]+")
-
 
 def tells_deed(question: str, text: str, anchors: frozenset[str], said: frozenset[str], words: Words) -> bool:
     """Return whether a sentence of the person asked about tells that they did what the question asks about.
@@ -42,13 +30,13 @@ def tells_deed(question: str, text: str, anchors: frozenset[str], said: frozense
         anchors: The lexemes that an answer is about.
         said: The lexemes of the sentence and its speaker.
     """
-    if _UNDONE.search(text) or text.rstrip().endswith("?"):
+    if _FORMS.undone.search(text) or text.rstrip().endswith("?"):
         return False
-    asked = frozenset(_PIECE.findall(_IS_IT_THAT.sub(" ", question.casefold())))
+    asked = frozenset(_FORMS.piece.findall(_FORMS.is_it_that.sub(" ", question.casefold())))
     asks = asked & _SPEAKS.keys()
     if not asks:
-        return anchors <= said and any(_is_done(match, anchors, words) for match in _DONE.finditer(text))
-    told = frozenset(_PIECE.findall(text.casefold()))
+        return anchors <= said and any(_is_done(match, anchors, words) for match in _FORMS.done.finditer(text))
+    told = frozenset(_FORMS.piece.findall(text.casefold()))
     is_own = any(_SPEAKS[ask].fullmatch(word) for ask in asks for word in asked - asks)
     # French elides the pronoun: "ai-je planté" is told as "j'ai planté".
     return is_own and asked - asks <= told | ({"je"} if "j" in told else frozenset())

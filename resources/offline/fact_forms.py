@@ -13,7 +13,7 @@ from neurigraph_pipelines.model.facts import THE_USER, Slot
 from neurigraph_pipelines.text.causes import causes_of
 from neurigraph_pipelines.text.slots import PROPERTIES
 from neurigraph_pipelines.views.kinds import FactKind, StatedAs
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, forms
 from resources.offline.properties import property_of
 from resources.offline.written_names import NAME
 
@@ -30,13 +30,10 @@ _CALENDAR = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|"
     r"Fri|Satur|Sun)day|Easter|Christmas)s?\b"
 )
-_WHOLE_NAME = re.compile(rf"(?!The\s){NAME}")
 _ADVERB = rf"(?:{_ADVERBS}\s){{0,2}}"
 _OBJECT = r"(?P<object>(?:[^.;,!?()]|(?<=\d)[.,](?=\d)){1,120})"
-_AFTER_OBJECT = re.compile(
-    r"\s(?:any\s?more|now|because|since|so|and|but|when|while|who|which|that|if|after|before|until|with|for|instead|(?:on|in|from)\s(?=\d)|on\s(?=[A-Z])|in\s(?=Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))\b"
-)
-"""What begins another part of the sentence."""
+
+_FORMS = forms("fact_forms", name=NAME, calendar=_CALENDAR, nouns=_NOUNS, object=_OBJECT, subject=_SUBJECT)
 
 _PUT = (
     r"(?:(?:is|was|were|has\sbeen)\s)?(?:moved|postponed|rescheduled|pushed\sback|pushed|brought\sforward|changed|"
@@ -95,31 +92,12 @@ _SLOTS = {
     r"going|about|sure|sorry|glad|happy|fine|ok|okay|true|right|what|why|how|where|when|because|[a-z]+ing|[a-z]+ed)\b)"
     r"[a-zO][\w-]*(?:\s[a-z][\w-]*){0,2}[.!]?$)",
 }
-_FORMS = [
+_CLOSED_FORMS = [
     (name, re.compile(rf"^{_SUBJECT}(?:\s|(?=['’])){_ADVERB}(?:{verb}){_ADVERB}{_OBJECT}"))
     for name, verb in _SLOTS.items()
 ]
-_CHANGED_BY = re.compile(
-    rf"^(?:{NAME}|The\suser(?:['’]s\s[a-z]+)?|We|I|My\s[a-z]+)\s(?:have\s|has\s)?(?P<verb>moved|postponed|rescheduled|pushed|changed|"
-    rf"raised|lowered|cut|increased|reduced|shifted)\s(?P<subject>(?:the|my|our|{NAME}['’]s?|the\suser['’]s)\s{_NOUNS})\s"
-    rf"(?:(?:from|back|up|down|forward)\b[^.;,]{{0,40}}?)?to\s(?=\D{{0,10}}\d|{_CALENDAR}){_OBJECT}"
-)
-_CANNOT = re.compile(rf"^{_SUBJECT}\s(?:can(?:not|['’]t|\snot))\s(?P<verb>[a-z]{{2,20}})\s(?:at\s)?{_OBJECT}")
-_ALLERGY = re.compile(
-    rf"^{_SUBJECT}\s(?:has|have)\s(?:an?\s)?(?:severe\s|bad\s|strong\s)?"
-    r"(?:(?P<object>[a-z]+(?:\s[a-z]+)?)\sallergy|allergy\sto\s(?P<to>[a-z ]+))"
-)
-_RELATIVE = re.compile(rf"^.*?['’]s?\s[a-z]+\s(?={NAME}$)")
-"""What stands before the name of somebody: ``The user's sister Anjali``."""
 
-_AUXILIARY = re.compile(r"\s(?:is|was|are|were|ha[sd]|have|been)(?:\sbeen)?$")
-"""Words of the verb behind a subject: ``The price of bread was``."""
 
-_QUOTED = re.compile(r'^[^":]{1,60}: "(.*)"$', re.S)
-_MINE = re.compile(r"^(?P<said>(?P<verb>I['’]m|I\sam|I['’]ve|I\shave|I|We)\s|(?:My|Our)\s)", re.I)
-_CLAUSES = re.compile(
-    r"(?:,\s(?:and|but|while)\s|;\s)(?=(?:I|we|my|our|the|an?|[A-Z][\w'’-]+)\s)|,\s(?=[A-Z][\w'’-]{2,}\s)"
-)
 _ROLE = (
     r"(?P<object>(?:[a-z]+[ -]){0,3}(?:lead(?:er)?|manager|director|head(?:\sof\s[a-z]+)?|chief|partner|supervisor|"
     r"foreman|captain|editor|treasurer|secretary|chair(?:man|woman|person)?|president|principal|coach|apprentice))\b"
@@ -177,16 +155,6 @@ _STATES = frozenset(
 )
 
 _HOW = re.compile(rf"\bby\s(?P<part>[a-z]{{2,20}}ing\b[^.;,!?]{{0,{MAX_PART}}})")
-_WHERE = re.compile(
-    rf"(?:\s(?:in|at|near|from)|\b(?:moved|moves|moving|went|goes|travell?ed|flew|drove|drives|came)\s(?:back\s)?to)\s(?:the\s)?"
-    rf"(?!{_CALENDAR})(?P<part>(?!\w*[a-z][A-Z]){NAME})(?=[\s.,;!?)]|$)"
-)
-_HEDGED = re.compile(
-    r"\b(?:maybe|perhaps|probably|apparently|might|seems?|supposedly|guess(?:es)?|suppose[sd]?|(?:I|he|she|they)\sthinks?|"
-    r"thinks?\s(?:that|it|he|she|they)|looks\slike|sounds\slike|must\shave)\b",
-    re.I,
-)
-_SEEN = re.compile(r"\b(?:noticed|saw|heard|seen|spotted|observed)\b", re.I)
 _KINDS = [
     (
         FactKind.DECISION,
@@ -205,10 +173,6 @@ _KINDS = [
         re.compile(r"\b(?:loves?|likes?|enjoys?|adores?|prefers?|hates?|dislikes?|favou?rite|fan\sof|allergic|can['’]t\sstand)\b"),
     ),
 ]  # fmt: skip
-_AMOUNT = re.compile(r"(?<![\w.,])[$€£¥]\s?\d|(?<![\w.,-])\d[\d.,]*\s?(?:%|[a-zA-Z]{1,12}\b)")
-_KIN = re.compile(r"['’]s\s(?P<kin>[a-z]{3,20})\b")
-_PAST = re.compile(r"\b(?:was|were|had|did|went|got|made|took|came|saw|met|bought|found|won|lost|[a-z]{2,}ed)\b")
-_STATE = re.compile(r"\b(?:is|are|am|has|have|lives|works|owns|keeps|knows|needs|means|costs|['’]s|['’]re|['’]m)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +205,13 @@ def read_fact(statement: str, said: str, language: str, *, is_dated: bool, speak
     return FactForm(
         kind=_kind(said, slot, is_dated=is_dated),
         stated_as=_stated_as(said),
-        where=_part(_WHERE, statement),
+        where=_part(_FORMS.where, statement),
         why=next(
-            (one.cause[:MAX_PART] for one in causes_of(_QUOTED.sub(r"\1", statement)) if one.relation == "caused_by"),
+            (
+                one.cause[:MAX_PART]
+                for one in causes_of(_FORMS.quoted.sub(r"\1", statement))
+                if one.relation == "caused_by"
+            ),
             None,
         ),
         how=_part(_HOW, statement),
@@ -253,10 +221,10 @@ def read_fact(statement: str, said: str, language: str, *, is_dated: bool, speak
 
 def slot_said(said: str, speaker: str) -> Slot | None:
     """Return the slot of a sentence in the words of a speaker, who may say "I"; None if it asks or guesses."""
-    if "?" in said or _HEDGED.search(said):
+    if "?" in said or _FORMS.hedged.search(said):
         return None
     found = property_of(said, speaker)
-    match = _MINE.match(said)
+    match = _FORMS.mine.match(said)
     if found is not None or match is None:
         return found or _slot(said)
     lead = match["said"].lower().strip()
@@ -267,32 +235,34 @@ def slot_said(said: str, speaker: str) -> Slot | None:
 
 def clauses_of(sentence: str) -> list[str]:
     """Return the clauses of a sentence, if each of several is a closed form; else the sentence."""
-    parts = [part[:1].upper() + part[1:] for part in _CLAUSES.split(sentence)]
+    parts = [part[:1].upper() + part[1:] for part in _FORMS.clauses.split(sentence)]
     return parts if all(len(part.split()) > 2 and slot_said(part, THE_USER) for part in parts) else [sentence]
 
 
 def names_a_person(slot: Slot) -> bool:
     """Whether the subject of a slot is the name of somebody: ``Ana``, but not ``Ana's sister`` or ``The user``."""
-    return slot.predicate in _OF_PEOPLE and _WHOLE_NAME.fullmatch(slot.subject) is not None
+    return slot.predicate in _OF_PEOPLE and _FORMS.whole_name.fullmatch(slot.subject) is not None
 
 
 def _slot(statement: str) -> Slot | None:
     appointed = next((match for form in _APPOINTED if (match := form.search(statement))), None)
     if appointed is not None:
         return Slot(appointed["subject"], "works as", appointed["object"])
-    if match := _CHANGED_BY.match(statement):
+    if match := _FORMS.changed_by.match(statement):
         changed = match["subject"]
         return _slot(f"{changed[:1].upper()}{changed[1:]} was changed to {match['object']}")
-    if match := _CANNOT.match(statement):
+    if match := _FORMS.cannot.match(statement):
         return Slot(
-            match["subject"], f"cannot {match['verb']}", _AFTER_OBJECT.split(match["object"], maxsplit=1)[0].strip()
+            match["subject"],
+            f"cannot {match['verb']}",
+            _FORMS.after_object.split(match["object"], maxsplit=1)[0].strip(),
         )
-    if match := _ALLERGY.match(statement):
+    if match := _FORMS.allergy.match(statement):
         return Slot(match["subject"], "allergic to", (match["object"] or match["to"]).strip())
-    for name, form in _FORMS:
+    for name, form in _CLOSED_FORMS:
         if match := form.match(statement):
-            subject = _AUXILIARY.sub("", _RELATIVE.sub("", match["subject"]))
-            told = _AFTER_OBJECT.split(match["object"], maxsplit=1)[0].strip()
+            subject = _FORMS.auxiliary.sub("", _FORMS.relative.sub("", match["subject"]))
+            told = _FORMS.after_object.split(match["object"], maxsplit=1)[0].strip()
             return Slot(subject, name, told) if told else None
     return None
 
@@ -304,21 +274,23 @@ def _kind(said: str, slot: Slot | None, *, is_dated: bool) -> FactKind:
     if slot is not None and slot.predicate in _STATES:
         return FactKind.STATE
     relations = english().relations
-    if any(match["kin"] in relations for match in _KIN.finditer(said)) or (slot and slot.predicate == "married to"):
+    if any(match["kin"] in relations for match in _FORMS.kin.finditer(said)) or (
+        slot and slot.predicate == "married to"
+    ):
         return FactKind.RELATION
-    if _PAST.search(said) and (is_dated or not _STATE.search(said)):
+    if _FORMS.past.search(said) and (is_dated or not _FORMS.state.search(said)):
         return FactKind.EVENT
-    if _AMOUNT.search(said):
+    if _FORMS.amount.search(said):
         return FactKind.QUANTITY
-    if slot is not None or _STATE.search(said):
+    if slot is not None or _FORMS.state.search(said):
         return FactKind.STATE
     return FactKind.EVENT if is_dated else FactKind.OTHER
 
 
 def _stated_as(said: str) -> StatedAs:
-    if _HEDGED.search(said):
+    if _FORMS.hedged.search(said):
         return StatedAs.INFERENCE
-    return StatedAs.OBSERVATION if _SEEN.search(said) else StatedAs.STATEMENT
+    return StatedAs.OBSERVATION if _FORMS.seen.search(said) else StatedAs.STATEMENT
 
 
 def _part(pattern: re.Pattern[str], statement: str) -> str | None:

@@ -7,9 +7,12 @@ from datetime import date, datetime, timedelta
 
 from resources.offline.date_words import date_words
 from resources.offline.dates import held_mentions
+from resources.offline.lexicon import forms
 
 MONTHS = "January February March April May June July August September October November December".split()
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+
+_FORMS = forms("fixed_dates", weekday=_WEEKDAY)
 _RELATIVE = re.compile(
     r"(?<!this )(?<!next )(?<!last )(?P<week>\b(?:a week (?:on )?(?:today|tomorrow|"
     rf"{_WEEKDAY})|(?:on )?(?:today|tomorrow|{_WEEKDAY}) week)\b(?!['’]s))"
@@ -23,13 +26,9 @@ _RELATIVE = re.compile(
     r"|\b(?P<unit>(?:last|next|this) (?:month|year))\b(?!['’])",
     re.I,
 )
-_WEEKS_AWAY = re.compile(r"\b(?:(?:weeks?|fortnight) ago|(?:a|two|three|four) (?:weeks?|fortnight))\s\Z", re.I)
-"""Words before "today" or "on Friday" that mean another day than these."""
 _WEEKS_AWAY_CHARACTERS = 20
 _DIRECTIONS = {"last", "next", "this", "this coming"}
 _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
-_NAMED = re.compile(rf"\b({_WEEKDAY}),?\s(?:the\s)?\d", re.I)
-_PREPOSITION = re.compile(r"\b(?:on|by|until|till|since|from|before|after|for|of|to|and|or)\s$", re.I)
 _DAYS_AWAY = {
     "the day before yesterday": -2, "yesterday": -1, "last night": -1, "tomorrow": 1, "the day after tomorrow": 2,
 }  # fmt: skip
@@ -52,7 +51,7 @@ def with_dates(sentence: str, spoken_at: datetime, year: int | None, context: st
     relative = [match for match in _RELATIVE.finditer(sentence) if not _is_moved(match, sentence)]
     if not relative:  # most sentences: the context, which is longer, is read for the others only
         return sentence
-    named = {match[1].lower() for match in _NAMED.finditer(context)}
+    named = {match[1].lower() for match in _FORMS.named.finditer(context)}
     matches = [
         match
         for match in relative
@@ -81,7 +80,7 @@ def _is_moved(match: re.Match[str], sentence: str) -> bool:
     """Return whether words before a relative date mean another day, or many."""
     if match["near"] or match["weekday"]:
         before = sentence[max(match.start() - _WEEKS_AWAY_CHARACTERS, 0) : match.start()]
-        return bool(match["before"] or _WEEKS_AWAY.search(before))
+        return bool(match["before"] or _FORMS.weeks_away.search(before))
     return False
 
 
@@ -92,7 +91,7 @@ def written(day: date, year: int | None) -> str:
 
 
 def _shown(match: re.Match[str], before: str, found: str, year: int | None) -> str | None:
-    preposition = _PREPOSITION.search(before)
+    preposition = _FORMS.preposition.search(before)
     opening = not before.strip()
     if match["unit"]:
         if len(found) == 10:

@@ -13,20 +13,16 @@ from collections.abc import Sequence
 import Stemmer
 
 from resources.offline.kin_words import TITLES, singular
-from resources.offline.lexicon import english, lexicon_of
+from resources.offline.lexicon import english, forms, lexicon_of
 from resources.offline.prose import Prose
 from resources.offline.written_names import TITLE
+
+_FORMS = forms("german_names")
 
 GERMAN = "de"
 LONGEST_NAME = 13
 """Letters of a single word from which it is taken for a compound noun."""
 
-_DETERMINED = re.compile(
-    r"\b(?:de[rmns]|die|das|(?:ein|kein|mein|dein|sein|ihr|unser|eur|euer|dies|jed|jen|welch|solch|all|manch|viel|wenig|mehrer|ander|"
-    r"beid|einig|halb|ganz|erst|letzt|nächst)(?:e[mnrs]?)?|im|am|zum|zur|vom|beim|ins|ans|etwas|genug|mehr|pro|ohne|\d+[.,]?|zwei|"
-    r"drei|vier|fünf|sechs|sieben|acht|neun|zehn|paar|[a-zäöüß]{3,}(?:ige|ige[mnrs]|liche|liche[mnrs]|ische[mnrs]?|ste[mnrs]?))\s"
-    r"(?:[a-zäöüß]+(?:e|en|er|es|em)\s)?(?:[A-ZÄÖÜ][\wäöüß-]+\s){0,3}?(?P<noun>[A-ZÄÖÜ][\wäöüß-]+)(?!\s[A-ZÄÖÜ])"
-)
 _RELATIVE = "|".join(sorted(TITLES))
 _VERB = "will|kann|muss|soll|wird|kommt|kam|geht|ging|sagte?|meinte?|bringt|fährt|wohnt"
 _BE_OR_HAVE = "hat|hatte|ist|war"
@@ -35,10 +31,6 @@ _SHOWN = re.compile(
     rf"(?:{TITLE}\s|\b(?i:{_RELATIVE})\s|\b(?:nach|aus|in|bei|von|{_VERB})\s)(?P<after>{_WORD})(?!\s[A-ZÄÖÜ])"
     rf"|\b(?:{_BE_OR_HAVE})\s(?P<inverted>{_WORD})\s(?:ja|schon|auch|doch|noch|dann|wieder|mal|jetzt|nicht)\b"
     rf"|(?:^|[.!?:,]\s|\bund\s)(?P<subject>{_WORD})\s(?:{_VERB}|{_BE_OR_HAVE}|[a-zäöüß]{{3,}}(?:t|te))\b"
-)
-_ENDING = re.compile(
-    r".+(?:ung|lein|sten|heit|keit|schaft|tion|tät|nis|tum|chen|ment|ismus|ik|ur|enz|anz|age|kraft|zeug|stück|tag|zeit|"
-    r"ungen|heiten|keiten|schaften|tionen|täten)e?s?"
 )
 
 
@@ -53,7 +45,9 @@ class GermanNouns:
         for sentence in prose.sentences:
             if sentence.language != GERMAN:
                 continue
-            self._common.update(self._stem(match["noun"].lower()) for match in _DETERMINED.finditer(sentence.text))
+            self._common.update(
+                self._stem(match["noun"].lower()) for match in _FORMS.determined.finditer(sentence.text)
+            )
             shown = (
                 match["after"] or match["inverted"] or match["subject"] for match in _SHOWN.finditer(sentence.text)
             )
@@ -68,7 +62,7 @@ class GermanNouns:
             return True
         is_long = len(word) > LONGEST_NAME and "-" not in word
         return (
-            bool(_ENDING.fullmatch(lower))
+            bool(_FORMS.ending.fullmatch(lower))
             or is_long
             or lower in lexicon_of(GERMAN).stop
             or self._stem(lower) in self._common

@@ -5,12 +5,15 @@ A language without a file has the stop words of the Stopwords ISO collection, an
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+_NAME = re.compile(r"\{([a-z_]+)\}")
 _FILES = {"de": "german", "en": "english", "es": "spanish", "fr": "french"}
 """The data files of word lists, by language."""
 
@@ -70,7 +73,7 @@ def english() -> Lexicon:
 @cache
 def lexicon_of(language: str) -> Lexicon:
     """Return the word lists of a language, by its code such as ``de``."""
-    data = dict(_read(f"{_FILES[language]}.toml")) if language in _FILES else {}
+    data = dict(read_data(f"{_FILES[language]}.toml")) if language in _FILES else {}
     relations = {word: kind for kind, words in data.pop("relations", {}).items() for word in reversed(words.split())}
     lists = {name: frozenset(words.split()) for name, words in data.items()}
     if "stop" not in lists:
@@ -83,13 +86,38 @@ def lexicon_of(language: str) -> Lexicon:
 @cache
 def word_lists(section: str) -> dict[str, frozenset[str]]:
     """Return the word lists of a section of ``words.toml``."""
-    return {name: frozenset(words.split()) for name, words in _read("words.toml")[section].items()}
+    return {name: frozenset(words.split()) for name, words in read_data("words.toml")[section].items()}
+
+
+class Forms:
+    """The forms of a section of ``forms.toml`` as compiled patterns: each is an attribute."""
+
+    def __init__(self, patterns: Mapping[str, str]) -> None:
+        self._patterns = patterns
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        """Compile a form when it is first used."""
+        pattern = re.compile(filled(self._patterns[name], self._patterns))
+        setattr(self, name, pattern)
+        return pattern
+
+
+def forms(section: str, **others: str) -> Forms:
+    """Return the forms of a section of ``forms.toml``, in which names in braces stand for each other and for others."""
+    written = {name: text.replace("\n", "") for name, text in read_data("forms.toml")[section].items()}
+    return Forms(written | others)
+
+
+def filled(pattern: str, groups: Mapping[str, str]) -> str:
+    """Put patterns in the place of their names in braces until there is none left."""
+    whole = _NAME.sub(lambda name: groups[name[1]], pattern)
+    return whole if whole == pattern else filled(whole, groups)
 
 
 @cache
 def topics() -> tuple[Topic, ...]:
     """Return the topics of layer 1; of equal scores the earlier topic wins."""
-    return tuple(_topic(entry) for entry in _read("topics.toml")["topic"])
+    return tuple(_topic(entry) for entry in read_data("topics.toml")["topic"])
 
 
 def _topic(entry: dict[str, Any]) -> Topic:
@@ -111,5 +139,6 @@ def _phrases(text: str) -> tuple[str, ...]:
 
 
 @cache
-def _read(name: str) -> dict[str, Any]:
+def read_data(name: str) -> dict[str, Any]:
+    """Return a data file beside this module."""
     return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))

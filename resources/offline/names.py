@@ -14,21 +14,14 @@ from dataclasses import dataclass, field, replace
 from neurigraph_pipelines.model import Ending, Message, Role
 from resources.offline.aliases import stated_aliases
 from resources.offline.endings import stated_endings
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, forms
 from resources.offline.prose import Prose
 from resources.offline.relations import StatedRelation, stated_relations
 from resources.offline.runs import Named, Runs
 
-_CAPITALISED = r"[A-Z][\w'’&+-]*"
-_NOUNS_OF_PROJECTS = "project|launch|app|product|campaign|initiative|prototype|rollout|release|migration"
-_PROJECT = re.compile(
-    rf"\bProject\s(?P<named>{_CAPITALISED}(?:\s{_CAPITALISED})?)"
-    rf"|\b(?P<kind>{_CAPITALISED}(?:\s{_CAPITALISED})?)\s(?:{_NOUNS_OF_PROJECTS})\b"
-    rf"|\b(?P<launched>{_CAPITALISED})\s(?P<what>[a-z]{{3,}})\slaunch\b"
-    rf"|\b(?:launch|release)\sof\s(?:the\s|our\s|my\s)?(?P<object>{_CAPITALISED})"
-)
+_FORMS = forms("names")
+
 _NO_PROJECT = frozenset(["new", "the", "android", "ios", "school", "mobile", "product"])
-_PARENTHESES = re.compile(r"\([^)]*\)?")
 
 _Relations = Mapping[str, Set[tuple[str | None, str]]]
 """By name of a person, the roles that the text states: to whom (None if not said), and which."""
@@ -72,7 +65,7 @@ class Names:
             found = [
                 Named(
                     name,
-                    tuple(dict.fromkeys((*forms.get(name, ()), *(alias for one in same for alias in one.aliases)))),
+                    tuple(dict.fromkeys((*written.get(name, ()), *(alias for one in same for alias in one.aliases)))),
                     sum(one.mentions for one in same),
                     frozenset(number for one in same for number in one.sentences),
                 )
@@ -80,9 +73,9 @@ class Names:
             ]
             return tuple(sorted(found, key=lambda one: (-one.mentions, one.name)))
 
-        forms: dict[str, list[str]] = {}
+        written: dict[str, list[str]] = {}
         for form, name in full.items():
-            forms.setdefault(name, []).append(form)
+            written.setdefault(name, []).append(form)
 
         def renamed(relations: Iterable[StatedRelation]) -> tuple[StatedRelation, ...]:
             said = (replace(one, person=called(one.person), whose=one.whose and called(one.whose)) for one in relations)
@@ -196,7 +189,7 @@ def _full_names(
 def person_of_author(author: str) -> str | None:
     """Return the person's name in an author line, without titles, offices and parties; None for a role."""
     lexicon = english()
-    words = [word.strip(".,") for word in _PARENTHESES.sub(" ", author).split()]
+    words = [word.strip(".,") for word in _FORMS.parentheses.sub(" ", author).split()]
     while words and words[0].lower() in lexicon.titles:
         words.pop(0)
     while len(words) > 1 and words[-1].isupper() and len(words[-1]) <= 3:
@@ -237,7 +230,7 @@ def _projects(prose: Prose, runs: Runs, speakers: set[str]) -> list[Named]:
     ordinary = empty | lexicon.common | lexicon.roles | _NO_PROJECT
     names: dict[str, bool] = {}
     for sentence in (prose.headline, *prose.sentences):
-        for match in _PROJECT.finditer(sentence.text if sentence else ""):
+        for match in _FORMS.project.finditer(sentence.text if sentence else ""):
             written = match["named"] or match["kind"] or match["launched"] or match["object"]
             name = " ".join(word for word in written.split() if word.lower() not in empty)
             opening = match["kind"] is not None and match.start() == 0

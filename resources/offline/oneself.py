@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import re
 
+from resources.offline.lexicon import forms
+
+_FORMS = forms("oneself")
+
 _JOB = (
     r"\bwork(?:s|ed|ing)? as\b|\b(?:am|is|are)\b an? (?!vegetarian|vegan|member|fan|lot|bit|little|big|good|mother|"
     r"father|man|woman)|['’]m an? (?!vegetarian|vegan|member|fan|lot|bit|little|big|good|mother|father|man|woman)|"
@@ -28,8 +32,7 @@ _SAID_BY = (
     ),
     ("dose doses dosage dosis dosen dosierung", r"\d\s?(?:mg|ml|µg|mcg|g|tablets?|pills?|tabletten?|drops)\b"),
 )
-_FORMS = tuple((frozenset(nouns.split()), re.compile(form)) for nouns, form in _SAID_BY)
-_WORD = re.compile(r"[^\W\d_]+")
+_OTHER_FORMS = tuple((frozenset(nouns.split()), re.compile(form)) for nouns, form in _SAID_BY)
 _ABOUT_PERSONS = {
     name: re.compile(rf"\b(?:{words})\b", re.I)
     for name, words in {
@@ -42,20 +45,6 @@ _ABOUT_PERSONS = {
 }
 """Words of some things that are often asked about people."""
 
-_AT_HOME = re.compile(
-    r"\b(?:mov\w+|home|house|flat|apartment|address|hometown|(?:um)?(?:ge)?z[io][eg]\w*|haus\w*|wohnung|zuhause|casa|piso|"
-    r"maison|chez|appartement|mudó|emménag\w+|déménag\w+)\b",
-    re.I,
-)
-_OF_ITSELF = re.compile(
-    r"\bI(?:(?:['’]m| am)(?! \w+ing\b)| was (?:trained|made|built|created|developed|designed)|['’]d love| would love|"
-    r" (?:live|work (?:at|for|as|in)|love|like|enjoy|prefer|feel|don['’]t|do not|can['’]t|cannot|never)|['’]ve never|"
-    r" have (?:a|no))\b"
-    r"|\bmy (?:training|knowledge|name|creators?|developers?|favou?rite|capabilities|purpose|age|birthday|home)\b"
-    r"|\bich (?:bin|lebe|mag|wurde|habe kein\w{0,2}|kann nicht)\b",
-    re.I,
-)
-"""What an assistant says of itself, rather than of what it has done: it is no fact of the user."""
 
 MOST_WORDS = 8
 """Words of a question up to which it asks for nothing else."""
@@ -63,19 +52,19 @@ MOST_WORDS = 8
 
 def tells_of_itself(text: str) -> bool:
     """Return whether a sentence of an assistant is about the assistant."""
-    return _OF_ITSELF.search(text) is not None
+    return _FORMS.of_itself.search(text) is not None
 
 
 def said_in_other_words(question: str, text: str) -> list[str]:
     """Return the words of a question that a sentence says in another form."""
-    asked = frozenset(_WORD.findall(question.casefold()))
-    return [word for nouns, form in _FORMS if asked & nouns and form.search(text) for word in asked & nouns]
+    asked = frozenset(_FORMS.word.findall(question.casefold()))
+    return [word for nouns, form in _OTHER_FORMS if asked & nouns and form.search(text) for word in asked & nouns]
 
 
 def says_another(question: str, text: str) -> bool:
     """Return whether a short question asks for one thing about a person, as for a home, and a sentence says another."""
     asked = {name for name, words in _ABOUT_PERSONS.items() if words.search(question)}
-    if len(asked) != 1 or len(_WORD.findall(question)) > MOST_WORDS:
+    if len(asked) != 1 or len(_FORMS.word.findall(question)) > MOST_WORDS:
         return False
     said = {name for name, words in _ABOUT_PERSONS.items() if words.search(text)}
-    return bool(said) and asked.isdisjoint(said) and not ("home" in asked and _AT_HOME.search(text))
+    return bool(said) and asked.isdisjoint(said) and not ("home" in asked and _FORMS.at_home.search(text))

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 
 from neurigraph_pipelines.model.facts import THE_USER, Slot
+from resources.offline.lexicon import forms
 from resources.offline.written_names import NAME
+
+_FORMS = forms("properties")
 
 RECURRING = frozenset(["birthday", "anniversary"])
 """Properties whose value is a day of every year: nothing happened on it."""
@@ -43,7 +46,7 @@ _OF = (
     r"(?:(?:of|for|to)\s(?:(?:the|our|my)\s)?"
     r"|(?:von|für|zu|des|der|vom|zum|zur)\s(?:(?:dem|den|der|das|die|unser\w{0,2}|mein\w{0,2})\s)?)"
 )
-_FORMS = [
+_CLOSED_FORMS = [
     (
         "expires",
         rf"(?:{_OWNER})?{_THING}\s{_NOW}(?:expires?:?|runs?\sout|(?:(?:is|are)\s{_NOW})?valid\suntil|läuft|(?:gilt|ist)\sbis)\s"
@@ -101,7 +104,7 @@ _FORMS = [
     ),
     ("has", rf"{_WE}\shaben?\s{_NOW}k?eine?[nm]?\s(?P<value>\w{{3,30}}(?:\s(?:am|im|auf\sder)\s\w{{2,30}})?)[.!]?$"),
 ]
-_READ = [(name, re.compile(_LEAD + form, re.I)) for name, form in _FORMS]
+_READ = [(name, re.compile(_LEAD + form, re.I)) for name, form in _CLOSED_FORMS]
 _CALLED = {
     "kennwort": "password",
     "passwort": "password",
@@ -109,13 +112,6 @@ _CALLED = {
     "geburtstag": "birthday",
     "hochzeitstag": "anniversary",
 }
-_NO_KEY = re.compile(
-    r"(?:wrong|weak|strong|expired|correct|incorrect|stored|saved|written|invalid|missing|required|needed|safe|secure|"
-    r"insecure|long|short|there|here|same|different|falsch|richtig|abgelaufen|sicher|unsicher|ungültig|anders|gleich)",
-    re.I,
-)
-_FORMULAIC = re.compile(r"(?:error|status|exit|return|response|http|source|fehler|status|quell|bar|qr)\b-?", re.I)
-_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th|\.(?=\s))|\bof\s")
 
 
 def property_of(said: str, speaker: str | None) -> Slot | None:
@@ -129,7 +125,7 @@ def property_of(said: str, speaker: str | None) -> Slot | None:
         if match := form.match(said):
             found = {key: value for key, value in match.groupdict().items() if value}
             what = found.get("what", "").casefold()
-            value = f"no {found['lost']}" if "lost" in found else _ORDINAL.sub("", found["value"])
+            value = f"no {found['lost']}" if "lost" in found else _FORMS.ordinal.sub("", found["value"])
             predicate = name or _CALLED.get(what, what)
             if what and predicate not in RECURRING and not _is_key(predicate, found, value):
                 return None
@@ -141,9 +137,9 @@ def property_of(said: str, speaker: str | None) -> Slot | None:
 def _is_key(predicate: str, found: dict[str, str], value: str) -> bool:
     """Return whether a value opens something: a password of any letters, or else of digits."""
     if predicate == "password":
-        return _NO_KEY.fullmatch(value) is None
+        return _FORMS.no_key.fullmatch(value) is None
     things = found.get("thing", ""), found.get("whose", "") + "s"
-    return any(map(str.isdigit, value)) and not any(map(_FORMULAIC.match, things))
+    return any(map(str.isdigit, value)) and not any(map(_FORMS.formulaic.match, things))
 
 
 def _subject(found: dict[str, str], speaker: str | None) -> str:

@@ -24,59 +24,18 @@ from resources.offline.kin_words import (
     relatives,
     singular,
 )
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, forms
 from resources.offline.prose import Prose, Sentence
 from resources.offline.ties import MARRIED, ties_in
 from resources.offline.written_names import NAME, without_title
+
+_FORMS = forms("relations", name=NAME)
 
 MAX_RELATIONS = 20
 REACH = 80
 """Characters before and after a relation's word that say who it is and whose."""
 
-_WORD = re.compile(r"[^\W\d_][\w-]*")
-_IN_LAW = re.compile(r"\b(?P<who>[A-Za-z]{3,8}) in law\b")
-_NO_MIDDLE = (
-    "my|our|your|his|her|their|its|the|an?|this|that|and|or|but|in|on|at|to|of|for|from|with|by|is|was|are|were|has|had|"
-    "mein\\w*|dein\\w*|sein\\w*|unser\\w*|de[rmns]|die|das|ein\\w*|und|mi|tu|su|el|la|un|una|y|en|con|mon|ma|ton|ta|son|sa|le|une|et"
-)
-"""Words that end the way back from a relation's word to whose it is."""
 
-_POSSESSOR = re.compile(
-    rf"""(?:\b(?i:(?P<mine>my|our|(?:mein|unser)(?:e[mnrs]?)?|mi|nuestr[oa]|mon|ma|notre)
-    |(?P<yours>your|(?:dein|eur)(?:e[mnrs]?)?|tu|ton|ta|votre|vuestr[oa])
-    |(?P<theirs>his|her|their|its|sein(?:e[mnrs]?)?|su|sa|son|leur)
-    |(?P<the>the|de[rmn]|die|el|la|le)|(?P<a>an?|one|ein(?:e[mnrs]?)?|una?|une))
-    |(?P<holder>{NAME})['’]s?)\s(?P<middle>(?:(?!(?:{_NO_MIDDLE})\s)[a-zà-ÿ][\w-]*\s){{0,3}})$""",
-    re.X,
-)
-_VIA = re.compile(r"\b(?P<via>[\w-]+)['’]s\s$")
-_LIST = rf"(?P<names>{NAME}(?:(?:,|,?\s(?:and|und|y|et))\s{NAME}){{0,4}})"
-_NAME_AFTER = re.compile(
-    r"(?:['’]s\sname\sis|,?\s(?:(?:who|which|der|die|que|qui)\s)?"
-    r"(?:is|was|are|were|named|called|heißt|hieß|ist|es|se\sllama|s['’]appelle)(?:\s(?:called|named|now|auch))?"
-    rf"|\s?[,(:–—-]|)(?:\sthe\sother)?\s{_LIST}"
-)
-_HOLDER_AFTER = re.compile(
-    rf"\s(?:of|at|for|von|bei|de|du)\s(?:(?:the|our|my|la|el|le)\s)?(?:[a-z]+,\s(?:the\s)?)?(?P<holder>{NAME})"
-)
-_NAME_BEFORE = re.compile(
-    rf"(?P<names>{NAME})(?:,|\s\(|\s[-–—]|['’]s|,?\s(?:who\s)?(?:is|was|became|ist|war|es|era|est))"
-    r"\s(?:(?:also|auch|now|still)\s)?$"
-)
-_PRONOUN_BEFORE = re.compile(
-    r"(?:^|[,;:]\s|\b(?:and|but|because)\s)(?:he|she|er|sie)(?:['’]s|\s(?:is|was|ist|war))\s(?:also\s|still\s)?$", re.I
-)
-_HER_NAME = re.compile(rf"\b(?:his|her|their|the)\sname(?:['’]s|\sis|\swas)\s(?P<names>{NAME})")
-_ASIDE = r"\b(?:in|at|from|to|of|on|for|with|my|our|your)\s"
-_NAME_LATER = re.compile(
-    rf"(?:(?!{_ASIDE})[^,])*,\s(?P<names>{NAME})[.!]*$|.*?,\s(?P<resumed>{NAME})\s(?=(?:is|has|was|[a-z]+s)\b)"
-)
-_SUBJECT = re.compile(rf"(?P<names>{NAME})\s(?=(?:is|was|has|had|turns|[a-z]+s)\b)")
-_ANSWER = re.compile(rf"(?P<names>{NAME})(?:[,.]|$)")
-_ACTS = re.compile(r"\s(?:is|was|has|had|will|wants|says|said|(?!its)[a-z]{2,}(?:s|ed))\b")
-"""What follows the name of somebody who does something."""
-
-_TITLED = re.compile(rf"\s(?P<names>{NAME})")
 _GENITIVE = ("'s", "’s")
 _ONE_NAME = re.compile(NAME)
 
@@ -155,10 +114,10 @@ class _Reading:
         self._open: _Open | None = None
 
     def read(self, sentence: Sentence) -> None:
-        text = _IN_LAW.sub(r"\g<who>-in-law", _with_capitals(sentence))
+        text = _FORMS.in_law.sub(r"\g<who>-in-law", _with_capitals(sentence))
         self._close(sentence, text)
         if "-in-law" in text or any(_is_relation(word.lower) for word in sentence.words):
-            for match in _WORD.finditer(text):
+            for match in _FORMS.word.finditer(text):
                 if label := singular(match.group()):
                     before, after = text[max(0, match.start() - REACH) : match.start()], text[match.end() :][:REACH]
                     self._read_word(label, _Place(sentence, before, after, match.group()))
@@ -168,20 +127,20 @@ class _Reading:
             if name := person_in(match.group()):
                 self._named.add(name)
                 self._before = (sentence.message, name)
-                if name.split()[0].lower() in english().first_names or _ACTS.match(text, match.end()):
+                if name.split()[0].lower() in english().first_names or _FORMS.acts.match(text, match.end()):
                     self._doer = name
 
     def _read_word(self, label: str, place: _Place) -> None:
         before = place.before
-        via = _VIA.search(before)
+        via = _FORMS.via.search(before)
         if via and (through := singular(via["via"])):
             before = before[: via.start()]
             label = IN_LAWS.get(f"{through} {label}", f"{through}'s {label}")
-        possessor = _POSSESSOR.search(before)
+        possessor = _FORMS.possessor.search(before)
         if possessor is None:
             self._read_title(label, place)
             return
-        holder = _HOLDER_AFTER.match(place.after)
+        holder = _FORMS.holder_after.match(place.after)
         of = _bare(holder["holder"]) if holder and person_in(holder["holder"]) else None
         is_anyones = bool(possessor["the"] or possessor["a"])
         if is_anyones and of is None and label in relatives() | OF_SOMETHING:
@@ -235,21 +194,21 @@ class _Reading:
 
     def _names(self, before: str, after: str, possessor: re.Match[str]) -> list[str]:
         """Return the names beside a relation's word, else one that follows later, else who was meant before."""
-        for match in (_NAME_AFTER.match(after), None if possessor["a"] else _NAME_BEFORE.search(before)):
+        for match in (_FORMS.name_after.match(after), None if possessor["a"] else _FORMS.name_before.search(before)):
             if match and (names := _people(match["names"])):
                 return names
-        later = None if possessor["the"] or possessor["a"] else _NAME_LATER.match(after)
+        later = None if possessor["the"] or possessor["a"] else _FORMS.name_later.match(after)
         if later:
             return _people(later["names"] or later["resumed"])
-        if later := _HER_NAME.search(after):
+        if later := _FORMS.her_name.search(after):
             return _people(later["names"])
-        if self._before and _PRONOUN_BEFORE.search(before):
+        if self._before and _FORMS.pronoun_before.search(before):
             return [self._before[1]]
         return []
 
     def _read_title(self, label: str, place: _Place) -> None:
         """Read ``auntie Cheryl``. Who says this to somebody of the family names a relative of both."""
-        follows = _TITLED.match(place.after)
+        follows = _FORMS.titled.match(place.after)
         name = person_in(follows["names"]) if follows and place.written.lower() in TITLES else None
         if name:
             whose = self._me(place.sentence) if len(self._people) > 2 else None
@@ -261,7 +220,7 @@ class _Reading:
         if left is None or sentence.message > left.message + left.is_asked:
             return
         answers = left.is_asked and sentence.message > left.message
-        match = (_ANSWER if answers else _SUBJECT).match(text)
+        match = (_FORMS.answer if answers else _FORMS.subject).match(text)
         name = person_in(match["names"]) if match else None
         if name and name not in self._named | self._people and name != left.whose:
             self.found[StatedRelation(left.label, name, left.whose)] += 1

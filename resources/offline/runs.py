@@ -13,9 +13,11 @@ from functools import cache
 
 from neurigraph_pipelines.text.calendar_words import MONTHS, WEEKDAYS
 from resources.offline.german_names import GERMAN, GermanNouns
-from resources.offline.lexicon import english, lexicon_of
+from resources.offline.lexicon import english, forms, lexicon_of
 from resources.offline.prose import Prose, Sentence
 from resources.offline.written_names import NAME, without_title
+
+_FORMS = forms("runs", name=NAME)
 
 MAX_NAMES = 200
 """Most distinct names of one segment, the most frequent first."""
@@ -23,21 +25,6 @@ MAX_NAMES = 200
 HEADLINE_MENTIONS = 3
 """Mentions that a name in the title counts for, because a title says what the conversation is about."""
 
-_RUN = re.compile(rf"(?<![\w.@/_-]){NAME}")
-_OPENING = re.compile(r"(?:^|[:*#>|\"“„«¿¡(\[–—•…/.!?-])\s*$")
-_CODE = re.compile(r"`[^`]*`?")
-_LOOKS_LIKE_CODE = re.compile(r"[;{}=]\s*$|\w\(\w*\)|\w\.\w+\(|[=!<>]=|=>|::|</|^\s*(?:import|def|SELECT|INSERT)\b")
-_HEADED = re.compile(r"\**:\**(?:\s|$)|\*\*")
-_ERROR = re.compile(r"\w+(?:Error|Exception|Warning)")
-_PERSON_AFTER = re.compile(
-    r"\s(?:said|says|told|asked|asks|thinks|thought|wants|wanted|called|agreed|agrees|mentioned|suggested|promised|"
-    r"texted|emailed|replied|invited|joined|lives|works|worked|loves|likes|hates|feels|felt|and\sI|"
-    r"will\s(?:send|call|bring|come|take|handle|present|do)|needs\sto|is\s(?:my|our|his|her|coming|going|doing)|"
-    r"came|brought|showed|caught|taught|helped|married|writes|wrote|knows|sends|sent|gets|got|rang|went|"
-    r"dice|dijo|quiere|viene|sagt|meint|will|kommt|dit|veut|vient)\b"
-)
-_PERSON_BEFORE = re.compile(r"\b(?:hey|hi|hello|thanks|thank\syou|bye|dear|told|asked|met|poor)[,]?\s$", re.I)
-_DEMONYM = re.compile(r"\w{2,}(?:ish|ese|[bcdghklmnprstvyz]ians?)|(?:Dutch|Welsh|Greek|Swiss|Czech|Thai|Arab)s?")
 _LINKS = frozenset(["of", "the", "&", "de", "del", "della", "do", "da", "di", "du", "des", "von", "van", "der", "la"])
 
 
@@ -124,7 +111,7 @@ class Runs:
 
     def is_entity(self, name: str) -> bool:
         """Whether a name is worth listing: people, organisations, products, places and works, but no peoples."""
-        if _DEMONYM.fullmatch(name) and name.lower() not in self._lexicon.first_names:
+        if _FORMS.demonym.fullmatch(name) and name.lower() not in self._lexicon.first_names:
             return False
         return " " in name or self._middle[name] + self._start[name] >= 2 or len(name) > 2
 
@@ -134,7 +121,7 @@ class Runs:
                 self._lower[word.lower] += 1
                 if word.text in self._lexicon.first_names and word.text not in self._lexicon.common:
                     self._add(word.text.title(), number, middle=True)
-        if _LOOKS_LIKE_CODE.search(sentence.text):
+        if _FORMS.looks_like_code.search(sentence.text):
             return
         if sentence.language != GERMAN and _is_heading(sentence):
             # In a heading or shouting, capitals mean nothing, so only known names count.
@@ -143,16 +130,18 @@ class Runs:
                 if bare.istitle() and (bare.lower() in self._lexicon.first_names or self._middle[bare]):
                     self._add(bare, number, middle=True)
             return
-        text = _CODE.sub(lambda match: " " * len(match.group()), sentence.text)
-        for match in _RUN.finditer(text):
+        text = _FORMS.code.sub(lambda match: " " * len(match.group()), sentence.text)
+        for match in _FORMS.run.finditer(text):
             self._read_run(match, text, number, sentence.language)
 
     def _read_run(self, match: re.Match[str], text: str, number: int, language: str) -> None:
         before = text[max(0, match.start() - 24) : match.start()]
         after = text[match.end() : match.end() + 24]
         title, run = without_title(match.group())
-        opening = not title and (match.start() == 0 or bool(_OPENING.search(before)))
-        signs = bool(_PERSON_AFTER.match(after) or _PERSON_BEFORE.search(before)) + 2 * (title not in ("", "St", "St."))
+        opening = not title and (match.start() == 0 or bool(_FORMS.opening.search(before)))
+        signs = bool(_FORMS.person_after.match(after) or _FORMS.person_before.search(before)) + 2 * (
+            title not in ("", "St", "St.")
+        )
         for words, offset in self._names_in(run.split(), language, opening=opening):
             if language == GERMAN and not self._german.may_be_name(words, titled=bool(title) and offset == 0):
                 continue
@@ -161,7 +150,7 @@ class Runs:
             if title and offset == 0:
                 self.titled.setdefault(name, f"{title} {name}" if len(words) == 1 else name)
             if opening and offset == 0 and len(words) > 1:
-                if _HEADED.match(after):
+                if _FORMS.headed.match(after):
                     continue
                 self._doubtful.append((words, number))
             else:
@@ -202,7 +191,12 @@ class Runs:
     def _is_name(self, name: str) -> bool:
         words = name.split()
         lower = name.lower()
-        if not 2 <= len(name) <= 60 or not re.fullmatch(r"[\w'’&+. -]+", name) or "_" in name or _ERROR.fullmatch(name):
+        if (
+            not 2 <= len(name) <= 60
+            or not re.fullmatch(r"[\w'’&+. -]+", name)
+            or "_" in name
+            or _FORMS.error.fullmatch(name)
+        ):
             return False
         if len(words) == 1:
             return self._is_single_name(name, lower)

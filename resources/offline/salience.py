@@ -12,19 +12,13 @@ from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Role
 from resources.offline.fixed_dates import MONTHS
-from resources.offline.lexicon import english, word_lists
+from resources.offline.lexicon import english, forms, word_lists
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 
+_FORMS = forms("salience")
+
 _MONTH = rf"(?:{'|'.join(MONTHS)})"
-_DIGIT = re.compile(r"\d")
-_FIGURE = re.compile(r"(?<![\w.,])[^\w\s]?\d[\d.,:/-]*\d|(?<![\w.,])[^\w\s]?\d")
-_AMOUNT = re.compile(
-    r"[$€£¥]\s?\d|\d\s?(?:%|percent|euros?|dollars?|pounds?|francs?|pesos?|yen|kroner|shillings?|lakh|million|thousand|"
-    r"kilos?|kg|g|mg|ml|km|m|cm|mm|miles?|hours?|minutes?|days?|weeks?|months?|years?|degrees?|grams?|litres?|pages?|"
-    r"people|a month|each|per)\b",
-    re.I,
-)
 _DAY = re.compile(
     rf"\b(?=\w)(?:\d{{1,2}}(?:st|nd|rd|th)|{_MONTH}\s\d{{1,2}}|\d{{1,2}}\.?\s(?:of\s)?{_MONTH}|in\s{_MONTH}|in\s(?:19|20)\d\d|"
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|yesterday|today|tomorrow|tonight)\b",
@@ -32,11 +26,6 @@ _DAY = re.compile(
 )
 _WORDS = word_lists("salience")
 _DONE = _WORDS["done"]
-_CHANGED = re.compile(
-    r"\b(?:now|instead|after all|no longer|in the end|not any ?more|anymore|put off|postponed|cancelled|is off|was off|"
-    r"new (?:date|end date|plan)|correction|rather than|moved (?:to|it|the))\b",
-    re.I,
-)
 _HEDGED = _WORDS["hedged"]
 _POSSESSIVE = frozenset("my our his her their your".split())
 _COUNTS = _WORDS["counts"]
@@ -95,13 +84,13 @@ class Salience:
         days, amounts = self._measured(number)
         repeated = [count for word in content if (count := self._messages_with[word.stem]) > 1]
         return {
-            "figures": min(3, len(_FIGURE.findall(text))) if has_digit else 0,
+            "figures": min(3, len(_FORMS.figure.findall(text))) if has_digit else 0,
             "counts": min(2, len(_COUNTS & words)),
             "amounts": min(2, amounts),
             "days": min(2, days),
             "names": min(3, self._named[number]),
             "done": min(2, len(_DONE & words)),
-            "changed": bool(_CHANGED.search(text)),
+            "changed": bool(_FORMS.changed.search(text)),
             "kin": not (_POSSESSIVE.isdisjoint(words) or self._relations.isdisjoint(words)),
             "hedged": min(2, len(_HEDGED & words)),
             "own": is_own,
@@ -122,7 +111,7 @@ class Salience:
             if not measures:
                 continue
             keys = [(word.stem, kind) for word in sentence.content if self._is_rare(word.stem) for kind in measures]
-            if _CHANGED.search(sentence.text):
+            if _FORMS.changed.search(sentence.text):
                 found.update(earlier for key in keys for earlier in stated.get(key, ()))
             for key in keys:
                 stated.setdefault(key, []).append(number)
@@ -135,7 +124,7 @@ class Salience:
         """Return how many days and sums a sentence names."""
         if number not in self._measures:
             text = self._prose.sentences[number].text
-            amounts = len(_AMOUNT.findall(text)) if _DIGIT.search(text) else 0
+            amounts = len(_FORMS.amount.findall(text)) if _FORMS.digit.search(text) else 0
             self._measures[number] = len(_DAY.findall(text)), amounts
         return self._measures[number]
 

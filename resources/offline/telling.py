@@ -9,13 +9,15 @@ from neurigraph_pipelines.model import Message, Role
 from neurigraph_pipelines.text.calendar_words import MONTHS, WEEKDAYS
 from resources.offline.dates import is_dated
 from resources.offline.fixed_dates import with_dates, written
-from resources.offline.lexicon import english, lexicon_of
+from resources.offline.lexicon import english, forms, lexicon_of
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 from resources.offline.quotation_marks import paired
 from resources.offline.relations import StatedRelation
 from resources.offline.retelling import lacks_subject, possessive, retold
 from resources.offline.units import Unit
+
+_FORMS = forms("telling")
 
 MAX_MENTIONS = 3
 """How often a unit in the third person may name its speaker; a quotation reads better beyond that."""
@@ -28,10 +30,6 @@ _CONTEXT = 400
 
 _CALENDAR = frozenset(WEEKDAYS) | frozenset(MONTHS) - {"may", "march"}
 """Words that keep their capital within a sentence, although some people write them small."""
-
-_TITLED = re.compile(r"Miss [A-Z]")
-_END = re.compile(r"[.!?…。！？][\"'”’)]*$")
-_LAST_STOP = re.compile(r"[.!…]+$")
 
 
 class Teller:
@@ -133,14 +131,14 @@ class Teller:
     def _lowered(self, text: str) -> str:
         """Return a sentence for the middle of another: with a small letter, if its first word is no name."""
         first = re.split(r"[\s,'’]", text, maxsplit=1)[0]
-        is_name = first in self._capitalised or first.lower() in _CALENDAR or _TITLED.match(text)
+        is_name = first in self._capitalised or first.lower() in _CALENDAR or _FORMS.titled.match(text)
         is_common = first.lower() in self._small and not is_name
         return text[:1].lower() + text[1:] if is_common else text
 
 
 def _unended(text: str) -> str:
     """Return a sentence without its full stop or exclamation marks."""
-    plain = _LAST_STOP.sub("", text)
+    plain = _FORMS.last_stop.sub("", text)
     return plain if "!" in plain else plain.replace("¡", "")
 
 
@@ -151,5 +149,5 @@ def _inside(text: str) -> str:
 
 def _ended(sentence: str) -> str:
     """Return a sentence with a capital at its beginning and a full stop."""
-    ended = sentence if _END.search(sentence) else f"{sentence.rstrip(' ,;:-')}."
+    ended = sentence if _FORMS.end.search(sentence) else f"{sentence.rstrip(' ,;:-')}."
     return ended[0].upper() + ended[1:]

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.text.lexemes import name_words
 from resources.offline.headings import MAX_HEADING, heading
+from resources.offline.lexicon import forms
 from resources.offline.names import Names
 from resources.offline.prose import Prose
+
+_FORMS = forms("titles")
 
 MAX_TITLE = 80
 SHORT = 12
 """Messages up to which one sentence tells what a conversation is about."""
 
 MOST_PHRASES = 8
-_POINTS_BACK = re.compile(
-    r"\W*(?:he|she|it|they|then|yes|no|er|sie|es|dann|ja|nein|il|elle|ils|elles|ella|ellos)\b", re.I
-)
-"""Beginnings of sentences that speak of what was said before."""
 
-_SUBJECT_OF_MAIL = re.compile(r"\b(?:Subject|Betreff|Asunto|Objet|Oggetto): (?P<subject>[^.\n]{8,80})")
 LEAST = 8
 """Characters of a sentence that says enough."""
 
@@ -40,7 +37,7 @@ def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
     part = prose.segment.is_part
     if given and not part:
         return _shortened(given)
-    if mail := _SUBJECT_OF_MAIL.search(prose.segment.messages[0].content):
+    if mail := _FORMS.subject_of_mail.search(prose.segment.messages[0].content):
         return heading(mail["subject"], prose.language)
     phrases = _as_written(prose, key_phrases[:3])
     speakers = [name for name in dict.fromkeys(names.speakers.values()) if name != names.owner]
@@ -81,7 +78,7 @@ def _told(prose: Prose, phrases: Sequence[str], subjects: Sequence[str]) -> str:
         said = 0.2 + sum(stems.get(stem, 0.0) for stem in {word.stem for word in sentence.words})
         # What somebody comes to talk about is said at once.
         said *= min(len(sentence.content), 3) * (2.0 if number == 0 else 1.0 / (1 + 0.2 * number))
-        said *= 0.4 if _POINTS_BACK.match(sentence.text) else 1.0
+        said *= 0.4 if _FORMS.points_back.match(sentence.text) else 1.0
         if said > most:
             best, most = heading(sentence.text, sentence.language), said
     return best if len(best) >= LEAST else ""

@@ -8,15 +8,16 @@ a conjunction or a figure is a unit.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from resources.offline.lexicon import word_lists
+from resources.offline.lexicon import forms, word_lists
 from resources.offline.names import Names
 from resources.offline.prose import Prose, Sentence
 from resources.offline.references import WORD
 from resources.offline.standing import Standing, is_no_speech, is_question
+
+_FORMS = forms("units")
 
 MAX_UNIT = 45
 """Most words of a unit of several sentences."""
@@ -33,17 +34,9 @@ MAX_GAP = 3
 MAX_QUESTION = 16
 """Most words of a question that is quoted with its answer."""
 
-_ONLY_THANKS = re.compile(r"(?:thanks|thank you|cheers|hey|hi)\b(?:\W+\w+){0,3}\W*", re.I)
-_FIGURE = re.compile(r"[^\w\s]*\d")
 _WORDS = word_lists("units")
 _LEANING_ELSEWHERE = _WORDS["leaning_elsewhere"]
 """First words of sentences in German, Spanish and French that go on with another; articles are left out."""
-
-_GREETING_ELSEWHERE = re.compile(
-    r"(?:hallo|hi|okay|ok|gut|super|danke|sorry|oh|übrigens|bueno|hola|gracias|oye|perfecto|bon|merci|bonjour|salut)"
-    r"[,.!:;…]+ +",
-    re.I,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +143,7 @@ class _Finder:
     def _reply(self, numbers: Sequence[int], before: Sequence[int]) -> Unit | None:
         """Return the first sentence of a message with the question that it answers."""
         # Thanks before an answer do not answer.
-        place = int(len(numbers) > 1 and bool(_ONLY_THANKS.fullmatch(self._prose.sentences[numbers[0]].text)))
+        place = int(len(numbers) > 1 and bool(_FORMS.only_thanks.fullmatch(self._prose.sentences[numbers[0]].text)))
         first = self._prose.sentences[numbers[place]].text
         if is_question(first) or is_no_speech(first) or len(first.split()) > MAX_UNIT:
             return None
@@ -204,7 +197,7 @@ def _units_elsewhere(prose: Prose, numbers: Sequence[int], before: Sequence[int]
 
 
 def _without_greeting(text: str) -> str:
-    match = _GREETING_ELSEWHERE.match(text)
+    match = _FORMS.greeting_elsewhere.match(text)
     return text if match is None else text[match.end() : match.end() + 1].upper() + text[match.end() + 1 :]
 
 
@@ -213,4 +206,4 @@ def _leans_elsewhere(sentence: Sentence) -> bool:
     text = _without_greeting(sentence.text)
     first = WORD.search(text.lower())
     leaning = first is None or first.group() in _LEANING_ELSEWHERE
-    return leaning or bool(_FIGURE.match(text)) or text[:1].islower() or len(sentence.words) < 4
+    return leaning or bool(_FORMS.figure.match(text)) or text[:1].islower() or len(sentence.words) < 4
