@@ -13,14 +13,7 @@ from resources.offline.retelling import SAME_IN_PAST, is_past
 
 _FORMS = forms("deeds")
 
-_SPEAKS = {
-    "wann": re.compile("ich|wir"),
-    "quand": re.compile("j|je|nous"),
-    "wanneer": re.compile("ik|we|wij"),
-    "cuándo": re.compile(r"\w{2,}[éí]|he|hemos|\w+[aei]mos|fui|hice|tuve|puse|dije|traje|vine"),
-    "quando": re.compile(r"ho|sono|abbiamo|siamo|\w{2,}i|\w+mos|fiz|tive|pus|disse|trouxe|vim"),
-}
-"""What shows the first person of the past, by the word that asks for a time: short texts do not tell their language."""
+_SPEAKS = dict(_FORMS.table("speaks"))
 
 
 def tells_deed(question: str, text: str, anchors: frozenset[str], said: frozenset[str], words: Words) -> bool:

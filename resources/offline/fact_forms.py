@@ -20,159 +20,23 @@ from resources.offline.written_names import NAME
 MAX_PART = 120
 """Most characters of a reason, a manner or an object."""
 
-_ADVERBS = r"(?:now|still|also|currently|only|already|just|recently|finally|really)"
-_NOUNS = r"(?:[a-z][\w-]{1,20}\s){0,3}?[a-z][\w-]{1,20}"
-_SUBJECT = (
-    rf"(?P<subject>(?:{NAME}|The\suser)(?:['’]s?\s{_NOUNS}(?:\s{NAME})?)?|(?:The|A|An)\s(?!user\b){_NOUNS}"
-    rf"(?:\s(?:of|with|for)\s(?:the\s)?[\w-]{{2,20}}(?:\s[\w-]{{1,20}})?)??|The\s(?:{NAME}\s){_NOUNS})"
-)
-_CALENDAR = (
-    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|"
-    r"Fri|Satur|Sun)day|Easter|Christmas)s?\b"
-)
-_ADVERB = rf"(?:{_ADVERBS}\s){{0,2}}"
-_OBJECT = r"(?P<object>(?:[^.;,!?()]|(?<=\d)[.,](?=\d)){1,120})"
 
-_FORMS = forms("fact_forms", name=NAME, calendar=_CALENDAR, nouns=_NOUNS, object=_OBJECT, subject=_SUBJECT)
-
-_PUT = (
-    r"(?:(?:is|was|were|has\sbeen)\s)?(?:moved|postponed|rescheduled|pushed\sback|pushed|brought\sforward|changed|"
-    r"shifted)"
-)
-_SLOTS = {
-    "lives in": r"(?:lives?|lived|is\sliving|has\slived)\s(?:in|at|near|on)\s",
-    "moved to": r"(?:moved|is\smoving|has\smoved|relocated)\s(?:back\s)?(?:in)?to\s(?!\d)",
-    "works at": r"(?:works?|worked|is\sworking|has\sworked)\s(?:at|for)\s",
-    "joined": r"(?:started\s(?:working\s)?at|joined)\s(?=[A-Z])",
-    "works as": r"(?:works?|worked|is\sworking|has\sworked)\sas\s",
-    "studies": r"(?:studies|studied|is\sstudying|majored\sin|majors\sin)\s",
-    "married to": r"(?:is|was|got)\smarried\sto\s|married\s(?=[A-Z])",
-    "allergic to": r"(?:is|was|isn['’]t)\s(?:not\s|no\slonger\s)?(?:severely\s|very\s)?allergic\sto\s",
-    "was born": r"was\sborn\s",
-    "owns": r"(?:owns?|owned|bought|has\sbought|got)\s(?=(?:an?|the|two|three|his|her|their|\d))",
-    "has": r"(?:has|had|have|does\snot\shave|doesn['’]t\shave)\s(?:got\s)?"
-    r"(?=(?:an?|any|one|two|three|four|five|six|seven|eight|nine|ten|no|type|\d+)\s)",
-    "is called": r"(?:is|are)\s(?:called|named)\s",
-    **{
-        f"is {place}": rf"(?:is|are)\s{_ADVERB}(?:kept\s|stored\s|parked\s)?{place}\s(?!{_CALENDAR})"
-        r"(?=(?:the|an?|my|our|his|her|their)\b|[A-Z])"
-        for place in ("in", "on", "under", "behind", "inside", "beside", "above", "below", "next to", "near")
-    },
-    "is at": r"(?:is|are)\sat\s(?=\d|noon|midnight)|(?:(?:was|were|has\sbeen)\s)?(?:moved|postponed|"
-    r"changed|pushed|brought\sforward)\sto\s(?=\d{1,2}(?::\d\d|\s?[ap]m)\b)",
-    "belongs to": r"belongs?\sto\s",
-    "takes": r"takes?\s(?=(?:\d|an?\s|the\s|half|one|two|some\s|[a-z]+(?:in|ol|ne|ide|ate)\b))",
-    "uses": r"uses?\s(?=\S)",
-    "costs": r"costs?\s(?=\D{0,12}\d)",
-    "weighs": r"weighs?\s(?=\D{0,12}\d)",
-    "starts on": r"(?:starts?|begins?)\s(?:on|at|in)\s",
-    "meets on": r"meets?\s(?:on|every)\s",
-    "goes to": r"goes?\sto\s(?=(?:the|an?)\b|[A-Z])",
-    "leads": r"(?:leads?|heads|manages?|chairs?)\s(?=(?:the|an?|our)\b|[A-Z])",
-    "teaches": r"(?:teaches?)\s",
-    "plays": r"plays?\s(?:the\s)?(?=[a-z])",
-    "speaks": r"speaks?\s(?=[A-Z])",
-    "drives": r"drives?\s(?=an?\s|the\s|[A-Z])",
-    "age": r"(?:is|was|turned|turns|will\sbe|will\sturn)\s"
-    r"(?=\d{1,3}(?:\syears\sold)?(?:[.;,!](?!\d)|$|\s(?:on|in|this|next)\b))",
-    "started": r"(?:started|has\sstarted|began|took\sup)\s",
-    "quit": r"(?:quit|has\squit|has\sleft|left|resigned\sfrom|gave\sup|stopped)\s",
-    "prefers": r"(?:prefers?|preferred)\s",
-    "likes": r"(?:loves?|likes?|enjoys?|adores?)\s",
-    "dislikes": r"(?:hates?|dislikes?|can['’]t\sstand|does\snot\slike|doesn['’]t\slike)\s",
-    "favourite": r"(?:['’]s?\s)?favou?rite\s[a-z]{2,20}(?:\s[a-z]{2,20})?\s(?:is|was|are)\s",
-    "becomes": r"(?:(?:is|was|were|has\sbeen|have\sbeen)\s)?(?:raised|lowered|increased|reduced|cut|changed|rose|fell|"
-    r"dropped|went\s(?:up|down))\s(?:from\s[^.;,]{1,40}?\s)?to\s(?=\D{0,10}\d)",
-    "happens on": rf"(?:is|are)\s{_ADVERB}(?:on\s)?(?:the\s)?(?={_CALENDAR}|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?[A-Z])|"
-    rf"{_PUT}\sto\s(?:the\s)?(?={_CALENDAR}|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?[A-Z])",
-    "is assigned to": r"(?:is|was|has\sbeen|got)\s(?:now\s)?(?:re)?assigned\sto\s",
-    "amounts to": rf"(?:is|are)\s{_ADVERB}(?:about\s|around\s)?(?=[$€£]?\d[\d.,]*\s?(?:%|[a-z]+))",
-    "is": r"(?:is|was|became|has\sbecome|is\sno\slonger|is\snot)\s"
-    r"(?=(?:an?|the|my|our|The user['’]s)\s[a-z]|(?!(?:not|very|so|too|also|there|here|it|that|"
-    r"going|about|sure|sorry|glad|happy|fine|ok|okay|true|right|what|why|how|where|when|because|[a-z]+ing|[a-z]+ed)\b)"
-    r"[a-zO][\w-]*(?:\s[a-z][\w-]*){0,2}[.!]?$)",
-}
-_CLOSED_FORMS = [
-    (name, re.compile(rf"^{_SUBJECT}(?:\s|(?=['’])){_ADVERB}(?:{verb}){_ADVERB}{_OBJECT}"))
-    for name, verb in _SLOTS.items()
-]
+_FORMS = forms("fact_forms", name=NAME)
+_CLOSED_FORMS = _FORMS.table("slots")
+_KINDS = [(FactKind(name), cue) for name, cue in _FORMS.table("kinds")]
 
 
-_ROLE = (
-    r"(?P<object>(?:[a-z]+[ -]){0,3}(?:lead(?:er)?|manager|director|head(?:\sof\s[a-z]+)?|chief|partner|supervisor|"
-    r"foreman|captain|editor|treasurer|secretary|chair(?:man|woman|person)?|president|principal|coach|apprentice))\b"
-)
-_APPOINTED = [
-    re.compile(
-        rf"\b(?:made|appointed|named|promoted)\s(?P<subject>{NAME})\s(?:to\s|as\s)?(?:an?\s|the\s|our\s)?{_ROLE}"
-    ),
-    re.compile(
-        rf"^(?P<subject>{NAME})\s(?:(?:was|has\sbeen|got)\s(?:made|appointed|named|promoted)|became|has\sbecome)\s"
-        rf"(?:to\s|as\s)?(?:an?\s|the\s|our\s)?{_ROLE}"
-    ),
-]
-"""Somebody gets a post: ``Bob made Dave production lead``."""
-
-LASTING = frozenset(
-    ["lives in", "moved to", "works at", "works as", "married to", "allergic to", "was born", "quit", "has", "age"]
-)
+_LASTING = "lives in|moved to|works at|works as|married to|allergic to|was born"
+LASTING = frozenset([*_LASTING.split("|"), "quit", "has", "age"])
 """Slots that matter for good."""
 
-_OF_PEOPLE = frozenset(
-    [
-        "lives in",
-        "moved to",
-        "works at",
-        "joined",
-        "works as",
-        "studies",
-        "married to",
-        "allergic to",
-        "was born",
-        "prefers",
-    ]
-)
+_OF_PEOPLE = frozenset([*_LASTING.split("|"), "joined", "studies", "prefers"])
 """Slots whose subject is somebody."""
 
 _STATES = frozenset(
-    [
-        *(
-            "lives in",
-            "works at",
-            "works as",
-            "studies",
-            "owns",
-            "has",
-            "age",
-            "is",
-            "is called",
-            "belongs to",
-            "takes",
-        ),
-        *("uses", "starts on", "meets on", "goes to", "leads", "teaches", "plays", "speaks", "drives"),
-        *("allergic to", *PROPERTIES),
-    ]
-)
-
-_HOW = re.compile(rf"\bby\s(?P<part>[a-z]{{2,20}}ing\b[^.;,!?]{{0,{MAX_PART}}})")
-_KINDS = [
-    (
-        FactKind.DECISION,
-        re.compile(r"\b(?:deci(?:ded|sion)|agreed|chose|chosen|settled\son|opted|picked|signed|approved)\b"),
-    ),
-    (FactKind.COMMITMENT, re.compile(r"\b(?:promised?s?|committed\sto|(?:I['’]ll|I\swill)\s(?!be\b|probably|never))")),
-    (
-        FactKind.PLAN,
-        re.compile(
-            r"\b(?:will|won['’]t|(?:is|are|am|['’]m|['’]re)\s(?:going\sto|planning|hoping|about\sto|thinking\sof)|plans?\s(?:to|on|for)|"
-            r"hopes?\sto|wants?\sto|intends?|would\slike\sto|looking\sforward|booked|is\sdue|are\sdue)\b"
-        ),
-    ),
-    (
-        FactKind.PREFERENCE,
-        re.compile(r"\b(?:loves?|likes?|enjoys?|adores?|prefers?|hates?|dislikes?|favou?rite|fan\sof|allergic|can['’]t\sstand)\b"),
-    ),
-]  # fmt: skip
+    "lives in|works at|works as|studies|owns|has|age|is|is called|belongs to|takes|uses|starts on|meets on|goes to|"
+    "leads|teaches|plays|speaks|drives|allergic to".split("|")
+) | frozenset(PROPERTIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +78,7 @@ def read_fact(statement: str, said: str, language: str, *, is_dated: bool, speak
             ),
             None,
         ),
-        how=_part(_HOW, statement),
+        how=_part(_FORMS.how, statement),
         slot=slot,
     )
 
@@ -245,7 +109,7 @@ def names_a_person(slot: Slot) -> bool:
 
 
 def _slot(statement: str) -> Slot | None:
-    appointed = next((match for form in _APPOINTED if (match := form.search(statement))), None)
+    appointed = next((match for form in (_FORMS.was_made, _FORMS.became) if (match := form.search(statement))), None)
     if appointed is not None:
         return Slot(appointed["subject"], "works as", appointed["object"])
     if match := _FORMS.changed_by.match(statement):

@@ -92,8 +92,10 @@ def word_lists(section: str) -> dict[str, frozenset[str]]:
 class Forms:
     """The forms of a section of ``forms.toml`` as compiled patterns: each is an attribute."""
 
-    def __init__(self, patterns: Mapping[str, str]) -> None:
-        self._patterns = patterns
+    def __init__(self, written: Mapping[str, Any], others: Mapping[str, str]) -> None:
+        self._tables = {name: rows for name, rows in written.items() if not isinstance(rows, str)}
+        plain = {name: text.replace("\n", "") for name, text in written.items() if isinstance(text, str)}
+        self._patterns = plain | others
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
         """Compile a form when it is first used."""
@@ -101,11 +103,18 @@ class Forms:
         setattr(self, name, pattern)
         return pattern
 
+    def table(self, name: str) -> list[tuple[str, re.Pattern[str]]]:
+        """Return the forms of a table, each with its name and within the frame of the table, if it has one."""
+        rows, frame = self._tables[name], self._patterns.get(f"{name}_frame", "{form}")
+        named = rows.items() if isinstance(rows, dict) else rows
+        return [
+            (key, re.compile(filled(frame, self._patterns | {"form": form.replace("\n", "")}))) for key, form in named
+        ]
+
 
 def forms(section: str, **others: str) -> Forms:
     """Return the forms of a section of ``forms.toml``, in which names in braces stand for each other and for others."""
-    written = {name: text.replace("\n", "") for name, text in read_data("forms.toml")[section].items()}
-    return Forms(written | others)
+    return Forms(read_data("forms.toml")[section], others)
 
 
 def filled(pattern: str, groups: Mapping[str, str]) -> str:

@@ -1,14 +1,14 @@
 """Relations that a text states: ``my coworker Dave``, ``Dave's wife Lena``, ``Your sister Ana``.
 
-Each begins at a word for a relation (``kin_words``); the words before and after it say who it is, and whose. ``ties``
-finds those that verbs state. ``names`` decides who is a person.
+Each begins at a word for a relation (``kin_words``); the words before and after it say who it is, and whose. Others are
+stated by verbs: ``Ana works at Acme``. ``names`` decides who is a person.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
@@ -26,7 +26,6 @@ from resources.offline.kin_words import (
 )
 from resources.offline.lexicon import english, forms
 from resources.offline.prose import Prose, Sentence
-from resources.offline.ties import MARRIED, ties_in
 from resources.offline.written_names import NAME, without_title
 
 _FORMS = forms("relations", name=NAME)
@@ -38,6 +37,17 @@ REACH = 80
 
 _GENITIVE = ("'s", "’s")
 _ONE_NAME = re.compile(NAME)
+
+
+_MARRIED = "married to"
+_TIES = forms("ties")
+_VERBS = [(name, verb.pattern) for name, verb in _TIES.table("verbs")]
+_HAS_VERB = re.compile(rf"\b(?=\w)(?:{'|'.join(verb for _, verb in _VERBS)})")
+_TIE = re.compile(
+    rf"(?P<who>{NAME}|\b(?:I|ich|yo)\b),?\s?{_TIES.adverbs.pattern}\b(?:"
+    + "|".join(f"(?P<v{number}>{verb})" for number, (_, verb) in enumerate(_VERBS))
+    + rf")\s(?:(?:the|(?:my|our)(?:\s[a-z-]{{3,20}})?|der|dem|den|la|el|le)\s)?(?P<what>{NAME})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +131,7 @@ class _Reading:
                 if label := singular(match.group()):
                     before, after = text[max(0, match.start() - REACH) : match.start()], text[match.end() :][:REACH]
                     self._read_word(label, _Place(sentence, before, after, match.group()))
-        for who, verb, what in ties_in(text):
+        for who, verb, what in _ties_in(text):
             self._read_tie(sentence, who, verb, what)
         for match in _ONE_NAME.finditer(text):
             if name := person_in(match.group()):
@@ -164,7 +174,7 @@ class _Reading:
             return
         if other and other != subject:
             couple = StatedRelation("spouse", subject or other, other if subject else None)
-            self.found[couple if verb == MARRIED else StatedRelation(verb, other, subject, by_verb=True)] += 1
+            self.found[couple if verb == _MARRIED else StatedRelation(verb, other, subject, by_verb=True)] += 1
 
     def _whose(self, possessor: re.Match[str], place: _Place) -> tuple[str | None, bool]:
         """Return whose relation it is, None for the owner, and whether that is known."""
@@ -224,6 +234,13 @@ class _Reading:
         name = person_in(match["names"]) if match else None
         if name and name not in self._named | self._people and name != left.whose:
             self.found[StatedRelation(left.label, name, left.whose)] += 1
+
+
+def _ties_in(text: str) -> Iterator[tuple[str | None, str, str]]:
+    """Yield who, the verb and what, as the text writes them; who is None for the speaker."""
+    for match in _TIE.finditer(text) if _HAS_VERB.search(text) else ():
+        verb = next(name for number, (name, _) in enumerate(_VERBS) if match[f"v{number}"])
+        yield None if match["who"].lower() in ("i", "ich", "yo") else match["who"], verb, match["what"]
 
 
 def speaker_of(message: Message, speakers: Mapping[str, str], owner: str | None) -> str | None:
