@@ -48,9 +48,9 @@ class Scene:
     recent: list[date]
     just_now: list[date]
     span: tuple[date, date] | None
-    month: tuple[int, int] | None
     year: int | None
     beside: bool
+    month: tuple[int, int] | None = None
     listed: date | None = None
     shared: int | None = None
     lean: float = 0.0

@@ -17,9 +17,8 @@ LANGUAGES = ("en", "de", "es", "fr")
 TENSES = ("arranged", "past", "future", "participle", "present")
 _WHOLE = r"(?<!\w)(?:{cue})(?!\w)"
 _CUES = (
-    "auxiliary intended but perhaps could condition habit weekly sure regular yearly born early moved instead "
-    "cancelled within doubtful weekday part_of_day items either listed between since backward forward refuted ahead_of "
-    "today_is refused slip".split()
+    "auxiliary perhaps could condition habit weekly sure regular yearly born moved cancelled within doubtful weekday "
+    "part_of_day items listed between backward forward refuted ahead_of today_is refused".split()
 )
 _NEEDED = dict.fromkeys(("days", "day_of_month", "nth_weekday", "month_and_year", "month"), "months") | {
     "weekday": "weekdays"

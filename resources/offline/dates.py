@@ -15,7 +15,7 @@ from datetime import date, datetime, timedelta
 from itertools import pairwise
 
 from neurigraph_pipelines.model import Message, Segment, SourceKind
-from resources.offline.date_changes import LOOK_BACK, DatedSentence, Mention, drop_changed, planned_before
+from resources.offline.date_changes import DatedSentence, Mention, drop_changed
 from resources.offline.date_lists import are_linked, names_year, shared_years
 from resources.offline.date_readings import READINGS, YEAR_UNIT, filled
 from resources.offline.date_scene import DAY, Scene
@@ -193,7 +193,6 @@ class _Reader:
             recent=[day for _, day in self._recent],
             just_now=[day for number, day in self._recent if number >= sentence.message - JUST_NOW],
             span=self._span if self._span_on == today else None,
-            month=self._month_of_topic(sentence),
             year=next((_year_of(match, today, words) for kind, match in found if kind == "unit"), None),
             beside=any(part(match, "month") for _, match in found),
         )
@@ -227,14 +226,6 @@ class _Reader:
                 ends = (_date(first.dates[0]), _date(second.dates[0]))
                 self._note_span(*ends, sentence.today)
                 first.dates = [day.isoformat() for day in filled(*ends)]
-
-    def _month_of_topic(self, sentence: DatedSentence) -> tuple[int, int] | None:
-        """Return the month in which that was planned which the sentence moves."""
-        if not sentence.words.moved.search(sentence.text):
-            return None
-        planned = [_date(day) for day in planned_before(sentence, self.sentences[-LOOK_BACK:])]
-        months = {(day.year, day.month) for day in planned}
-        return months.pop() if len(months) == 1 else None
 
     def _is_habit(self, kind: str, match: re.Match[str], words: DateWords) -> bool:
         """Whether a weekday without any other word is one on which something always happens."""

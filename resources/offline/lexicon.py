@@ -99,6 +99,8 @@ class Forms:
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
         """Compile a form when it is first used."""
+        if name not in self._patterns:
+            raise AttributeError(f"no form is called {name}")
         pattern = re.compile(filled(self._patterns[name], self._patterns))
         setattr(self, name, pattern)
         return pattern
