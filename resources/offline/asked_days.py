@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from neurigraph_pipelines.model import Quotable
-from resources.offline.candidate import Candidate
+from resources.offline.candidates import Candidate
 from resources.offline.lexicon import forms
 from resources.offline.questions import LISTS, Asked
 

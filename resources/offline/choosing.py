@@ -6,17 +6,15 @@ flat A" and "the rent for flat B", one answers a question about flat B. Scoring 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
-from itertools import combinations, pairwise
+from itertools import pairwise, takewhile
 
 from neurigraph_pipelines.model import Quotable
-from resources.offline.candidate import Candidate
+from resources.offline.candidates import Candidate
 from resources.offline.fitting import is_date_or_number
 from resources.offline.lexicon import forms, word_lists
-from resources.offline.questions import ASKS, WORD, Asked, Trust, Words, asks_for_all, asks_for_several
-from resources.offline.versions import TELLS_CHANGE
+from resources.offline.questions import ASKS, WORD, Asked, Kind, Trust, asks_for_all, asks_for_several
 
 _FORMS = forms("choosing")
 
@@ -47,63 +45,17 @@ _WORDS = word_lists("choosing")
 _ARTICLES = _WORDS["articles"]
 _AT = _WORDS["at"]
 """Words before that which tells one of several things from the others: "the password at the office"."""
+_NEWS = _WORDS["news"]
+TELLS_CHANGE = _FORMS.tells_change
+
+
+MOST_OF_STATE = 6
+"""Words after "is" up to which a sentence says no more than a state."""
 
 
 def labels_of(text: str) -> frozenset[str]:
     """Return the single letters that name one of several things in a text."""
     return frozenset(_FORMS.label.findall(text))
-
-
-def of_thing(asked: Asked, question: str, best: Sequence[Candidate], words: Words) -> list[Candidate]:
-    """Leave out who did to another thing what the question says: who lent a drill, of "Who lent me the ladder?"."""
-    asks = _FORMS.does_thing.match(question)
-    thing = asked.anchors.intersection(words.lexemes(asks["thing"])) if asks else frozenset()
-    if asks is None or not thing or len(asked.kinds) > 1:
-        return list(best)
-    does = asked.anchors.intersection(words.lexemes(asks["does"])) or asked.anchors - thing
-    kept = [one for one in best if thing & (one.near | one.title) or (one.near & asked.anchors and not does & one.said)]
-    return kept if any(does & one.said for one in best) else list(best)
-
-
-def is_never_mentioned(asked: Asked, question: str, best: Sequence[Candidate], words: Words) -> bool:
-    """Return whether parallel sentences tell of several things, and the question asks about another one of them.
-
-    "How much is the yellow car?" is not answered by "The red car costs …" and "The blue car costs …".
-    """
-    known = frozenset().union(*(one.near | one.title for one in best))
-    parts = _parts(question, words)
-    texts = [one.text for one in best]
-    for place, (_, lexemes) in enumerate(parts):
-        if not lexemes or not lexemes <= asked.anchors or lexemes & known:
-            continue
-        is_number = is_date_or_number(parts[place][0])
-        found: dict[frozenset[str], str] = {}
-        for text in texts:
-            found |= dict.fromkeys(_fillers(parts, place, text, asked, words, is_number=is_number), text)
-        if any(are_parallel(one, other) for one, other in combinations(found.values(), 2)):
-            return True
-    return False
-
-
-def _parts(text: str, words: Words) -> list[tuple[str, frozenset[str]]]:
-    return [(word, frozenset(words.lexemes(word))) for word in WORD.findall(text.casefold()) if word not in _ARTICLES]
-
-
-def _fillers(
-    asked_parts: list[tuple[str, frozenset[str]]], place: int, text: str, asked: Asked, words: Words, *, is_number: bool
-) -> Iterator[frozenset[str]]:
-    """Yield what stands in a sentence beside the words that a word of the question stands beside."""
-    before = asked_parts[place - 1] if place else ("", frozenset[str]())
-    after = asked_parts[place + 1] if place + 1 < len(asked_parts) else ("", frozenset[str]())
-    parts = [("", frozenset[str]()), *_parts(text, words), ("", frozenset[str]())]
-    for left, (word, lexemes), right in zip(parts, parts[1:], parts[2:], strict=False):
-        is_beside = (
-            (left[0] in _AT and left[0] == before[0])
-            or bool(before[1] & left[1] & asked.anchors)
-            or bool(after[1] & right[1] & asked.anchors)
-        )
-        if is_beside and lexemes and lexemes.isdisjoint(asked.anchors) and is_number == is_date_or_number(word):
-            yield lexemes
 
 
 def with_replies(
@@ -165,17 +117,6 @@ def are_parallel(one: str, other: str) -> bool:
     return SequenceMatcher(None, first, second, autojunk=False).ratio() >= PARALLEL
 
 
-def varied(candidates: Sequence[Candidate], quotable: Sequence[Quotable]) -> list[Candidate]:
-    """Return the best sentence of each memory before the second best of any."""
-    seen: Counter[str] = Counter()
-    turns: list[tuple[int, int, Candidate]] = []
-    for one in candidates:
-        title = quotable[one.number].title
-        turns.append((seen[title], len(turns), one))
-        seen[title] += 1
-    return [one for _, _, one in sorted(turns, key=lambda turn: turn[:2])]
-
-
 def with_more(asked: Asked, question: str, best: Sequence[Candidate], quotable: Sequence[Quotable]) -> list[Candidate]:
     """Leave out sentences that add nothing to the best one: best first, each question with its reply.
 
@@ -229,3 +170,34 @@ def without_repetition(candidates: Sequence[Candidate]) -> list[Candidate]:
 def _repeats(text: str, other: str) -> bool:
     short, long = sorted((" ".join(text.casefold().split()), " ".join(other.casefold().split())), key=len)
     return short in long and len(short) >= REPEATED * len(long)
+
+
+def are_states(asked: Asked, one: str, other: str) -> bool:
+    """Return whether two sentences say two states of one thing: "The key is in the drawer", "The key is with Ana"."""
+    first, second = _words(one), _words(other)
+    common = [word for word, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))]
+    copula = max((place for place, word in enumerate(common) if _FORMS.states.fullmatch(word)), default=len(common))
+    lengths = len(first), len(second)
+    is_short = copula < len(common) < min(lengths) and max(lengths) - copula - 1 <= MOST_OF_STATE
+    return is_short and Kind.WHERE in asked.kinds
+
+
+def are_versions(asked: Asked, one: str, other: str) -> bool:
+    """Return whether two sentences differ in nothing but the value that a question asks for."""
+    first, second = _words(one), _words(other)
+    changes = [
+        (first[start:end], second[begin:finish])
+        for kind, start, end, begin, finish in SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
+        if kind != "equal"
+    ]
+    if not changes or not all(before and after for before, after in changes):
+        return False
+    if not all(is_date_or_number(word) for change in changes for side in change for word in side):
+        return False
+    if Kind.WHEN in asked.kinds:
+        return bool(_FORMS.states.search(one)) and not _FORMS.opens.search(one)
+    return len(changes) == 1
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in WORD.findall(text.casefold()) if word not in _NEWS]

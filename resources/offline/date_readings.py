@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 
 from neurigraph_pipelines.text.calendar_words import weekday_before, weekend_before
-from resources.offline.date_items import Item, fits, items_of
-from resources.offline.date_scene import Scene, nearest
+from resources.offline.date_scene import Item, Scene, fits, full_year, items_of, nearest, read_year
 from resources.offline.date_tense import clause
 from resources.offline.date_words import part
-from resources.offline.date_years import full_year, read_year
 
 FILLED_DAYS = 3
 """A range of at most so many days stands for each of them; of a longer one only the ends are named."""

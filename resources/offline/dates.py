@@ -16,7 +16,6 @@ from itertools import pairwise
 
 from neurigraph_pipelines.model import Message, Segment, SourceKind
 from resources.offline.date_changes import DatedSentence, Mention, drop_changed
-from resources.offline.date_lists import are_linked, names_year, shared_years
 from resources.offline.date_readings import READINGS, YEAR_UNIT, filled
 from resources.offline.date_scene import DAY, Scene
 from resources.offline.date_tense import (
@@ -63,6 +62,11 @@ _WORD_ENDS = rf"(?<=[^\W\d])(?:[.](?=\s+[^\s\d])|{''.join(rf'(?<!{name})' for na
 _SPLIT = re.compile(rf"[!?]+(?=\s)|{_WORD_ENDS}|(?<=\d)[.](?=\s+[^\W\d_a-z])|[\"”»)][.!?]*(?=\s+[A-Z])")
 _SPLIT_WITH_ORDINALS = re.compile(rf"[!?]+(?=\s)|{_WORD_ENDS}")
 _LONE = re.compile(r"(?:^|[,;:(]|\b(?:and|only|und|y|et))\s*$")
+NO_YEAR = 0
+"""The year of a date that cannot stand before the one that names a year."""
+
+_SHARING = ("figures", "figure_days", "days", "day_of_month", "month_day", "month")
+"""Kinds of phrases that take the year of the next one."""
 
 
 def find_dates(prose: Prose) -> list[str]:
@@ -118,7 +122,7 @@ def held_mentions(text: str, before: str, today: date, words: DateWords) -> Iter
     for sentence in reader.sentences[read_before:]:
         at = text.index(sentence.text, at)
         for one in sentence.mentions:
-            if one.dates and not one.dropped:
+            if one.dates and (one.kind == "near" or not one.dropped):
                 day_part = words.part_of_day.match(text, at + one.end)
                 yield replace(one, start=at + one.start, end=day_part.end() if day_part else at + one.end)
         at += len(sentence.text)
@@ -327,3 +331,41 @@ def _cut(sentence: str) -> Iterator[str]:
         start = end
     if rest := sentence[start:].strip():
         yield rest
+
+
+def are_linked(text: str, end: int, start: int, words: DateWords) -> bool:
+    """Whether the words between two dates make them ends of a range or items of a list."""
+    return any(pattern.fullmatch(text, end, start) for pattern in (words.listed, words.between))
+
+
+def shared_years(found: Sequence[tuple[str, re.Match[str]]], scene: Scene) -> dict[int, int]:
+    """Return the years of dates without any, by their numbers, where a later date of the same list names one.
+
+    It is the year before for the first day of a range across the turn of the year.
+    """
+    years: dict[int, int] = {}
+    for number in range(len(found) - 2, -1, -1):
+        (kind, match), (_, following) = found[number], found[number + 1]
+        year = years.get(number + 1) or int(part(following, "year") or NO_YEAR)
+        between = (scene.text, match.end(), following.start())
+        if year and kind in _SHARING and not names_year(match) and are_linked(*between, scene.words):
+            start, end = (_read(one, phrase, scene, year) for one, phrase in found[number : number + 2])
+            is_range = scene.words.between.fullmatch(*between) is not None
+            is_before = start and end and start[-1] <= end[0]
+            years[number] = year if is_before else year - 1 if start and end and is_range else NO_YEAR
+    return years
+
+
+def names_year(match: re.Match[str]) -> bool:
+    """Whether a phrase says its year, in figures or in words."""
+    return any(part(match, name) for name in ("year", "short", "before", "after"))
+
+
+def _read(kind: str, match: re.Match[str], scene: Scene, year: int) -> list[str]:
+    scene.shared = year
+    try:
+        return READINGS[kind](match, scene)
+    except (ValueError, OverflowError):
+        return []
+    finally:
+        scene.shared = None

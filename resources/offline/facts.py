@@ -16,14 +16,19 @@ from neurigraph_pipelines.text.causes import causes_of, reason_alone, without_op
 from neurigraph_pipelines.text.iso_periods import period_of
 from neurigraph_pipelines.views.kinds import FactKind, Impact
 from neurigraph_pipelines.views.search import Period
-from resources.offline.anchors import Anchors
 from resources.offline.dates import is_dated, resolve_dates
-from resources.offline.fact_forms import LASTING, FactForm, clauses_of, names_a_person, read_fact, slot_said
-from resources.offline.leading import stated_before_asking
+from resources.offline.fact_forms import (
+    LASTING,
+    RECURRING,
+    FactForm,
+    clauses_of,
+    names_a_person,
+    property_of,
+    read_fact,
+    slot_said,
+)
 from resources.offline.lexicon import forms
 from resources.offline.names import Names, find_names
-from resources.offline.oneself import tells_of_itself
-from resources.offline.properties import RECURRING, property_of
 from resources.offline.prose import Prose
 from resources.offline.reasons import reasons_of, worded_reason
 from resources.offline.retelling import lacks_subject
@@ -31,6 +36,7 @@ from resources.offline.salience import Salience
 from resources.offline.standing import Standing
 from resources.offline.telling import Teller
 from resources.offline.units import Unit, units_of
+from resources.offline.whose import tells_of_itself
 
 _FORMS = forms("facts")
 
@@ -81,6 +87,11 @@ SLOT_CONFIDENCE = 0.75
 
 _FULL_WEIGHT = 6.0
 """Weight of a sentence of the greatest importance: a decision with a date, a sum and names."""
+_LEADING_FORMS = forms("leading")
+
+
+MIN_WORDS = 5
+"""Fewest words of such a statement."""
 
 
 def extract(prose: Prose) -> list[ReadFact]:
@@ -130,7 +141,6 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
         if unit.before is None and len(unit.sentences) <= MAX_SENTENCES and corrected.isdisjoint(unit.sentences)
         if not _is_of_assistant_itself(prose, unit)
     ]
-    anchors = Anchors(prose, names)
     speakers = {message.author or message.role for message in prose.segment.messages}
     is_note = prose.segment.ref.source_kind is SourceKind.NOTE
     for weight, _, _, unit in sorted(weighed, key=lambda one: (-one[0], one[1], one[2])):
@@ -142,7 +152,7 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
         weightiest = salience.features(max(unit.sentences, key=salience.weight))
         is_of_person = prose.message(prose.sentences[unit.sentences[0]]).role is Role.USER
         if is_note or (is_short and is_of_person and not any(map(_FORMS.you.search, unit.texts))):
-            is_clear = len(unit.texts) == 1 if is_short else anchors.stand_alone(unit)
+            is_clear = len(unit.texts) == 1 or not is_short
             if is_clear and _states(unit) and not any(map(lacks_subject, unit.texts)):
                 yield unit
             continue
@@ -151,8 +161,7 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
         is_strict = len(speakers) <= _FEW and not (weightiest["names"] or weightiest["figures"])
         if is_strict and (weight < _least_weight(unit, weightiest) or not _states(unit)):
             continue
-        if anchors.stand_alone(unit):
-            yield unit
+        yield unit
 
 
 def _is_of_assistant_itself(prose: Prose, unit: Unit) -> bool:
@@ -359,3 +368,14 @@ def _end_of_plan(kind: FactKind, occurred: Period | None) -> datetime | None:
     if kind not in (FactKind.PLAN, FactKind.COMMITMENT) or occurred is None or occurred.end_at is None:
         return None
     return occurred.end_at + timedelta(days=1)
+
+
+def stated_before_asking(text: str) -> str | None:
+    """Return the statement about the speaker that precedes a sentence's request; None if there is none."""
+    if not _LEADING_FORMS.own.match(text):
+        return None
+    asks = _LEADING_FORMS.asks.search(text)
+    if asks is None:
+        return None
+    stated = text[: asks.start()].rstrip(" ,;")
+    return stated if len(stated.split()) >= MIN_WORDS else None

@@ -95,7 +95,7 @@ class Forms:
     def __init__(self, written: Mapping[str, Any], others: Mapping[str, str]) -> None:
         self._tables = {name: rows for name, rows in written.items() if not isinstance(rows, str)}
         plain = {name: text.replace("\n", "") for name, text in written.items() if isinstance(text, str)}
-        self._patterns = plain | others
+        self._patterns = {**plain, **others}
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
         """Compile a form when it is first used."""

@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import re
+
 from resources.offline.lexicon import forms
+from resources.offline.questions import Words
+from resources.offline.retelling import SAME_IN_PAST, is_past
 
 _FORMS = forms("oneself")
 
@@ -16,11 +20,7 @@ _ABOUT_PERSONS = dict(_FORMS.table("about_persons"))
 
 MOST_WORDS = 8
 """Words of a question up to which it asks for nothing else."""
-
-
-def tells_of_itself(text: str) -> bool:
-    """Return whether a sentence of an assistant is about the assistant."""
-    return _FORMS.of_itself.search(text) is not None
+_SPEAKS = dict(_FORMS.table("speaks"))
 
 
 def said_in_other_words(question: str, text: str) -> list[str]:
@@ -36,3 +36,28 @@ def says_another(question: str, text: str) -> bool:
         return False
     said = {name for name, words in _ABOUT_PERSONS.items() if words.search(text)}
     return bool(said) and asked.isdisjoint(said) and not ("home" in asked and _FORMS.at_home.search(text))
+
+
+def tells_deed(question: str, text: str, anchors: frozenset[str], said: frozenset[str], words: Words) -> bool:
+    """Return whether a sentence of the person asked about tells that they did what the question asks about.
+
+    Args:
+        anchors: The lexemes that an answer is about.
+        said: The lexemes of the sentence and its speaker.
+    """
+    if _FORMS.undone.search(text) or text.rstrip().endswith("?"):
+        return False
+    asked = frozenset(_FORMS.piece.findall(_FORMS.is_it_that.sub(" ", question.casefold())))
+    asks = asked & _SPEAKS.keys()
+    if not asks:
+        return anchors <= said and any(_is_done(match, anchors, words) for match in _FORMS.done.finditer(text))
+    told = frozenset(_FORMS.piece.findall(text.casefold()))
+    is_own = any(_SPEAKS[ask].fullmatch(word) for ask in asks for word in asked - asks)
+    # French elides the pronoun: "ai-je planté" is told as "j'ai planté".
+    return is_own and asked - asks <= told | ({"je"} if "j" in told else frozenset())
+
+
+def _is_done(match: re.Match[str], anchors: frozenset[str], words: Words) -> bool:
+    verb = match["verb"]
+    is_told = bool(match["has"]) or is_past(verb) or verb in SAME_IN_PAST or verb in ("was", "had", "did", "were")
+    return is_told and (not anchors.isdisjoint(words.lexemes(verb)) or verb in ("was", "were"))

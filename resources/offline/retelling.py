@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from resources.offline.lexicon import english, word_lists
-from resources.offline.quotation_marks import DOUBLE
 
 _PIECE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|\s+|[^\w\s]+|_")
 
@@ -34,7 +33,7 @@ IRREGULAR_PAST = _WORDS["irregular_past"]
 SAME_IN_PAST = _WORDS["same_in_past"]
 """Verbs whose past cannot be told from the present."""
 
-_QUOTING = frozenset(DOUBLE)
+_QUOTING = frozenset('"“”„«»')
 _NO_PAST = _WORDS["no_past"]
 
 

@@ -11,14 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Role
-from resources.offline.fixed_dates import MONTHS
 from resources.offline.lexicon import english, forms, word_lists
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 
 _FORMS = forms("salience")
 
-_MONTH = rf"(?:{'|'.join(MONTHS)})"
+_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _DAY = re.compile(
     rf"\b(?=\w)(?:\d{{1,2}}(?:st|nd|rd|th)|{_MONTH}\s\d{{1,2}}|\d{{1,2}}\.?\s(?:of\s)?{_MONTH}|in\s{_MONTH}|in\s(?:19|20)\d\d|"
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|yesterday|today|tomorrow|tonight)\b",
@@ -69,10 +68,6 @@ class Salience:
     def of_unit(self, numbers: Sequence[int]) -> float:
         """Return the weight of several sentences together."""
         return sum(max(0.0, self.weight(number)) for number in numbers)
-
-    def is_named(self, numbers: Sequence[int]) -> bool:
-        """Return whether sentences name anybody or anything but the speakers."""
-        return any(self._named[n] for n in numbers)
 
     def features(self, number: int) -> dict[str, float]:
         """Return what ``weight`` adds up."""

@@ -8,7 +8,7 @@ from resources.offline.lexicon import english, forms
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 from resources.offline.references import WORD, References
-from resources.offline.retelling import IRREGULAR_PAST, has_verb, lacks_subject
+from resources.offline.retelling import has_verb, lacks_subject
 
 _FORMS = forms("standing")
 
@@ -29,7 +29,6 @@ class Standing:
     def __init__(self, prose: Prose, names: Names) -> None:
         self._prose = prose
         self._verbs = english().verbs
-        self._counting = english().verbs | IRREGULAR_PAST | {"counted", "manage", "to", "it", "for", "only"}
         speakers = set(names.speakers.values())
         self._persons = {word for name in (*speakers, *(one.name for one in names.persons)) for word in name.split()}
         small = {word.text for one in prose.sentences for word in one.words if word.text[0].islower()}
@@ -100,7 +99,6 @@ class Standing:
             or _FORMS.agrees.match(text)
             or _FORMS.lacks_verb.search(text)
             or (lacks_subject(text) and _FORMS.no_object.match(text))
-            or self._is_bare(text)
             or not self.references.begins_alone(text)
         ):
             return False
@@ -108,13 +106,6 @@ class Standing:
         is_cut = words[0].endswith("s") and words[0][:-1] in self._verbs  # "Sounds like the chain"
         conjunction = next((n for n, word in enumerate(words) if word in _SUBORDINATING), 0)
         return not is_cut and has_verb(words[:conjunction] or words, self._verbs)  # "From afar, since he is ill"
-
-    def _is_bare(self, text: str) -> bool:
-        """Whether a sentence has figures and says of none what it counts: ``Some won't manage 640``."""
-        figures = _FORMS.figures.findall(text) if _FORMS.digit.search(text) else []
-        return bool(figures) and all(
-            _FORMS.bare.fullmatch(one) and one.split()[0].lower() in self._counting for one in figures
-        )
 
     def _has_digit(self, number: int) -> bool:
         return _FORMS.digit.search(self.clean(number)) is not None

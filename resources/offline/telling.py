@@ -7,14 +7,12 @@ from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Message, Role
 from neurigraph_pipelines.text.calendar_words import MONTHS, WEEKDAYS
+from resources.offline.dated_quotes import with_dates, written
 from resources.offline.dates import is_dated
-from resources.offline.fixed_dates import with_dates, written
 from resources.offline.lexicon import english, forms, lexicon_of
 from resources.offline.names import Names
 from resources.offline.prose import Prose
-from resources.offline.quotation_marks import paired
-from resources.offline.relations import StatedRelation
-from resources.offline.retelling import lacks_subject, possessive, retold
+from resources.offline.retelling import lacks_subject, retold
 from resources.offline.units import Unit
 
 _FORMS = forms("telling")
@@ -86,16 +84,6 @@ class Teller:
                 return _ended(text) if is_own else f"{self._speaker(message)}: {_ended(text)}"
         return f'{self._speaker(message)}: "{_inside(_ended(self._joined(texts)))}"'
 
-    def relate(self, relation: StatedRelation) -> str:
-        """Return a relation as one sentence; empty if its person is unknown."""
-        speakers = self._names.speakers
-        owner = self._names.owner or (next(iter(speakers)) if len(speakers) == 1 else "")
-        whose = relation.whose or speakers.get(owner)
-        if whose is None:
-            return ""
-        whose = whose[:MAX_NAME]
-        return f"{relation.person} is {possessive(whose)} {relation.label}."
-
     def _dated(self, text: str, message: int) -> str:
         messages = self._prose.segment.messages
         if not is_dated(self._prose.segment, messages[message]):
@@ -151,3 +139,15 @@ def _ended(sentence: str) -> str:
     """Return a sentence with a capital at its beginning and a full stop."""
     ended = sentence if _FORMS.end.search(sentence) else f"{sentence.rstrip(' ,;:-')}."
     return ended[0].upper() + ended[1:]
+
+
+def paired(text: str) -> str:
+    """Return a text that was cut out of a longer one without the quotation mark that lost its partner."""
+    for marks in ('"', "“”„", "«»"):
+        places = [one for one in range(len(text)) if text[one] in marks and not text[one - 1 : one].isdigit()]
+        if len(places) % 2:
+            is_end = places[0] > 0 and not text[places[0] - 1].isspace()
+            lone = places[0] if is_end else places[-1]
+            text = text[:lone] + text[lone + 1 :]
+    is_open = _FORMS.single.match(text) and not _FORMS.single_end.search(text, 1)
+    return text[bool(is_open) :].strip()

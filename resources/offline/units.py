@@ -1,9 +1,8 @@
 """The smallest parts of a conversation that can be understood alone: what a summary chooses from.
 
 A unit is one sentence, a sentence together with those that it refers to or that go on with it, or the beginning of a
-message with the question that it answers. Sentences that stay unclear belong to no unit; ``anchors`` reads units more
-strictly. The rules for English are conservative; in other languages every sentence that does not begin with a pronoun,
-a conjunction or a figure is a unit.
+message with the question that it answers. Sentences that stay unclear belong to no unit. The rules for English are
+conservative; in other languages every sentence that does not begin with a pronoun, a conjunction or a figure is a unit.
 """
 
 from __future__ import annotations
@@ -185,7 +184,7 @@ def _units_elsewhere(prose: Prose, numbers: Sequence[int], before: Sequence[int]
         texts: list[str] = []
         for later in numbers[place : place + 1 + MAX_AFTER]:
             text = prose.sentences[later].text
-            texts.append(_without_greeting(text) if question is None and not texts else text)
+            texts.append(text)
             is_long = len(texts) > 1 and len(" ".join(texts).split()) > MAX_UNIT
             if is_long or is_question(text) or is_no_speech(text):
                 break
@@ -196,14 +195,9 @@ def _units_elsewhere(prose: Prose, numbers: Sequence[int], before: Sequence[int]
     return found
 
 
-def _without_greeting(text: str) -> str:
-    match = _FORMS.greeting_elsewhere.match(text)
-    return text if match is None else text[match.end() : match.end() + 1].upper() + text[match.end() + 1 :]
-
-
 def _leans_elsewhere(sentence: Sentence) -> bool:
     """Whether a sentence of another language begins with a pronoun, a figure or a conjunction, or is a fragment."""
-    text = _without_greeting(sentence.text)
+    text = sentence.text
     first = WORD.search(text.lower())
     leaning = first is None or first.group() in _LEANING_ELSEWHERE
     return leaning or bool(_FORMS.figure.match(text)) or text[:1].islower() or len(sentence.words) < 4

@@ -1,7 +1,6 @@
 """Whom a sentence is about, where its beginning says it: "My sister lives …", "Ben's number …", "I am …".
 
-A question about one person is never answered by a sentence about another one. ``elliptic`` finds the person of
-sentences without a subject.
+A question about one person is never answered by a sentence about another one.
 """
 
 from __future__ import annotations
@@ -50,6 +49,11 @@ def speaks_first(text: str) -> bool:
 def speaks_of_oneself(text: str) -> bool:
     """Return whether a sentence begins with its speaker, or with a thing of its speaker."""
     return speaks_first(text) or _FORMS.own.match(text.lstrip().lower()) is not None
+
+
+def tells_of_itself(text: str) -> bool:
+    """Return whether a sentence of an assistant is about the assistant."""
+    return _FORMS.of_itself.search(text) is not None
 
 
 def is_of_asker(asked: Asked) -> bool:
