@@ -42,9 +42,6 @@ COVERED = 0.8
 """Share of the question's words from which the best sentence is enough: others with fewer of them add nothing."""
 
 _WORDS = word_lists("choosing")
-_ARTICLES = _WORDS["articles"]
-_AT = _WORDS["at"]
-"""Words before that which tells one of several things from the others: "the password at the office"."""
 _NEWS = _WORDS["news"]
 TELLS_CHANGE = _FORMS.tells_change
 

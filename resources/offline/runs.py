@@ -138,13 +138,6 @@ class Runs:
                     self._add(word.text.title(), number, middle=True)
         if _FORMS.looks_like_code.search(sentence.text):
             return
-        if sentence.language != GERMAN and _is_heading(sentence):
-            # In a heading or shouting, capitals mean nothing, so only known names count.
-            for word in sentence.words:
-                bare = word.text.removesuffix("'s")
-                if bare.istitle() and (bare.lower() in self._lexicon.first_names or self._middle[bare]):
-                    self._add(bare, number, middle=True)
-            return
         text = _FORMS.code.sub(lambda match: " " * len(match.group()), sentence.text)
         for match in _FORMS.run.finditer(text):
             self._read_run(match, text, number, sentence.language)
@@ -230,17 +223,6 @@ class Runs:
             return False
         # At the start of sentences a word has a capital anyway, so it must also do what people do.
         return self._middle[name] > 0 or (self._signs[name] > 0 and not self._lower[lower] and not lower.endswith("ly"))
-
-
-def _is_heading(sentence: Sentence) -> bool:
-    """Whether most words have a capital and the others are small: ``Getting Started with Python``."""
-    words = sentence.words
-    capitals = sum(word.text[0].isupper() for word in words)
-    if len(words) < 4 or capitals <= 0.6 * len(words):
-        return False
-    if sum(word.text.isupper() for word in words) > 0.6 * len(words):
-        return True
-    return "," not in sentence.text and all(word.empty or not word.text[0].islower() for word in words)
 
 
 @cache

@@ -67,10 +67,6 @@ class Standing:
             self._standing[number] = self._stands(self.clean(number))
         return self._standing[number]
 
-    def is_clear(self, number: int) -> bool:
-        """Return whether a sentence is a unit of its own."""
-        return not self.says_nothing(number) and self.stands(number) and self.references.are_clear(self.clean(number))
-
     def adds(self, number: int) -> bool:
         """Return whether a unit may go on with a sentence: it has a verb, a figure or several words."""
         if self.says_nothing(number):
