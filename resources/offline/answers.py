@@ -18,13 +18,12 @@ from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.text.languages import language_of_parts
 from resources.offline import questions
 from resources.offline.asked_days import of_asked_days
-from resources.offline.candidate import Candidate
-from resources.offline.candidates import add_meaning, add_relation, judged
+from resources.offline.candidates import Candidate, add_meaning, add_relation, judged
 from resources.offline.choosing import (
-    is_never_mentioned,
-    of_thing,
+    TELLS_CHANGE,
+    are_states,
+    are_versions,
     undominated,
-    varied,
     with_more,
     with_replies,
     without_repetition,
@@ -33,7 +32,6 @@ from resources.offline.dated_quotes import dated
 from resources.offline.fitting import values
 from resources.offline.prose import sentences
 from resources.offline.questions import Asked, Kind, Trust
-from resources.offline.versions import TELLS_CHANGE, are_states, are_versions
 
 MAX_STATEMENTS = 4
 
@@ -91,13 +89,8 @@ def answer(
     close = [one for one in best.values() if one.score >= first - CLOSE and (one.own or one.around or one.meaning)]
     if any(one.fit for one in close):
         close = [one for one in close if one.fit]
-    if is_never_mentioned(asked, question, close, words):
-        return []
-    close = of_thing(asked, question, close, words)
     close = with_replies(undominated(asked, question, close, quotable), candidates, quotable)
     close = with_more(asked, question, close, quotable)
-    if asked.trust is Trust.NONE:  # an open question, which no single memory answers
-        close = varied(close, quotable)
     chosen = without_repetition(close)[:MAX_STATEMENTS]
     if not chosen:
         return []

@@ -12,21 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from neurigraph_pipelines.model import Quotable
-from resources.offline.candidate import Candidate
+from resources.offline.candidates import Candidate
+from resources.offline.lexicon import forms
 from resources.offline.questions import LISTS, Asked
+
+_FORMS = forms("asked_days")
 
 _WEEKDAYS, _MONTHS = (LISTS["dates"][name].splitlines() for name in ("weekdays", "months"))
 _VERBS = ("may", "march")
 """Months only with a capital."""
-
-_WORKING = re.compile(r"\b(?:(?:on )?weekdays|werktags|unter der woche|entre semana|en semaine|doordeweeks)\b", re.I)
-_WEEKEND = re.compile(r"\b(?:weekends?|week-ends?|wochenenden?|fin(?:e?s)? de semana|fine settimana)\b", re.I)
-_EVERY_DAY = re.compile(
-    r"\b(?:daily|every day|always|täglich|jeden tag|immer|cada día|todos los días|siempre|chaque jour|tous les jours|"
-    r"toujours|ogni giorno|sempre|elke dag|altijd|todos os dias)\b|每天|毎日|매일",
-    re.I,
-)
-_THROUGH = re.compile(r"\s?(?:[–-]|to|till?|until|through|bis|a|al|à|au|tot|até|t/m|〜|~|至|到|から|부터)\s?", re.I)
 
 
 def _numbers(words: Sequence[str], first: int) -> dict[str, int]:
@@ -41,10 +35,6 @@ def _pattern(words: dict[str, int]) -> re.Pattern[str]:
 
 _BY_WEEKDAY, _BY_MONTH = _numbers(_WEEKDAYS, 0), _numbers(_MONTHS, 1)
 _WEEKDAY, _MONTH = _pattern(_BY_WEEKDAY), _pattern(_BY_MONTH)
-_CJK_MONTH = re.compile(r"(?<!\d)(1[0-2]|0?[1-9])\s?[月월]")
-_DAY_BEFORE = re.compile(r"(?<![\d.,:])(3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|[.°º])?(?: of| de| di)?\s$", re.I)
-_DAY_AFTER = re.compile(r"\s(?:the )?(3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?![\w:.]*\d|\s?(?:am|pm|uhr)\b)", re.I)
-_CJK_DAY = re.compile(r"\s?(3[01]|[12]\d|0?[1-9])\s?[日일号號]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +84,16 @@ def _was_said(at: datetime, wanted: _Named) -> bool:
 
 
 def _weekdays(text: str) -> Iterator[int]:
-    if _EVERY_DAY.search(text):
+    if _FORMS.every_day.search(text):
         yield from range(7)
-    if _WORKING.search(text):
+    if _FORMS.working.search(text):
         yield from range(5)
-    if _WEEKEND.search(text):
+    if _FORMS.weekend.search(text):
         yield from (5, 6)
     before: re.Match[str] | None = None
     for match in _WEEKDAY.finditer(text):
         number = _number(match[0], _BY_WEEKDAY)
-        if before is not None and _THROUGH.fullmatch(text, before.end(), match.start()):
+        if before is not None and _FORMS.through.fullmatch(text, before.end(), match.start()):
             first = _number(before[0], _BY_WEEKDAY)
             yield from ((first + step) % 7 for step in range((number - first) % 7))
         yield number
@@ -114,7 +104,7 @@ def _months(text: str) -> Iterator[tuple[int, int, int]]:
     for match in _MONTH.finditer(text):
         if match[0] not in _VERBS:
             yield match.start(), match.end(), _number(match[0], _BY_MONTH)
-    for match in _CJK_MONTH.finditer(text):
+    for match in _FORMS.cjk_month.finditer(text):
         yield match.start(), match.end(), int(match[1])
 
 
@@ -125,6 +115,8 @@ def _number(word: str, numbers: dict[str, int]) -> int:
 
 def _day_beside(text: str, start: int, end: int) -> int:
     found = (
-        _CJK_DAY.match(text, end) or _DAY_BEFORE.search(text[max(0, start - 12) : start]) or _DAY_AFTER.match(text, end)
+        _FORMS.cjk_day.match(text, end)
+        or _FORMS.day_before.search(text[max(0, start - 12) : start])
+        or _FORMS.day_after.match(text, end)
     )
     return int(found[1]) if found else 0

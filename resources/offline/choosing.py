@@ -6,17 +6,17 @@ flat A" and "the rent for flat B", one answers a question about flat B. Scoring 
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
-from itertools import combinations, pairwise
+from itertools import pairwise, takewhile
 
 from neurigraph_pipelines.model import Quotable
-from resources.offline.candidate import Candidate
+from resources.offline.candidates import Candidate
 from resources.offline.fitting import is_date_or_number
-from resources.offline.questions import ASKS, WORD, Asked, Trust, Words, asks_for_all, asks_for_several
-from resources.offline.versions import TELLS_CHANGE
+from resources.offline.lexicon import forms, word_lists
+from resources.offline.questions import ASKS, WORD, Asked, Kind, Trust, asks_for_all, asks_for_several
+
+_FORMS = forms("choosing")
 
 REPEATED = 0.6
 """Share of a sentence that stands in another one from which it only repeats it."""
@@ -41,84 +41,18 @@ NEW = 0.25
 COVERED = 0.8
 """Share of the question's words from which the best sentence is enough: others with fewer of them add nothing."""
 
-_ARTICLES = frozenset(
-    "the a an my our der die das den dem des ein eine einen einem einer el la los las un una le les l du une het de il "
-    "lo".split()
-)
-_AT = frozenset("at in for of with für mit von bei beim im am zu en para con del à pour chez avec dans op voor".split())
-"""Words before that which tells one of several things from the others: "the password at the office"."""
-
-_ASKED = re.compile(r"[?？]+")
-
-_LABEL = re.compile(r"(?<=\w )(?!I\b)[A-Z]\b(?![.'’])")
-"""A single letter that names one of several things, such as flat A; as a word it would be empty."""
+_WORDS = word_lists("choosing")
+_NEWS = _WORDS["news"]
+TELLS_CHANGE = _FORMS.tells_change
 
 
-_DOES_THING = re.compile(
-    r"\W*(?:who|wer|quién|qui|chi|wie|quem)\s+(?P<does>(?:(?!(?:at|in|into|on|to|for|with|from|by|of|about|mit|für|von|zu|"
-    r"auf|en|con|para|por|a|de|à|pour|avec|dans)\s)[\w'’-]+\s+){1,3}?)"
-    r"(?:(?:the|my|our|der|die|das|den|dem|mein\w*|el|la|los|las|mi|les?|mon|ma|het|de|il|lo)\s|l['’])\s*"
-    r"(?P<thing>[\w-]+(?: [\w-]+)?)",
-    re.I,
-)
-"""Who does it to which thing: "Who lent me the ladder?"."""
+MOST_OF_STATE = 6
+"""Words after "is" up to which a sentence says no more than a state."""
 
 
 def labels_of(text: str) -> frozenset[str]:
     """Return the single letters that name one of several things in a text."""
-    return frozenset(_LABEL.findall(text))
-
-
-def of_thing(asked: Asked, question: str, best: Sequence[Candidate], words: Words) -> list[Candidate]:
-    """Leave out who did to another thing what the question says: who lent a drill, of "Who lent me the ladder?"."""
-    asks = _DOES_THING.match(question)
-    thing = asked.anchors.intersection(words.lexemes(asks["thing"])) if asks else frozenset()
-    if asks is None or not thing or len(asked.kinds) > 1:
-        return list(best)
-    does = asked.anchors.intersection(words.lexemes(asks["does"])) or asked.anchors - thing
-    kept = [one for one in best if thing & (one.near | one.title) or (one.near & asked.anchors and not does & one.said)]
-    return kept if any(does & one.said for one in best) else list(best)
-
-
-def is_never_mentioned(asked: Asked, question: str, best: Sequence[Candidate], words: Words) -> bool:
-    """Return whether parallel sentences tell of several things, and the question asks about another one of them.
-
-    "How much is the yellow car?" is not answered by "The red car costs …" and "The blue car costs …".
-    """
-    known = frozenset().union(*(one.near | one.title for one in best))
-    parts = _parts(question, words)
-    texts = [one.text for one in best]
-    for place, (_, lexemes) in enumerate(parts):
-        if not lexemes or not lexemes <= asked.anchors or lexemes & known:
-            continue
-        is_number = is_date_or_number(parts[place][0])
-        found: dict[frozenset[str], str] = {}
-        for text in texts:
-            found |= dict.fromkeys(_fillers(parts, place, text, asked, words, is_number=is_number), text)
-        if any(are_parallel(one, other) for one, other in combinations(found.values(), 2)):
-            return True
-    return False
-
-
-def _parts(text: str, words: Words) -> list[tuple[str, frozenset[str]]]:
-    return [(word, frozenset(words.lexemes(word))) for word in WORD.findall(text.casefold()) if word not in _ARTICLES]
-
-
-def _fillers(
-    asked_parts: list[tuple[str, frozenset[str]]], place: int, text: str, asked: Asked, words: Words, *, is_number: bool
-) -> Iterator[frozenset[str]]:
-    """Yield what stands in a sentence beside the words that a word of the question stands beside."""
-    before = asked_parts[place - 1] if place else ("", frozenset[str]())
-    after = asked_parts[place + 1] if place + 1 < len(asked_parts) else ("", frozenset[str]())
-    parts = [("", frozenset[str]()), *_parts(text, words), ("", frozenset[str]())]
-    for left, (word, lexemes), right in zip(parts, parts[1:], parts[2:], strict=False):
-        is_beside = (
-            (left[0] in _AT and left[0] == before[0])
-            or bool(before[1] & left[1] & asked.anchors)
-            or bool(after[1] & right[1] & asked.anchors)
-        )
-        if is_beside and lexemes and lexemes.isdisjoint(asked.anchors) and is_number == is_date_or_number(word):
-            yield lexemes
+    return frozenset(_FORMS.label.findall(text))
 
 
 def with_replies(
@@ -180,17 +114,6 @@ def are_parallel(one: str, other: str) -> bool:
     return SequenceMatcher(None, first, second, autojunk=False).ratio() >= PARALLEL
 
 
-def varied(candidates: Sequence[Candidate], quotable: Sequence[Quotable]) -> list[Candidate]:
-    """Return the best sentence of each memory before the second best of any."""
-    seen: Counter[str] = Counter()
-    turns: list[tuple[int, int, Candidate]] = []
-    for one in candidates:
-        title = quotable[one.number].title
-        turns.append((seen[title], len(turns), one))
-        seen[title] += 1
-    return [one for _, _, one in sorted(turns, key=lambda turn: turn[:2])]
-
-
 def with_more(asked: Asked, question: str, best: Sequence[Candidate], quotable: Sequence[Quotable]) -> list[Candidate]:
     """Leave out sentences that add nothing to the best one: best first, each question with its reply.
 
@@ -200,7 +123,7 @@ def with_more(asked: Asked, question: str, best: Sequence[Candidate], quotable: 
     if asks_for_all(question):
         return list(best)
     kept = list(best[:1])
-    is_several = len(asked.kinds) > 1 or len(_ASKED.findall(question)) > 1 or asks_for_several(question)
+    is_several = len(asked.kinds) > 1 or len(_FORMS.asked.findall(question)) > 1 or asks_for_several(question)
     for before, one in pairwise(best):
         is_reply = before.is_question and before in kept and _replies_to(one, before, quotable)
         is_more = is_reply or _is_news(asked, one, best[0], quotable) or _has_new_words(asked, one, kept)
@@ -244,3 +167,34 @@ def without_repetition(candidates: Sequence[Candidate]) -> list[Candidate]:
 def _repeats(text: str, other: str) -> bool:
     short, long = sorted((" ".join(text.casefold().split()), " ".join(other.casefold().split())), key=len)
     return short in long and len(short) >= REPEATED * len(long)
+
+
+def are_states(asked: Asked, one: str, other: str) -> bool:
+    """Return whether two sentences say two states of one thing: "The key is in the drawer", "The key is with Ana"."""
+    first, second = _words(one), _words(other)
+    common = [word for word, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))]
+    copula = max((place for place, word in enumerate(common) if _FORMS.states.fullmatch(word)), default=len(common))
+    lengths = len(first), len(second)
+    is_short = copula < len(common) < min(lengths) and max(lengths) - copula - 1 <= MOST_OF_STATE
+    return is_short and Kind.WHERE in asked.kinds
+
+
+def are_versions(asked: Asked, one: str, other: str) -> bool:
+    """Return whether two sentences differ in nothing but the value that a question asks for."""
+    first, second = _words(one), _words(other)
+    changes = [
+        (first[start:end], second[begin:finish])
+        for kind, start, end, begin, finish in SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
+        if kind != "equal"
+    ]
+    if not changes or not all(before and after for before, after in changes):
+        return False
+    if not all(is_date_or_number(word) for change in changes for side in change for word in side):
+        return False
+    if Kind.WHEN in asked.kinds:
+        return bool(_FORMS.states.search(one)) and not _FORMS.opens.search(one)
+    return len(changes) == 1
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in WORD.findall(text.casefold()) if word not in _NEWS]

@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 
 from neurigraph_pipelines.text.calendar_words import weekday_before, weekend_before
-from resources.offline.date_items import Item, fits, items_of
-from resources.offline.date_scene import Scene, nearest
+from resources.offline.date_scene import Item, Scene, fits, full_year, items_of, nearest, read_year
 from resources.offline.date_tense import clause
 from resources.offline.date_words import part
-from resources.offline.date_years import full_year, read_year
 
 FILLED_DAYS = 3
 """A range of at most so many days stands for each of them; of a longer one only the ends are named."""
@@ -295,12 +293,10 @@ def _weekday_spoken_of(match: re.Match[str], number: int, scene: Scene) -> date 
 
 def _says_today(match: re.Match[str], scene: Scene) -> bool:
     """Return whether a weekday begins its sentence or clause, alone or after words such as ``it's``."""
-    cues, start = scene.words.cues, match.start()
-    if cues is None:
-        return False
+    start = match.start()
     first, _ = clause(scene.text, start, match.end())
     has_words = bool(scene.text[first:start].strip())
-    return cues.today_is.fullmatch(scene.text, first if has_words else 0, start) is not None
+    return scene.words.today_is.fullmatch(scene.text, first if has_words else 0, start) is not None
 
 
 def _unit(match: re.Match[str], scene: Scene) -> list[str]:

@@ -15,8 +15,7 @@ from datetime import date, datetime, timedelta
 from itertools import pairwise
 
 from neurigraph_pipelines.model import Message, Segment, SourceKind
-from resources.offline.date_changes import LOOK_BACK, DatedSentence, Mention, drop_changed, planned_before
-from resources.offline.date_lists import are_linked, names_year, shared_years
+from resources.offline.date_changes import DatedSentence, Mention, drop_changed
 from resources.offline.date_readings import READINGS, YEAR_UNIT, filled
 from resources.offline.date_scene import DAY, Scene
 from resources.offline.date_tense import (
@@ -63,6 +62,11 @@ _WORD_ENDS = rf"(?<=[^\W\d])(?:[.](?=\s+[^\s\d])|{''.join(rf'(?<!{name})' for na
 _SPLIT = re.compile(rf"[!?]+(?=\s)|{_WORD_ENDS}|(?<=\d)[.](?=\s+[^\W\d_a-z])|[\"”»)][.!?]*(?=\s+[A-Z])")
 _SPLIT_WITH_ORDINALS = re.compile(rf"[!?]+(?=\s)|{_WORD_ENDS}")
 _LONE = re.compile(r"(?:^|[,;:(]|\b(?:and|only|und|y|et))\s*$")
+NO_YEAR = 0
+"""The year of a date that cannot stand before the one that names a year."""
+
+_SHARING = ("figures", "figure_days", "days", "day_of_month", "month_day", "month")
+"""Kinds of phrases that take the year of the next one."""
 
 
 def find_dates(prose: Prose) -> list[str]:
@@ -118,7 +122,7 @@ def held_mentions(text: str, before: str, today: date, words: DateWords) -> Iter
     for sentence in reader.sentences[read_before:]:
         at = text.index(sentence.text, at)
         for one in sentence.mentions:
-            if one.dates and not one.dropped:
+            if one.dates and (one.kind == "near" or not one.dropped):
                 day_part = words.part_of_day.match(text, at + one.end)
                 yield replace(one, start=at + one.start, end=day_part.end() if day_part else at + one.end)
         at += len(sentence.text)
@@ -154,16 +158,16 @@ class _Reader:
 
     def _resolve(self, sentence: DatedSentence, found: Sequence[tuple[str, re.Match[str]]], habit: bool) -> bool:
         """Read the phrases of a sentence; return whether the sentence speaks of recurring events."""
-        words, text, cues = sentence.words, sentence.text, sentence.words.cues
+        words, text = sentence.words, sentence.text
         scene = self._scene(sentence, found)
         habit = habit or sum(kind == "weekday" and part(match, "weekday") == match.group() for kind, match in found) > 2
         before, years = None, shared_years(found, scene)
         for number, (kind, match) in enumerate(found):
             listed = before is not None and are_linked(text, before, match.start(), words)
             scene.shared = years.get(number)
-            scene.lean = scene.lean if listed else lean_of(kind, text, match, cues, self._question)
-            scene.habit = habit or self._is_habit(kind, match, words) or is_repeated(text, match, cues)
-            scene.happened = (listed and scene.happened) or happened(text, match, scene.lean, cues)
+            scene.lean = scene.lean if listed else lean_of(kind, text, match, words, self._question)
+            scene.habit = habit or self._is_habit(kind, match, words) or is_repeated(text, match, words)
+            scene.happened = (listed and scene.happened) or happened(text, match, scene.lean, words)
             scene.listed = _last_day(sentence) if listed else None
             before = match.end()
             try:
@@ -172,8 +176,8 @@ class _Reader:
                 continue  # such as 31 February, or a year before the calendar
             if number not in years and (self._lacks_year(kind, match) or _comes_again(kind, match, scene)):
                 dates = []
-            refuted = is_refuted(text, match, cues)
-            dropped = refuted or is_unsure(kind, text, match, cues)
+            refuted = is_refuted(text, match, words)
+            dropped = refuted or is_unsure(kind, text, match, words)
             certain = bool(dates) and _is_certain(kind, match, scene, dates[0])
             sentence.mentions.append(Mention(match.start(), match.end(), kind, dates, dropped, refuted, certain))
             self._note(kind, match, dates, sentence)
@@ -193,7 +197,6 @@ class _Reader:
             recent=[day for _, day in self._recent],
             just_now=[day for number, day in self._recent if number >= sentence.message - JUST_NOW],
             span=self._span if self._span_on == today else None,
-            month=self._month_of_topic(sentence),
             year=next((_year_of(match, today, words) for kind, match in found if kind == "unit"), None),
             beside=any(part(match, "month") for _, match in found),
         )
@@ -228,14 +231,6 @@ class _Reader:
                 self._note_span(*ends, sentence.today)
                 first.dates = [day.isoformat() for day in filled(*ends)]
 
-    def _month_of_topic(self, sentence: DatedSentence) -> tuple[int, int] | None:
-        """Return the month in which that was planned which the sentence moves."""
-        if sentence.words.cues is None or not sentence.words.cues.moved.search(sentence.text):
-            return None
-        planned = [_date(day) for day in planned_before(sentence, self.sentences[-LOOK_BACK:])]
-        months = {(day.year, day.month) for day in planned}
-        return months.pop() if len(months) == 1 else None
-
     def _is_habit(self, kind: str, match: re.Match[str], words: DateWords) -> bool:
         """Whether a weekday without any other word is one on which something always happens."""
         return (
@@ -249,9 +244,9 @@ class _Reader:
 def _comes_again(kind: str, match: re.Match[str], scene: Scene) -> bool:
     """Whether a phrase means a day of every week or of every year."""
     if kind == "weekday" and not names_year(match):
-        return is_weekly(scene.text, scene.lean, scene.words.cues)
+        return is_weekly(scene.text, scene.lean, scene.words)
     is_yearless = kind in YEARLESS and not names_year(match)
-    return is_yearless and is_yearly(scene.text, scene.lean, scene.words.cues)
+    return is_yearless and is_yearly(scene.text, scene.lean, scene.words)
 
 
 def _is_certain(kind: str, match: re.Match[str], scene: Scene, meant: str) -> bool:
@@ -260,7 +255,7 @@ def _is_certain(kind: str, match: re.Match[str], scene: Scene, meant: str) -> bo
     if kind == "ordinal" and first in scene.recent:
         return True
     apart = (first - scene.today).days
-    is_sure = is_certain(kind, scene.text, match, scene.words.cues, scene.lean, apart)
+    is_sure = is_certain(kind, scene.text, match, scene.words, scene.lean, apart)
     return is_sure and (kind == "near" or not scene.habit)
 
 
@@ -321,7 +316,7 @@ def sentences(text: str, words: DateWords) -> Iterator[str]:
 
 def _sentences_of(line: str, words: DateWords) -> Iterator[str]:
     start = 0
-    for end in (_SPLIT if words.ends_at_number else _SPLIT_WITH_ORDINALS).finditer(line):
+    for end in (_SPLIT if words.code != "de" else _SPLIT_WITH_ORDINALS).finditer(line):
         yield from _cut(line[start : end.end()])
         start = end.end()
     yield from _cut(line[start:])
@@ -336,3 +331,41 @@ def _cut(sentence: str) -> Iterator[str]:
         start = end
     if rest := sentence[start:].strip():
         yield rest
+
+
+def are_linked(text: str, end: int, start: int, words: DateWords) -> bool:
+    """Whether the words between two dates make them ends of a range or items of a list."""
+    return any(pattern.fullmatch(text, end, start) for pattern in (words.listed, words.between))
+
+
+def shared_years(found: Sequence[tuple[str, re.Match[str]]], scene: Scene) -> dict[int, int]:
+    """Return the years of dates without any, by their numbers, where a later date of the same list names one.
+
+    It is the year before for the first day of a range across the turn of the year.
+    """
+    years: dict[int, int] = {}
+    for number in range(len(found) - 2, -1, -1):
+        (kind, match), (_, following) = found[number], found[number + 1]
+        year = years.get(number + 1) or int(part(following, "year") or NO_YEAR)
+        between = (scene.text, match.end(), following.start())
+        if year and kind in _SHARING and not names_year(match) and are_linked(*between, scene.words):
+            start, end = (_read(one, phrase, scene, year) for one, phrase in found[number : number + 2])
+            is_range = scene.words.between.fullmatch(*between) is not None
+            is_before = start and end and start[-1] <= end[0]
+            years[number] = year if is_before else year - 1 if start and end and is_range else NO_YEAR
+    return years
+
+
+def names_year(match: re.Match[str]) -> bool:
+    """Whether a phrase says its year, in figures or in words."""
+    return any(part(match, name) for name in ("year", "short", "before", "after"))
+
+
+def _read(kind: str, match: re.Match[str], scene: Scene, year: int) -> list[str]:
+    scene.shared = year
+    try:
+        return READINGS[kind](match, scene)
+    except (ValueError, OverflowError):
+        return []
+    finally:
+        scene.shared = None

@@ -6,48 +6,21 @@ Closed forms of English in the past and present. What is supposed, asked or only
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from neurigraph_pipelines.model import Ending, Role
 from neurigraph_pipelines.text.iso_periods import period_of
 from resources.offline.dates import resolve_dates
 from resources.offline.kin_words import singular
+from resources.offline.lexicon import forms
 from resources.offline.prose import Prose, Sentence
 from resources.offline.relations import person_in, speaker_of
 from resources.offline.written_names import NAME
 
+_FORMS = forms("endings", name=NAME)
+
 MAX_ENDINGS = 12
 
-_CUE = re.compile(r"\b(?:no longer|not|never|\w+n['’]t|divorced|split|separated|broke|left|quit|resigned|retired)\b")
-_HEDGED = re.compile(
-    r"\b(?:if|maybe|perhaps|probably|apparently|might|could|would|should|seems?|suppose[sd]?|guess|think|thinks|thought|"
-    r"says?|said|told|heard|wish(?:es)?|hopes?|unless|whether|sure|doubt|rumou?rs?|pretend(?:s|ed)?|dream(?:s|ed|t)?)\b",
-    re.I,
-)
-_SUBJECT = rf"(?P<who>{NAME}|\bI\b)"
-_NOT = r"(?:(?:is|was|am|are)\s(?P<ended>no\slonger)|(?:is|was|am|are)(?:\s(?:not|never)|n['’]t))"
-_ANY_MORE = r"(?P<more>\s(?:any\s?more|any\slonger))?"
-_CLAUSE_ENDS = r"(?=[.,;:!]|$|\s(?:and|but|so|since|because|in|on|after)\b)"
-_KIN = re.compile(
-    rf"{_SUBJECT}\s?{_NOT}\s(?:(?P<mine>my|our)|(?P<holder>{NAME})['’]s?)\s(?P<label>[a-z][a-z-]{{2,20}}){_ANY_MORE}"
-    rf"{_CLAUSE_ENDS}"
-)
-_WORK = re.compile(
-    rf"{_SUBJECT}\s(?:(?P<ended>no\slonger)\sworks?|(?:does|do)(?:\snot|n['’]t)\swork)\s(?:at|for)\s(?:the\s)?"
-    rf"(?P<other>{NAME}){_ANY_MORE}{_CLAUSE_ENDS}"
-)
-_LEFT = re.compile(
-    rf"{_SUBJECT}\s(?:(?:has|have|had|finally|just|also)\s){{0,2}}(?:left|quit|resigned\sfrom|retired\sfrom)"
-    rf"\s(?:(?:my|his|her|their|the)\s(?:job|post|position)\s(?:at|with)\s)?(?:the\s)?(?P<other>{NAME}){_CLAUSE_ENDS}"
-)
-_APART = r"(?:got\sdivorced|divorced|split\sup|separated|broke\sup|are\s(?:no\slonger\s(?:married|together)|divorced))"
-_COUPLE = re.compile(rf"(?P<who>{NAME})\sand\s(?P<other>{NAME}|I\b)")
-_DIVORCE = re.compile(
-    rf"(?P<who>{NAME})\sand\s(?P<other>{NAME}|I\b)\s(?:(?:have|had|finally|just)\s){{0,2}}{_APART}\b"
-    rf"|(?P<leaver>{NAME}|\bI\b)\s(?:(?:has|have|had|finally|just)\s){{0,2}}divorced\s(?P<left>{NAME}){_CLAUSE_ENDS}"
-    rf"|^They\s(?:(?:have|had|finally|just)\s){{0,2}}{_APART}\b"
-)
 COUPLES = ("spouse", "wife", "husband", "partner", "girlfriend", "boyfriend", "fiancé", "fiancée", "married to")
 """What edges call the relation of a couple."""
 
@@ -67,8 +40,8 @@ def stated_endings(prose: Prose, speakers: Mapping[str, str], owner: str | None)
     before: Sentence | None = None
     for sentence in prose.sentences:
         message = prose.message(sentence)
-        said = _CUE.search(sentence.text) and sentence.language == "en" and message.role is not Role.ASSISTANT
-        if said and not (sentence.text.endswith("?") or _HEDGED.search(sentence.text)):
+        said = _FORMS.cue.search(sentence.text) and sentence.language == "en" and message.role is not Role.ASSISTANT
+        if said and not (sentence.text.endswith("?") or _FORMS.hedged.search(sentence.text)):
             same = before is not None and before.message == sentence.message
             me = speaker_of(message, speakers, owner)
             period = period_of(resolve_dates(sentence.text, message.occurred_at, sentence.language))
@@ -83,17 +56,17 @@ def stated_endings(prose: Prose, speakers: Mapping[str, str], owner: str | None)
 
 
 def _read(text: str, me: str | None, before: str) -> Iterator[Ending]:
-    for match in _KIN.finditer(text):
+    for match in _FORMS.kin.finditer(text):
         label, holder = singular(match["label"]), match["holder"]
         other, whose = _named(match["who"]), me if match["mine"] else person_in(holder)
         if label and other and (match["mine"] or whose) and other != whose:
             yield Ending(other, whose, (label,), denied=not (match["ended"] or match["more"]))
-    for match in _WORK.finditer(text):
+    for match in _FORMS.work.finditer(text):
         yield from _of_work(match["who"], match["other"], me, denied=not (match["ended"] or match["more"]))
-    for match in _LEFT.finditer(text):
+    for match in _FORMS.left.finditer(text):
         yield from _of_work(match["who"], match["other"], me, denied=False)
-    for match in _DIVORCE.finditer(text):
-        pair = match if match["who"] else None if match["leaver"] else _COUPLE.search(before)
+    for match in _FORMS.divorce.finditer(text):
+        pair = match if match["who"] else None if match["leaver"] else _FORMS.couple.search(before)
         one, other = (
             (match["leaver"], match["left"]) if match["leaver"] else (pair["who"], pair["other"]) if pair else ("", "")
         )

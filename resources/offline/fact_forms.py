@@ -13,202 +13,43 @@ from neurigraph_pipelines.model.facts import THE_USER, Slot
 from neurigraph_pipelines.text.causes import causes_of
 from neurigraph_pipelines.text.slots import PROPERTIES
 from neurigraph_pipelines.views.kinds import FactKind, StatedAs
-from resources.offline.lexicon import english
-from resources.offline.properties import property_of
+from resources.offline.lexicon import english, forms
 from resources.offline.written_names import NAME
 
 MAX_PART = 120
 """Most characters of a reason, a manner or an object."""
 
-_ADVERBS = r"(?:now|still|also|currently|only|already|just|recently|finally|really)"
-_NOUNS = r"(?:[a-z][\w-]{1,20}\s){0,3}?[a-z][\w-]{1,20}"
-_SUBJECT = (
-    rf"(?P<subject>(?:{NAME}|The\suser)(?:['’]s?\s{_NOUNS}(?:\s{NAME})?)?|(?:The|A|An)\s(?!user\b){_NOUNS}"
-    rf"(?:\s(?:of|with|for)\s(?:the\s)?[\w-]{{2,20}}(?:\s[\w-]{{1,20}})?)??|The\s(?:{NAME}\s){_NOUNS})"
-)
-_CALENDAR = (
-    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|"
-    r"Fri|Satur|Sun)day|Easter|Christmas)s?\b"
-)
-_WHOLE_NAME = re.compile(rf"(?!The\s){NAME}")
-_ADVERB = rf"(?:{_ADVERBS}\s){{0,2}}"
-_OBJECT = r"(?P<object>(?:[^.;,!?()]|(?<=\d)[.,](?=\d)){1,120})"
-_AFTER_OBJECT = re.compile(
-    r"\s(?:any\s?more|now|because|since|so|and|but|when|while|who|which|that|if|after|before|until|with|for|instead|(?:on|in|from)\s(?=\d)|on\s(?=[A-Z])|in\s(?=Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))\b"
-)
-"""What begins another part of the sentence."""
 
-_PUT = (
-    r"(?:(?:is|was|were|has\sbeen)\s)?(?:moved|postponed|rescheduled|pushed\sback|pushed|brought\sforward|changed|"
-    r"shifted)"
-)
-_SLOTS = {
-    "lives in": r"(?:lives?|lived|is\sliving|has\slived)\s(?:in|at|near|on)\s",
-    "moved to": r"(?:moved|is\smoving|has\smoved|relocated)\s(?:back\s)?(?:in)?to\s(?!\d)",
-    "works at": r"(?:works?|worked|is\sworking|has\sworked)\s(?:at|for)\s",
-    "joined": r"(?:started\s(?:working\s)?at|joined)\s(?=[A-Z])",
-    "works as": r"(?:works?|worked|is\sworking|has\sworked)\sas\s",
-    "studies": r"(?:studies|studied|is\sstudying|majored\sin|majors\sin)\s",
-    "married to": r"(?:is|was|got)\smarried\sto\s|married\s(?=[A-Z])",
-    "allergic to": r"(?:is|was|isn['’]t)\s(?:not\s|no\slonger\s)?(?:severely\s|very\s)?allergic\sto\s",
-    "was born": r"was\sborn\s",
-    "owns": r"(?:owns?|owned|bought|has\sbought|got)\s(?=(?:an?|the|two|three|his|her|their|\d))",
-    "has": r"(?:has|had|have|does\snot\shave|doesn['’]t\shave)\s(?:got\s)?"
-    r"(?=(?:an?|any|one|two|three|four|five|six|seven|eight|nine|ten|no|type|\d+)\s)",
-    "is called": r"(?:is|are)\s(?:called|named)\s",
-    **{
-        f"is {place}": rf"(?:is|are)\s{_ADVERB}(?:kept\s|stored\s|parked\s)?{place}\s(?!{_CALENDAR})"
-        r"(?=(?:the|an?|my|our|his|her|their)\b|[A-Z])"
-        for place in ("in", "on", "under", "behind", "inside", "beside", "above", "below", "next to", "near")
-    },
-    "is at": r"(?:is|are)\sat\s(?=\d|noon|midnight)|(?:(?:was|were|has\sbeen)\s)?(?:moved|postponed|"
-    r"changed|pushed|brought\sforward)\sto\s(?=\d{1,2}(?::\d\d|\s?[ap]m)\b)",
-    "belongs to": r"belongs?\sto\s",
-    "takes": r"takes?\s(?=(?:\d|an?\s|the\s|half|one|two|some\s|[a-z]+(?:in|ol|ne|ide|ate)\b))",
-    "uses": r"uses?\s(?=\S)",
-    "costs": r"costs?\s(?=\D{0,12}\d)",
-    "weighs": r"weighs?\s(?=\D{0,12}\d)",
-    "starts on": r"(?:starts?|begins?)\s(?:on|at|in)\s",
-    "meets on": r"meets?\s(?:on|every)\s",
-    "goes to": r"goes?\sto\s(?=(?:the|an?)\b|[A-Z])",
-    "leads": r"(?:leads?|heads|manages?|chairs?)\s(?=(?:the|an?|our)\b|[A-Z])",
-    "teaches": r"(?:teaches?)\s",
-    "plays": r"plays?\s(?:the\s)?(?=[a-z])",
-    "speaks": r"speaks?\s(?=[A-Z])",
-    "drives": r"drives?\s(?=an?\s|the\s|[A-Z])",
-    "age": r"(?:is|was|turned|turns|will\sbe|will\sturn)\s"
-    r"(?=\d{1,3}(?:\syears\sold)?(?:[.;,!](?!\d)|$|\s(?:on|in|this|next)\b))",
-    "started": r"(?:started|has\sstarted|began|took\sup)\s",
-    "quit": r"(?:quit|has\squit|has\sleft|left|resigned\sfrom|gave\sup|stopped)\s",
-    "prefers": r"(?:prefers?|preferred)\s",
-    "likes": r"(?:loves?|likes?|enjoys?|adores?)\s",
-    "dislikes": r"(?:hates?|dislikes?|can['’]t\sstand|does\snot\slike|doesn['’]t\slike)\s",
-    "favourite": r"(?:['’]s?\s)?favou?rite\s[a-z]{2,20}(?:\s[a-z]{2,20})?\s(?:is|was|are)\s",
-    "becomes": r"(?:(?:is|was|were|has\sbeen|have\sbeen)\s)?(?:raised|lowered|increased|reduced|cut|changed|rose|fell|"
-    r"dropped|went\s(?:up|down))\s(?:from\s[^.;,]{1,40}?\s)?to\s(?=\D{0,10}\d)",
-    "happens on": rf"(?:is|are)\s{_ADVERB}(?:on\s)?(?:the\s)?(?={_CALENDAR}|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?[A-Z])|"
-    rf"{_PUT}\sto\s(?:the\s)?(?={_CALENDAR}|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?[A-Z])",
-    "is assigned to": r"(?:is|was|has\sbeen|got)\s(?:now\s)?(?:re)?assigned\sto\s",
-    "amounts to": rf"(?:is|are)\s{_ADVERB}(?:about\s|around\s)?(?=[$€£]?\d[\d.,]*\s?(?:%|[a-z]+))",
-    "is": r"(?:is|was|became|has\sbecome|is\sno\slonger|is\snot)\s"
-    r"(?=(?:an?|the|my|our|The user['’]s)\s[a-z]|(?!(?:not|very|so|too|also|there|here|it|that|"
-    r"going|about|sure|sorry|glad|happy|fine|ok|okay|true|right|what|why|how|where|when|because|[a-z]+ing|[a-z]+ed)\b)"
-    r"[a-zO][\w-]*(?:\s[a-z][\w-]*){0,2}[.!]?$)",
-}
-_FORMS = [
-    (name, re.compile(rf"^{_SUBJECT}(?:\s|(?=['’])){_ADVERB}(?:{verb}){_ADVERB}{_OBJECT}"))
-    for name, verb in _SLOTS.items()
-]
-_CHANGED_BY = re.compile(
-    rf"^(?:{NAME}|The\suser(?:['’]s\s[a-z]+)?|We|I|My\s[a-z]+)\s(?:have\s|has\s)?(?P<verb>moved|postponed|rescheduled|pushed|changed|"
-    rf"raised|lowered|cut|increased|reduced|shifted)\s(?P<subject>(?:the|my|our|{NAME}['’]s?|the\suser['’]s)\s{_NOUNS})\s"
-    rf"(?:(?:from|back|up|down|forward)\b[^.;,]{{0,40}}?)?to\s(?=\D{{0,10}}\d|{_CALENDAR}){_OBJECT}"
-)
-_CANNOT = re.compile(rf"^{_SUBJECT}\s(?:can(?:not|['’]t|\snot))\s(?P<verb>[a-z]{{2,20}})\s(?:at\s)?{_OBJECT}")
-_ALLERGY = re.compile(
-    rf"^{_SUBJECT}\s(?:has|have)\s(?:an?\s)?(?:severe\s|bad\s|strong\s)?"
-    r"(?:(?P<object>[a-z]+(?:\s[a-z]+)?)\sallergy|allergy\sto\s(?P<to>[a-z ]+))"
-)
-_RELATIVE = re.compile(rf"^.*?['’]s?\s[a-z]+\s(?={NAME}$)")
-"""What stands before the name of somebody: ``The user's sister Anjali``."""
+_FORMS = forms("fact_forms", name=NAME)
+_CLOSED_FORMS = _FORMS.table("slots")
+_KINDS = [(FactKind(name), cue) for name, cue in _FORMS.table("kinds")]
 
-_AUXILIARY = re.compile(r"\s(?:is|was|are|were|ha[sd]|have|been)(?:\sbeen)?$")
-"""Words of the verb behind a subject: ``The price of bread was``."""
 
-_QUOTED = re.compile(r'^[^":]{1,60}: "(.*)"$', re.S)
-_MINE = re.compile(r"^(?P<said>(?P<verb>I['’]m|I\sam|I['’]ve|I\shave|I|We)\s|(?:My|Our)\s)", re.I)
-_CLAUSES = re.compile(
-    r"(?:,\s(?:and|but|while)\s|;\s)(?=(?:I|we|my|our|the|an?|[A-Z][\w'’-]+)\s)|,\s(?=[A-Z][\w'’-]{2,}\s)"
-)
-_ROLE = (
-    r"(?P<object>(?:[a-z]+[ -]){0,3}(?:lead(?:er)?|manager|director|head(?:\sof\s[a-z]+)?|chief|partner|supervisor|"
-    r"foreman|captain|editor|treasurer|secretary|chair(?:man|woman|person)?|president|principal|coach|apprentice))\b"
-)
-_APPOINTED = [
-    re.compile(
-        rf"\b(?:made|appointed|named|promoted)\s(?P<subject>{NAME})\s(?:to\s|as\s)?(?:an?\s|the\s|our\s)?{_ROLE}"
-    ),
-    re.compile(
-        rf"^(?P<subject>{NAME})\s(?:(?:was|has\sbeen|got)\s(?:made|appointed|named|promoted)|became|has\sbecome)\s"
-        rf"(?:to\s|as\s)?(?:an?\s|the\s|our\s)?{_ROLE}"
-    ),
-]
-"""Somebody gets a post: ``Bob made Dave production lead``."""
-
-LASTING = frozenset(
-    ["lives in", "moved to", "works at", "works as", "married to", "allergic to", "was born", "quit", "has", "age"]
-)
+_LASTING = "lives in|moved to|works at|works as|married to|allergic to|was born"
+LASTING = frozenset([*_LASTING.split("|"), "quit", "has", "age"])
 """Slots that matter for good."""
 
-_OF_PEOPLE = frozenset(
-    [
-        "lives in",
-        "moved to",
-        "works at",
-        "joined",
-        "works as",
-        "studies",
-        "married to",
-        "allergic to",
-        "was born",
-        "prefers",
-    ]
-)
+_OF_PEOPLE = frozenset([*_LASTING.split("|"), "joined", "studies", "prefers"])
 """Slots whose subject is somebody."""
 
 _STATES = frozenset(
-    [
-        *(
-            "lives in",
-            "works at",
-            "works as",
-            "studies",
-            "owns",
-            "has",
-            "age",
-            "is",
-            "is called",
-            "belongs to",
-            "takes",
-        ),
-        *("uses", "starts on", "meets on", "goes to", "leads", "teaches", "plays", "speaks", "drives"),
-        *("allergic to", *PROPERTIES),
-    ]
-)
+    "lives in|works at|works as|studies|owns|has|age|is|is called|belongs to|takes|uses|starts on|meets on|goes to|"
+    "leads|teaches|plays|speaks|drives|allergic to".split("|")
+) | frozenset(PROPERTIES)
+_PROPERTIES_FORMS = forms("properties", name=f"(?-i:{NAME})")
 
-_HOW = re.compile(rf"\bby\s(?P<part>[a-z]{{2,20}}ing\b[^.;,!?]{{0,{MAX_PART}}})")
-_WHERE = re.compile(
-    rf"(?:\s(?:in|at|near|from)|\b(?:moved|moves|moving|went|goes|travell?ed|flew|drove|drives|came)\s(?:back\s)?to)\s(?:the\s)?"
-    rf"(?!{_CALENDAR})(?P<part>(?!\w*[a-z][A-Z]){NAME})(?=[\s.,;!?)]|$)"
-)
-_HEDGED = re.compile(
-    r"\b(?:maybe|perhaps|probably|apparently|might|seems?|supposedly|guess(?:es)?|suppose[sd]?|(?:I|he|she|they)\sthinks?|"
-    r"thinks?\s(?:that|it|he|she|they)|looks\slike|sounds\slike|must\shave)\b",
-    re.I,
-)
-_SEEN = re.compile(r"\b(?:noticed|saw|heard|seen|spotted|observed)\b", re.I)
-_KINDS = [
-    (
-        FactKind.DECISION,
-        re.compile(r"\b(?:deci(?:ded|sion)|agreed|chose|chosen|settled\son|opted|picked|signed|approved)\b"),
-    ),
-    (FactKind.COMMITMENT, re.compile(r"\b(?:promised?s?|committed\sto|(?:I['’]ll|I\swill)\s(?!be\b|probably|never))")),
-    (
-        FactKind.PLAN,
-        re.compile(
-            r"\b(?:will|won['’]t|(?:is|are|am|['’]m|['’]re)\s(?:going\sto|planning|hoping|about\sto|thinking\sof)|plans?\s(?:to|on|for)|"
-            r"hopes?\sto|wants?\sto|intends?|would\slike\sto|looking\sforward|booked|is\sdue|are\sdue)\b"
-        ),
-    ),
-    (
-        FactKind.PREFERENCE,
-        re.compile(r"\b(?:loves?|likes?|enjoys?|adores?|prefers?|hates?|dislikes?|favou?rite|fan\sof|allergic|can['’]t\sstand)\b"),
-    ),
-]  # fmt: skip
-_AMOUNT = re.compile(r"(?<![\w.,])[$€£¥]\s?\d|(?<![\w.,-])\d[\d.,]*\s?(?:%|[a-zA-Z]{1,12}\b)")
-_KIN = re.compile(r"['’]s\s(?P<kin>[a-z]{3,20})\b")
-_PAST = re.compile(r"\b(?:was|were|had|did|went|got|made|took|came|saw|met|bought|found|won|lost|[a-z]{2,}ed)\b")
-_STATE = re.compile(r"\b(?:is|are|am|has|have|lives|works|owns|keeps|knows|needs|means|costs|['’]s|['’]re|['’]m)\b")
+
+RECURRING = frozenset(["birthday", "anniversary"])
+"""Properties whose value is a day of every year: nothing happened on it."""
+
+_READ = _PROPERTIES_FORMS.table("read")
+_CALLED = {
+    "kennwort": "password",
+    "passwort": "password",
+    "passphrase": "password",
+    "geburtstag": "birthday",
+    "hochzeitstag": "anniversary",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,22 +82,26 @@ def read_fact(statement: str, said: str, language: str, *, is_dated: bool, speak
     return FactForm(
         kind=_kind(said, slot, is_dated=is_dated),
         stated_as=_stated_as(said),
-        where=_part(_WHERE, statement),
+        where=_part(_FORMS.where, statement),
         why=next(
-            (one.cause[:MAX_PART] for one in causes_of(_QUOTED.sub(r"\1", statement)) if one.relation == "caused_by"),
+            (
+                one.cause[:MAX_PART]
+                for one in causes_of(_FORMS.quoted.sub(r"\1", statement))
+                if one.relation == "caused_by"
+            ),
             None,
         ),
-        how=_part(_HOW, statement),
+        how=_part(_FORMS.how, statement),
         slot=slot,
     )
 
 
 def slot_said(said: str, speaker: str) -> Slot | None:
     """Return the slot of a sentence in the words of a speaker, who may say "I"; None if it asks or guesses."""
-    if "?" in said or _HEDGED.search(said):
+    if "?" in said or _FORMS.hedged.search(said):
         return None
     found = property_of(said, speaker)
-    match = _MINE.match(said)
+    match = _FORMS.mine.match(said)
     if found is not None or match is None:
         return found or _slot(said)
     lead = match["said"].lower().strip()
@@ -267,32 +112,34 @@ def slot_said(said: str, speaker: str) -> Slot | None:
 
 def clauses_of(sentence: str) -> list[str]:
     """Return the clauses of a sentence, if each of several is a closed form; else the sentence."""
-    parts = [part[:1].upper() + part[1:] for part in _CLAUSES.split(sentence)]
+    parts = [part[:1].upper() + part[1:] for part in _FORMS.clauses.split(sentence)]
     return parts if all(len(part.split()) > 2 and slot_said(part, THE_USER) for part in parts) else [sentence]
 
 
 def names_a_person(slot: Slot) -> bool:
     """Whether the subject of a slot is the name of somebody: ``Ana``, but not ``Ana's sister`` or ``The user``."""
-    return slot.predicate in _OF_PEOPLE and _WHOLE_NAME.fullmatch(slot.subject) is not None
+    return slot.predicate in _OF_PEOPLE and _FORMS.whole_name.fullmatch(slot.subject) is not None
 
 
 def _slot(statement: str) -> Slot | None:
-    appointed = next((match for form in _APPOINTED if (match := form.search(statement))), None)
+    appointed = next((match for form in (_FORMS.was_made, _FORMS.became) if (match := form.search(statement))), None)
     if appointed is not None:
         return Slot(appointed["subject"], "works as", appointed["object"])
-    if match := _CHANGED_BY.match(statement):
+    if match := _FORMS.changed_by.match(statement):
         changed = match["subject"]
         return _slot(f"{changed[:1].upper()}{changed[1:]} was changed to {match['object']}")
-    if match := _CANNOT.match(statement):
+    if match := _FORMS.cannot.match(statement):
         return Slot(
-            match["subject"], f"cannot {match['verb']}", _AFTER_OBJECT.split(match["object"], maxsplit=1)[0].strip()
+            match["subject"],
+            f"cannot {match['verb']}",
+            _FORMS.after_object.split(match["object"], maxsplit=1)[0].strip(),
         )
-    if match := _ALLERGY.match(statement):
+    if match := _FORMS.allergy.match(statement):
         return Slot(match["subject"], "allergic to", (match["object"] or match["to"]).strip())
-    for name, form in _FORMS:
+    for name, form in _CLOSED_FORMS:
         if match := form.match(statement):
-            subject = _AUXILIARY.sub("", _RELATIVE.sub("", match["subject"]))
-            told = _AFTER_OBJECT.split(match["object"], maxsplit=1)[0].strip()
+            subject = _FORMS.auxiliary.sub("", _FORMS.relative.sub("", match["subject"]))
+            told = _FORMS.after_object.split(match["object"], maxsplit=1)[0].strip()
             return Slot(subject, name, told) if told else None
     return None
 
@@ -304,23 +151,65 @@ def _kind(said: str, slot: Slot | None, *, is_dated: bool) -> FactKind:
     if slot is not None and slot.predicate in _STATES:
         return FactKind.STATE
     relations = english().relations
-    if any(match["kin"] in relations for match in _KIN.finditer(said)) or (slot and slot.predicate == "married to"):
+    if any(match["kin"] in relations for match in _FORMS.kin.finditer(said)) or (
+        slot and slot.predicate == "married to"
+    ):
         return FactKind.RELATION
-    if _PAST.search(said) and (is_dated or not _STATE.search(said)):
+    if _FORMS.past.search(said) and (is_dated or not _FORMS.state.search(said)):
         return FactKind.EVENT
-    if _AMOUNT.search(said):
+    if _FORMS.amount.search(said):
         return FactKind.QUANTITY
-    if slot is not None or _STATE.search(said):
+    if slot is not None or _FORMS.state.search(said):
         return FactKind.STATE
     return FactKind.EVENT if is_dated else FactKind.OTHER
 
 
 def _stated_as(said: str) -> StatedAs:
-    if _HEDGED.search(said):
+    if _FORMS.hedged.search(said):
         return StatedAs.INFERENCE
-    return StatedAs.OBSERVATION if _SEEN.search(said) else StatedAs.STATEMENT
+    return StatedAs.OBSERVATION if _FORMS.seen.search(said) else StatedAs.STATEMENT
 
 
 def _part(pattern: re.Pattern[str], statement: str) -> str | None:
     match = pattern.search(statement)
     return match["part"].strip() if match else None
+
+
+def property_of(said: str, speaker: str | None) -> Slot | None:
+    """Return the property that a sentence gives a value; None if it asks, or has none of the forms.
+
+    Args:
+        said: The words of a speaker.
+        speaker: How the speaker is called; None if what they say of themselves does not count.
+    """
+    for name, form in _READ if "?" not in said else ():
+        if match := form.match(said):
+            found = {key: value for key, value in match.groupdict().items() if value}
+            what = found.get("what", "").casefold()
+            value = f"no {found['lost']}" if "lost" in found else _PROPERTIES_FORMS.ordinal.sub("", found["value"])
+            predicate = name or _CALLED.get(what, what)
+            if what and predicate not in RECURRING and not _is_key(predicate, found, value):
+                return None
+            subject = _subject(found, speaker)
+            return Slot(subject, predicate, value) if subject else None
+    return None
+
+
+def _is_key(predicate: str, found: dict[str, str], value: str) -> bool:
+    """Return whether a value opens something: a password of any letters, or else of digits."""
+    if predicate == "password":
+        return _PROPERTIES_FORMS.no_key.fullmatch(value) is None
+    things = found.get("thing", ""), found.get("whose", "") + "s"
+    return any(map(str.isdigit, value)) and not any(map(_PROPERTIES_FORMS.formulaic.match, things))
+
+
+def _subject(found: dict[str, str], speaker: str | None) -> str:
+    """Return whose thing it is, and the thing. The things of a speaker without a name have no owner."""
+    words = [found[name].casefold().rstrip("-") for name in ("thing", "part") if name in found]
+    thing = " ".join(words[:1] if words[1:] and words[1] in words[0].split() else words)
+    owner = found.get("whose", "")
+    if "mine" in found or "lost" in found:
+        if speaker is None:
+            return ""
+        owner = "" if thing and speaker == THE_USER else speaker
+    return f"{owner}'s {thing}" if owner and thing else owner or thing

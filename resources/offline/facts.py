@@ -7,7 +7,6 @@ and slots from the words.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
@@ -17,13 +16,19 @@ from neurigraph_pipelines.text.causes import causes_of, reason_alone, without_op
 from neurigraph_pipelines.text.iso_periods import period_of
 from neurigraph_pipelines.views.kinds import FactKind, Impact
 from neurigraph_pipelines.views.search import Period
-from resources.offline.anchors import Anchors
 from resources.offline.dates import is_dated, resolve_dates
-from resources.offline.fact_forms import LASTING, FactForm, clauses_of, names_a_person, read_fact, slot_said
-from resources.offline.leading import stated_before_asking
+from resources.offline.fact_forms import (
+    LASTING,
+    RECURRING,
+    FactForm,
+    clauses_of,
+    names_a_person,
+    property_of,
+    read_fact,
+    slot_said,
+)
+from resources.offline.lexicon import forms
 from resources.offline.names import Names, find_names
-from resources.offline.oneself import tells_of_itself
-from resources.offline.properties import RECURRING, property_of
 from resources.offline.prose import Prose
 from resources.offline.reasons import reasons_of, worded_reason
 from resources.offline.retelling import lacks_subject
@@ -31,6 +36,9 @@ from resources.offline.salience import Salience
 from resources.offline.standing import Standing
 from resources.offline.telling import Teller
 from resources.offline.units import Unit, units_of
+from resources.offline.whose import tells_of_itself
+
+_FORMS = forms("facts")
 
 MIN_WEIGHT = 1.0
 """Least weight of a fact. On LoCoMo, three of four such sentences are among its published observations."""
@@ -56,16 +64,10 @@ GIVES_REASON = 1.0
 LEAST_WORDS = 4
 """Fewest words of a sentence that is a fact of a short conversation."""
 
-_LEANS = re.compile(
-    r"(?:it|that|this|these|those|he|she|they|there|which|who|because (?!.*,)|not|and|but|or|than|as|to|for|with|of|"
-    r"very)\b",
-    re.I,
-)
 
 WHOLE = 0.85
 """Least share of the words of its sentences that a unit has unless it is a part of them."""
 
-_DENIES = re.compile(r"\bI (?:have )?never\b|\bI['’]ve never\b|\bI (?:haven['’]t|have not)\b")
 
 _FEW = 2
 """Most speakers of a talk with compliments and commonplaces; in meetings people speak to all, and of a matter."""
@@ -73,25 +75,6 @@ _FEW = 2
 _PARTICULAR = ("own", "names", "figures", "counts", "amounts", "days", "done", "changed", "kin")
 """Features of a sentence that speaks of somebody or something: its speaker, a name, a number, a day, a decision."""
 
-_YOU = re.compile(r"\byou(?:r|rs|rself|['’](?:re|ve|ll|d))?\b", re.I)
-_ASKS = re.compile(
-    r"(?:(?:and|but|so|just|also|please|definitely|then|well)\b[,\s]*)*(?:let['’]s|let me|do your|don['’]t|check|look|"
-    r"try|keep|remember|imagine|make sure|go for|take (?:a|care|it|your)|enjoy|have (?:fun|a)|get some|gather|invest|"
-    r"consider|feel free|hang in|fingers crossed)\b",
-    re.I,
-)
-"""Beginnings of requests, advice and wishes, which state nothing."""
-
-_TIMES = (
-    r"(?:second|minute|hour|day|night|morning|afternoon|evening|week|weekend|month|year|time|spring|summer|autumn|fall|"
-    r"winter|season|semester|quarter|past|coming|last|next|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
-)
-_POINTS = re.compile(
-    rf"\b(?:this|these)(?: (?!{_TIMES})[a-z'’-]+){{1,2}}(?=[.,;:!?\"]|$| (?:to|and|but|so|makes?|is|are|was|were|has|"
-    r"have|will|really|after|when|because|just|means?|reminds?)\b)"
-    r"|\b(?:this|these)(?=[.,;:!?\"]|$| (?:after|before|when|while|because|for|lately|must|so|and|but|to|with)\b)"
-)
-"""What points to something seen or said before: ``this hike``, but not ``this week``, ``this sign in the frame``."""
 
 MAX_SENTENCES = 2
 """Most sentences of a fact: the second one names what the first one is about."""
@@ -104,6 +87,11 @@ SLOT_CONFIDENCE = 0.75
 
 _FULL_WEIGHT = 6.0
 """Weight of a sentence of the greatest importance: a decision with a date, a sum and names."""
+_LEADING_FORMS = forms("leading")
+
+
+MIN_WORDS = 5
+"""Fewest words of such a statement."""
 
 
 def extract(prose: Prose) -> list[ReadFact]:
@@ -153,7 +141,6 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
         if unit.before is None and len(unit.sentences) <= MAX_SENTENCES and corrected.isdisjoint(unit.sentences)
         if not _is_of_assistant_itself(prose, unit)
     ]
-    anchors = Anchors(prose, names)
     speakers = {message.author or message.role for message in prose.segment.messages}
     is_note = prose.segment.ref.source_kind is SourceKind.NOTE
     for weight, _, _, unit in sorted(weighed, key=lambda one: (-one[0], one[1], one[2])):
@@ -164,8 +151,8 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
             continue
         weightiest = salience.features(max(unit.sentences, key=salience.weight))
         is_of_person = prose.message(prose.sentences[unit.sentences[0]]).role is Role.USER
-        if is_note or (is_short and is_of_person and not any(map(_YOU.search, unit.texts))):
-            is_clear = len(unit.texts) == 1 if is_short else anchors.stand_alone(unit)
+        if is_note or (is_short and is_of_person and not any(map(_FORMS.you.search, unit.texts))):
+            is_clear = len(unit.texts) == 1 or not is_short
             if is_clear and _states(unit) and not any(map(lacks_subject, unit.texts)):
                 yield unit
             continue
@@ -174,8 +161,7 @@ def _by_weight(prose: Prose, names: Names, salience: Salience) -> Iterator[Unit]
         is_strict = len(speakers) <= _FEW and not (weightiest["names"] or weightiest["figures"])
         if is_strict and (weight < _least_weight(unit, weightiest) or not _states(unit)):
             continue
-        if anchors.stand_alone(unit):
-            yield unit
+        yield unit
 
 
 def _is_of_assistant_itself(prose: Prose, unit: Unit) -> bool:
@@ -194,7 +180,7 @@ def _weight(prose: Prose, salience: Salience, unit: Unit) -> float:
 
 def _raised(text: str) -> float:
     """Return what a sentence of a person weighs more, if it denies a deed, gives a value or says why."""
-    denies, value = _DENIES.search(text) is not None, slot_said(text, THE_USER) is not None
+    denies, value = _FORMS.denies.search(text) is not None, slot_said(text, THE_USER) is not None
     return DENIED * denies + GIVES_VALUE * value + GIVES_REASON * _gives_reason(text)
 
 
@@ -220,7 +206,7 @@ def _plain(prose: Prose, names: Names) -> Iterator[Unit]:
         if sentence.language != "en" or prose.message(sentence).role is not Role.USER or standing.says_nothing(number):
             continue
         text = standing.clean(number)
-        if len(text.split()) >= LEAST_WORDS and not _LEANS.match(text) and standing.references.are_clear(text):
+        if len(text.split()) >= LEAST_WORDS and not _FORMS.leans.match(text) and standing.references.are_clear(text):
             yield Unit((number,), (text,))
 
 
@@ -295,13 +281,13 @@ def _least_weight(unit: Unit, weightiest: Mapping[str, float]) -> float:
         weightiest: The features of its weightiest sentence.
     """
     is_commonplace = not any(weightiest[name] for name in _PARTICULAR)
-    is_addressed = any(_YOU.search(text) for text in unit.texts)
+    is_addressed = any(_FORMS.you.search(text) for text in unit.texts)
     return MIN_WEIGHT + COMMONPLACE * is_commonplace + ADDRESSED * is_addressed
 
 
 def _states(unit: Unit) -> bool:
     """Return whether a unit is a statement without references to other text; English only."""
-    return not any(_ASKS.match(text) or _POINTS.search(text) for text in unit.texts)
+    return not any(_FORMS.asks.match(text) or _FORMS.points.search(text) for text in unit.texts)
 
 
 def _people_by_sentence(names: Names) -> dict[int, list[int]]:
@@ -382,3 +368,14 @@ def _end_of_plan(kind: FactKind, occurred: Period | None) -> datetime | None:
     if kind not in (FactKind.PLAN, FactKind.COMMITMENT) or occurred is None or occurred.end_at is None:
         return None
     return occurred.end_at + timedelta(days=1)
+
+
+def stated_before_asking(text: str) -> str | None:
+    """Return the statement about the speaker that precedes a sentence's request; None if there is none."""
+    if not _LEADING_FORMS.own.match(text):
+        return None
+    asks = _LEADING_FORMS.asks.search(text)
+    if asks is None:
+        return None
+    stated = text[: asks.start()].rstrip(" ,;")
+    return stated if len(stated.split()) >= MIN_WORDS else None

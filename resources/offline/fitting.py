@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from neurigraph_pipelines.text.calendar_words import MONTHS_SHORT, SEASONS
+from resources.offline.lexicon import forms
 from resources.offline.questions import (
     LISTS,
     UNCHECKED,
@@ -17,6 +18,8 @@ from resources.offline.questions import (
     asks_for_several,
 )
 from resources.offline.sentence_language import language_of_short
+
+_FORMS = forms("fitting")
 
 BESIDE = 3
 """Most words between a name and its bearer."""
@@ -34,7 +37,6 @@ LIKELY = 0.7
 # Words of months and seasons that are others more often.
 _AMBIGUOUS = ("may", "mar", "dec", "fall")
 
-_CAPITAL = re.compile(r"(?<![\w'’-])[^\W\d_a-zß-öø-ÿ][\w'’-]*")
 _NAMED_DAYS = f"{LISTS['dates']['weekdays']} {LISTS['dates']['months']}".split()
 _CALENDAR = (word for words in (_NAMED_DAYS, MONTHS_SHORT, SEASONS) for word in words if word not in _AMBIGUOUS)
 _DATE_WORDS = "|".join((*sorted(_CALENDAR, key=len, reverse=True), any_of(LISTS["dates"]["words"])))
@@ -62,23 +64,12 @@ _MONEY = re.compile(
     r"(?:a|per|pro|por|al|im) \w+)(?!\w)",
     re.I,
 )
-_CHOICE = re.compile(r"(?<!\w)(?:\d+(?:[.,:/]\d+)*|(?<=[^.!?] )(?!I\b)[^\W\d_a-zß-öø-ÿ][\w-]*)(?!\w)")
 _UNITS = {
     name: re.compile(rf"(?<!\w){_NUMERAL}\s?-?(?:{any_of(units)})(?!\w)", re.I)
     for name, units in LISTS["units"].items()
 }
 _MEASURED = re.compile("|".join((_MONEY.pattern, *(unit.pattern for unit in _UNITS.values()))), re.I)
 _NO_COUNTS = frozenset(LISTS["numbers"]["no_counts"].split())
-_NEXT = re.compile(r"\s+([^\W\d_]+)")
-_OFTEN = re.compile(r"\b(?:every|once|twice|times|daily|weekly|monthly|each|jede\w?|täglich|mal|cada|veces)\b", re.I)
-_PLACE = re.compile(
-    r"\b(?:(?i:in|at|near|behind|under|inside|outside|beside|above|below)|(?:is|are|was|were|stay\w*) (?:still )?with|"
-    r"(?:está|están) con|neben|unter|hinter|sous|sur|dans|derrière|to|from|on|into|by|around|im|am|beim|bei|aus|nach|"
-    r"zum|zur|auf|bei|en|a|al|de|del|cerca|à|chez|ad|alla|dal|nel|nella|sul|sulla|op|bij|te|em|no|na|"
-    r"ao)\s+(?:(?:the|a|an|my|our|his|her|their|der|die|das|dem|den|einem|einer|la|el|los|las|un|una|mi|le|il|lo|het|een)\s+)?(?P<first>\w)"
-    r"|\b(?:über|vor|zwischen|devant|entre|sobre|bajo|sotto|sopra|onder|achter|naast|debajo|encima|detrás)\s+(?:(?:de|du)\s+)?"
-    r"(?:der|die|das|dem|den|einem|einer|dies\w+|el|la|los|las|les?|il|lo|het|de)\s+(?P<beside>\w)"
-)
 _NO_PLACES = {"en": frozenset("a am ad te em no na".split()), "es": frozenset(("no", "te")), "fr": frozenset(("te",))}
 """Words that stand before places in other languages only: "Voy a Bilbao", "am Bahnhof", "no Porto"."""
 
@@ -91,14 +82,6 @@ _FORBIDS = re.compile(
 _DENIES = re.compile(rf"\b(?:{any_of(LISTS['limits']['denials'])})\b|n['’]t\b", re.I)
 _NO_NAME = ("ing", "ly")
 _AFTER_NAME = re.compile(rf",|['’]s\b|\s(?:{any_of(LISTS['people']['after_name'])})\b|\s[A-Z]|\s[a-z]{{2,}}(?:s|ed)\b")
-_DIGIT = re.compile(r"\d")
-_DIGITS = re.compile(r"\d[\d /-]{2,}")
-_FIGURE = re.compile(r"(?<![\w.,:/-])\d+(?:[.,]\d+)*(?![\w:/-]|[.,]\d)")
-_NAMED = re.compile(
-    r"\b(?:called|named|name is|brand|model|made by|heißt|namens|marke|modell|firma|se llama|llamad[oa]|marca|modelo|"
-    r"s'appelle|marque)\b|[\"“„«]",
-    re.I,
-)
 
 
 def fit(asked: Asked, text: str, words: Words, people: frozenset[str]) -> float:
@@ -123,7 +106,7 @@ def values(asked: Asked, text: str) -> frozenset[str]:
     elif asked.trust is Trust.STRICT and Kind.NAME not in asked.kinds:
         plain, pattern = _DATE.sub(" ", text), _NUMBER
     elif asked.kinds == (Kind.OTHER,) and not asks_for_several(asked.text):  # of a choice: "PostgreSQL 16", "Teams"
-        plain, pattern = _DATE.sub(" ", text), _CHOICE
+        plain, pattern = _DATE.sub(" ", text), _FORMS.choice
     else:
         return frozenset()
     return frozenset(
@@ -144,7 +127,7 @@ def names_in(text: str, words: Words, ordinary: frozenset[str] = frozenset()) ->
     """
     return frozenset(
         lexeme
-        for match in _CAPITAL.finditer(text)
+        for match in _FORMS.capital.finditer(text)
         if (match.start() and text[max(0, match.start() - 2)] not in ".!?") or _opens(match, words, ordinary)
         for lexeme in _name(match, words)
     )
@@ -186,13 +169,13 @@ def _fit(kind: Kind, asked: Asked, text: str, words: Words, people: frozenset[st
         case Kind.LIMIT:
             return 1.0 if _FORBIDS.search(text) else BARE * bool(_DENIES.search(text))
         case Kind.NUMBER:
-            return float(bool(_DIGITS.search(_DATE.sub(" ", text))))
+            return float(bool(_FORMS.digits.search(_DATE.sub(" ", text))))
         case _:
             return 1.0
 
 
 def _placed(text: str, words: Words) -> float:
-    found = list(_PLACE.finditer(text))
+    found = list(_FORMS.place.finditer(text))
     if any(match.group().split()[0].lower() in _NO_PLACES["en"] for match in found):
         others = _NO_PLACES.get(language_of_short(text, words.language), frozenset())
         found = [match for match in found if match.group().split()[0].lower() not in others]
@@ -203,7 +186,7 @@ def _placed(text: str, words: Words) -> float:
 
 def _has_person(asked: Asked, text: str, words: Words, people: frozenset[str]) -> bool:
     """Return whether a person is named: one of ``people``, or who does what the question says."""
-    for match in _CAPITAL.finditer(text):
+    for match in _FORMS.capital.finditer(text):
         name = _name(match, words) - asked.anchors
         if name & people or (name and not match.start() and _does(asked, match, words)):
             return True
@@ -220,24 +203,24 @@ def _does(asked: Asked, match: re.Match[str], words: Words) -> bool:
 
 def _has_figure(text: str, words: Words) -> bool:
     """Return whether there is a number in digits that is no date, clock or measure, and counts nothing."""
-    if _DIGIT.search(text) is None:
+    if _FORMS.digit.search(text) is None:
         return False
     plain = _DATE.sub(" ", text)
     for unit in _UNITS.values():
         plain = unit.sub(" ", plain)
-    return any(_stands_alone(plain, figure.end(), words) for figure in _FIGURE.finditer(plain))
+    return any(_stands_alone(plain, figure.end(), words) for figure in _FORMS.figure.finditer(plain))
 
 
 def _stands_alone(text: str, end: int, words: Words) -> bool:
     """Return whether no noun follows a number, as far as its form shows: a plural, or in German a capital."""
-    following = _NEXT.match(text, end)
+    following = _FORMS.next.match(text, end)
     if following is None or not words.lexemes(following[1]):
         return True
     return not (following[1].endswith("s") if words.has_names else following[1][0].isupper())
 
 
 def _measured(asked: Asked, text: str, words: Words) -> float:
-    if "often" in asked.dimensions and _OFTEN.search(text):
+    if "often" in asked.dimensions and _FORMS.often.search(text):
         return 1.0
     names = [name for name in asked.dimensions if name in _UNITS] or list(_UNITS)
     if any(_UNITS[name].search(text) for name in names):
@@ -245,7 +228,7 @@ def _measured(asked: Asked, text: str, words: Words) -> float:
     if (not asked.dimensions or "money" in asked.dimensions) and _MONEY.search(text):
         return 1.0
     plain = _DATE.sub(" ", text)
-    return BARE * any(_stands_alone(plain, figure.end(), words) for figure in _FIGURE.finditer(plain))
+    return BARE * any(_stands_alone(plain, figure.end(), words) for figure in _FORMS.figure.finditer(plain))
 
 
 def _counted(asked: Asked, text: str, words: Words) -> float:
@@ -265,7 +248,7 @@ def _named(asked: Asked, text: str, words: Words) -> float:
     """Return whether a name stands beside the thing to be named, or a word says that something is named."""
     read = [(match.group(), frozenset(words.lexemes(match.group()))) for match in WORD.finditer(text)]
     places = [place for place, (_, lexemes) in enumerate(read) if lexemes & asked.anchors]
-    is_said = bool(_NAMED.search(text))
+    is_said = bool(_FORMS.named.search(text))
     for place, (word, lexemes) in enumerate(read):
         if not place or not word[0].isupper() or not lexemes or lexemes & asked.anchors or _DATE.fullmatch(word):
             continue

@@ -5,12 +5,15 @@ A language without a file has the stop words of the Stopwords ISO collection, an
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+_NAME = re.compile(r"\{([a-z_]+)\}")
 _FILES = {"de": "german", "en": "english", "es": "spanish", "fr": "french"}
 """The data files of word lists, by language."""
 
@@ -70,7 +73,7 @@ def english() -> Lexicon:
 @cache
 def lexicon_of(language: str) -> Lexicon:
     """Return the word lists of a language, by its code such as ``de``."""
-    data = _read(f"{_FILES[language]}.toml") if language in _FILES else {}
+    data = dict(read_data(f"{_FILES[language]}.toml")) if language in _FILES else {}
     relations = {word: kind for kind, words in data.pop("relations", {}).items() for word in reversed(words.split())}
     lists = {name: frozenset(words.split()) for name, words in data.items()}
     if "stop" not in lists:
@@ -81,9 +84,51 @@ def lexicon_of(language: str) -> Lexicon:
 
 
 @cache
+def word_lists(section: str) -> dict[str, frozenset[str]]:
+    """Return the word lists of a section of ``words.toml``."""
+    return {name: frozenset(words.split()) for name, words in read_data("words.toml")[section].items()}
+
+
+class Forms:
+    """The forms of a section of ``forms.toml`` as compiled patterns: each is an attribute."""
+
+    def __init__(self, written: Mapping[str, Any], others: Mapping[str, str]) -> None:
+        self._tables = {name: rows for name, rows in written.items() if not isinstance(rows, str)}
+        plain = {name: text.replace("\n", "") for name, text in written.items() if isinstance(text, str)}
+        self._patterns = {**plain, **others}
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        """Compile a form when it is first used."""
+        if name not in self._patterns:
+            raise AttributeError(f"no form is called {name}")
+        pattern = re.compile(filled(self._patterns[name], self._patterns))
+        setattr(self, name, pattern)
+        return pattern
+
+    def table(self, name: str) -> list[tuple[str, re.Pattern[str]]]:
+        """Return the forms of a table, each with its name and within the frame of the table, if it has one."""
+        rows, frame = self._tables[name], self._patterns.get(f"{name}_frame", "{form}")
+        named = rows.items() if isinstance(rows, dict) else rows
+        return [
+            (key, re.compile(filled(frame, self._patterns | {"form": form.replace("\n", "")}))) for key, form in named
+        ]
+
+
+def forms(section: str, **others: str) -> Forms:
+    """Return the forms of a section of ``forms.toml``, in which names in braces stand for each other and for others."""
+    return Forms(read_data("forms.toml")[section], others)
+
+
+def filled(pattern: str, groups: Mapping[str, str]) -> str:
+    """Put patterns in the place of their names in braces until there is none left."""
+    whole = _NAME.sub(lambda name: groups[name[1]], pattern)
+    return whole if whole == pattern else filled(whole, groups)
+
+
+@cache
 def topics() -> tuple[Topic, ...]:
     """Return the topics of layer 1; of equal scores the earlier topic wins."""
-    return tuple(_topic(entry) for entry in _read("topics.toml")["topic"])
+    return tuple(_topic(entry) for entry in read_data("topics.toml")["topic"])
 
 
 def _topic(entry: dict[str, Any]) -> Topic:
@@ -104,5 +149,7 @@ def _phrases(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(" ".join(phrase.split()) for phrase in text.split(",") if phrase.strip()))
 
 
-def _read(name: str) -> dict[str, Any]:
+@cache
+def read_data(name: str) -> dict[str, Any]:
+    """Return a data file beside this module."""
     return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))

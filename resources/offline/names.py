@@ -12,26 +12,35 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from neurigraph_pipelines.model import Ending, Message, Role
-from resources.offline.aliases import stated_aliases
 from resources.offline.endings import stated_endings
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, forms
 from resources.offline.prose import Prose
 from resources.offline.relations import StatedRelation, stated_relations
 from resources.offline.runs import Named, Runs
 
-_CAPITALISED = r"[A-Z][\w'’&+-]*"
-_NOUNS_OF_PROJECTS = "project|launch|app|product|campaign|initiative|prototype|rollout|release|migration"
-_PROJECT = re.compile(
-    rf"\bProject\s(?P<named>{_CAPITALISED}(?:\s{_CAPITALISED})?)"
-    rf"|\b(?P<kind>{_CAPITALISED}(?:\s{_CAPITALISED})?)\s(?:{_NOUNS_OF_PROJECTS})\b"
-    rf"|\b(?P<launched>{_CAPITALISED})\s(?P<what>[a-z]{{3,}})\slaunch\b"
-    rf"|\b(?:launch|release)\sof\s(?:the\s|our\s|my\s)?(?P<object>{_CAPITALISED})"
-)
 _NO_PROJECT = frozenset(["new", "the", "android", "ios", "school", "mobile", "product"])
-_PARENTHESES = re.compile(r"\([^)]*\)?")
 
 _Relations = Mapping[str, Set[tuple[str | None, str]]]
 """By name of a person, the roles that the text states: to whom (None if not said), and which."""
+MAX_STATED = 50
+"""Most statements of one segment."""
+
+_NAME = r"[A-Z][\w'’-]*\w(?:\s[A-Z][\w'’-]*\w){0,2}"
+_BREAK = r"(?:,|\s\(|\s[-–—])?\s?"
+_QUOTE = "[\"'“”‘’]?"
+_FORMS = forms("names", name=_NAME, quote=_QUOTE)
+
+_STATEMENTS = [
+    re.compile(rf"\b(?P<alias>{_NAME})(?:\sis|['’]s|\swas)?{_BREAK}(?:which\sis\s)?short\sfor\s(?P<name>{_NAME})"),
+    re.compile(
+        rf"\b(?P<name>{_NAME}){_BREAK}(?:who\sis\s|is\s)?(?:aka|a\.k\.a\.|also\sknown\sas|better\sknown\sas|nicknamed)\s"
+        rf"{_QUOTE}(?P<alias>{_NAME})"
+    ),
+    re.compile(rf"\b(?P<name>{_NAME}),?\s(?:who\s)?goes\sby\s(?:the\sname\s(?:of\s)?)?{_QUOTE}(?P<alias>{_NAME})"),
+    re.compile(rf"\b(?P<name>{_NAME})['’]s\snickname\sis\s{_QUOTE}(?P<alias>{_NAME})"),
+]
+
+_NAMES = re.compile(_NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,7 @@ class Names:
             found = [
                 Named(
                     name,
-                    tuple(dict.fromkeys((*forms.get(name, ()), *(alias for one in same for alias in one.aliases)))),
+                    tuple(dict.fromkeys((*written.get(name, ()), *(alias for one in same for alias in one.aliases)))),
                     sum(one.mentions for one in same),
                     frozenset(number for one in same for number in one.sentences),
                 )
@@ -80,9 +89,9 @@ class Names:
             ]
             return tuple(sorted(found, key=lambda one: (-one.mentions, one.name)))
 
-        forms: dict[str, list[str]] = {}
+        written: dict[str, list[str]] = {}
         for form, name in full.items():
-            forms.setdefault(name, []).append(form)
+            written.setdefault(name, []).append(form)
 
         def renamed(relations: Iterable[StatedRelation]) -> tuple[StatedRelation, ...]:
             said = (replace(one, person=called(one.person), whose=one.whose and called(one.whose)) for one in relations)
@@ -196,7 +205,7 @@ def _full_names(
 def person_of_author(author: str) -> str | None:
     """Return the person's name in an author line, without titles, offices and parties; None for a role."""
     lexicon = english()
-    words = [word.strip(".,") for word in _PARENTHESES.sub(" ", author).split()]
+    words = [word.strip(".,") for word in _FORMS.parentheses.sub(" ", author).split()]
     while words and words[0].lower() in lexicon.titles:
         words.pop(0)
     while len(words) > 1 and words[-1].isupper() and len(words[-1]) <= 3:
@@ -237,7 +246,7 @@ def _projects(prose: Prose, runs: Runs, speakers: set[str]) -> list[Named]:
     ordinary = empty | lexicon.common | lexicon.roles | _NO_PROJECT
     names: dict[str, bool] = {}
     for sentence in (prose.headline, *prose.sentences):
-        for match in _PROJECT.finditer(sentence.text if sentence else ""):
+        for match in _FORMS.project.finditer(sentence.text if sentence else ""):
             written = match["named"] or match["kind"] or match["launched"] or match["object"]
             name = " ".join(word for word in written.split() if word.lower() not in empty)
             opening = match["kind"] is not None and match.start() == 0
@@ -262,3 +271,53 @@ def _projects(prose: Prose, runs: Runs, speakers: set[str]) -> list[Named]:
 
 def _is_first_of(name: str, persons: list[Named]) -> bool:
     return any(name in person.aliases for person in persons)
+
+
+def stated_aliases(prose: Prose, persons: Collection[str]) -> list[tuple[str, str]]:
+    """Return pairs of a person's name and an alias, in order of appearance.
+
+    Args:
+        prose: The segment.
+        persons: Names of known persons; at least one name of each pair is among them.
+    """
+    found: dict[tuple[str, str], None] = {}
+    before: list[str] = []
+    read = 0
+    for number, sentence in enumerate(prose.sentences):
+        for pattern in _STATEMENTS if _FORMS.hint.search(sentence.text) else ():
+            for match in pattern.finditer(sentence.text):
+                _add(found, persons, match["name"], match["alias"])
+        for match in (
+            _FORMS.called.finditer(sentence.text) if "call" in sentence.text or "nick" in sentence.text else ()
+        ):
+            for one in prose.sentences[read:number]:
+                before = _named(one.text, persons) or before
+            read = number
+            # The pronoun means the only person named before; with two candidates it is ambiguous.
+            whom = set(_named(sentence.text[: match.start()], persons) or before) - {match["who"]}
+            if len(whom) == 1:
+                _add(found, persons, whom.pop(), match["alias"])
+        if len(found) >= MAX_STATED:
+            break
+    return list(found)
+
+
+def _named(text: str, persons: Collection[str]) -> list[str]:
+    return [name for name in map(_bare, _NAMES.findall(text)) if name in persons]
+
+
+def _add(found: dict[tuple[str, str], None], persons: Collection[str], name: str, alias: str) -> None:
+    name, alias = _bare(name), _bare(alias)
+    if name != alias and _may_be_name(name) and _may_be_name(alias) and (name in persons or alias in persons):
+        found[name, alias] = None
+
+
+def _bare(name: str) -> str:
+    return name[:-2] if name.endswith(("'s", "’s")) else name
+
+
+def _may_be_name(name: str) -> bool:
+    """Whether no word of ``name`` is an ordinary word, such as a day, a greeting or a family role."""
+    lexicon = english()
+    ordinary = lexicon.junk | lexicon.stop | lexicon.filler | lexicon.common | lexicon.roles | lexicon.relations.keys()
+    return len(name) <= 40 and not any(word.lower() in ordinary for word in name.split())

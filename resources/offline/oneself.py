@@ -7,80 +7,57 @@ from __future__ import annotations
 
 import re
 
-_JOB = (
-    r"\bwork(?:s|ed|ing)? as\b|\b(?:am|is|are)\b an? (?!vegetarian|vegan|member|fan|lot|bit|little|big|good|mother|"
-    r"father|man|woman)|['’]m an? (?!vegetarian|vegan|member|fan|lot|bit|little|big|good|mother|father|man|woman)|"
-    r"\barbeite\w* als\b|\b(?:bin|ist) (?:von Beruf )?[A-ZÄÖÜ]\w{3,}|\btrabaj\w+ (?:como|de)\b|"
-    r"\b(?:soy|es) (?:una? )?\w+(?:ora?|er[oa]|ista|nte|ic[oa]|eóloga?)\b|\btravaill\w+ comme\b|"
-    r"\b(?:suis|est) \w+(?:eur|euse|ière?|iste|ienn?e?)\b|\blavoro come\b|\bwerk als\b|\btrabalho como\b"
-)
-_SAID_BY = (
-    ("job jobs profession occupation living beruf trabajo profesión métier lavoro beroep profissão", _JOB),
-    (
-        "salary salaries wage wages income gehalt gehälter lohn sueldo sueldos salario salarios salaire salaires",
-        r"\b(?:earn|verdien|gana|gagn|guadagn)\w*",
-    ),
-    (
-        "earn earns earned paid pay pays verdient verdiene verdienst gana gano gagne guadagna",
-        r"\d\s?(?:€|\$|£|[^\W\d_]+) (?:an?|per|the|im|pro|al|por|par|all['’]?)\s?(?:month|year|hour|monat|jahr|stunde|mes|"
-        r"año|hora|mois|an|heure|mese|anno|ora)\b",
-    ),
-    (
-        "live lives living wohne wohnst wohnt vivo vives vive habite habites habitons abito abiti abita "
-        "woon woont moro mora",
-        r"\b(?:have |has |['’]ve |['’]s )?moved (?:\w+ )?(?:to|into)\b|\bgezogen\b|\bumgezogen\b|\bmud(?:é|ó|ei|ou)\b|"
-        r"\b(?:dé|em)ménagé\w*|\btrasferit\w|\bverhuisd\b",
-    ),
-    ("dose doses dosage dosis dosen dosierung", r"\d\s?(?:mg|ml|µg|mcg|g|tablets?|pills?|tabletten?|drops)\b"),
-)
-_FORMS = tuple((frozenset(nouns.split()), re.compile(form)) for nouns, form in _SAID_BY)
-_WORD = re.compile(r"[^\W\d_]+")
-_ABOUT_PERSONS = {
-    name: re.compile(rf"\b(?:{words})\b", re.I)
-    for name, words in {
-        "home": r"lives?|lived|wohn\w*|lebt|viv[eoí]\w*|habite\w*|abita\w*|woont?",
-        "birth": r"born|birthday|geboren|geburtstag|nació|nací|cumpleaños|née?|anniversaire",
-        "work": r"works?|worked|working|job|arbeite\w*|beruf|trabaj\w+|travaill\w+|lavor\w+|werkt?",
-        "allergy": r"allerg\w*|alérg\w*",
-        "loan": r"lent|lends?|borrow\w*|geliehen|prest[óaoé]\w*|prêt[ée]\w*",
-    }.items()
-}
+from resources.offline.lexicon import forms
+from resources.offline.questions import Words
+from resources.offline.retelling import SAME_IN_PAST, is_past
+
+_FORMS = forms("oneself")
+
+_SAID_BY = [(frozenset(nouns.split()), form) for nouns, form in _FORMS.table("said_by")]
+_ABOUT_PERSONS = dict(_FORMS.table("about_persons"))
 """Words of some things that are often asked about people."""
 
-_AT_HOME = re.compile(
-    r"\b(?:mov\w+|home|house|flat|apartment|address|hometown|(?:um)?(?:ge)?z[io][eg]\w*|haus\w*|wohnung|zuhause|casa|piso|"
-    r"maison|chez|appartement|mudó|emménag\w+|déménag\w+)\b",
-    re.I,
-)
-_OF_ITSELF = re.compile(
-    r"\bI(?:(?:['’]m| am)(?! \w+ing\b)| was (?:trained|made|built|created|developed|designed)|['’]d love| would love|"
-    r" (?:live|work (?:at|for|as|in)|love|like|enjoy|prefer|feel|don['’]t|do not|can['’]t|cannot|never)|['’]ve never|"
-    r" have (?:a|no))\b"
-    r"|\bmy (?:training|knowledge|name|creators?|developers?|favou?rite|capabilities|purpose|age|birthday|home)\b"
-    r"|\bich (?:bin|lebe|mag|wurde|habe kein\w{0,2}|kann nicht)\b",
-    re.I,
-)
-"""What an assistant says of itself, rather than of what it has done: it is no fact of the user."""
 
 MOST_WORDS = 8
 """Words of a question up to which it asks for nothing else."""
-
-
-def tells_of_itself(text: str) -> bool:
-    """Return whether a sentence of an assistant is about the assistant."""
-    return _OF_ITSELF.search(text) is not None
+_SPEAKS = dict(_FORMS.table("speaks"))
 
 
 def said_in_other_words(question: str, text: str) -> list[str]:
     """Return the words of a question that a sentence says in another form."""
-    asked = frozenset(_WORD.findall(question.casefold()))
-    return [word for nouns, form in _FORMS if asked & nouns and form.search(text) for word in asked & nouns]
+    asked = frozenset(_FORMS.word.findall(question.casefold()))
+    return [word for nouns, form in _SAID_BY if asked & nouns and form.search(text) for word in asked & nouns]
 
 
 def says_another(question: str, text: str) -> bool:
     """Return whether a short question asks for one thing about a person, as for a home, and a sentence says another."""
     asked = {name for name, words in _ABOUT_PERSONS.items() if words.search(question)}
-    if len(asked) != 1 or len(_WORD.findall(question)) > MOST_WORDS:
+    if len(asked) != 1 or len(_FORMS.word.findall(question)) > MOST_WORDS:
         return False
     said = {name for name, words in _ABOUT_PERSONS.items() if words.search(text)}
-    return bool(said) and asked.isdisjoint(said) and not ("home" in asked and _AT_HOME.search(text))
+    return bool(said) and asked.isdisjoint(said) and not ("home" in asked and _FORMS.at_home.search(text))
+
+
+def tells_deed(question: str, text: str, anchors: frozenset[str], said: frozenset[str], words: Words) -> bool:
+    """Return whether a sentence of the person asked about tells that they did what the question asks about.
+
+    Args:
+        anchors: The lexemes that an answer is about.
+        said: The lexemes of the sentence and its speaker.
+    """
+    if _FORMS.undone.search(text) or text.rstrip().endswith("?"):
+        return False
+    asked = frozenset(_FORMS.piece.findall(_FORMS.is_it_that.sub(" ", question.casefold())))
+    asks = asked & _SPEAKS.keys()
+    if not asks:
+        return anchors <= said and any(_is_done(match, anchors, words) for match in _FORMS.done.finditer(text))
+    told = frozenset(_FORMS.piece.findall(text.casefold()))
+    is_own = any(_SPEAKS[ask].fullmatch(word) for ask in asks for word in asked - asks)
+    # French elides the pronoun: "ai-je planté" is told as "j'ai planté".
+    return is_own and asked - asks <= told | ({"je"} if "j" in told else frozenset())
+
+
+def _is_done(match: re.Match[str], anchors: frozenset[str], words: Words) -> bool:
+    verb = match["verb"].lower()
+    is_told = bool(match["has"]) or is_past(verb) or verb in SAME_IN_PAST or verb in ("was", "had", "did", "were")
+    return is_told and (not anchors.isdisjoint(words.lexemes(verb)) or verb in ("was", "were"))

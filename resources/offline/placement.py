@@ -1,8 +1,8 @@
 """Place a segment: its area of life, then the person, project or narrower topic that it is about.
 
-``areas`` ranks the areas, ``subjects`` finds what is below. ``segmentation`` finds where a segment changes its subject,
-and ``person_changes`` its person; each part is placed by itself, and parts of one subject together. From the confidence
-given here, the domain decides whether a step becomes a node.
+``areas`` ranks the areas, ``subjects`` finds what is below. ``segmentation`` finds where a segment changes its subject;
+each part is placed by itself, and parts of one subject together. From the confidence given here, the domain decides
+whether a step becomes a node.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.model.errors import NeurigraphError
 from neurigraph_pipelines.model.ports import Embedder
 from resources.offline.areas import Areas, Fit
-from resources.offline.cohesion import Cohesion, Weights
+from resources.offline.cohesion import Cohesion
 from resources.offline.cues import CueScores
 from resources.offline.keywords import key_phrases
 from resources.offline.names import Names, find_names
-from resources.offline.person_changes import split_at_persons
 from resources.offline.prose import Prose
 from resources.offline.segmentation import Part, split, subjects_of
 from resources.offline.subjects import (
@@ -77,7 +76,7 @@ class Placer:
     def place(self, prose: Prose, outline: Outline) -> list[Placement]:
         """Return one placement for each part of a segment, in order; without steps if no topic fits."""
         names = find_names(prose)
-        pieces = self._pieces(prose, names)
+        pieces = self._pieces(prose)
         messages = prose.segment.messages
         if len(pieces) == 1:
             return [self._place(prose, names, outline)]
@@ -93,24 +92,18 @@ class Placer:
             for part, said in pieces
         ]
 
-    def _pieces(self, prose: Prose, names: Names) -> list[tuple[Part, tuple[Part, ...]]]:
+    def _pieces(self, prose: Prose) -> list[tuple[Part, tuple[Part, ...]]]:
         """Return the parts to place, each with all parts that tell its subject, to which a conversation may return."""
-        mentions = _mentions(prose, names)
+        whole = Part(0, len(prose.segment.messages))
         if prose.segment.ref.source_kind is SourceKind.UPLOAD:  # the file's name and its text are of one subject
-            by_person = split_at_persons(prose, mentions, Part(0, len(prose.segment.messages)))
-            return [(part, (part,)) for part in by_person]
+            return [(whole, (whole,))]
         cohesion = Cohesion(prose, self._areas.cues(prose).by_message, self._vectors(prose))
         parts = split(cohesion)
         told: defaultdict[int, list[Part]] = defaultdict(list)
         numbers = subjects_of(cohesion, parts)
         for number, part in zip(numbers, parts, strict=True):
             told[number].append(part)
-        found = []
-        for number, part in zip(numbers, parts, strict=True):
-            by_person = split_at_persons(prose, mentions, part)
-            of_one = tuple(told[number])
-            found += [(one, (one,) if len(by_person) > 1 else of_one) for one in by_person]
-        return found
+        return [(part, tuple(told[number])) for number, part in zip(numbers, parts, strict=True)]
 
     def _vectors(self, prose: Prose) -> NDArray[np.float64] | None:
         """Return the meaning of each message, zeros for those that nobody said; None if it is unknown."""
@@ -147,14 +140,14 @@ class Placer:
         if self._is_unsure(fits, sum(cues.topics.values()), has_title=prose.headline is not None):
             named = named_node(prose, fits[:2], outline)
             steps = _steps_to(named, outline) if named else []
-            proposals = () if named else tuple(_known_path(fit, prose, names, cues, outline) for fit in fits[:2])
+            proposals = () if named else tuple(_known_path(fit, prose, cues, outline) for fit in fits[:2])
             return Placement(tuple(steps), first, last, _relations(names, None), aliases, names.endings, proposals)
         steps = [self._area_step(area, cues, tops)]
         person = None
         if len(fits) == 1 or area.share >= CLEAR * fits[1].share:
             person = main_person(prose, names, cues, area.name, outline)
             if person is None or person.confidence < 0.75 or exists_outside(person, outline, area.name):
-                topic = topic_step(prose, names, area, cues, outline)
+                topic = topic_step(prose, area, cues, outline)
                 steps += [topic] if topic else []
             steps += [person_step(person, names, phrases)] if person else []
         is_known = name_key(area.name) in tops or area.confidence >= CERTAIN
@@ -170,7 +163,7 @@ class Placer:
         tops = {name_key(node.path[0]): node for node in outline.nodes if len(node.path) == 1}
         fits = self._areas.rank(prose, phrases, cues, tops, is_guess=True)[:2]
         if len(fits) == 2:
-            return tuple(_known_path(fit, prose, names, cues, outline) for fit in fits)
+            return tuple(_known_path(fit, prose, cues, outline) for fit in fits)
         return tuple(one.path for one in sorted(tops.values(), key=lambda one: -one.record_count)[:2])
 
     def _is_unsure(self, fits: Sequence[Fit], said: float, *, has_title: bool) -> bool:
@@ -195,18 +188,6 @@ def _only(prose: Prose, parts: Sequence[Part]) -> Prose:
     messages = prose.segment.messages
     chosen = tuple(message for part in parts for message in messages[part.start : part.end])
     return Prose(replace(prose.segment, messages=chosen), prose.language)
-
-
-def _mentions(prose: Prose, names: Names) -> Weights:
-    """Return the persons and projects of each message; empty with several speakers, who talk about themselves."""
-    if len(names.speakers) > 1:
-        return {}
-    found: defaultdict[int, dict[str, float]] = defaultdict(dict)
-    for one in (*names.persons, *names.projects):
-        if one.name not in names.speakers.values():
-            for number in one.sentences:
-                found[prose.sentences[number].message][one.name] = 1.0
-    return found
 
 
 def _relations(names: Names, subject: Subject | None) -> tuple[Relation, ...]:
@@ -245,9 +226,9 @@ def _known_project(prose: Prose, names: Names, outline: Outline) -> OutlineNode 
     return next(node for node in projects.values() if node.path == path) if weight >= max(2, least) else None
 
 
-def _known_path(fit: Fit, prose: Prose, names: Names, cues: CueScores, outline: Outline) -> tuple[str, ...]:
+def _known_path(fit: Fit, prose: Prose, cues: CueScores, outline: Outline) -> tuple[str, ...]:
     """Return the path of the narrowest node that the user has for a segment in an area, or of the area."""
-    topic = topic_step(prose, names, fit, cues, outline)
+    topic = topic_step(prose, fit, cues, outline)
     below = topic and next((node for node in children_of(fit, outline) if node.path[-1] == topic.name), None)
     if below:
         return below.path

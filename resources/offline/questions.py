@@ -16,8 +16,10 @@ from itertools import pairwise, takewhile
 
 from neurigraph_pipelines.text.languages import STEMMERS
 from neurigraph_pipelines.text.lexemes import Lexer
-from resources.offline.lexicon import lexicon_of
+from resources.offline.lexicon import forms, lexicon_of
 from resources.offline.sentence_language import language_of_short
+
+_FORMS = forms("questions")
 
 
 class Kind(Enum):
@@ -53,7 +55,7 @@ _AMOUNT = ("weight", "money", "other")
 
 LISTS: dict[str, dict[str, str]] = tomllib.loads(files(__package__).joinpath("asking.toml").read_text(encoding="utf-8"))
 
-WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+WORD = _FORMS.word
 
 
 def any_of(words: str) -> str:
@@ -73,39 +75,17 @@ _COSTS = re.compile(rf"\b(?:{any_of(LISTS['grammar']['costs'])})\b")
 ASKS = ("?", "？")
 """How a question ends."""
 
-_ALL = re.compile(
-    r"\b(?:everything|anything (?:about|else|on)|summar\w+|overview|tell me (?:more )?about|"
-    r"what do (?:you|we|i) know about|"
-    r"alles|zusammenfass\w*|erzähl\w*|resum\w+|résum\w+|tutto|riassum\w+|tudo)\b|总结|要約|요약",
-    re.I,
-)
-_SEVERAL = re.compile(
-    r"\b(?:all|every|each|both|list|alle[nrs]?|beide\w?|jede\w?|tod[oa]s|cada|amb[oa]s|tous|toutes|chaque|tutt[ie]|ogni|"
-    r"entramb[ie]|allemaal|elke|quels|quelles|cuáles|quiénes|quali|quais)\b"
-    r"|\b(?:what|which) (?:are|were)\b|\b(?:what|when|where|how much) (?:do|did|are|were) "
-    r"(?:the |these |my |our )?[a-z-]{2,}[^\Wsu'’]s\b"
-    r"|\b(?:was|welche|wer) (?:[\w-]+ )?(?:sind|waren|kosten|haben|gibt)\b"
-    r"|\b(?:what|which) (?:[\w'’-]+ ){0,2}?(?!(?:does|was|has)\b)[a-z-]{2,}[^\Wsu'’]s (?:do|did|does|are|were|have|has|"
-    r"can|could|should|would|might|will|must)\b"
-    r"|\b(?:qué|que|welke) [\w-]{2,}(?:s|en)\b|\bwat zijn\b|\w, [\w-]+,? (?:and|or|und|oder|y|o|et|ou|e|en|of) \w"
-    r"|哪些|所有|全部|すべて|모든|모두",
-    re.I,
-)
-
 
 def asks_for_all(question: str) -> bool:
     """Return whether a question asks for everything, or for a summary."""
-    return _ALL.search(question) is not None
+    return _FORMS.all.search(question) is not None
 
 
 def asks_for_several(question: str) -> bool:
     """Return whether a question asks for several things: a list, or a plural."""
-    return _SEVERAL.search(question) is not None
+    return _FORMS.several.search(question) is not None
 
 
-_ASKS_FOR_DEVICE = re.compile(
-    r"(?:which|welches|qué|quel|quale|welke|qual) (?:phone|telefon|teléfono|téléphone|telefono|telefoon)\b"
-)
 _HOMOGRAPHS = frozenset({"was", "dove", "come", "como"})
 """Words that ask in one language and are others in another one."""
 
@@ -309,7 +289,7 @@ def _what(rest: list[str], text: str) -> Kind:
     following = rest[:6]
     if following[:1] == ["time"]:
         return Kind.WHEN
-    if _ASKS_FOR_DEVICE.match(text):
+    if _FORMS.asks_for_device.match(text):
         return Kind.OTHER
     clause = frozenset(takewhile(lambda word: word not in _GRAMMAR["joining"], rest))
     if clause & _GRAMMAR["forbidding"] or (clause & _GRAMMAR["allowing"] and clause & _GRAMMAR["denying"]):

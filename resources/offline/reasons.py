@@ -5,35 +5,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from neurigraph_pipelines.text.causes import causes_of
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, forms, word_lists
 from resources.offline.references import WORD
 from resources.offline.retelling import has_verb
+
+_FORMS = forms("reasons")
 
 MAX_REASON = 30
 """Most words of a reason."""
 
-_PRONOUN = re.compile(r"(?:they|it|he|she|this|that|these|those)\b", re.I)
-_PLURAL_AT_END = re.compile(r"(?:^|\s)(?P<noun>(?:new\s|old\s)?[a-z][a-z-]{2,}[^s\W]s)$")
-_SUBJECT = re.compile(
-    r"(?P<noun>(?:The|Our|My|Their)\s(?:[a-z][\w-]*\s){0,2}?[a-z][\w-]+)\s(?=(?:is|was|has|had|will|can|\w+ed|\w+s)\b)"
-)
-_NAME = re.compile(r"(?P<noun>[A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+)?)\s(?=[a-z])")
-_MODIFIED = re.compile(r"\b(?:I|we|he|she|they|you|it|that|which|who)\b", re.I)
-_DETERMINED = re.compile(r"(?:the|a|an|some)\s(?P<noun>.+)", re.I)
-_NO_NAME = frozenset("I We The My Our He She They It This That There Then When So And But Because Since If".split())
-_OWN = re.compile(r"(?:The|Our|My|Their)\b")
-_INFLECTED = re.compile(
-    r"[a-z]{3,}(?:s|ed)|can|could|will|would|should|must|has|had|have|is|are|was|were|do|does|did|need"
-)
+_WORDS = word_lists("reasons")
+_NO_NAME = _WORDS["no_name"]
 _BEFORE_VERBS = frozenset("i we you they he she it".split())
 _FIRST = 4
 """Words of a clause among which its verb is."""
-
-_VOWEL = re.compile(r"[aeiou]", re.I)
 
 
 def reasons_of(sentence: str, before: str = "") -> Iterator[str]:
@@ -56,23 +44,23 @@ def worded_reason(reason: str, effect: str = "", *, is_phrase: bool = False) -> 
     words = [word.lower().replace("’", "'") for word in WORD.findall(reason)]
     if not 2 <= len(words) <= MAX_REASON:
         return None
-    if match := _PRONOUN.match(reason):
+    if match := _FORMS.pronoun.match(reason):
         noun = _meant(match[0].lower(), effect)
         if noun is None:
             return None
         reason = f"{noun}{reason[match.end() :]}"
-    if is_phrase and _MODIFIED.search(reason):
+    if is_phrase and _FORMS.modified.search(reason):
         return None
     if not is_phrase:
         is_clause = words[0] in _BEFORE_VERBS or has_verb(words, english().verbs)
-        if not is_clause and not any(map(_INFLECTED.fullmatch, words[1:_FIRST])):
+        if not is_clause and not any(map(_FORMS.inflected.fullmatch, words[1:_FIRST])):
             return None
         return f"{reason[:1].upper()}{reason[1:]}."
-    if (match := _DETERMINED.match(reason)) is not None:
+    if (match := _FORMS.determined.match(reason)) is not None:
         noun = match["noun"]
         if noun.split(" of ")[0].split(" in ")[0].endswith("s"):
             return f"There were {noun}."
-        return f"There was {'an' if _VOWEL.match(noun) else 'a'} {noun}."
+        return f"There was {'an' if _FORMS.vowel.match(noun) else 'a'} {noun}."
     return f"{reason[:1].upper()}{reason[1:]} was a reason."
 
 
@@ -80,11 +68,11 @@ def _meant(pronoun: str, effect: str) -> str | None:
     """Return the noun of an effect that a pronoun at the beginning of its reason means."""
     effect = effect.strip().rstrip(".!")
     if pronoun == "they":
-        match = _PLURAL_AT_END.search(effect)
+        match = _FORMS.plural_at_end.search(effect)
         return match["noun"].strip().capitalize() if match else None
     if pronoun not in ("it", "he", "she"):
         return None
-    match = (_SUBJECT if pronoun == "it" else _NAME).match(effect)
-    if match is None or match["noun"] in _NO_NAME or (pronoun != "it" and _OWN.match(effect)):
+    match = (_FORMS.subject if pronoun == "it" else _FORMS.name).match(effect)
+    if match is None or match["noun"] in _NO_NAME or (pronoun != "it" and _FORMS.own.match(effect)):
         return None
     return match["noun"]

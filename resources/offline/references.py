@@ -11,16 +11,15 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, forms, word_lists
 from resources.offline.retelling import IRREGULAR_PAST
 
-WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_FORMS = forms("references")
 
-LEANING = frozenset(
-    "he she it they him them his her hers its their theirs this that these those here such another either neither both "
-    "because which who whose whom or nor yet than as same else instead one ones "
-    "afterwards afterward meanwhile otherwise therefore".split()
-)
+WORD = _FORMS.word
+
+_WORDS = word_lists("references")
+LEANING = _WORDS["leaning"]
 """First words of sentences that go on with another."""
 
 _FAR = 8
@@ -36,48 +35,12 @@ NEUTRAL = frozenset("it its itself".split())
 _POINTING = frozenset("this that these those".split())
 _PRONOUN = re.compile(rf"\b(?:{'|'.join(_PERSONAL | PLURAL | NEUTRAL | _POINTING)})\b", re.I)
 _REFERRING = _PERSONAL | PLURAL | NEUTRAL
-CLAUSE = frozenset(
-    "and but or when that because so if who which while although though after before since until as".split()
-)
-EMPTY_IT = re.compile(
-    r"\bit(?:'s| is| was| will be| takes?| took| rain(?:s|ed)| snow(?:s|ed))\b"
-    r"(?= (?:\w+ ){0,2}(?:that|to|if|when|for|week|day|year|month|hour|cold|late|early|raining|time)\b)",
-    re.I,
-)
-THIS_TIME = re.compile(
-    r"(?:this|these) (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|afternoon|evening|week|weekend|month|year|"
-    r"spring|summer|autumn|fall|winter|days)\b",
-    re.I,
-)
-_POINTS_BACK = re.compile(
-    r"\b(?=[a-z])(?:"  # a test of one letter spares the ends of words, which takes a third of the time
-    r"(?:that|this|those|these|there|then|one|ones|so|too|either|same|both|either way)(?=[,.;!?]|$)"
-    r"|which one\b|one (?:at|behind|from|in|is|of mine|on|was|with)\b"
-    r"|the (?:others?|same|rest|first|second|latter|former)(?=[,.;!?]|$)"
-    r"|(?:both|some|none|all|each|half|most|one|two|three) of (?:them|it|those|these)\b"
-    r"|same \w+(?! as\b)|than (?:that|this|those|it)\b)",
-    re.I,
-)
-_COMPARES = re.compile(
-    r"(?:the )?(?:new|next|other|same|second|third|last|rest|remaining)\s(?!time\b)|the only\s", re.I
-)
-_THAT_TIME = re.compile(
-    r"(?:next|last) (?:(?:mon|tues|wednes|thurs|fri|satur|sun)\w*|night|week|weekend|month|year|spring|summer|autumn|"
-    r"fall|winter)\b",
-    re.I,
-)
-_KNOWN_THING = re.compile(
-    r"the [\w-]+(?: (?:at|in|on|of|from) the [\w-]+)? "
-    r"(?:is|was|are|were|isn't|wasn't|has|had|will|can|could|comes|came|went)\b",
-    re.I,
-)
-_DETAIL = re.compile(r"\d|\s[A-Z]\w")
-_PERSON_WORDS = frozenset(
-    "man woman lady guy boy girl boss doctor lawyer solicitor teacher owner secretary physio mediator dentist nurse "
-    "principal manager colleague neighbour neighbor kid child baby cat dog surgeon landlord plumber person".split()
-)
-_BEFORE_THINGS = frozenset("a an the my our his her their this that of in at to from for with".split())
-_VERBS_AFTER_THAT = frozenset("is was are were will would makes means has".split())
+CLAUSE = _WORDS["clause"]
+EMPTY_IT = _FORMS.empty_it
+THIS_TIME = _FORMS.this_time
+_PERSON_WORDS = _WORDS["person_words"]
+_BEFORE_THINGS = _WORDS["before_things"]
+_VERBS_AFTER_THAT = _WORDS["verbs_after_that"]
 
 
 class References:
@@ -105,10 +68,10 @@ class References:
     def begins_alone(self, text: str) -> bool:
         """Whether a sentence does not begin with a word that refers to another."""
         first = WORD.search(text)
-        if first is None or (_COMPARES.match(text) and not _THAT_TIME.match(text)):
+        if first is None or (_FORMS.compares.match(text) and not _FORMS.that_time.match(text)):
             return False
         # "The block is cracked" tells nothing without what was said before.
-        if _KNOWN_THING.match(text) and not _DETAIL.search(text):
+        if _FORMS.known_thing.match(text) and not _FORMS.detail.search(text):
             return False
         return uninflected(first.group()) not in LEANING or bool(THIS_TIME.match(text))
 
@@ -124,7 +87,7 @@ class References:
             asked: Whether it is a question, where any noun before a pronoun is enough.
         """
         plain = EMPTY_IT.sub("", text) if "it" in text.lower() else text
-        if (match := _POINTS_BACK.search(plain)) and len(plain[: match.start()].split()) < _FAR:
+        if (match := _FORMS.points_back.search(plain)) and len(plain[: match.start()].split()) < _FAR:
             return False
         if asked and not self.begins_alone(plain):
             return False

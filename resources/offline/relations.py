@@ -1,14 +1,14 @@
 """Relations that a text states: ``my coworker Dave``, ``Dave's wife Lena``, ``Your sister Ana``.
 
-Each begins at a word for a relation (``kin_words``); the words before and after it say who it is, and whose. ``ties``
-finds those that verbs state. ``names`` decides who is a person.
+Each begins at a word for a relation (``kin_words``); the words before and after it say who it is, and whose. Others are
+stated by verbs: ``Ana works at Acme``. ``names`` decides who is a person.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
@@ -24,62 +24,30 @@ from resources.offline.kin_words import (
     relatives,
     singular,
 )
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, forms
 from resources.offline.prose import Prose, Sentence
-from resources.offline.ties import MARRIED, ties_in
 from resources.offline.written_names import NAME, without_title
+
+_FORMS = forms("relations", name=NAME)
 
 MAX_RELATIONS = 20
 REACH = 80
 """Characters before and after a relation's word that say who it is and whose."""
 
-_WORD = re.compile(r"[^\W\d_][\w-]*")
-_IN_LAW = re.compile(r"\b(?P<who>[A-Za-z]{3,8}) in law\b")
-_NO_MIDDLE = (
-    "my|our|your|his|her|their|its|the|an?|this|that|and|or|but|in|on|at|to|of|for|from|with|by|is|was|are|were|has|had|"
-    "mein\\w*|dein\\w*|sein\\w*|unser\\w*|de[rmns]|die|das|ein\\w*|und|mi|tu|su|el|la|un|una|y|en|con|mon|ma|ton|ta|son|sa|le|une|et"
-)
-"""Words that end the way back from a relation's word to whose it is."""
 
-_POSSESSOR = re.compile(
-    rf"""(?:\b(?i:(?P<mine>my|our|(?:mein|unser)(?:e[mnrs]?)?|mi|nuestr[oa]|mon|ma|notre)
-    |(?P<yours>your|(?:dein|eur)(?:e[mnrs]?)?|tu|ton|ta|votre|vuestr[oa])
-    |(?P<theirs>his|her|their|its|sein(?:e[mnrs]?)?|su|sa|son|leur)
-    |(?P<the>the|de[rmn]|die|el|la|le)|(?P<a>an?|one|ein(?:e[mnrs]?)?|una?|une))
-    |(?P<holder>{NAME})['’]s?)\s(?P<middle>(?:(?!(?:{_NO_MIDDLE})\s)[a-zà-ÿ][\w-]*\s){{0,3}})$""",
-    re.X,
-)
-_OF_MINE = re.compile(r"\s(?:of\s(?:mine|ours)|von\s(?:mir|uns)|mí[oa]|nuestr[oa]|à\s(?:moi|nous))\b")
-_VIA = re.compile(r"\b(?P<via>[\w-]+)['’]s\s$")
-_LIST = rf"(?P<names>{NAME}(?:(?:,|,?\s(?:and|und|y|et))\s{NAME}){{0,4}})"
-_NAME_AFTER = re.compile(
-    r"(?:['’]s\sname\sis|,?\s(?:(?:who|which|der|die|que|qui)\s)?"
-    r"(?:is|was|are|were|named|called|heißt|hieß|ist|es|se\sllama|s['’]appelle)(?:\s(?:called|named|now|auch))?"
-    rf"|\s?[,(:–—-]|)(?:\sthe\sother)?\s{_LIST}"
-)
-_HOLDER_AFTER = re.compile(
-    rf"\s(?:of|at|for|von|bei|de|du)\s(?:(?:the|our|my|la|el|le)\s)?(?:[a-z]+,\s(?:the\s)?)?(?P<holder>{NAME})"
-)
-_NAME_BEFORE = re.compile(
-    rf"(?P<names>{NAME})(?:,|\s\(|\s[-–—]|['’]s|,?\s(?:who\s)?(?:is|was|became|ist|war|es|era|est))"
-    r"\s(?:(?:also|auch|now|still)\s)?$"
-)
-_PRONOUN_BEFORE = re.compile(
-    r"(?:^|[,;:]\s|\b(?:and|but|because)\s)(?:he|she|er|sie)(?:['’]s|\s(?:is|was|ist|war))\s(?:also\s|still\s)?$", re.I
-)
-_HER_NAME = re.compile(rf"\b(?:his|her|their|the)\sname(?:['’]s|\sis|\swas)\s(?P<names>{NAME})")
-_ASIDE = r"\b(?:in|at|from|to|of|on|for|with|my|our|your)\s"
-_NAME_LATER = re.compile(
-    rf"(?:(?!{_ASIDE})[^,])*,\s(?P<names>{NAME})[.!]*$|.*?,\s(?P<resumed>{NAME})\s(?=(?:is|has|was|[a-z]+s)\b)"
-)
-_SUBJECT = re.compile(rf"(?P<names>{NAME})\s(?=(?:is|was|has|had|turns|[a-z]+s)\b)")
-_ANSWER = re.compile(rf"(?P<names>{NAME})(?:[,.]|$)")
-_ACTS = re.compile(r"\s(?:is|was|has|had|will|wants|says|said|(?!its)[a-z]{2,}(?:s|ed))\b")
-"""What follows the name of somebody who does something."""
-
-_TITLED = re.compile(rf"\s(?P<names>{NAME})")
 _GENITIVE = ("'s", "’s")
 _ONE_NAME = re.compile(NAME)
+
+
+_MARRIED = "married to"
+_TIES = forms("ties")
+_VERBS = [(name, verb.pattern) for name, verb in _TIES.table("verbs")]
+_HAS_VERB = re.compile(rf"\b(?=\w)(?:{'|'.join(verb for _, verb in _VERBS)})")
+_TIE = re.compile(
+    rf"(?P<who>{NAME}|\b(?:I|ich|yo)\b),?\s?{_TIES.adverbs.pattern}\b(?:"
+    + "|".join(f"(?P<v{number}>{verb})" for number, (_, verb) in enumerate(_VERBS))
+    + rf")\s(?:(?:the|(?:my|our)(?:\s[a-z-]{{3,20}})?|der|dem|den|la|el|le)\s)?(?P<what>{NAME})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,34 +124,34 @@ class _Reading:
         self._open: _Open | None = None
 
     def read(self, sentence: Sentence) -> None:
-        text = _IN_LAW.sub(r"\g<who>-in-law", _with_capitals(sentence))
+        text = _FORMS.in_law.sub(r"\g<who>-in-law", _with_capitals(sentence))
         self._close(sentence, text)
         if "-in-law" in text or any(_is_relation(word.lower) for word in sentence.words):
-            for match in _WORD.finditer(text):
+            for match in _FORMS.word.finditer(text):
                 if label := singular(match.group()):
                     before, after = text[max(0, match.start() - REACH) : match.start()], text[match.end() :][:REACH]
                     self._read_word(label, _Place(sentence, before, after, match.group()))
-        for who, verb, what in ties_in(text):
+        for who, verb, what in _ties_in(text):
             self._read_tie(sentence, who, verb, what)
         for match in _ONE_NAME.finditer(text):
             if name := person_in(match.group()):
                 self._named.add(name)
                 self._before = (sentence.message, name)
-                if name.split()[0].lower() in english().first_names or _ACTS.match(text, match.end()):
+                if name.split()[0].lower() in english().first_names or _FORMS.acts.match(text, match.end()):
                     self._doer = name
 
     def _read_word(self, label: str, place: _Place) -> None:
         before = place.before
-        via = _VIA.search(before)
+        via = _FORMS.via.search(before)
         if via and (through := singular(via["via"])):
             before = before[: via.start()]
             label = IN_LAWS.get(f"{through} {label}", f"{through}'s {label}")
-        possessor = _POSSESSOR.search(before)
+        possessor = _FORMS.possessor.search(before)
         if possessor is None:
             self._read_title(label, place)
             return
-        mine = _OF_MINE.match(place.after)
-        holder = mine or _HOLDER_AFTER.match(place.after)
+        mine = _FORMS.of_mine.match(place.after)
+        holder = mine or _FORMS.holder_after.match(place.after)
         is_anyones = bool(possessor["the"] or possessor["a"]) and mine is None
         of = _bare(holder["holder"]) if is_anyones and holder and person_in(holder["holder"]) else None
         if is_anyones and of is None and label in relatives() | OF_SOMETHING:
@@ -207,7 +175,7 @@ class _Reading:
             return
         if other and other != subject:
             couple = StatedRelation("spouse", subject or other, other if subject else None)
-            self.found[couple if verb == MARRIED else StatedRelation(verb, other, subject, by_verb=True)] += 1
+            self.found[couple if verb == _MARRIED else StatedRelation(verb, other, subject, by_verb=True)] += 1
 
     def _whose(self, possessor: re.Match[str], place: _Place, *, is_mine: bool) -> tuple[str | None, bool]:
         """Return whose relation it is, None for the owner, and whether that is known."""
@@ -238,21 +206,21 @@ class _Reading:
     def _names(self, before: str, after: str, possessor: re.Match[str], *, is_anyones: bool) -> list[str]:
         """Return the names beside a relation's word, else one that follows later, else who was meant before."""
         is_new = is_anyones and possessor["a"]
-        for match in (_NAME_AFTER.match(after), None if is_new else _NAME_BEFORE.search(before)):
+        for match in (_FORMS.name_after.match(after), None if is_new else _FORMS.name_before.search(before)):
             if match and (names := _people(match["names"])):
                 return names
-        later = None if is_anyones else _NAME_LATER.match(after)
+        later = None if is_anyones else _FORMS.name_later.match(after)
         if later:
             return _people(later["names"] or later["resumed"])
-        if later := _HER_NAME.search(after):
+        if later := _FORMS.her_name.search(after):
             return _people(later["names"])
-        if self._before and _PRONOUN_BEFORE.search(before):
+        if self._before and _FORMS.pronoun_before.search(before):
             return [self._before[1]]
         return []
 
     def _read_title(self, label: str, place: _Place) -> None:
         """Read ``auntie Cheryl``. Who says this to somebody of the family names a relative of both."""
-        follows = _TITLED.match(place.after)
+        follows = _FORMS.titled.match(place.after)
         name = person_in(follows["names"]) if follows and place.written.lower() in TITLES else None
         if name:
             whose = self._me(place.sentence) if len(self._people) > 2 else None
@@ -264,10 +232,17 @@ class _Reading:
         if left is None or sentence.message > left.message + left.is_asked:
             return
         answers = left.is_asked and sentence.message > left.message
-        match = (_ANSWER if answers else _SUBJECT).match(text)
+        match = (_FORMS.answer if answers else _FORMS.subject).match(text)
         name = person_in(match["names"]) if match else None
         if name and name not in self._named | self._people and name != left.whose:
             self.found[StatedRelation(left.label, name, left.whose)] += 1
+
+
+def _ties_in(text: str) -> Iterator[tuple[str | None, str, str]]:
+    """Yield who, the verb and what, as the text writes them; who is None for the speaker."""
+    for match in _TIE.finditer(text) if _HAS_VERB.search(text) else ():
+        verb = next(name for number, (name, _) in enumerate(_VERBS) if match[f"v{number}"])
+        yield None if match["who"].lower() in ("i", "ich", "yo") else match["who"], verb, match["what"]
 
 
 def speaker_of(message: Message, speakers: Mapping[str, str], owner: str | None) -> str | None:

@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from resources.offline.lexicon import english
-from resources.offline.quotation_marks import DOUBLE
+from resources.offline.lexicon import english, word_lists
 
 _PIECE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|\s+|[^\w\s]+|_")
 
@@ -20,47 +19,22 @@ _AGREEING = {
     "am": "is", "are": "is", "have": "has", "do": "does", "don't": "doesn't", "haven't": "hasn't", "aren't": "isn't",
     "were": "was", "weren't": "wasn't",
 }  # fmt: skip
-_FIXED = frozenset(
-    "is was had did can could will would shall should may might must cannot can't couldn't won't wouldn't shan't "
-    "shouldn't mightn't mustn't didn't hadn't wasn't isn't needn't has does got".split()
-)
-_ADVERBS = frozenset(
-    "also always almost already again actually both certainly definitely even ever finally first honestly hardly just "
-    "later mostly never not now often once only probably rarely really simply sometimes soon still then therefore "
-    "too usually".split()
-)
-_NO_VERB = frozenset(
-    "a an the this that these those my your his her its our their some any no every each all both another it he she "
-    "they we me him them us you i who what which where when why how if as at by for from in into of off on onto or out "
-    "over than through till to toward towards under until up upon with without about after before because since "
-    "while and but so very more less much many few two three four five six seven eight nine ten one there here "
-    "myself yourself himself herself themselves home today tomorrow yesterday tonight".split()
-)
-_CLAUSE_OPENERS = frozenset(
-    "that if when whenever what whatever which who whom where because since as and but or so while until than how why "
-    "whether once before after though although unless yes no well now then".split()
-)
-_INVERTING = frozenset("am are is was were do does did have has had can could will would shall should may must".split())
-_UNCERTAIN = frozenset(
-    "myself yourself yourselves ourselves we us our ours we're we've we'll we'd let's im ive y'all yours mine".split()
-)
+_WORDS = word_lists("retelling")
+_FIXED = _WORDS["fixed"]
+_ADVERBS = _WORDS["adverbs"]
+_NO_VERB = _WORDS["no_verb"]
+_CLAUSE_OPENERS = _WORDS["clause_openers"]
+_INVERTING = _WORDS["inverting"]
+_UNCERTAIN = _WORDS["uncertain"]
 
-IRREGULAR_PAST = frozenset(
-    "ate beat became began bent bit blew bought broke brought built burnt came caught chose crept dealt drank dreamt "
-    "drew drove dug fed fell felt flew fled forgave forgot fought found froze gave got grew heard held hid hung kept "
-    "knew laid learnt led left lent lit lost made meant met overheard paid ran rang rode rose said sang sank sat saw "
-    "sent shook shot showed slept sold sought spent spoke sprang spun stole stood stuck struck swam swept swore taught "
-    "thought threw told took tore understood went wept withdrew woke won wore wrote".split()
-)
+IRREGULAR_PAST = _WORDS["irregular_past"]
 """Past forms that do not end in ``ed``: English makes no new ones."""
 
-SAME_IN_PAST = frozenset(
-    "bet burst cast cost cut hit hurt let put quit read rid set shed shut split spread upset".split()
-)
+SAME_IN_PAST = _WORDS["same_in_past"]
 """Verbs whose past cannot be told from the present."""
 
-_QUOTING = frozenset(DOUBLE)
-_NO_PAST = frozenset("need feed speed proceed succeed bleed breed embed exceed heed weed shred".split())
+_QUOTING = frozenset('"“”„«»')
+_NO_PAST = _WORDS["no_past"]
 
 
 def retold(sentence: str, speaker: str, hearer: str | None) -> str | None:

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+import Stemmer
+
 from neurigraph_pipelines.text.calendar_words import MONTHS, WEEKDAYS
-from resources.offline.german_names import GERMAN, GermanNouns
-from resources.offline.lexicon import english, lexicon_of
+from resources.offline.kin_words import TITLES, singular
+from resources.offline.lexicon import english, forms, lexicon_of
 from resources.offline.prose import Prose, Sentence
-from resources.offline.written_names import NAME, without_title
+from resources.offline.written_names import NAME, TITLE, without_title
+
+_FORMS = forms("runs", name=NAME)
 
 MAX_NAMES = 200
 """Most distinct names of one segment, the most frequent first."""
@@ -23,21 +27,6 @@ MAX_NAMES = 200
 HEADLINE_MENTIONS = 3
 """Mentions that a name in the title counts for, because a title says what the conversation is about."""
 
-_RUN = re.compile(rf"(?<![\w.@/_-]){NAME}")
-_OPENING = re.compile(r"(?:^|[:*#>|\"“„«¿¡(\[–—•…/.!?-])\s*$")
-_CODE = re.compile(r"`[^`]*`?")
-_LOOKS_LIKE_CODE = re.compile(r"[;{}=]\s*$|\w\(\w*\)|\w\.\w+\(|[=!<>]=|=>|::|</|^\s*(?:import|def|SELECT|INSERT)\b")
-_HEADED = re.compile(r"\**:\**(?:\s|$)|\*\*")
-_ERROR = re.compile(r"\w+(?:Error|Exception|Warning)")
-_PERSON_AFTER = re.compile(
-    r"\s(?:said|says|told|asked|asks|thinks|thought|wants|wanted|called|agreed|agrees|mentioned|suggested|promised|"
-    r"texted|emailed|replied|invited|joined|lives|works|worked|loves|likes|hates|feels|felt|and\sI|"
-    r"will\s(?:send|call|bring|come|take|handle|present|do)|needs\sto|is\s(?:my|our|his|her|coming|going|doing)|"
-    r"came|brought|showed|caught|taught|helped|married|writes|wrote|knows|sends|sent|gets|got|rang|went|"
-    r"dice|dijo|quiere|viene|sagt|meint|will|kommt|dit|veut|vient)\b"
-)
-_PERSON_BEFORE = re.compile(r"\b(?:hey|hi|hello|thanks|thank\syou|bye|dear|told|asked|met|poor)[,]?\s$", re.I)
-_DEMONYM = re.compile(r"\w{2,}(?:ish|ese|[bcdghklmnprstvyz]ians?)|(?:Dutch|Welsh|Greek|Swiss|Czech|Thai|Arab)s?")
 _LINKS = frozenset(["of", "the", "&", "de", "del", "della", "do", "da", "di", "du", "des", "von", "van", "der", "la"])
 
 
@@ -51,6 +40,19 @@ _CALENDARS = {
     "septembre octobre novembre décembre noël pâques",
 }
 """Days, months and feasts, which are no names."""
+GERMAN = "de"
+LONGEST_NAME = 13
+"""Letters of a single word from which it is taken for a compound noun."""
+
+_RELATIVE = "|".join(sorted(TITLES))
+_VERB = "will|kann|muss|soll|wird|kommt|kam|geht|ging|sagte?|meinte?|bringt|fährt|wohnt"
+_BE_OR_HAVE = "hat|hatte|ist|war"
+_WORD = r"[A-ZÄÖÜ][\wäöüß-]+"
+_SHOWN = re.compile(
+    rf"(?:{TITLE}\s|\b(?i:{_RELATIVE})\s|\b(?:nach|aus|in|bei|von|{_VERB})\s)(?P<after>{_WORD})(?!\s[A-ZÄÖÜ])"
+    rf"|\b(?:{_BE_OR_HAVE})\s(?P<inverted>{_WORD})\s(?:ja|schon|auch|doch|noch|dann|wieder|mal|jetzt|nicht)\b"
+    rf"|(?:^|[.!?:,]\s|\bund\s)(?P<subject>{_WORD})\s(?:{_VERB}|{_BE_OR_HAVE}|[a-zäöüß]{{3,}}(?:t|te))\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class Runs:
 
     def is_entity(self, name: str) -> bool:
         """Whether a name is worth listing: people, organisations, products, places and works, but no peoples."""
-        if _DEMONYM.fullmatch(name) and name.lower() not in self._lexicon.first_names:
+        if _FORMS.demonym.fullmatch(name) and name.lower() not in self._lexicon.first_names:
             return False
         return " " in name or self._middle[name] + self._start[name] >= 2 or len(name) > 2
 
@@ -134,25 +136,20 @@ class Runs:
                 self._lower[word.lower] += 1
                 if word.text in self._lexicon.first_names and word.text not in self._lexicon.common:
                     self._add(word.text.title(), number, middle=True)
-        if _LOOKS_LIKE_CODE.search(sentence.text):
+        if _FORMS.looks_like_code.search(sentence.text):
             return
-        if sentence.language != GERMAN and _is_heading(sentence):
-            # In a heading or shouting, capitals mean nothing, so only known names count.
-            for word in sentence.words:
-                bare = word.text.removesuffix("'s")
-                if bare.istitle() and (bare.lower() in self._lexicon.first_names or self._middle[bare]):
-                    self._add(bare, number, middle=True)
-            return
-        text = _CODE.sub(lambda match: " " * len(match.group()), sentence.text)
-        for match in _RUN.finditer(text):
+        text = _FORMS.code.sub(lambda match: " " * len(match.group()), sentence.text)
+        for match in _FORMS.run.finditer(text):
             self._read_run(match, text, number, sentence.language)
 
     def _read_run(self, match: re.Match[str], text: str, number: int, language: str) -> None:
         before = text[max(0, match.start() - 24) : match.start()]
         after = text[match.end() : match.end() + 24]
         title, run = without_title(match.group())
-        opening = not title and (match.start() == 0 or bool(_OPENING.search(before)))
-        signs = bool(_PERSON_AFTER.match(after) or _PERSON_BEFORE.search(before)) + 2 * (title not in ("", "St", "St."))
+        opening = not title and (match.start() == 0 or bool(_FORMS.opening.search(before)))
+        signs = bool(_FORMS.person_after.match(after) or _FORMS.person_before.search(before)) + 2 * (
+            title not in ("", "St", "St.")
+        )
         for words, offset in self._names_in(run.split(), language, opening=opening):
             if language == GERMAN and not self._german.may_be_name(words, titled=bool(title) and offset == 0):
                 continue
@@ -161,7 +158,7 @@ class Runs:
             if title and offset == 0:
                 self.titled.setdefault(name, f"{title} {name}" if len(words) == 1 else name)
             if opening and offset == 0 and len(words) > 1:
-                if _HEADED.match(after):
+                if _FORMS.headed.match(after):
                     continue
                 self._doubtful.append((words, number))
             else:
@@ -202,7 +199,12 @@ class Runs:
     def _is_name(self, name: str) -> bool:
         words = name.split()
         lower = name.lower()
-        if not 2 <= len(name) <= 60 or not re.fullmatch(r"[\w'’&+. -]+", name) or "_" in name or _ERROR.fullmatch(name):
+        if (
+            not 2 <= len(name) <= 60
+            or not re.fullmatch(r"[\w'’&+. -]+", name)
+            or "_" in name
+            or _FORMS.error.fullmatch(name)
+        ):
             return False
         if len(words) == 1:
             return self._is_single_name(name, lower)
@@ -221,17 +223,6 @@ class Runs:
             return False
         # At the start of sentences a word has a capital anyway, so it must also do what people do.
         return self._middle[name] > 0 or (self._signs[name] > 0 and not self._lower[lower] and not lower.endswith("ly"))
-
-
-def _is_heading(sentence: Sentence) -> bool:
-    """Whether most words have a capital and the others are small: ``Getting Started with Python``."""
-    words = sentence.words
-    capitals = sum(word.text[0].isupper() for word in words)
-    if len(words) < 4 or capitals <= 0.6 * len(words):
-        return False
-    if sum(word.text.isupper() for word in words) > 0.6 * len(words):
-        return True
-    return "," not in sentence.text and all(word.empty or not word.text[0].islower() for word in words)
 
 
 @cache
@@ -254,3 +245,47 @@ def _bare(words: list[str]) -> list[str]:
     while words and words[-1] in _LINKS:
         words = words[:-1]
     return words
+
+
+class GermanNouns:
+    """What the German sentences of a segment say about their capitalised words."""
+
+    def __init__(self, prose: Prose) -> None:
+        """Read every German sentence."""
+        self._stem = Stemmer.Stemmer("german").stemWord
+        self._common: set[str] = set()
+        self._shown: set[str] = set()
+        for sentence in prose.sentences:
+            if sentence.language != GERMAN:
+                continue
+            self._common.update(
+                self._stem(match["noun"].lower()) for match in _FORMS.determined.finditer(sentence.text)
+            )
+            shown = (
+                match["after"] or match["inverted"] or match["subject"] for match in _SHOWN.finditer(sentence.text)
+            )
+            self._shown.update(shown)
+
+    def is_common(self, word: str) -> bool:
+        """Whether a word is an ordinary noun, as far as the segment shows."""
+        lower = word.lower()
+        if lower in english().first_names:
+            return False
+        if singular(lower):
+            return True
+        is_long = len(word) > LONGEST_NAME and "-" not in word
+        return (
+            bool(_FORMS.ending.fullmatch(lower))
+            or is_long
+            or lower in lexicon_of(GERMAN).stop
+            or self._stem(lower) in self._common
+        )
+
+    def may_be_name(self, words: Sequence[str], *, titled: bool) -> bool:
+        """Whether capitalised words in a row are a name."""
+        if titled:
+            return True
+        common = [self.is_common(word) for word in words]
+        if len(words) > 1:
+            return not common[-1] or not common[0]
+        return not common[0] and (words[0] in self._shown or words[0].lower() in english().first_names)

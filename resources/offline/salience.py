@@ -11,39 +11,23 @@ from collections import Counter
 from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Role
-from resources.offline.fixed_dates import MONTHS
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, forms, word_lists
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 
-_MONTH = rf"(?:{'|'.join(MONTHS)})"
-_DIGIT = re.compile(r"\d")
-_FIGURE = re.compile(r"(?<![\w.,])[^\w\s]?\d[\d.,:/-]*\d|(?<![\w.,])[^\w\s]?\d")
-_AMOUNT = re.compile(
-    r"[$€£¥]\s?\d|\d\s?(?:%|percent|euros?|dollars?|pounds?|francs?|pesos?|yen|kroner|shillings?|lakh|million|thousand|"
-    r"kilos?|kg|g|mg|ml|km|m|cm|mm|miles?|hours?|minutes?|days?|weeks?|months?|years?|degrees?|grams?|litres?|pages?|"
-    r"people|a month|each|per)\b",
-    re.I,
-)
+_FORMS = forms("salience")
+
+_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _DAY = re.compile(
     rf"\b(?=\w)(?:\d{{1,2}}(?:st|nd|rd|th)|{_MONTH}\s\d{{1,2}}|\d{{1,2}}\.?\s(?:of\s)?{_MONTH}|in\s{_MONTH}|in\s(?:19|20)\d\d|"
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|yesterday|today|tomorrow|tonight)\b",
     re.I,
 )
-_DONE = frozenset(
-    "agreed decided signed booked bought paid ordered promised cancelled moved sold chose chosen got quit started "
-    "finished married hired will won't going due start starts end ends cost costs owe owes earn earns".split()
-)
-_CHANGED = re.compile(
-    r"\b(?:now|instead|after all|no longer|in the end|not any ?more|anymore|put off|postponed|cancelled|is off|was off|"
-    r"new (?:date|end date|plan)|correction|rather than|moved (?:to|it|the))\b",
-    re.I,
-)
-_HEDGED = frozenset("maybe perhaps might would could should if suppose hope wish guess probably".split())
+_WORDS = word_lists("salience")
+_DONE = _WORDS["done"]
+_HEDGED = _WORDS["hedged"]
 _POSSESSIVE = frozenset("my our his her their your".split())
-_COUNTS = frozenset(
-    "two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty half both".split()
-)
+_COUNTS = _WORDS["counts"]
 _OWN = frozenset(["i", "i'm", "i've", "i'll", "my", "we", "our"])
 _YOU = frozenset(["you", "you're", "you've", "your", "you'll"])
 
@@ -85,10 +69,6 @@ class Salience:
         """Return the weight of several sentences together."""
         return sum(max(0.0, self.weight(number)) for number in numbers)
 
-    def is_named(self, numbers: Sequence[int]) -> bool:
-        """Return whether sentences name anybody or anything but the speakers."""
-        return any(self._named[n] for n in numbers)
-
     def features(self, number: int) -> dict[str, float]:
         """Return what ``weight`` adds up."""
         sentence = self._prose.sentences[number]
@@ -99,13 +79,13 @@ class Salience:
         days, amounts = self._measured(number)
         repeated = [count for word in content if (count := self._messages_with[word.stem]) > 1]
         return {
-            "figures": min(3, len(_FIGURE.findall(text))) if has_digit else 0,
+            "figures": min(3, len(_FORMS.figure.findall(text))) if has_digit else 0,
             "counts": min(2, len(_COUNTS & words)),
             "amounts": min(2, amounts),
             "days": min(2, days),
             "names": min(3, self._named[number]),
             "done": min(2, len(_DONE & words)),
-            "changed": bool(_CHANGED.search(text)),
+            "changed": bool(_FORMS.changed.search(text)),
             "kin": not (_POSSESSIVE.isdisjoint(words) or self._relations.isdisjoint(words)),
             "hedged": min(2, len(_HEDGED & words)),
             "own": is_own,
@@ -126,7 +106,7 @@ class Salience:
             if not measures:
                 continue
             keys = [(word.stem, kind) for word in sentence.content if self._is_rare(word.stem) for kind in measures]
-            if _CHANGED.search(sentence.text):
+            if _FORMS.changed.search(sentence.text):
                 found.update(earlier for key in keys for earlier in stated.get(key, ()))
             for key in keys:
                 stated.setdefault(key, []).append(number)
@@ -139,7 +119,7 @@ class Salience:
         """Return how many days and sums a sentence names."""
         if number not in self._measures:
             text = self._prose.sentences[number].text
-            amounts = len(_AMOUNT.findall(text)) if _DIGIT.search(text) else 0
+            amounts = len(_FORMS.amount.findall(text)) if _FORMS.digit.search(text) else 0
             self._measures[number] = len(_DAY.findall(text)), amounts
         return self._measures[number]
 

@@ -6,8 +6,7 @@ import re
 from functools import lru_cache
 
 from neurigraph_pipelines.text.languages import language_of
-from resources.offline.date_rules import LANGUAGES
-from resources.offline.date_words import date_words
+from resources.offline.date_words import LANGUAGES, date_words
 from resources.offline.lexicon import lexicon_of
 
 SHORT = 120

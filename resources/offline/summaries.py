@@ -1,8 +1,7 @@
 """Extractive summaries whose sentences can be understood alone.
 
 ``units`` finds what can be understood alone, ``salience`` weighs it, this module chooses greedily what adds most for
-its length (the maximum coverage objective of Filatova and Hatzivassiloglou 2004), and ``telling`` words it. What is
-chosen is read strictly by ``anchors``, and only that: reading every unit takes longer than all else.
+its length (the maximum coverage objective of Filatova and Hatzivassiloglou 2004), and ``telling`` words it.
 """
 
 from __future__ import annotations
@@ -11,14 +10,11 @@ import heapq
 from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Message, SourceKind, Summary
-from resources.offline.anchors import Anchors
 from resources.offline.keywords import key_phrases
 from resources.offline.names import Names, find_names
 from resources.offline.prose import Prose, sentences, tidy
-from resources.offline.relations import StatedRelation
 from resources.offline.salience import Salience
 from resources.offline.telling import Teller
-from resources.offline.themes import Themes
 from resources.offline.titles import title_of
 from resources.offline.units import Unit, units_of
 
@@ -45,11 +41,13 @@ LEAST_WORDS = 100
 _MISFITS = 20
 """Units in a row that do not fit any more after which the summary is complete."""
 
-_READ = 2_000
-"""Most units that are read strictly: no summary holds more than some forty of the best."""
-
 
 _SENTENCE_WORDS = 15  # of a usual sentence of a summary
+MAX_PHRASES = 20
+"""Key phrases that count as what a conversation is about."""
+
+OPENING = 2
+"""Sentences of a unit of which one names its theme; one where a language has no rules for references."""
 
 
 def summarize(prose: Prose, words: int) -> Summary:
@@ -62,7 +60,6 @@ def summarize(prose: Prose, words: int) -> Summary:
     budget = max(10, min(words, MAX_WORDS) - len(lead.split()))
     choice = _Choice(prose, names, teller, phrases)
     told = choice.told(budget)
-    told += _related(prose, names, teller, " ".join(told), budget) if told else []
     told += _file_text(prose) if choice.messages == {0} else []
     return Summary(title=title, text=f"{lead}: {' '.join(told) or _fallback(prose, title)}")
 
@@ -104,14 +101,12 @@ class _Choice:
     def __init__(self, prose: Prose, names: Names, teller: Teller, phrases: Sequence[str]) -> None:
         self._prose = prose
         self._teller = teller
-        self._anchors = Anchors(prose, names)
-        self._held: dict[Unit, bool] = {}
         salience = Salience(prose, names)
         units = units_of(prose, names)
         outdated = salience.corrected()
         themes = Themes(prose, names, phrases)
         current = [unit for unit in units if outdated.isdisjoint(unit.sentences)]
-        enough = [unit for unit in current if themes.are_in(unit) and self._says_enough(unit, salience)]
+        enough = [unit for unit in current if themes.are_in(unit)]
         self._units = enough if self._has_words(enough, LEAST_WORDS) else current
         self._weights = [salience.of_unit(unit.sentences) for unit in self._units]
         self._covered: set[str] = set()
@@ -123,27 +118,12 @@ class _Choice:
         seen: set[int] = set()
         words = 0
         for unit in units:
-            if self._holds(unit):
-                new = set(unit.sentences) - seen
-                words += sum(len(self._prose.sentences[number].words) for number in new)
-                seen |= new
+            new = set(unit.sentences) - seen
+            words += sum(len(self._prose.sentences[number].words) for number in new)
+            seen |= new
             if words >= least:
                 return True
         return False
-
-    def _holds(self, unit: Unit) -> bool:
-        """Whether a unit can be understood by somebody who was not there."""
-        if unit not in self._held:
-            self._held[unit] = len(self._held) < _READ and self._anchors.stand_alone(unit)
-        return self._held[unit]
-
-    def _says_enough(self, unit: Unit, salience: Salience) -> bool:
-        """Whether a reader who was not there learns something: "I am dead already" says too little."""
-        content = sum(len(self._prose.sentences[n].content) for n in unit.sentences)
-        if content >= 4 or unit.before is not None:
-            return content > 0
-        is_named = content == 3 and salience.is_named(unit.sentences)
-        return is_named or any(character.isdigit() for text in unit.texts for character in text)
 
     def told(self, budget: int) -> list[str]:
         """Return the chosen units as sentences, in order, at most ``budget`` words together."""
@@ -157,7 +137,7 @@ class _Choice:
             _, number = heapq.heappop(heap)
             unit = self._units[number]
             is_small_talk = words >= FULL_ENOUGH and self._weights[number] * len(taken) < SMALL_TALK * weight
-            if is_small_talk or not taken.isdisjoint(unit.sentences) or not self._holds(unit):
+            if is_small_talk or not taken.isdisjoint(unit.sentences):
                 continue
             value = self._gain(number)
             if heap and value < -heap[0][0]:
@@ -197,26 +177,6 @@ class _Choice:
         return float(worth / (unit.length + SMALL_UNIT) ** LENGTH_POWER)
 
 
-def _related(prose: Prose, names: Names, teller: Teller, told: str, budget: int) -> list[str]:
-    """Return who the people named in a summary are, as short sentences, as far as its words go."""
-    left = budget - len(told.split())
-    found: list[str] = []
-    people = {one.name for one in names.persons}.difference(one.name for one in names.others)
-    known = (one for one in names.relations if one.person in people and one.person in told)
-    for relation in known if prose.language == "en" else ():
-        sentence = teller.relate(relation)
-        length = len(sentence.split())
-        if 0 < length <= left and not _states(told, relation):
-            found.append(sentence)
-            left -= length
-    return found
-
-
-def _states(told: str, relation: StatedRelation) -> bool:
-    """Whether a sentence of a summary holds the person and the relation's word."""
-    return any(relation.person in one and relation.label in one for one in sentences(told))
-
-
 def _file_text(prose: Prose) -> list[str]:
     """Return the beginning of the text of a file whose summary tells no more than the description in front of it."""
     if prose.segment.ref.source_kind is not SourceKind.UPLOAD:
@@ -234,3 +194,25 @@ def _fallback(prose: Prose, title: str) -> str:
         if beginning := _beginning(message):
             return f"{prose.segment.called(message) or message.role.value.capitalize()}: {beginning}"
     return f"{title}: no text."
+
+
+class Themes:
+    """The things, organisations and key phrases of one conversation."""
+
+    def __init__(self, prose: Prose, names: Names, key_phrases: Sequence[str]) -> None:
+        """Find them, the key phrases best first; the names of the speakers are none."""
+        self._prose = prose
+        speakers = set(names.speakers.values())
+        named = [one.name for one in (*names.projects, *names.others) if one.name not in speakers]
+        self._by_stem: dict[str, list[frozenset[str]]] = {}
+        for phrase in (*named, *key_phrases[:MAX_PHRASES]):
+            if stems := prose.stems(phrase):
+                self._by_stem.setdefault(stems[0], []).append(frozenset(stems))
+
+    def are_in(self, unit: Unit) -> bool:
+        """Return whether a unit, or the question that it answers, names the unit's topic."""
+        sentences = self._prose.sentences
+        opening = unit.sentences[: OPENING if sentences[unit.sentences[0]].language == "en" else 1]
+        numbers = opening if unit.before is None else (*opening, unit.before)
+        stems = {word.stem for number in numbers for word in sentences[number].words}
+        return any(theme <= stems for stem in stems & self._by_stem.keys() for theme in self._by_stem[stem])

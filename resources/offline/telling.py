@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Message, Role
 from neurigraph_pipelines.text.calendar_words import MONTHS, WEEKDAYS
+from resources.offline.dated_quotes import with_dates, written
 from resources.offline.dates import is_dated
-from resources.offline.fixed_dates import with_dates, written
-from resources.offline.lexicon import english, lexicon_of
+from resources.offline.lexicon import english, forms, lexicon_of
 from resources.offline.names import Names
 from resources.offline.prose import Prose
-from resources.offline.quotation_marks import paired
-from resources.offline.relations import StatedRelation
-from resources.offline.retelling import lacks_subject, possessive, retold
+from resources.offline.retelling import lacks_subject, retold
 from resources.offline.units import Unit
+
+_FORMS = forms("telling")
 
 MAX_MENTIONS = 3
 """How often a unit in the third person may name its speaker; a quotation reads better beyond that."""
@@ -28,10 +28,6 @@ _CONTEXT = 400
 
 _CALENDAR = frozenset(WEEKDAYS) | frozenset(MONTHS) - {"may", "march"}
 """Words that keep their capital within a sentence, although some people write them small."""
-
-_TITLED = re.compile(r"Miss [A-Z]")
-_END = re.compile(r"[.!?…。！？][\"'”’)]*$")
-_LAST_STOP = re.compile(r"[.!…]+$")
 
 
 class Teller:
@@ -88,16 +84,6 @@ class Teller:
                 return _ended(text) if is_own else f"{self._speaker(message)}: {_ended(text)}"
         return f'{self._speaker(message)}: "{_inside(_ended(self._joined(texts)))}"'
 
-    def relate(self, relation: StatedRelation) -> str:
-        """Return a relation as one sentence; empty if its person is unknown."""
-        speakers = self._names.speakers
-        owner = self._names.owner or (next(iter(speakers)) if len(speakers) == 1 else "")
-        whose = relation.whose or speakers.get(owner)
-        if whose is None:
-            return ""
-        whose = whose[:MAX_NAME]
-        return f"{relation.person} is {possessive(whose)} {relation.label}."
-
     def _dated(self, text: str, message: int) -> str:
         messages = self._prose.segment.messages
         if not is_dated(self._prose.segment, messages[message]):
@@ -133,14 +119,14 @@ class Teller:
     def _lowered(self, text: str) -> str:
         """Return a sentence for the middle of another: with a small letter, if its first word is no name."""
         first = re.split(r"[\s,'’]", text, maxsplit=1)[0]
-        is_name = first in self._capitalised or first.lower() in _CALENDAR or _TITLED.match(text)
+        is_name = first in self._capitalised or first.lower() in _CALENDAR or _FORMS.titled.match(text)
         is_common = first.lower() in self._small and not is_name
         return text[:1].lower() + text[1:] if is_common else text
 
 
 def _unended(text: str) -> str:
     """Return a sentence without its full stop or exclamation marks."""
-    plain = _LAST_STOP.sub("", text)
+    plain = _FORMS.last_stop.sub("", text)
     return plain if "!" in plain else plain.replace("¡", "")
 
 
@@ -151,5 +137,17 @@ def _inside(text: str) -> str:
 
 def _ended(sentence: str) -> str:
     """Return a sentence with a capital at its beginning and a full stop."""
-    ended = sentence if _END.search(sentence) else f"{sentence.rstrip(' ,;:-')}."
+    ended = sentence if _FORMS.end.search(sentence) else f"{sentence.rstrip(' ,;:-')}."
     return ended[0].upper() + ended[1:]
+
+
+def paired(text: str) -> str:
+    """Return a text that was cut out of a longer one without the quotation mark that lost its partner."""
+    for marks in ('"', "“”„", "«»"):
+        places = [one for one in range(len(text)) if text[one] in marks and not text[one - 1 : one].isdigit()]
+        if len(places) % 2:
+            is_end = places[0] > 0 and not text[places[0] - 1].isspace()
+            lone = places[0] if is_end else places[-1]
+            text = text[:lone] + text[lone + 1 :]
+    is_open = _FORMS.single.match(text) and not _FORMS.single_end.search(text, 1)
+    return text[bool(is_open) :].strip()

@@ -8,23 +8,36 @@ from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.text.lexemes import name_words
-from resources.offline.headings import MAX_HEADING, heading
+from resources.offline.cohesion import without_opening
+from resources.offline.lexicon import forms, lexicon_of
 from resources.offline.names import Names
 from resources.offline.prose import Prose
+
+_FORMS = forms("titles")
 
 MAX_TITLE = 80
 SHORT = 12
 """Messages up to which one sentence tells what a conversation is about."""
 
 MOST_PHRASES = 8
-_POINTS_BACK = re.compile(
-    r"\W*(?:he|she|it|they|then|yes|no|er|sie|es|dann|ja|nein|il|elle|ils|elles|ella|ellos)\b", re.I
-)
-"""Beginnings of sentences that speak of what was said before."""
 
-_SUBJECT_OF_MAIL = re.compile(r"\b(?:Subject|Betreff|Asunto|Objet|Oggetto): (?P<subject>[^.\n]{8,80})")
 LEAST = 8
 """Characters of a sentence that says enough."""
+MAX_HEADING = 60
+
+_ASKED = (
+    (re.compile(r"(?P<kept>when|how|where) (?:do|should|can|must|could) (?:i|we) ", re.I), r"\g<kept> to "),
+    (
+        re.compile(r"(?:which|what) (?P<kept>.+?) (?:do|should|can|must) (?:i|we) (?:need|take|use|buy|get)\b", re.I),
+        r"\g<kept>",
+    ),
+)
+"""Questions as their subjects: "When do I prune the tree?", "Which papers do I need for the car?"."""
+
+
+_LEAST_BEFORE_AND = 24
+_LEAST = 12
+_LEAST_WORDS = 4
 
 
 def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
@@ -40,7 +53,7 @@ def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
     part = prose.segment.is_part
     if given and not part:
         return _shortened(given)
-    if mail := _SUBJECT_OF_MAIL.search(prose.segment.messages[0].content):
+    if mail := _FORMS.subject_of_mail.search(prose.segment.messages[0].content):
         return heading(mail["subject"], prose.language)
     phrases = _as_written(prose, key_phrases[:3])
     speakers = [name for name in dict.fromkeys(names.speakers.values()) if name != names.owner]
@@ -81,7 +94,7 @@ def _told(prose: Prose, phrases: Sequence[str], subjects: Sequence[str]) -> str:
         said = 0.2 + sum(stems.get(stem, 0.0) for stem in {word.stem for word in sentence.words})
         # What somebody comes to talk about is said at once.
         said *= min(len(sentence.content), 3) * (2.0 if number == 0 else 1.0 / (1 + 0.2 * number))
-        said *= 0.4 if _POINTS_BACK.match(sentence.text) else 1.0
+        said *= 0.4 if _FORMS.points_back.match(sentence.text) else 1.0
         if said > most:
             best, most = heading(sentence.text, sentence.language), said
     return best if len(best) >= LEAST else ""
@@ -116,3 +129,36 @@ def _shortened(text: str, most: int = MAX_TITLE) -> str:
     if len(text) <= most:
         return text
     return text[: most - 1].rsplit(" ", 1)[0].rstrip(" ,;:-") + "…"
+
+
+def heading(sentence: str, language: str) -> str:
+    """Return a sentence as a heading of at most ``MAX_HEADING`` characters, without the value of a code or number."""
+    text = without_opening(sentence.strip(), language).rstrip(".!?…。 ")
+    if language == "en":
+        for rule in (_FORMS.letter, _FORMS.lead, _FORMS.owned, _FORMS.article):
+            led = rule.match(text)
+            text = text[led.end() :] if led and len(text) - led.end() >= _LEAST else text
+        for asked, kept in _ASKED:
+            text = asked.sub(kept, text, count=1) if asked.match(text) else text
+        text = _FORMS.day.sub(r"\g<verb> ", text)
+    ends = (clause.start() for clause in _FORMS.clause.finditer(text, _LEAST))
+    text = text[: next((end for end in ends if len(text[:end].split()) >= _LEAST_WORDS), len(text))].rstrip()
+    secret = _FORMS.secret.match(text) if language == "en" else None
+    text = _short_heading(secret["subject"] if secret else text, language)
+    return text[:1].upper() + text[1:]
+
+
+def _short_heading(text: str, language: str) -> str:
+    """Return the words that fit, without an unfinished phrase at the end."""
+    if len(text) <= MAX_HEADING:
+        return text
+    before = [one.start() for one in _FORMS.joining.finditer(text, _LEAST_BEFORE_AND, MAX_HEADING)]
+    if before:
+        return text[: before[-1]]
+    words, small = text[: MAX_HEADING - 1].split(" ")[:-1], lexicon_of(language).stop
+    for end in range(len(words) - 1, 0, -1):
+        if words[end].lower() in small and words[end - 1].lower() not in small:
+            kept = " ".join(words[:end]).rstrip(" ,;:-")
+            if len(kept) >= MAX_HEADING // 2:
+                return kept
+    return (" ".join(words) or text[: MAX_HEADING - 1]).rstrip(" ,;:-") + "…"

@@ -1,21 +1,22 @@
 """The smallest parts of a conversation that can be understood alone: what a summary chooses from.
 
 A unit is one sentence, a sentence together with those that it refers to or that go on with it, or the beginning of a
-message with the question that it answers. Sentences that stay unclear belong to no unit; ``anchors`` reads units more
-strictly. The rules for English are conservative; in other languages every sentence that does not begin with a pronoun,
-a conjunction or a figure is a unit.
+message with the question that it answers. Sentences that stay unclear belong to no unit. The rules for English are
+conservative; in other languages every sentence that does not begin with a pronoun, a conjunction or a figure is a unit.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from resources.offline.lexicon import forms, word_lists
 from resources.offline.names import Names
 from resources.offline.prose import Prose, Sentence
 from resources.offline.references import WORD
 from resources.offline.standing import Standing, is_no_speech, is_question
+
+_FORMS = forms("units")
 
 MAX_UNIT = 45
 """Most words of a unit of several sentences."""
@@ -32,22 +33,9 @@ MAX_GAP = 3
 MAX_QUESTION = 16
 """Most words of a question that is quoted with its answer."""
 
-_ONLY_THANKS = re.compile(r"(?:thanks|thank you|cheers|hey|hi)\b(?:\W+\w+){0,3}\W*", re.I)
-_FIGURE = re.compile(r"[^\w\s]*\d")
-_LEANING_ELSEWHERE = frozenset(
-    "er sie es ihr sein seine ihm ihn ihnen das dies diese dieser dieses dein und aber oder denn sondern also dann "
-    "weil doch deshalb darum da so nee nein ja stimmt genau immerhin natürlich ella ello ellos ellas él tú usted "
-    "ustedes este esta esto estos estas ese esa eso aquel su sus tu tus lo y e pero o u porque entonces también sino "
-    "pues luego así no sí todavía claro vale uf il elle ils elles ce cela ça son sa ses leur leurs ceci cet cette ces "
-    "et mais ou donc or ni car puis alors oui non".split()
-)
+_WORDS = word_lists("units")
+_LEANING_ELSEWHERE = _WORDS["leaning_elsewhere"]
 """First words of sentences in German, Spanish and French that go on with another; articles are left out."""
-
-_GREETING_ELSEWHERE = re.compile(
-    r"(?:hallo|hi|okay|ok|gut|super|danke|sorry|oh|übrigens|bueno|hola|gracias|oye|perfecto|bon|merci|bonjour|salut)"
-    r"[,.!:;…]+ +",
-    re.I,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +142,7 @@ class _Finder:
     def _reply(self, numbers: Sequence[int], before: Sequence[int]) -> Unit | None:
         """Return the first sentence of a message with the question that it answers."""
         # Thanks before an answer do not answer.
-        place = int(len(numbers) > 1 and bool(_ONLY_THANKS.fullmatch(self._prose.sentences[numbers[0]].text)))
+        place = int(len(numbers) > 1 and bool(_FORMS.only_thanks.fullmatch(self._prose.sentences[numbers[0]].text)))
         first = self._prose.sentences[numbers[place]].text
         if is_question(first) or is_no_speech(first) or len(first.split()) > MAX_UNIT:
             return None
@@ -196,7 +184,7 @@ def _units_elsewhere(prose: Prose, numbers: Sequence[int], before: Sequence[int]
         texts: list[str] = []
         for later in numbers[place : place + 1 + MAX_AFTER]:
             text = prose.sentences[later].text
-            texts.append(_without_greeting(text) if question is None and not texts else text)
+            texts.append(text)
             is_long = len(texts) > 1 and len(" ".join(texts).split()) > MAX_UNIT
             if is_long or is_question(text) or is_no_speech(text):
                 break
@@ -207,14 +195,9 @@ def _units_elsewhere(prose: Prose, numbers: Sequence[int], before: Sequence[int]
     return found
 
 
-def _without_greeting(text: str) -> str:
-    match = _GREETING_ELSEWHERE.match(text)
-    return text if match is None else text[match.end() : match.end() + 1].upper() + text[match.end() + 1 :]
-
-
 def _leans_elsewhere(sentence: Sentence) -> bool:
     """Whether a sentence of another language begins with a pronoun, a figure or a conjunction, or is a fragment."""
-    text = _without_greeting(sentence.text)
+    text = sentence.text
     first = WORD.search(text.lower())
     leaning = first is None or first.group() in _LEANING_ELSEWHERE
-    return leaning or bool(_FIGURE.match(text)) or text[:1].islower() or len(sentence.words) < 4
+    return leaning or bool(_FORMS.figure.match(text)) or text[:1].islower() or len(sentence.words) < 4

@@ -9,7 +9,6 @@ beyond ``MOST_CERTAIN``.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from neurigraph_pipelines.model.verdicts import UNRELATED, Judgement, KnownFact, Pair
@@ -18,7 +17,9 @@ from neurigraph_pipelines.text.ended import ends
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.text.slots import LASTING, PlainSlot, may_be_one, plain_slot
 from neurigraph_pipelines.views.kinds import FactKind, Verdict
-from resources.offline.lexicon import english
+from resources.offline.lexicon import english, forms
+
+_FORMS = forms("verdicts")
 
 MOST_CERTAIN = 0.85
 """Greatest confidence of a rule: another value in a slot, said with a word of change."""
@@ -44,35 +45,13 @@ _DENIED = 0.45
 
 _FEW = frozenset(["employer", "occupation"])
 _CHANGES = frozenset(["moved to", "joined", "becomes"])
-_CHANGE = re.compile(
-    r"\b(?:now|no longer|any ?more|moved|relocated|new|changed|switched|instead|actually|correction|corrected|"
-    r"since then|these days|from now on|became|quit|left|resigned|stopped|sold|divorced|replaced|updated|increased|"
-    r"decreased|raised|extended|postponed|rescheduled|turned|finally|reassigned)\b",
-    re.I,
-)
-_GONE = re.compile(r"\b(?:gone|went away|healed|cleared|over|mehr|weg|verschwunden|abgeheilt)\b", re.I)
-_BESIDES = re.compile(r"\b(?:also|too|as well|another|second|both|besides)\b", re.I)
-_NEGATION = re.compile(r"\b(?:not|never|no|none|cannot|without|nobody|nothing|nicht|nie|kein\w{0,2})\b|n['’]t\b", re.I)
-_DENYING = re.compile(r"\b(?:(?:do|does|did)(?:\s+not|n['’]t)|not|never|no|cannot)\b|n['’]t\b", re.I)
-_TENTATIVE = re.compile(
-    r"\b(?:if|would|could|might|may|maybe|perhaps|imagin(?:e|es|ed)|suppos(?:e|es|ed)|wish(?:es|ed)?|hop(?:es?|ed)|"
-    r"dreams?|pretends?|thinks?|believes?|heard|says?|said|claims?|claimed|guess(?:es)?|unless|probably|apparently|"
-    r"allegedly|reportedly|will|wants?|plans?|going\sto|considers?|considering|joked?|jokingly)\b|[\"“”]"
-)
-_QUOTED = re.compile(r'^[^":]{1,60}: "(.*)"$', re.S)
-"""A statement in the words of its speaker, which is said as so."""
 
-_PAST = re.compile(
-    r"\b(?:lived|resided|worked|was|were|had|owned|used\sto|formerly|previously|once|studied|liked|loved|enjoyed|preferred)\b"
-)
-_KIN = re.compile(r"\b(?:the\suser['’]s|my|our)\s(?P<kin>[a-z]+)\b", re.I)
 _BEGIN = 60
 """Characters at the beginning of a statement that say whom it is about."""
 
 _HEAD = 24
 """Characters after the subject in which the verb of a slot stands."""
 
-_FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
 _LEXER = lexer_of("english")
 
 
@@ -87,7 +66,9 @@ def judge(pair: Pair) -> Judgement:
         and theirs is not None
         and (mine.subject == theirs.subject or may_be_one(later.slot, earlier.slot))
     )
-    is_said = not _TENTATIVE.search(_QUOTED.sub(r"\1", later.statement)) and earlier.kind is not FactKind.EVENT
+    is_said = (
+        not _FORMS.tentative.search(_FORMS.quoted.sub(r"\1", later.statement)) and earlier.kind is not FactKind.EVENT
+    )
     thing = earlier.slot.object if earlier.slot is not None else ""
     if is_said and ends(later.statement, earlier.statement, thing) and _whose(later) == _whose(earlier):
         return Judgement(Verdict.UPDATES, _CLOSED, "it says that something is no longer so")
@@ -95,7 +76,7 @@ def judge(pair: Pair) -> Judgement:
         if _whose(later) != _whose(earlier):
             return Judgement(Verdict.UNRELATED, _GUESSED, "they speak of different people")
         return _of_the_owner(later, earlier)
-    if any(_TENTATIVE.search(_of_slot(one)) for one in (later, earlier)):
+    if any(_FORMS.tentative.search(_of_slot(one)) for one in (later, earlier)):
         return Judgement(Verdict.UNRELATED, _GUESSED, "one of them is not said as so")
     if mine is not None and theirs is not None and have_slots:
         found = _by_slots(pair, mine, theirs)
@@ -106,16 +87,16 @@ def judge(pair: Pair) -> Judgement:
 
 def _of_slot(fact: KnownFact) -> str:
     """Return the words of a statement up to the end of its slot."""
-    said = _QUOTED.sub(r"\1", fact.statement)
+    said = _FORMS.quoted.sub(r"\1", fact.statement)
     place = said.find(fact.slot.object) if fact.slot is not None else -1
     return said if fact.slot is None or place < 0 else said[: place + len(fact.slot.object)]
 
 
 def _whose(fact: KnownFact) -> frozenset[str]:
     """Return the relatives of the owner whom the beginning of a statement is about."""
-    begin = _QUOTED.sub(r"\1", fact.statement)[:_BEGIN]
+    begin = _FORMS.quoted.sub(r"\1", fact.statement)[:_BEGIN]
     return frozenset(
-        match["kin"].lower() for match in _KIN.finditer(begin) if match["kin"].lower() in english().relations
+        match["kin"].lower() for match in _FORMS.kin.finditer(begin) if match["kin"].lower() in english().relations
     )
 
 
@@ -137,14 +118,14 @@ def _by_slots(pair: Pair, later: PlainSlot, earlier: PlainSlot) -> Judgement | N
         return _of_having(pair)
     slot = pair.later.slot
     predicate = slot.predicate if slot is not None else ""
-    changes = bool(_CHANGE.search(pair.later.statement)) or predicate in _CHANGES
+    changes = bool(_FORMS.change.search(pair.later.statement)) or predicate in _CHANGES
     if may_be_one(slot, pair.earlier.slot):
         return UNRELATED if later.value == earlier.value else Judgement(Verdict.UPDATES, _CLOSED, "it may be one thing")
     if later.value == earlier.value:
         return _of_one_value(pair, changes=changes)
     if not later.is_single:
         return UNRELATED
-    if _BESIDES.search(pair.later.statement):
+    if _FORMS.besides.search(pair.later.statement):
         return Judgement(Verdict.UNRELATED, _GUESSED, "both can be true: one is told beside the other")
     if later.relation not in LASTING and (_is_past(pair.later) or _is_past(pair.earlier)):
         return Judgement(Verdict.UNRELATED, _GUESSED, "one of them tells of earlier times")
@@ -173,7 +154,9 @@ def _of_having(pair: Pair) -> Judgement | None:
     has, lacks = (_lexemes(one.slot.object) for one in (having, lacking) if one.slot)
     if not (lacks and lacks <= has):
         return UNRELATED
-    if pair.later is lacking and (_CHANGE.search(pair.later.statement) or _GONE.search(pair.later.statement)):
+    if pair.later is lacking and (
+        _FORMS.change.search(pair.later.statement) or _FORMS.gone.search(pair.later.statement)
+    ):
         return Judgement(Verdict.UPDATES, _CLOSED, "it says that something is no longer so")
     return Judgement(Verdict.CONTRADICTS, _CLOSED, "one of them denies what the other one says")
 
@@ -205,7 +188,7 @@ def _by_words(later: KnownFact, earlier: KnownFact) -> Judgement:
     if len(shared) < _LEAST_SHARED or len(shared) < _ALIKE * min(len(mine), len(theirs)):
         return UNRELATED
     if _is_negated(later) != _is_negated(earlier):
-        if _CHANGE.search(later.statement):
+        if _FORMS.change.search(later.statement):
             return Judgement(Verdict.UPDATES, _LIKELY, "it says that something is no longer so")
         certain = _CLOSED if _without_negation(later) == _without_negation(earlier) else _GUESSED
         return Judgement(Verdict.CONTRADICTS, certain, "one of them denies what the other one says")
@@ -223,19 +206,19 @@ def _is_past(fact: KnownFact) -> bool:
     """Whether a fact with a slot tells of what was so before it was said."""
     subject = len(fact.slot.subject) if fact.slot is not None else 0
     head = fact.statement[subject : subject + _HEAD]
-    is_changed = _CHANGE.search(head) is not None or (fact.slot is not None and fact.slot.predicate in _CHANGES)
-    return _PAST.search(head) is not None and not is_changed
+    is_changed = _FORMS.change.search(head) is not None or (fact.slot is not None and fact.slot.predicate in _CHANGES)
+    return _FORMS.past.search(head) is not None and not is_changed
 
 
 def _is_negated(fact: KnownFact) -> bool:
     if fact.slot is not None and fact.slot.predicate == "has" and fact.slot.object.startswith("no "):
         return True
-    return len(_NEGATION.findall(fact.statement)) % 2 == 1
+    return len(_FORMS.negation.findall(fact.statement)) % 2 == 1
 
 
 def _without_negation(fact: KnownFact) -> frozenset[str]:
     """The words of a statement without those that deny it: equal if one only denies the other."""
-    return _lexemes(_DENYING.sub(" ", fact.statement))
+    return _lexemes(_FORMS.denying.sub(" ", fact.statement))
 
 
 def _share(one: str, other: str) -> bool:
@@ -243,12 +226,12 @@ def _share(one: str, other: str) -> bool:
 
 
 def _number(value: str) -> float:
-    found = _FIGURE.search(value)
+    found = _FORMS.figure.search(value)
     return float(found.group().replace(",", "").replace(":", ".").split(".")[0]) if found else 0.0
 
 
 def _figures(fact: KnownFact) -> set[str]:
-    return set(_FIGURE.findall(fact.statement))
+    return set(_FORMS.figure.findall(fact.statement))
 
 
 def _words(fact: KnownFact) -> frozenset[str]:

@@ -1,7 +1,6 @@
 """Whom a sentence is about, where its beginning says it: "My sister lives …", "Ben's number …", "I am …".
 
-A question about one person is never answered by a sentence about another one. ``elliptic`` finds the person of
-sentences without a subject.
+A question about one person is never answered by a sentence about another one.
 """
 
 from __future__ import annotations
@@ -12,69 +11,15 @@ from functools import cache
 
 from resources.offline.fitting import is_date_or_number, names_in
 from resources.offline.kin_words import relation_words, relatives, singular
+from resources.offline.lexicon import forms, word_lists
 from resources.offline.questions import WORD, Asked, Kind, Words
 
-_OWNED = re.compile(
-    r"(?i:^\W*(?:and |but |und |y |et |e |en )?(?:my|our|mein\w?|unser\w?|mi|mis|nuestr[oa]|mon|ma|mes|notre|"
-    r"(?:il )?mio|(?:la )?mia|mijn|onze|meu|minha|o meu|a minha))\s+(?P<kin>[\w'’-]+(?: [\w-]+)?)"
-)
-_NAMED = re.compile(r"^[\s\"'“„«(]*(?P<name>[^\W\d_a-zß-öø-ÿ][\w-]*)(?P<of>['’]s)?")
-_ARTICLE = re.compile(r"\s*(?:[OA]s?|Il|La) (?=[^\W\d_a-zß-öø-ÿ])")
-_SPEAKING = re.compile(r"^\W*(?:(?:i|ich|je|yo|io|ik|eu)\b|j['’])", re.I)
-_POSSESSED = re.compile(r"([^\W\d_a-zß-öø-ÿ][\w-]*)['’]s\b")
-_OWN = re.compile(r"\b(?:my|mein\w?|mi|mon|ma|mio|mia|mijn|meu|minha)\b")
-_ASKS_OF_ASKER = re.compile(
-    r"\b(?:my|mein\w*|mis?|mon|ma|mes|mio|mia|mijn|meu|minha|ich|je|yo|io|ik|eu|soy|tengo|estoy|vivo|trabajo|gano|peso|"
-    r"sou|tenho|estou|moro|trabalho|ganho|abito|lavoro|guadagno|ho|sono (?=\w+[oa]\b)|me llamo|mi chiamo|me chamo)\b|"
-    r"\bj['’]|"
-    r"(?<!how )(?<!why )\b(?:am|was|do|did|have|had) i\b",
-    re.I,
-)
-_OF_ASKER = re.compile(
-    r"\b(?:i|my|me|mine|we|our|us|you|yours?|ich|mein\w*|mir|mich|wir|uns\w*|du|dein\w*|dir|dich|yo|mis?|nos\w*|tú|tus?|te|"
-    r"je|mon|ma|mes|nous|tu|ton|ta|tes|vous|votre|io|mio|mia|ik|mijn|jij|je|eu|meu|minha)\b|\b[jm]['’]",
-    re.I,
-)
-"""Words for the asker: in the first person of their own messages, in the second of their assistant's."""
-
-_OF_PERSON = re.compile(
-    r"\s(?:(?:has|had|owns?|owned|lives?|lived|works?|worked|likes?|loves?|earns?|earned|weighs?|plays|studies|bought|got|"
-    r"hat|wohnt|lebt|arbeitet|heißt|verdient|wiegt|mag|tiene|vive|trabaja|gana|pesa|a|habite|vit|travaille|gagne|pèse|"
-    r"ha|abita|lavora|heeft|woont|werkt|tem|mora|trabalha|"
-    r"have|own|live|work|like|love|earn|weigh|play|study|buy|gets?|marr(?:y|ies|ied)|celebrates?|haben|wohnen|leben|"
-    r"arbeiten|heißen|heirate(?:n|t)|feier(?:n|t)|tienen|viven|trabajan|(?:se )?casan?|ont|habitent|vivent|travaillent|"
-    r"(?:se )?marie(?:nt)?|hanno|abitano|lavorano|(?:si )?sposano?|hebben|wonen|werken|trouw(?:en|t)|têm|moram|"
-    r"trabalham|(?:se )?casam?)|"
-    r"(?:is|was|ist|wurde|es|nació|est|è|é) (?:[\w'’.]+ ){0,3}?"
-    r"(?:\d+|allergic|born|married|an?|allergisch|geboren|verheiratet|alérgic[oa]|una?|"
-    r"allergique|née?|une|allergic[oa]|een|uma?))\b"
-)
-"""What follows the name of a person, and no name of a thing."""
-
-_THE = r"(?i:the|der|die|das|den|dem|el|la|los|las|les?|l['’]|il|lo|het|de)"
-_AT_THE = r"(?i:zum|zur|beim|vom|al|del|aux?|du|alla?|dalla?|ao|à|[dn][oa])"
 _NAME = r"(?P<name>[^\W\d_a-zß-öø-ÿ][\w-]*?)"
-_THING = re.compile(rf"\b{_THE}\s?(?:[\w-]+ )??(?P<thing>[\w-]+)")
-_THING_OF = re.compile(rf"\b(?:{_THE}|{_AT_THE})\s?(?P<thing>[\w-]+) (?:(?:of|von|de|di|van|da|do) |d['’]){_NAME}\b")
-_HAS_THING = re.compile(rf"\b{_NAME}['’]s (?:[\w-]+ )??(?P<thing>[\w-]+)")
-_HAS_THING_IN_GERMAN = re.compile(rf"\b{_NAME}s (?P<thing>[^\W\d_a-zß-öø-ÿ][\w-]*)")
-_THING_OF_ASKER = re.compile(
-    r"\b(?:my|our|mein\w*|unser\w*|mis?|nuestr[oa]s?|mon|ma|mes|notre|nos|mi[oa]|nostr[oa]|mijn|onze?|meu|minha|"
-    r"noss[oa]) (?P<thing>[\w-]+)",
-    re.I,
-)
-_RELATIVE = re.compile(
-    r"(?:\b(?P<thing>[\w-]+) (?:of|for|from|von|für|de|di|del|van|da|do|voor|para|per|pour) )?"
-    r"(?:\b(?:the|de|la|der) [\w-]+ (?:of|von|de|di|van) )?"
-    r"\b(?:my|our|meine[mnrs]?|mein|unsere[mnrs]?|mi|nuestr[oa]|mon|ma|notre|mi[oa]|mijn|onze|meu|minha) "
-    r"(?P<kin>[^\W\d_]+)(?:['’]s (?P<its>[\w-]+(?: [\w-]+)?))?",
-    re.I,
-)
+
+_FORMS = forms("whose", name=_NAME)
 _AND_NAME = re.compile(rf"(?: (?:and|und|y|et|e|en) {_NAME}\b)+".replace("?P<name>", "?:"))
-_MORE_KIN = frozenset(
-    "fratello sorella figlio figlia nonno nonna zio zia moglie marito broer zus zoon dochter opa oma vrouw man irmão "
-    "irmã filho filha avô avó pai mãe moeder vader".split()
-)
+_WORDS = word_lists("whose")
+_MORE_KIN = _WORDS["more_kin"]
 
 
 def kin_of(text: str) -> frozenset[str]:
@@ -91,24 +36,29 @@ def _relative(word: str) -> str:
 
 def persons_asked(question: str, asked: Asked, words: Words) -> tuple[frozenset[str], frozenset[str]]:
     """Return the relatives and the lexemes of the names that a question is about."""
-    owners = frozenset(lexeme for name in _POSSESSED.findall(question) for lexeme in words.lexemes(name))
+    owners = frozenset(lexeme for name in _FORMS.possessed.findall(question) for lexeme in words.lexemes(name))
     named = frozenset(name for name in asked.names if name in words.first_names)
     return kin_of(question), (owners | asked.subjects | named) & asked.anchors
 
 
 def speaks_first(text: str) -> bool:
     """Return whether a sentence begins with its speaker."""
-    return _SPEAKING.match(text) is not None
+    return _FORMS.speaking.match(text) is not None
 
 
 def speaks_of_oneself(text: str) -> bool:
     """Return whether a sentence begins with its speaker, or with a thing of its speaker."""
-    return speaks_first(text) or _OWN.match(text.lstrip().lower()) is not None
+    return speaks_first(text) or _FORMS.own.match(text.lstrip().lower()) is not None
+
+
+def tells_of_itself(text: str) -> bool:
+    """Return whether a sentence of an assistant is about the assistant."""
+    return _FORMS.of_itself.search(text) is not None
 
 
 def is_of_asker(asked: Asked) -> bool:
     """Return whether a question is about the asker, or a thing of the asker, and not for who did something."""
-    return _ASKS_OF_ASKER.search(asked.text) is not None and Kind.WHO not in asked.kinds
+    return _FORMS.asks_of_asker.search(asked.text) is not None and Kind.WHO not in asked.kinds
 
 
 class Others:
@@ -136,13 +86,13 @@ class Others:
         """
         if self._is_only_asker and self._is_of_named(text):
             return True
-        if owned := _OWNED.match(text):
+        if owned := _FORMS.owned.match(text):
             kin = kin_of(owned["kin"])
             if kin or (self._kin and _begins_with_relation(owned["kin"])):
                 return self._is_another(kin, frozenset(), near)
-        if _SPEAKING.match(text):
+        if _FORMS.speaking.match(text):
             return bool(self._kin) and not self._own and not self._knows(text, near)
-        named = _NAMED.match(text)
+        named = _FORMS.named.match(text)
         if named is None or not (self._kin or self._names):
             return False
         name = frozenset(self._words.lexemes(named["name"]))
@@ -152,8 +102,8 @@ class Others:
 
     def _is_of_named(self, text: str) -> bool:
         """Return whether a sentence is about a person with a name, or what that person has, and not about the asker."""
-        owned = _OWNED.match(text)
-        is_of_asker = _OF_ASKER.search(text, owned.end() if owned else 0) is not None
+        owned = _FORMS.owned.match(text)
+        is_of_asker = _FORMS.of_asker.search(text, owned.end() if owned else 0) is not None
         if self._is_thing_of_named(text, are_sure=is_of_asker) and not self._is_own_thing(text):
             return True
         if self._is_thing_of_relative(text):
@@ -162,23 +112,27 @@ class Others:
             return False
         if owned:
             is_owner = "'s" in owned["kin"].replace("’", "'")  # "my neighbour's dog", unlike "my client meeting"
-            does = _OF_PERSON.match(text, owned.start("kin") + len(owned["kin"].split()[0])) is not None
+            does = _FORMS.of_person.match(text, owned.start("kin") + len(owned["kin"].split()[0])) is not None
             is_relation = _begins_with_relation(owned["kin"]) or bool(kin_of(owned["kin"].split()[0]))
             return is_relation and (is_owner or does or not self._is_asked(owned["kin"]))
-        if any(self._is_asked(match["thing"]) for match in _THING.finditer(text)):
+        if any(self._is_asked(match["thing"]) for match in _FORMS.thing.finditer(text)):
             return False
-        article = _ARTICLE.match(text) if self._words.language in ("it", "pt") else None  # "O Nuno tem"
-        named = _NAMED.match(text[article.end() :] if article else text)
+        article = _FORMS.article.match(text) if self._words.language in ("it", "pt") else None  # "O Nuno tem"
+        named = _FORMS.named.match(text[article.end() :] if article else text)
         text = named.string if named else text
         if named is None:
             return False
         together = _AND_NAME.match(text, named.end())
         end = together.end() if together else named.end()
-        return _OF_PERSON.match(text, end) is not None and self._is_name(named["name"])
+        return _FORMS.of_person.match(text, end) is not None and self._is_name(named["name"])
 
     def _is_thing_of_named(self, text: str, *, are_sure: bool) -> bool:
         """Return whether a person with a name has the thing asked about: with a given name if that is to be sure."""
-        patterns = (_HAS_THING, _THING_OF) if self._words.has_names else (_HAS_THING, _THING_OF, _HAS_THING_IN_GERMAN)
+        patterns = (
+            (_FORMS.has_thing, _FORMS.thing_of)
+            if self._words.has_names
+            else (_FORMS.has_thing, _FORMS.thing_of, _FORMS.has_thing_in_german)
+        )
         found = (match for pattern in patterns for match in pattern.finditer(text))
         return any(
             self._is_asked(match["thing"])
@@ -189,15 +143,15 @@ class Others:
 
     def _is_thing_of_relative(self, text: str) -> bool:
         """Return whether a relative of the asker has the thing asked about: "the rent for my sister's flat"."""
-        for match in _RELATIVE.finditer(text):
+        for match in _FORMS.relative.finditer(text):
             rest = f"{text[: match.start()]} {text[match.end() :]}"
             if kin_of(match["kin"]) and self._is_asked(f"{match['thing'] or ''} {match['its'] or ''}"):
-                return _OF_ASKER.search(rest) is None
+                return _FORMS.of_asker.search(rest) is None
         return False
 
     def _is_own_thing(self, text: str) -> bool:
         """Return whether the asker has the thing asked about, too: "Paul's and my wedding"."""
-        return any(self._is_asked(match["thing"]) for match in _THING_OF_ASKER.finditer(text))
+        return any(self._is_asked(match["thing"]) for match in _FORMS.thing_of_asker.finditer(text))
 
     def _is_asked(self, words: str) -> bool:
         return not self._asked.anchors.isdisjoint(self._words.lexemes(words))
@@ -215,7 +169,7 @@ class Others:
 
     def _is_another(self, kin: frozenset[str], name: frozenset[str], near: frozenset[str]) -> bool:
         if not self._kin and not self._names:
-            return (self._own or _OWN.search(self._asked.text) is not None) and bool(kin)
+            return (self._own or _FORMS.own.search(self._asked.text) is not None) and bool(kin)
         if kin & self._kin or name & self._names or name & self._asked.anchors:
             return False
         own = frozenset(lexeme for word in kin for lexeme in self._words.lexemes(word))

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 import resources.offline
 from neurigraph_pipelines.retrieval.query import framing
 from neurigraph_pipelines.text import day_expressions, time_phrases
-from resources.offline.date_rules import LANGUAGES
-from resources.offline.date_words import date_words
+from resources.offline.date_words import LANGUAGES, date_words
 from resources.offline.lexicon import lexicon_of
 
 ROOT = Path(__file__).parents[2]

@@ -113,20 +113,6 @@ def test_what_answers_is_quoted_and_nothing_else(question: str, texts: list[str]
         ("What is Dora's phone number?", PHONES),
         ("Where does Dora live?", HOMES),
         ("How much does Dora earn?", ["Ana earns 3000 euros.", "Ben earns 3500 euros."]),
-        ("How much does the yellow car cost?", ["The red car costs 4,500 euros.", "The blue car costs 5,200 euros."]),
-        (
-            "What is the password at the school?",
-            [f"The password at {at}." for at in ("home is a1", "the office is b2")],
-        ),
-        (
-            "Wie hoch ist die Miete in Linz?",
-            ["Die Miete in Graz beträgt 9 Euro.", "Die Miete in Wien beträgt 8 Euro."],
-        ),
-        (
-            "Combien coûte la voiture jaune ?",
-            ["La voiture rouge coûte 4 €.", "La voiture bleue coûte 5 €."],
-        ),
-        ("How much is room 4?", ROOMS),
         ("Where does Ines live?", ["Ines was born in 1987 in Porto.", "Ines lent me 300 euros on 4 April."]),
         ("What is my sister allergic to?", ["My sister lives in Malmö."]),
         ("Wo wohnt mein Bruder?", ["Mein Bruder arbeitet bei der Post."]),
@@ -179,12 +165,10 @@ def test_nobody_else_answers(question: str, texts: list[str]) -> None:
         ("Where does Ben live?", ["Ben works from home in Leeds."], [1]),
         ("Where does Ben live?", ["Ben moved to Leeds."], [1]),
         ("Who lent me the drill?", LENDERS, [2]),
-        ("Who lent me the ladder?", LENDERS, []),
         ("Who lent me the drill?", [LENDERS[1], LENDERS[0]], [1]),
         ("Wer hat mir die Leiter geliehen?", ["Ines hat mir 300 Euro geliehen."], []),
         ("Wer hat mir die Leiter geliehen?", ["Marek hat mir seine Leiter geliehen."], [1]),
         ("¿Quién me prestó el taladro?", ["Ines me prestó 300 euros.", "Marek me prestó su taladro."], [2]),
-        ("Qui m'a prêté l'échelle ?", ["Ines m'a prêté 300 euros."], []),
         ("Who fell into the water?", ["Dave fell into the lake."], [1]),
     ],
 )

@@ -22,11 +22,10 @@ from neurigraph_pipelines.retrieval.query.framing import unframed
 from neurigraph_pipelines.text.languages import language_of, language_of_parts
 from neurigraph_pipelines.text.lexemes import lexer_of, name_words
 from neurigraph_pipelines.text.time_phrases import asks_when, event_phrases, period_around, time_phrases
-from resources.offline.date_rules import LANGUAGES
-from resources.offline.dated_quotes import dated
+from resources.offline.date_words import LANGUAGES
+from resources.offline.dated_quotes import dated, with_dates
 from resources.offline.dates import find_dates, resolve_dates
 from resources.offline.endings import stated_endings
-from resources.offline.fixed_dates import with_dates
 from resources.offline.names import find_names
 from resources.offline.prose import Prose
 from resources.offline.units import units_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resources.offline.headings import MAX_HEADING, heading
+from resources.offline.titles import MAX_HEADING, heading
 
 
 @pytest.mark.parametrize(

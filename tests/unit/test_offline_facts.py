@@ -14,7 +14,7 @@ from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
 from resources.offline import facts
 from resources.offline.fact_forms import read_fact
 from resources.offline.language_model import OfflineLanguageModel
-from resources.offline.quotation_marks import paired
+from resources.offline.telling import paired
 from tests.support.model_clients import make_segment
 
 TALK = [

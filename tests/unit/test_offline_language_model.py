@@ -191,7 +191,6 @@ def test_relation_belongs_to_speaker() -> None:
         ("I called Marguerite Tully of Tully & Shaw. Marguerite was out.", {"Marguerite Tully", "Tully & Shaw"}),
         ("The Slovenian teacher is from Évora.", {"Évora"}),
         ("Use `Formatter.Run` or the Python class; ValueError means No.", {"Python"}),
-        ("Getting Started With Biscuits\nClassic Mrs. Baptiste, she wants them.", {"Mrs. Baptiste"}),
         (
             "Am Samstag fährt Herr Kröger nach Graz. Die Rechnung der Nordlicht Versicherung liegt in der Küche, und "
             "Jonte hat Hunger. Der Gutachter kommt am Montag.",

@@ -12,7 +12,7 @@ from neurigraph_pipelines.knowledge.candidates import MAX_ALIKE, MAX_OWN, alike_
 from neurigraph_pipelines.model.verdicts import Authority, KnownFact, Pair
 from neurigraph_pipelines.text.assertions import assertions_of, differences
 from neurigraph_pipelines.views.kinds import FactKind, Verdict
-from resources.offline.leading import stated_before_asking
+from resources.offline.facts import stated_before_asking
 from resources.offline.verdicts import judge
 
 _SPACE = UUID("6f1b2c3d-0000-4000-8000-000000000084")

@@ -9,7 +9,7 @@ import pytest
 from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.model.facts import THE_USER
 from resources.offline import facts
-from resources.offline.properties import property_of
+from resources.offline.fact_forms import property_of
 from resources.offline.prose import Prose
 from tests.support.model_clients import make_segment
 

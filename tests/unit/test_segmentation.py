@@ -18,12 +18,9 @@ from neurigraph_pipelines.ingestion.assign import file_segment
 from neurigraph_pipelines.model import Message, Outline, Role, Segment, SegmentRef, SourceKind, TriggerType
 from neurigraph_pipelines.model.errors import TransientError
 from resources.minilm.embedder import NeurigraphEmbedder
-from resources.offline.changes import Opening, opening_of
-from resources.offline.cohesion import Cohesion
+from resources.offline.cohesion import Cohesion, Opening, opening_of
 from resources.offline.language_model import OfflineLanguageModel
-from resources.offline.person_changes import MAX_PARTS, split_at_persons
 from resources.offline.prose import Prose
-from resources.offline.segmentation import Part
 
 START = datetime(2025, 3, 3, 9, tzinfo=UTC)
 MODEL = OfflineLanguageModel(None)
@@ -154,21 +151,6 @@ def test_parts_begin_with_a_question() -> None:
     assert segment.messages[begin - 1].role is Role.USER
 
 
-def test_two_people_are_two_parts() -> None:
-    review = "{0} is my employee and {0} had a good quarter; the performance review of {0} is on Friday, with a raise."
-    turns = [
-        (who, text.format(name))
-        for name in ("Dave", "Lena")
-        for _ in range(4)
-        for who, text in (("user", review), ("assistant", "What else should {0} hear in the performance review?"))
-    ]
-    placements = MODEL.place(conversation(turns), Outline())
-    assert [(p.steps[-1].name, p.first_message, p.last_message) for p in placements] == [
-        ("Dave", 1, 8),
-        ("Lena", 9, 16),
-    ]
-
-
 def test_parts_share_names_of_people() -> None:
     first = [("user", "My coworker Anna Smith said the client signs. Anna Smith wrote the contract."), *LAUNCH]
     second = [*FISHING, ("user", "My coworker Anna caught a trout while fishing, and Anna told me about the lake.")]
@@ -218,27 +200,6 @@ def test_similar_meaning_is_not_cut() -> None:
     segment = conversation(LAUNCH + FISHING)
     assert len(ranges(segment, OfflineLanguageModel(Close(reachable=True)))) == 1
     assert ranges(segment, OfflineLanguageModel(Close(reachable=False))) == ranges(segment)
-
-
-evidence = st.dictionaries(
-    st.integers(0, 59), st.dictionaries(st.sampled_from("abcd"), st.floats(0.1, 2.0), max_size=3), max_size=60
-)
-roles = st.lists(st.sampled_from(["user", "assistant", "tool", "system"]), min_size=1, max_size=60)
-
-
-@given(speaking=roles, spoken=evidence, cut=st.booleans())
-def test_parts_tile_segment(*, speaking: list[str], spoken: dict[int, dict[str, float]], cut: bool) -> None:
-    segment = conversation(
-        [(who, "a few plain words that are said here and there, again and again " * 3) for who in speaking]
-    )
-    prose = Prose(segment)
-    within = Part(len(speaking) // 3 if cut else 0, len(speaking))
-    parts = split_at_persons(prose, spoken, within)
-    covered = [position for part in parts for position in range(part.start, part.end)]
-    assert covered == list(range(within.start, len(speaking)))
-    assert 1 <= len(parts) <= MAX_PARTS
-    assert parts == split_at_persons(prose, spoken, within)
-    assert all(segment.messages[part.start].role is Role.USER for part in parts[1:])
 
 
 words = st.sampled_from(
