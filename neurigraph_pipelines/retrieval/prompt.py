@@ -42,7 +42,7 @@ from neurigraph_pipelines.views.profiles import ContextLine, ContextMessage, Pro
 DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS = 1_500, 50, 1_000_000
 """Tokens of a block."""
 
-STABLE_SHARE = 0.25
+STABLE_SHARE = 0.2
 """Most of the budget that the beginning takes."""
 
 ONLY_ASKS = 100
@@ -260,19 +260,17 @@ def _concerning(
     before = enriched("versions", lambda: _before(context, told.values()), dict[UUID, Fact])
     conflicts = conflicts_of(wide, places_of(passages))
     superseding = [one for one in conflicts if one.effect is Effect.SUPERSEDES]
+    others = [one for one in conflicts if one.effect is not Effect.SUPERSEDES]
     given = corrected_first(wide, asked, list(told), passages)
     seen: set[int] = set()
+    named: set[str | None] = set()
     for one in latest_first(given, passages, superseding, lexer):
         fact = told.get(replace(one, is_superseded=False))
-        sides = (
-            (conflict, said)
-            for conflict in conflicts
-            if conflict not in superseding and (said := _side(one, conflict, passages, lexer)) is not None
-        )
-        conflict, is_said = next(
-            ((each, said) for each, said in sides if _concerns(each, one, asked, lexer)), (None, False)
-        )
-        lines = [_of_conflict(conflict)] if conflict is not None else []
+        sides = ((each, _side(one, each, passages, lexer)) for each in others if _concerns(each, one, asked, lexer))
+        told_of = ((_of_conflict(each), said) for each, said in sides if said is not None)
+        line, is_said = next(((line, said) for line, said in told_of if line.open not in named), (None, False))
+        lines = [line] if line is not None else []
+        named |= {line.open for line in lines}
         if not is_said:
             earlier = before.get(fact.fact_id) if fact is not None else None
             lines.append(_of_statement(one, passages[one.quoted[0] - 1], fact, earlier))
