@@ -159,6 +159,7 @@ def refusal(here: Installation, export: Path) -> str:
     return "restored"
 
 
+@pytest.mark.slow
 def test_two_rows_where_one_may_be(source: Source, installation: Installation, tmp_path: Path) -> None:
     indexes = unique_indexes(source.here)
     assert {index.name for index in indexes} >= NOT_OF_EXPORTS

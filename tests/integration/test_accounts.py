@@ -89,6 +89,7 @@ def test_user_who_changes_the_password_stays_signed_in(caller: httpx.Client) -> 
     assert [caller.get("/tree", headers=one).status_code for one in (here, elsewhere)] == [200, 401]
 
 
+@pytest.mark.slow
 def test_ten_wrong_passwords_close_a_name(caller: httpx.Client, installation: Installation) -> None:
     caller.put("/account/password", json={"password": PASSWORD})
     for user in ("ana", "nobody"):

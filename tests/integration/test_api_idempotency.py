@@ -180,6 +180,7 @@ def dying_server(installation: Installation) -> Iterator[str]:
         process.stdout.close()
 
 
+@pytest.mark.slow
 def test_a_process_killed_before_its_answer(
     client: httpx.Client, bob: dict[str, str], shared_installation: Installation
 ) -> None:

@@ -287,6 +287,7 @@ def test_kills_leave_one_database(front: Installation, address: str, east: Path)
     assert front.databases.directory.by_hint(hint_of(key[:46])) == front.databases.directory.by_id(user_id)
 
 
+@pytest.mark.slow
 def test_a_database_that_is_down(front: Installation, address: str, east: Path) -> None:
     """Its users get 503 with Retry-After, the others are served, and nobody is placed there."""
     (_, here), (_, there) = made(front, "hugo", MAIN), made(front, "elsa", "east")

@@ -55,6 +55,7 @@ def found(installation: Installation, claims: Claims, words: str) -> list[str]:
     return [hit.summary for hit in search(installation.acting_for(claims), Question(words)).hits]
 
 
+@pytest.mark.slow
 def test_project_of_the_page_imports_a_sample(installation: Installation, tmp_path: Path) -> None:
     user, _ = create_user(installation.database, "bob")
     exports, project = tmp_path / "exports", tmp_path / "project"

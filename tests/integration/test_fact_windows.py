@@ -133,6 +133,7 @@ def test_kept_windows_go_with_the_record(partly: Waiting) -> None:
     assert partly.windows() == 0
 
 
+@pytest.mark.slow
 def test_forgotten_statement_is_not_kept(here: Installation, provider: ModelProvider, client: ProviderClient) -> None:
     memory = waiting(here, client)
     memory.read()

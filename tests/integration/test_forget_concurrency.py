@@ -123,6 +123,7 @@ def forgotten(here: Installation, claims: Claims, subject: ErasureSubject) -> bo
     return done.finished_at is not None
 
 
+@pytest.mark.slow
 def test_user_is_forgotten_beside_writers(installation: Installation) -> None:
     """Ten of ten erasures end, no writer is answered as if stored after that, and the key opens nothing more."""
     here, context = installation, plain_context(installation)

@@ -281,6 +281,7 @@ def test_long_embedding_keeps_its_lease(
     assert_healed(installation, user, 1)
 
 
+@pytest.mark.slow
 def test_killed_process_is_repeated(
     installation: Installation, context: Context, provider: ModelProvider, user: User
 ) -> None:

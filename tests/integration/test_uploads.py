@@ -233,6 +233,7 @@ def attempts(installation: Installation, upload_id: UUID) -> int:
     return made
 
 
+@pytest.mark.slow
 def test_killed_reader_is_replaced(settings: Settings, installation: Installation, bob: Claims) -> None:
     """Its lease expires; after the last attempt the upload has failed and waits for a person."""
     endless = pdf_of("", stream=b"BT /F1 12 Tf (a) Tj ET\n" * 3_000_000)

@@ -234,6 +234,7 @@ def test_restored_vault_is_known(
     assert (again.added, again.changed, again.known) == (0, 0, 11)
 
 
+@pytest.mark.slow
 def test_killed_import_is_finished_by_the_next(here: Installation, bob: tuple[User, Claims], tmp_path: Path) -> None:
     user, claims = bob
     folder = write_vault(tmp_path / "Home")
