@@ -20,6 +20,7 @@ MAX_VALUES = 20
 
 _MAX_DEPTH = 16
 _BLOCK = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_NAME = re.compile(r"^[^\s:][^:\n]*:(?:\s|$)", re.MULTILINE)
 _HAPPENED = ("date", "created", "updated", "modified")
 _UPDATED = ("updated", "modified")
 _READ = ("title", "tags", "tag", "aliases", "alias", *_HAPPENED)
@@ -69,9 +70,12 @@ def front_matter(text: str) -> FrontMatter:
 
 
 def in_words(text: str) -> str:
-    """Return a text with its properties in words, in place of YAML; a name, labels and dates are kept elsewhere."""
+    """Return a text with its properties in words, in place of YAML; a name, labels and dates are kept elsewhere.
+
+    Text between two rules that names no property stays.
+    """
     block = _BLOCK.match(text[: MAX_FRONT_MATTER_CHARACTERS + 1]) if text.startswith("---") else None
-    if block is None:
+    if block is None or (block[1].strip() and not _NAME.search(block[1])):
         return text
     stated = ((name, ", ".join(_words(value))) for name, value in front_matter(text).others.items())
     said = [f"{name.replace('_', ' ')}: {value}." for name, value in stated if value]

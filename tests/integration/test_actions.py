@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from uuid import UUID
 
 import psycopg
 import pytest
 
+from neurigraph_pipelines.access.guards import Guard
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
@@ -19,14 +20,18 @@ from neurigraph_pipelines.inbox.notes import IncomingNote, write_note
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.knowledge.deciding import actions, execution, upkeep
 from neurigraph_pipelines.knowledge.deciding.standards import set_standard
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, ReceivedThrough, SubjectType
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.views.actions import Action, NewStandard
 from neurigraph_pipelines.views.kinds import ActionKind, ActionState, Rule
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.database import url_for_role
 from tests.conftest import ROOT, SECRET
+from tests.support.locks import wait_until_locked
 from tests.support.memories import ingest, plain_context, rows
 from tests.support.pausing_vote import MOMENTS
 from tests.support.shared_graph import SharedGraph, new_shared_graph
@@ -183,6 +188,23 @@ def test_grants_are_asked_again_and_a_consensus_executes_once(graph: SharedGraph
     with pytest.raises(ForbiddenError, match="no longer"):
         actions.vote(acting(graph), action_id, approves=True)
     assert actions.get_action(here.database, graph.owners, action_id).failure == "no_right"
+
+
+def test_vote_is_not_reported_as_done_if_its_subject_was_forgotten_first(graph: SharedGraph) -> None:
+    set_standard(acting(graph), graph.node("Work/Marketing"), NewStandard(promote=Rule.APPROVE))
+    record_id, _ = graph.record_of("Work/Marketing")
+    asked = actions.request(acting(graph, graph.personas), ActionKind.PROMOTE, record_id)
+    with ThreadPoolExecutor(1) as pool:
+        votes: list[Future[Action]] = []
+
+        class _Voting(Guard):
+            def admit(self, tx: Transaction) -> None:  # the graph is locked
+                votes.append(pool.submit(actions.vote, acting(graph), asked.action_id, approves=True))
+                wait_until_locked(graph.installation, role="neurigraph_pipeline")
+
+        forget(acting(graph), ErasureSubject(SubjectKind.RECORD, record_id), through="api", guard=_Voting())
+        with pytest.raises(NotFoundError):
+            votes[0].result(60)
 
 
 def test_doubt_stands_once_and_is_the_owners(graph: SharedGraph) -> None:

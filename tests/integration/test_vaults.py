@@ -218,6 +218,15 @@ def test_answers_have_the_properties_of_a_note_in_words(
     assert [text for text in shown if "---" in text or "{{" in text] == []
 
 
+def test_answer_has_the_words_between_two_rules(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    describe(installation.settings, monkeypatch)
+    user, claims = new_user(installation)
+    context = installation.context.acting_for(claims)
+    write_note(context, IncomingNote("---\nThe word for the guests' network is heron.\n---\nSee you on Sunday."))
+    ingest(installation.context, user)
+    assert "heron" in ask(context, Question("What is the word for the guests' network?")).answer
+
+
 def test_restored_vault_is_known(
     here: Installation, bob: tuple[User, Claims], installation: Installation, tmp_path: Path
 ) -> None:

@@ -128,9 +128,15 @@ def request(context: Context, kind: ActionKind, record_id: UUID) -> Action:
 
 
 def _finished(context: Context, approved: Action) -> Action:
-    """Carry out an approved action and return it; one that went with its subject is shown as executed."""
-    carry_out(context, approved.action_id)
+    """Carry out an approved action and return it; one that removes its subject, and itself, is shown as executed.
+
+    Raises:
+        NotFoundError: Somebody forgot its subject before it was carried out.
+    """
+    done = carry_out(context, approved.action_id)
     try:
         return get_action(context.database, context.claims, approved.action_id)
     except NotFoundError:
+        if not done and approved.kind not in (ActionKind.DELETE, ActionKind.MERGE_NODES):
+            raise
         return approved.model_copy(update={"state": ActionState.EXECUTED})
