@@ -181,7 +181,7 @@ def key_with(context: Context, private_key: Ed25519PrivateKey) -> SigningKey:
     public_key = private_key.public_key().public_bytes_raw()
     found = _keys(context, user_id=context.claims.user_id, public_key=public_key)
     if not found:
-        raise NotFoundError("the key is not registered, or was rotated or revoked: `neurigraph signing-keys add`")
+        raise NotFoundError("the key is not registered, or was rotated or revoked: `neurigraph fact link key add`")
     return found[0]
 
 

@@ -132,7 +132,7 @@ class ReadinessSettings(BaseModel):
     model_config = group("READY_")
 
     sensor_seconds: float = Field(
-        default=60.0,
+        default=180.0,
         ge=0,
         description="Seconds without a tick of a sensor after which `/readyz` answers 503. 0: not checked, for an "
         "installation that stores by `neurigraph ingest`.",

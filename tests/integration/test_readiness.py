@@ -62,14 +62,14 @@ def test_sensors_are_those_of_dagster() -> None:
 
 
 def test_silent_sensors_are_named(ready: Installation) -> None:
-    late = sql.SQL("UPDATE neurigraph.heartbeats SET beat_at = now() - interval '61 s' WHERE name = ANY(%s)")
+    late = sql.SQL("UPDATE neurigraph.heartbeats SET beat_at = now() - interval '181 s' WHERE name = ANY(%s)")
     with ready.database.pipeline() as tx:
         tx.execute(late, [[SENSORS[1]]])
-    assert found(ready) == [("ingestion", f"stopped or failing for 60 s: {SENSORS[1]}")]
+    assert found(ready) == [("ingestion", f"stopped or failing for 180 s: {SENSORS[1]}")]
     with ready.database.pipeline() as tx:
         tx.execute(late, [list(SENSORS)])
     ((part, reason),) = found(ready)
-    assert (part, reason.startswith("no sensor has run for 60 s")) == ("ingestion", True)
+    assert (part, reason.startswith("no sensor has run for 180 s")) == ("ingestion", True)
     unwatched = ready.context.using(settings=ready.settings.changed(ready_sensor_seconds=0.0))
     assert check(unwatched).faults == ()
 

@@ -15,7 +15,7 @@ from neurigraph_pipelines.defs.shared.job_config import JobConfig
 from neurigraph_pipelines.defs.shared.run_tags import YIELDS
 
 LATE_SECONDS = 600.0
-"""Waiting time of a segment from which the check warns, as the setting of readiness does."""
+"""Waiting time of a segment from which the check warns; `/readyz` gives up later."""
 
 BODIES_GRACE_SECONDS = 3 * 3_600.0
 """Allowed delay of the removal of stored messages: some ticks of the schedule, and the run."""

@@ -1,4 +1,4 @@
-"""The demo: sample conversations through a real Dagster, three questions, a block for a prompt, and two walks.
+"""The demo: sample conversations through a real Dagster, three questions, a block for a prompt, and three walks.
 
 It uses the ordinary path: import, sensor, job, answer. It reports plain lines; the command line formats them.
 """

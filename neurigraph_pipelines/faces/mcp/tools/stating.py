@@ -32,7 +32,7 @@ class FactWritten(Result):
         if self.done == "retracted":
             yield f"fact_id {self.fact_id} is taken back, and what says the same. The person can confirm it again."
         elif self.done == "stated":
-            yield f"Stated: fact_id {self.fact_id}. memory_facts shows it in about a minute, as said by an assistant."
+            yield f"Stated: fact_id {self.fact_id}. memory_facts shows it in two minutes, as said by an assistant."
         else:
             yield f"The same was stated already: fact_id {self.fact_id}. Nothing was written."
 

@@ -1,3 +1,0 @@
-"""Vocabulary of actions and standards: kinds and states of decisions, and rights."""
-
-from __future__ import annotations
