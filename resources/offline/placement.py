@@ -140,14 +140,14 @@ class Placer:
         if self._is_unsure(fits, sum(cues.topics.values()), has_title=prose.headline is not None):
             named = named_node(prose, fits[:2], outline)
             steps = _steps_to(named, outline) if named else []
-            proposals = () if named else tuple(_known_path(fit, prose, cues, outline) for fit in fits[:2])
+            proposals = () if named else tuple(_known_path(fit, prose, names, cues, outline) for fit in fits[:2])
             return Placement(tuple(steps), first, last, _relations(names, None), aliases, names.endings, proposals)
         steps = [self._area_step(area, cues, tops)]
         person = None
         if len(fits) == 1 or area.share >= CLEAR * fits[1].share:
             person = main_person(prose, names, cues, area.name, outline)
             if person is None or person.confidence < 0.75 or exists_outside(person, outline, area.name):
-                topic = topic_step(prose, area, cues, outline)
+                topic = topic_step(prose, names, area, cues, outline)
                 steps += [topic] if topic else []
             steps += [person_step(person, names, phrases)] if person else []
         is_known = name_key(area.name) in tops or area.confidence >= CERTAIN
@@ -163,7 +163,7 @@ class Placer:
         tops = {name_key(node.path[0]): node for node in outline.nodes if len(node.path) == 1}
         fits = self._areas.rank(prose, phrases, cues, tops, is_guess=True)[:2]
         if len(fits) == 2:
-            return tuple(_known_path(fit, prose, cues, outline) for fit in fits)
+            return tuple(_known_path(fit, prose, names, cues, outline) for fit in fits)
         return tuple(one.path for one in sorted(tops.values(), key=lambda one: -one.record_count)[:2])
 
     def _is_unsure(self, fits: Sequence[Fit], said: float, *, has_title: bool) -> bool:
@@ -226,9 +226,9 @@ def _known_project(prose: Prose, names: Names, outline: Outline) -> OutlineNode 
     return next(node for node in projects.values() if node.path == path) if weight >= max(2, least) else None
 
 
-def _known_path(fit: Fit, prose: Prose, cues: CueScores, outline: Outline) -> tuple[str, ...]:
+def _known_path(fit: Fit, prose: Prose, names: Names, cues: CueScores, outline: Outline) -> tuple[str, ...]:
     """Return the path of the narrowest node that the user has for a segment in an area, or of the area."""
-    topic = topic_step(prose, fit, cues, outline)
+    topic = topic_step(prose, names, fit, cues, outline)
     below = topic and next((node for node in children_of(fit, outline) if node.path[-1] == topic.name), None)
     if below:
         return below.path

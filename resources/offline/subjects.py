@@ -40,12 +40,25 @@ LEAST_LEAD = 1.5
 KNOWN_SUBJECT = 1.3
 """Factor for a subject that has a node."""
 
+USED_SHARE = 0.4
+USED_MESSAGES = 4
+"""Messages, and their share, that use the name of a node that the user has from which the segment belongs there."""
+
 MET_SHARE = 0.5
 """Cues of a node below the area, for each message, from which the segment belongs there."""
 
 NEW_AREA_SHARE = 0.3
 LEAST_NAMING = 2
 """Sentences, and their share, that use the phrase that names a new topic of layer 1."""
+
+INDIVIDUALS: dict[str, tuple[str, ...] | None] = {
+    "Travel": ("to", "in", "at", "from", "near", "around", "via"),
+    "Pets": None,
+}
+"""Areas whose subjects have names, with the words one of which stands before the name."""
+
+LEAST_MENTIONS = 3
+"""Sentences that name a place or an animal from which it is the subject; a title counts for all of them."""
 
 TITLE_SHARE = 0.5
 """Share of sentences or messages that a mention in the conversation's title counts for."""
@@ -95,11 +108,20 @@ def person_step(subject: Subject, names: Names, phrases: Sequence[str]) -> NodeP
     return NodeProposal(one.name, subject.kind, subject.confidence, f"{one.name}: {what}.", keywords, one.aliases)
 
 
-def topic_step(prose: Prose, area: Fit, cues: CueScores, outline: Outline) -> NodeProposal | None:
-    """Return the step to a narrower topic: one that the user has, or a usual subject."""
+def topic_step(prose: Prose, names: Names, area: Fit, cues: CueScores, outline: Outline) -> NodeProposal | None:
+    """Return the step to a narrower topic: one that the user has, a place or an animal, or a usual subject."""
     children = _children(area, outline)
+    usual = {name_key(name) for name in area.subjects}
+    said = {word.stem for sentence in prose.sentences for word in sentence.words}
+    own = (n for key, n in children.items() if key not in usual and said.issuperset(prose.stems(n.path[-1])))
+    named = next((node for node in own if _uses(prose, node.path[-1]) >= USED_SHARE), None)
+    if named is not None:
+        return NodeProposal(named.path[-1], named.kind, 1.0)
     if met := _met_child(prose, area, cues, children):
         return NodeProposal(met.path[-1], met.kind, 1.0)
+    individual = _individual_step(prose, names, area)
+    if individual is not None:
+        return individual
     shares = {
         name: share * (KNOWN_SUBJECT if name_key(name) in children else 1.0) for name, share in area.subjects.items()
     }
@@ -118,6 +140,29 @@ def _met_child(prose: Prose, area: Fit, cues: CueScores, children: Mapping[str, 
     most, next_most = counts[ranked[0].path[1]], counts[ranked[1].path[1]] if len(ranked) > 1 else 0
     least = max(1.0, MET_SHARE * len(prose.by_message))
     return ranked[0] if most >= least and most > next_most else None
+
+
+def _individual_step(prose: Prose, names: Names, area: Fit) -> NodeProposal | None:
+    """Return a step to the place that a trip goes to, or to the animal: people file these by name."""
+    if area.name not in INDIVIDUALS:
+        return None
+    speaking = {name_key(name) for name in names.speakers.values()}
+    related = {relation.person for relation in names.relations}
+    weights = {}
+    for one in (*names.others, *names.persons):
+        if name_key(one.name) in speaking or one.name in related or not is_presentable(one.name):
+            continue
+        before = INDIVIDUALS[area.name]
+        sentences = [prose.sentences[number].text for number in one.sentences]
+        if before is not None:
+            sentences = [text for text in sentences if any(f" {word} {one.name}" in f" {text}" for word in before)]
+        titled = prose.headline is not None and one.name in prose.headline.text
+        weights[one.name] = len(sentences) + LEAST_MENTIONS * titled
+    ranked = sorted(weights.items(), key=lambda pair: -pair[1])
+    if not ranked or ranked[0][1] < LEAST_MENTIONS or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
+        return None
+    name = ranked[0][0]
+    return NodeProposal(name, ConceptKind.TOPIC, 0.8, f"{name}, a part of {area.name.lower()}.")
 
 
 def _usual_step(name: str, area: Fit, cues: CueScores, confidence: float) -> NodeProposal:
@@ -161,6 +206,23 @@ def _children(area: Fit, outline: Outline) -> dict[str, OutlineNode]:
     """Return the topics and projects directly below an area, by the keys of their names."""
     found = (node for node in children_of(area, outline) if node.kind is not ConceptKind.PERSON)
     return {name_key(node.path[1]): node for node in found}
+
+
+def _uses(prose: Prose, phrase: str) -> float:
+    """Return the share of messages that use a phrase; 0 if they are too few."""
+    stems = prose.stems(phrase)
+    size = len(stems)
+    if not stems:
+        return 0.0
+    messages = set()
+    for sentence in prose.sentences:
+        if sentence.message not in messages:
+            found = [word.stem for word in sentence.words]
+            if any(tuple(found[at : at + size]) == stems for at in range(len(found) - size + 1)):
+                messages.add(sentence.message)
+    titled = prose.headline is not None and set(stems) <= {word.stem for word in prose.headline.words}
+    enough = len(messages) >= (2 if titled else USED_MESSAGES)
+    return (TITLE_SHARE * titled + len(messages) / len(prose.by_message)) if enough else 0.0
 
 
 def _candidates(prose: Prose, names: Names, topic: str, outline: Outline) -> list[Subject]:
