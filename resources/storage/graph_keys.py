@@ -8,6 +8,7 @@ own, so none replaces another.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -65,6 +66,7 @@ class GraphKeys:
         self._objects = objects
         self._masters = masters
         self._known: dict[tuple[str, UUID], bytes] = {}
+        self._making = threading.Lock()
 
     def for_writing(self, graph: str) -> tuple[UUID, bytes]:
         """Return a data key of a graph that exists now, and make one if it has none.
@@ -72,6 +74,13 @@ class GraphKeys:
         Raises:
             ConfigurationError: The master key is missing, or another one than wrapped the graph's keys.
         """
+        found = self._existing(graph)
+        if found is None:
+            with self._making:  # threads that write the first objects of a graph share a key
+                found = self._existing(graph) or self._make(graph)
+        return found
+
+    def _existing(self, graph: str) -> tuple[UUID, bytes] | None:
         error: ConfigurationError | None = None
         for key_id in self._ids(graph):
             try:
@@ -82,7 +91,7 @@ class GraphKeys:
                 error = unreadable
         if error is not None:
             raise error
-        return self._make(graph)
+        return None
 
     def get(self, graph: str, key_id: UUID) -> bytes:
         """Return a data key.
