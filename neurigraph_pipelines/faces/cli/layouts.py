@@ -17,7 +17,6 @@ from rich.tree import Tree
 
 from neurigraph_pipelines.faces.cli import origins
 from neurigraph_pipelines.faces.cli.output import counted, more, printable
-from neurigraph_pipelines.faces.cli.session import next_step
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
@@ -25,7 +24,6 @@ from neurigraph_pipelines.views.facts import Fact, FoundFact
 from neurigraph_pipelines.views.failures import FailureOfUser
 from neurigraph_pipelines.views.files import File, Message, NodeFiles
 from neurigraph_pipelines.views.graph import Profile, Shell, TreeNode
-from neurigraph_pipelines.views.inbox import Note
 from neurigraph_pipelines.views.memories import Delta, Difference, Memory
 from neurigraph_pipelines.views.search import Found, Hit, MessageHit, Rationale
 from neurigraph_pipelines.views.sources import ListedUpload, Source
@@ -377,14 +375,6 @@ def walked(found: QueriedFacts) -> Group:
 def _stated(fact: Fact) -> str:
     status = "" if fact.status == "active" else f", {fact.status}"
     return f"{fact.occurred_from or fact.said_at:%Y-%m-%d}  {fact.statement} ({fact.fact_id}{status})"
-
-
-def written(note: Note) -> Group:
-    """Return whether a note is new, and what stores it."""
-    if not note.created:
-        return lines(f"Note {note.note_id} says the same already.")
-    version = f", version {note.version}" if note.version > 1 else ""
-    return lines(f"Note {note.note_id}{version} is written.", next_step())
 
 
 def _profile_lines(profile: Profile | None) -> dict[str, str]:

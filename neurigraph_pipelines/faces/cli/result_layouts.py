@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from rich.console import RenderableType
 
 from neurigraph_pipelines.faces.cli import layouts
+from neurigraph_pipelines.faces.cli.session import next_step
 from neurigraph_pipelines.views.access import IssuedKey
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
@@ -19,6 +20,15 @@ from neurigraph_pipelines.views.graph import Shell, TreeNode
 from neurigraph_pipelines.views.inbox import Note
 from neurigraph_pipelines.views.memories import Difference, History, Memory
 from neurigraph_pipelines.views.profiles import PersonProfile, PromptContext
+
+
+def _written(note: Note) -> RenderableType:
+    """Return whether a note is new, and what stores it."""
+    if not note.created:
+        return layouts.lines(f"Note {note.note_id} says the same already.")
+    version = f", version {note.version}" if note.version > 1 else ""
+    return layouts.lines(f"Note {note.note_id}{version} is written.", next_step())
+
 
 _BY_VIEW: dict[type[BaseModel], Callable[[Any], RenderableType]] = {
     TreeNode: layouts.tree,
@@ -34,7 +44,7 @@ _BY_VIEW: dict[type[BaseModel], Callable[[Any], RenderableType]] = {
     PromptContext: lambda found: layouts.unbroken(
         found.text or "\n\n".join(one.content if found.messages else one.text for one in found.messages or found.lines)
     ),
-    Note: layouts.written,
+    Note: _written,
     IssuedKey: lambda found: layouts.unbroken(found.api_key),  # so that a shell can keep it in a file
 }
 """Views with a layout of their own."""
