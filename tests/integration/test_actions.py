@@ -172,10 +172,15 @@ def test_grants_are_asked_again_and_a_consensus_executes_once(graph: SharedGraph
     assert actions.request(acting(graph, graph.personas), ActionKind.DELETE, record_id).action_id == asked.action_id
     assert actions.vote(acting(graph, voters[0]), asked.action_id, approves=True).state is ActionState.OPEN
     assert actions.vote(acting(graph, voters[0]), asked.action_id, approves=True).state is ActionState.OPEN
+
+    def state_after_vote(voter: Claims) -> ActionState | None:
+        try:
+            return actions.vote(acting(graph, voter), asked.action_id, approves=True).state
+        except NotFoundError:  # a repeated vote may come after the action went with its record
+            return None
+
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(
-            lambda one: actions.vote(acting(graph, one), asked.action_id, approves=True), [*voters[1:3], *voters[1:3]]
-        ))  # fmt: skip
+        assert ActionState.EXECUTED in pool.map(state_after_vote, [*voters[1:3], *voters[1:3]])
     receipts = rows(here, "SELECT FROM neurigraph.erasures WHERE subject_id = %s", record_id)
     assert len(receipts) == 1
     assert rows(here, "SELECT FROM neurigraph.record_index WHERE record_id = %s", record_id) == []
