@@ -220,7 +220,7 @@ def _steps(pipeline: _Pipeline, user: User, plain: psycopg.Connection, batches: 
         batch_id = claimed.batch_id
         assigned = step("assign_nodes", batch.assign_nodes, context, batch_id)
         summarized = step("summarize", batch.summarize, context, assigned)
-        described = step("extract_keywords", batch.extract_keywords, context, assigned)
+        described = step("extract_keywords", batch.extract_keywords, context, assigned, summarized)
         embedded = step("embed", batch.embed, context, assigned, summarized)
         result = step("commit", batch.commit, context, assigned, summarized, described, embedded)
         records += len(result.stored)

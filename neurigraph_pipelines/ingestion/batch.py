@@ -126,7 +126,7 @@ def run_batch(context: Context, batch_id: UUID, on_done: Progress | None = None)
     assigned = assign_nodes(context, batch_id, on_done)
     # One after the other, as in Dagster's worker: each uses the model's full concurrency and loads its own text.
     summarized = summarize(context, assigned, on_done)
-    described = extract_keywords(context, assigned, on_done)
+    described = extract_keywords(context, assigned, summarized, on_done)
     embedded = embed(context, assigned, summarized, on_done)
     return commit(context, assigned, summarized, described, embedded, on_done)
 

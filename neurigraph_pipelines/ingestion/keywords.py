@@ -1,11 +1,12 @@
-"""The third step, independent of the second: structured keywords of each planned record."""
+"""The third step: structured keywords of each planned record."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from uuid import UUID
 
 from neurigraph_pipelines.ingestion.map_records import map_records
-from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress
+from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress, Summarized
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Keywords, Segment
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
@@ -18,10 +19,18 @@ STEP = "extract_keywords"
 
 
 @measured("ingestion.extract_keywords")
-def extract_keywords(context: Context, assigned: Assigned, on_done: Progress | None = None) -> Described:
-    """Extract the keywords of every record of a batch, in parallel; failures are per item."""
+def extract_keywords(
+    context: Context, assigned: Assigned, summarized: Summarized, on_done: Progress | None = None
+) -> Described:
+    """Extract the keywords of every record of a batch that its summary did not bring, in parallel.
 
-    def work(part: Segment) -> Keywords:
+    Failures are per item.
+    """
+
+    def work(part: Segment, record_id: UUID) -> Keywords:
+        summary = summarized.summaries.get(record_id)
+        if summary is not None and summary.also is not None:
+            return _with_tags(summary.also.keywords, part)
         return keywords_of(context.language_model, part)
 
     return Described(*map_records(STEP, work, _tags_alone, context, assigned, on_done))

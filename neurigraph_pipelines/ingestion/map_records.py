@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
@@ -24,13 +25,13 @@ Result = TypeVar("Result")
 
 def map_records(
     step: str,
-    work: Callable[[Segment], Result],
+    work: Callable[[Segment, UUID], Result],
     instead: Callable[[Segment], Result],
     context: Context,
     assigned: Assigned,
     on_done: Progress | None,
 ) -> tuple[dict[UUID, Result], tuple[ItemFailure, ...], dict[UUID, float], dict[UUID, str]]:
-    """Call ``work`` for each planned record with its part of the segment, and renew the batch's lease meanwhile.
+    """Call ``work`` with the text and the id of each planned record, and renew the batch's lease meanwhile.
 
     As many calls run at once as the language model's ``concurrency`` permits.
 
@@ -52,7 +53,8 @@ def map_records(
         try:
             part = part_of(loaded[plan.ref.trigger_id](), plan)
             missing: list[str] = []
-            result = enriched(step, lambda: clock.run(work, part), lambda: instead(part), missing)
+            made = partial(clock.run, lambda text: work(text, plan.record_id), part)
+            result = enriched(step, made, lambda: instead(part), missing)
             left_out.update((plan.record_id, one) for one in missing)
             return result
         except Exception as error:  # one bad item must not fail the others

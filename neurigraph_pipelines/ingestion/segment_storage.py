@@ -29,6 +29,7 @@ from neurigraph_pipelines.ingestion.embedding_models import UserModels, lock_mod
 from neurigraph_pipelines.ingestion.graph_updates import update_graph
 from neurigraph_pipelines.ingestion.note_records import settle_versions
 from neurigraph_pipelines.ingestion.persona_filing import may_enter_personas
+from neurigraph_pipelines.ingestion.read_windows import keep_window
 from neurigraph_pipelines.ingestion.record_rows import Inserted, RecordRows, WrittenRecord
 from neurigraph_pipelines.ingestion.records import Committed, Described, Embedded, RecordPlan, Summarized
 from neurigraph_pipelines.ingestion.time_limits import time_limit
@@ -105,6 +106,7 @@ class SegmentStorage:
         self._context = context
         self._batch_id = batch_id
         self._embedding_model = embedded.model if embedded.vectors else None
+        self._summaries = summarized.summaries
         self._writer = transcript_writer(context)
         self._rows = RecordRows(context, self._writer, summarized, described, embedded)
         self._new_nodes = 0
@@ -242,11 +244,19 @@ class SegmentStorage:
         if left_out:
             committed = [self._marked(tx, some, left_out) for some in rows]
         if self._context.settings.ingestion.facts:
-            tx.execute(_FACTS["insert_pending"], {"record_ids": [one for some in rows for one in _new(some)]})
+            self._wait_for_facts(tx, [one for some in rows for one in _new(some)])
         stored = list(zip((one.ref for one in written), committed, strict=True))
         self._finish(tx, [ref for ref, _ in stored])
         enriched("totals", lambda: count_stored(tx, stored), lambda: None)
         return committed
+
+    def _wait_for_facts(self, tx: Transaction, record_ids: Sequence[UUID]) -> None:
+        """Let new records wait to be read for facts, with the facts that the calls for their summaries read."""
+        tx.execute(_FACTS["insert_pending"], {"record_ids": list(record_ids)})
+        for record_id in record_ids:
+            also = self._summaries[record_id].also
+            if also is not None:
+                keep_window(tx, record_id, bytes.fromhex(also.window), also.facts)
 
     def _insert_records(
         self, tx: Transaction, segment: _Written, models: UserModels | None, places: Places

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.ingestion.read_windows import PERIOD
 from neurigraph_pipelines.ingestion.records import Assigned, Described, RecordPlan, Summarized
 from neurigraph_pipelines.model import Filing, ItemFailure, Keywords, Summary
 from neurigraph_pipelines.model.ports import Database
@@ -40,6 +41,7 @@ class _Kept(NamedTuple, Generic[Value]):
 
 _FILINGS = TypeAdapter(_Kept[Filing])
 _SUMMARIES = TypeAdapter(_Kept[Summary])
+_SUMMARIES.rebuild(_types_namespace=PERIOD)
 _KEYWORDS = TypeAdapter(_Kept[Keywords])
 _QUERIES = statements("step_results")
 

@@ -5,8 +5,10 @@ The language model writes the summary; this module checks that it is usable.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import islice
+from uuid import UUID
 
 from neurigraph_pipelines.ingestion.distinct_titles import shortened
 from neurigraph_pipelines.ingestion.map_records import map_records
@@ -30,8 +32,10 @@ def summarize(context: Context, assigned: Assigned, on_done: Progress | None = N
     """Summarise every record of a batch, in parallel; failures are per item."""
     words = context.settings.ingestion.summary_words
 
-    def work(part: Segment) -> Summary:
-        return summary_of(context.language_model, part, words)
+    model, wants_facts = context.language_model, context.settings.ingestion.facts
+
+    def work(part: Segment, _: UUID) -> Summary:
+        return _usable(model, part, model.read(part, words) if wants_facts else model.summarize(part, words))
 
     return Summarized(*map_records(STEP, work, partial(first_words, words=words), context, assigned, on_done))
 
@@ -42,10 +46,14 @@ def summary_of(model: LanguageModel, part: Segment, words: int) -> Summary:
     Raises:
         ProviderError: The model returned an empty summary.
     """
-    summary = storable(model.summarize(part, words))
+    return _usable(model, part, model.summarize(part, words))
+
+
+def _usable(model: LanguageModel, part: Segment, made: Summary) -> Summary:
+    summary = storable(made)
     if not summary.text.strip():
         raise ProviderError(f"{model.name} returned an empty summary")
-    return Summary(_title(summary.title, part.ref), summary.text.strip())
+    return replace(summary, title=_title(summary.title, part.ref), text=summary.text.strip())
 
 
 def first_words(part: Segment, words: int) -> Summary:

@@ -1,4 +1,4 @@
-"""Windows of a waiting record that a model has read: kept until all of them are, so that a crash costs one window.
+"""Windows of a waiting record that a model has read: kept until all are, so that a crash costs one window.
 
 The rows belong to the wait of the record. They go when its facts are written, and when the record is forgotten.
 """
@@ -9,21 +9,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-from pydantic import TypeAdapter
-
-from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.locks import lock_graph_shared
+from neurigraph_pipelines.ingestion.read_windows import keep_window, read_windows
 from neurigraph_pipelines.knowledge.grounding import Said, most_important
 from neurigraph_pipelines.knowledge.writing import forgotten_statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.facts import ReadFact, bounds
 from neurigraph_pipelines.text.statement_key import statement_key
-from neurigraph_pipelines.views.search import Period
-
-_FACTS = TypeAdapter(list[ReadFact])
-_FACTS.rebuild(_types_namespace={"Period": Period})  # which the module of ReadFact imports for checkers alone
-_QUERIES = statements("fact_reading")
 
 
 class KeptWindows:
@@ -34,15 +26,13 @@ class KeptWindows:
     """
 
     def __init__(self, context: Context, record_id: UUID, user_id: UUID, said: Said) -> None:
-        self._context, self._user_id, self._said = context, user_id, said
-        self._of_record = {"record_id": record_id}
+        self._context, self._record_id, self._user_id, self._said = context, record_id, user_id, said
         self.dropped = 0
 
     @cached_property
     def _known(self) -> dict[bytes, list[ReadFact]]:
         with self._context.database.pipeline() as tx:
-            rows = tx.execute(_QUERIES["read_windows"], self._of_record).fetchall()
-        return {bytes(row["digest"]): _FACTS.validate_python(row["facts"]) for row in rows}
+            return read_windows(tx, self._record_id)
 
     def find(self, digest: bytes) -> list[ReadFact] | None:
         """Return the facts of a window; None if it was not read."""
@@ -54,8 +44,7 @@ class KeptWindows:
         self.dropped += len(facts) - len(kept)
         with self._context.database.pipeline() as tx:
             lock_graph_shared(tx, self._user_id)  # so that nobody forgets one of these statements meanwhile
-            forgotten = forgotten_statements(tx, self._of_record["record_id"])
+            forgotten = forgotten_statements(tx, self._record_id)
             left = [fact for fact in kept if statement_key(fact.statement) not in forgotten]
-            values = {"window_digest": digest, "facts": Jsonb(_FACTS.dump_python(left, mode="json"))}
-            tx.execute(_QUERIES["keep_window"], self._of_record | values)
+            keep_window(tx, self._record_id, digest, left)
         return left

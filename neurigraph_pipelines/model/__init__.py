@@ -7,6 +7,7 @@ from neurigraph_pipelines.model.claims import (
 )
 from neurigraph_pipelines.model.content import (
     KEYWORD_COLUMNS,
+    AlsoRead,
     Keywords,
     Quotable,
     Statement,
@@ -85,6 +86,7 @@ __all__ = [
     "TOOL_FIELDS",
     "Alias",
     "AliasType",
+    "AlsoRead",
     "Claims",
     "CompressionCause",
     "CompressionState",

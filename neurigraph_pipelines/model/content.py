@@ -5,16 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from datetime import datetime
 
+from neurigraph_pipelines.model.facts import ReadFact
 from neurigraph_pipelines.model.origin import OTHERS
 from neurigraph_pipelines.views.kinds import Voice
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """Title and summary of a segment."""
-
-    title: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +29,28 @@ class Keywords:
 
 KEYWORD_COLUMNS = {kind.name: f"kw_{kind.name}" for kind in fields(Keywords)}
 """The column of a record for each field of ``Keywords``."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlsoRead:
+    """The keywords and facts that a language model reads in the same call as a summary, so that a text is sent once.
+
+    Attributes:
+        window: SHA-256 in hexadecimal digits of all that a call for the facts alone would send.
+    """
+
+    keywords: Keywords
+    facts: tuple[ReadFact, ...]
+    window: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Title and summary of a segment, and what the same call read beside them."""
+
+    title: str
+    text: str
+    also: AlsoRead | None = None
 
 
 @dataclass(frozen=True, slots=True)

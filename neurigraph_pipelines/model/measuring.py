@@ -6,8 +6,10 @@ them into metrics and traces. No name and no attribute holds text of a user.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import wraps
 from types import TracebackType
@@ -54,6 +56,48 @@ class Listener(Protocol):
         ...
 
 
+class Spending:
+    """A listener that counts the calls of chat models, and the tokens that the services say they took.
+
+    Attributes:
+        calls: Answers, unusable ones included.
+    """
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.sent = 0
+        self.received = 0
+        self._counting = threading.Lock()
+
+    def begin(self, name: str, parent: str | None) -> object:
+        """Times are not counted."""
+
+    def end(
+        self,
+        name: str,
+        begun: object,
+        seconds: float,
+        attributes: Mapping[str, Attribute],
+        error: type[BaseException] | None,
+    ) -> None:
+        """Times are not counted."""
+
+    def done(self, name: str, seconds: float, attributes: Mapping[str, Attribute]) -> None:
+        """Times are not counted."""
+
+    def report(self, event: str, values: Mapping[str, float]) -> None:
+        """Count a call of a chat model."""
+        if event == "model_answered":
+            with self._counting:
+                self.calls += 1
+                self.sent += int(values["sent"])
+                self.received += int(values["received"])
+
+    def numbers(self) -> dict[str, int]:
+        """Return the counts by what a run shows them as."""
+        return {"model calls": self.calls, "tokens sent": self.sent, "tokens received": self.received}
+
+
 _listeners: tuple[Listener, ...] = ()
 
 
@@ -67,6 +111,17 @@ def listen(listener: Listener) -> Callable[[], None]:
         _listeners = tuple(one for one in _listeners if one is not listener)
 
     return stop
+
+
+@contextmanager
+def spending() -> Iterator[Spending]:
+    """Count what this process spends on chat models in the block."""
+    spent = Spending()
+    stop = listen(spent)
+    try:
+        yield spent
+    finally:
+        stop()
 
 
 def is_heard() -> bool:

@@ -58,6 +58,10 @@ class OfflineLanguageModel:
         return summaries.merge(parts, words)
 
     @measured("model.extract_keywords")
+    def read(self, segment: Segment, words: int) -> Summary:
+        """Return a summary."""
+        return self.summarize(segment, words)
+
     def extract_keywords(self, segment: Segment) -> Keywords:
         """Return names, key phrases, dates resolved against each message's time, and stated relationships."""
         return keywords.extract(Prose(segment, self._language))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from neurigraph_pipelines.model.errors import ProviderError
+from neurigraph_pipelines.model.measuring import report
 from resources.providers.answer_formats import AnswerFormats
 from resources.providers.retries import UnusableAnswerError
 
@@ -83,6 +84,9 @@ class ChatModel:
                 if not self._formats.step_down(how, str(error)):
                     raise
             else:
+                used = completion.usage  # compatible servers may leave it out
+                sent, received = (used.prompt_tokens, used.completion_tokens) if used else (0, 0)
+                report("model_answered", sent=sent, received=received)
                 return completion
 
 

@@ -1,4 +1,4 @@
-"""The schema of a language model's answer about facts, and its conversion to domain values.
+"""The schemas of a language model's answers about facts, and their conversion to domain values.
 
 Whether the facts stand in the messages is checked in the domain (``knowledge.grounding``).
 """
@@ -14,7 +14,7 @@ from neurigraph_pipelines.model.facts import MAX_STATEMENT, FoundLink, ReadFact,
 from neurigraph_pipelines.model.links import MAX_REASON
 from neurigraph_pipelines.text.iso_periods import period_of
 from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
-from resources.providers.answers import StrictAnswer
+from resources.providers.answers import KeywordsAnswer, StrictAnswer, SummaryAnswer
 from resources.well_formed import well_formed
 
 MAX_PART = 200
@@ -63,6 +63,14 @@ class FactsAnswer(StrictAnswer):
 
     facts: list[FactAnswer]
     links: list[LinkAnswer]
+
+
+class SegmentAnswer(StrictAnswer):
+    """The index entry, the keywords and the facts of one transcript."""
+
+    entry: SummaryAnswer
+    keywords: KeywordsAnswer
+    facts: FactsAnswer
 
 
 def read_facts(answer: FactsAnswer, authors: Mapping[int, str | None]) -> list[ReadFact]:

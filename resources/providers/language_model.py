@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -16,7 +17,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from neurigraph_pipelines.model import Keywords, Outline, Placement, PlannedNode, Quotable, Segment, Statement, Summary
+from neurigraph_pipelines.model import (
+    AlsoRead,
+    Keywords,
+    Outline,
+    Placement,
+    PlannedNode,
+    Quotable,
+    Segment,
+    Statement,
+    Summary,
+)
 from neurigraph_pipelines.model.facts import ReadFact
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import KeptFacts, TokenCounter
@@ -35,8 +46,8 @@ from resources.providers.answers import (
     read_summary,
 )
 from resources.providers.chat import ChatModel, enclosed, prompt, unchanged
-from resources.providers.fact_answers import FactsAnswer, in_order, read_facts
-from resources.providers.retries import ProviderClient
+from resources.providers.fact_answers import FactsAnswer, SegmentAnswer, in_order, read_facts
+from resources.providers.retries import ProviderClient, UnusableAnswerError
 from resources.providers.text_windows import split_text
 from resources.providers.transcript import (
     about_text,
@@ -59,6 +70,9 @@ _OUTLINE_SHARE = 0.25
 """Share of the context that the outline of a large graph may use."""
 
 _FACTS_WINDOW_TOKENS = 8_000
+
+_AT_ONCE_TOKENS = 16_000
+"""Least tokens of content in a call from which a model has room for three instructions (3,400 tokens) and answers."""
 
 
 class OpenAiLanguageModel:
@@ -145,6 +159,38 @@ class OpenAiLanguageModel:
         parts = self._summaries("summary", words, windows)
         return parts[0] if len(parts) == 1 else self.merge(parts, words)
 
+    @measured("model.read_segment")
+    def read(self, segment: Segment, words: int) -> Summary:
+        """Return a summary, and the keywords and facts that one call reads with it where text and context allow.
+
+        A model whose answers to all three at once are unusable is asked for the summary alone.
+
+        Raises:
+            TransientError: As ``place``.
+            ProviderError: As ``place``.
+        """
+        windows = self._fact_windows(segment)
+        if len(windows) > 1 or self._context_tokens < _AT_ONCE_TOKENS:
+            return self.summarize(segment, words)
+        blocks = {"ABOUT": about_text(segment), "TRANSCRIPT": windows[0]}
+        authors = {message.seq: message.author for message in segment.messages}
+        parts = {"summary": prompt("summary").replace("{words}", str(words))}
+        parts |= {kind: prompt(kind) for kind in ("keywords", "facts")}
+
+        def read(answer: SegmentAnswer) -> Summary | None:
+            summary = read_summary(answer.entry)
+            if summary is None:
+                return None
+            facts = tuple(in_order([read_facts(answer.facts, authors)]))
+            also = AlsoRead(read_keywords([answer.keywords]), facts, self._digest(blocks).hex())
+            return replace(summary, also=also)
+
+        try:
+            ask = self._call(prompt("segment").format(**parts), enclosed(blocks), SegmentAnswer, read)
+            return self._client.call(*ask)
+        except UnusableAnswerError:
+            return self.summarize(segment, words)
+
     @measured("model.merge")
     def merge(self, parts: Sequence[Summary], words: int) -> Summary:
         """Return one summary of several in about ``words`` words, and a title.
@@ -184,22 +230,21 @@ class OpenAiLanguageModel:
 
         Args:
             segment: The messages.
-            kept: Has the facts of windows that were read before. Where there are several windows, each is kept as soon
-                as it is read.
+            kept: Has the facts of windows that were read before, with the summary or before a crash. Where there are
+                several windows, each is kept as soon as it is read.
 
         Raises:
             TransientError: As ``place``.
             ProviderError: As ``place``.
         """
-        size = min(self._context_tokens, _FACTS_WINDOW_TOKENS)
-        windows = transcript_windows(segment, size, self._tokens)
+        windows = self._fact_windows(segment)
         authors = {message.seq: message.author for message in segment.messages}
         found: list[list[ReadFact] | None] = [None] * len(windows)
         asks = []
         for number, window in enumerate(windows):
             blocks = {"ABOUT": about_text(segment), "TRANSCRIPT": window}
             digest = self._digest(blocks)
-            if len(windows) > 1 and kept is not None:
+            if kept is not None:
                 found[number] = kept.find(digest)
             if found[number] is None:
                 asks.append(self._facts_call(blocks, digest, authors, kept if len(windows) > 1 else None))
@@ -262,6 +307,10 @@ class OpenAiLanguageModel:
             if room < 0 < number:
                 return quotable[:number]
         return quotable
+
+    def _fact_windows(self, segment: Segment) -> list[str]:
+        """Return the segment as transcripts that are each short enough to miss few facts."""
+        return transcript_windows(segment, min(self._context_tokens, _FACTS_WINDOW_TOKENS), self._tokens)
 
     def _windows(self, segment: Segment) -> list[str]:
         """Return the segment as transcripts that each fit one call."""

@@ -44,9 +44,10 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.proof]
 
+SUMMARIES = "SegmentAnswer SummaryAnswer"
 STEPS = {
     "assign_nodes": "PlacementsAnswer",
-    "summarize": "SummaryAnswer",
+    "summarize": SUMMARIES,
     "extract_keywords": "KeywordsAnswer",
     "embed": "embeddings",
 }
@@ -81,7 +82,9 @@ def test_killed_run_worker(running: BreakableStack) -> None:
     users = {moment: running.user() for moment in (*STEPS, *COMMITS)}
     markers = unique(list(users))
     for moment, marker in markers.items():
-        provider.fail_when(marker, FOR_EVER, STEPS.get(moment, "SummaryAnswer"))
+        provider.fail_when(marker, FOR_EVER, STEPS.get(moment, SUMMARIES))
+    # The call for the keywords alone is made only if the one call for all three gives an unusable answer.
+    provider.fail_when(markers["extract_keywords"], Fault("invalid_json"), "SegmentAnswer")
     with Reader(here, list(users.values()), "Who says hello?") as reader:
         sources = {moment: running.say(user, markers[moment], ALONE) for moment, user in users.items()}
         killed: dict[str, str] = {}
@@ -161,7 +164,7 @@ def test_failing_provider_recovers(running: BreakableStack) -> None:
     }
     markers = unique([*passing, *final, "unembedded"])
     for kind, fault in (passing | final).items():
-        provider.fail_when(markers[kind], fault, "SummaryAnswer")
+        provider.fail_when(markers[kind], fault, SUMMARIES)
     provider.fail_when(markers["unembedded"], Fault("status", status=503), "embeddings")
     sources = {running.say(user, marker): kind for kind, marker in markers.items()}
 
@@ -192,8 +195,8 @@ def test_failing_provider_recovers(running: BreakableStack) -> None:
 def test_twenty_poison_items_in_200(running: BreakableStack) -> None:
     here, provider = running.installation, running.provider
     user, key = create_user(here.database, "poisoned")
-    provider.fail_when("Hemlock", Fault("refusal"), "SummaryAnswer")
-    provider.fail_when("Nightshade", Fault("invalid_json"), "KeywordsAnswer")
+    provider.fail_when("Hemlock", Fault("refusal"), SUMMARIES)
+    provider.fail_when("Nightshade", Fault("invalid_json"), "SegmentAnswer KeywordsAnswer")
     sources = []
     for number in range(200):
         poison = "" if number % 10 else "Hemlock" if number % 20 else "Nightshade"
@@ -302,7 +305,7 @@ def test_killed_daemon_code_server_and_worker(running: BreakableStack) -> None:
 def test_killed_postgres(running: BreakableStack) -> None:
     here, stack, user = running.installation, running.stack, running.user()
     with Reader(here, [user], "Who says hello?"):
-        running.provider.fail_when("Shock", FOR_EVER, "SummaryAnswer")
+        running.provider.fail_when("Shock", FOR_EVER, SUMMARIES)
         running.say(user, "Shock")
         await_true(lambda: running.provider.held("Shock"), "a run is at work")
         parts = stack.pids()

@@ -199,7 +199,7 @@ def test_terminated_run_is_canceled(running: BreakableStack) -> None:
     """As a person does in the UI: "Terminate"."""
     here, user, provider = running.installation, running.user(), running.provider
     with Reader(here, [user], "Who says hello?"):
-        provider.fail_when("Endless", Fault("stall", seconds=600.0), "SummaryAnswer")
+        provider.fail_when("Endless", Fault("stall", seconds=600.0), "SegmentAnswer")
         running.say(user, "Endless")
         key = leased(running, user)
         await_true(lambda: provider.held("Endless") > 0, "a step waits for the provider")

@@ -11,6 +11,7 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion import batch, step_results
 from neurigraph_pipelines.ingestion.detection import detect
+from neurigraph_pipelines.ingestion.records import Summarized
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
@@ -42,7 +43,7 @@ def half_done(installation: Installation, context: Context) -> UUID:
     assigned = batch.assign_nodes(context, leased.batch_id)
     step_results.keep_assigned(context.database, assigned)
     step_results.keep_summarized(context.database, assigned, batch.summarize(context, assigned))
-    step_results.keep_described(context.database, assigned, batch.extract_keywords(context, assigned))
+    step_results.keep_described(context.database, assigned, batch.extract_keywords(context, assigned, Summarized()))
     assert kept(installation) == {"assign_nodes", "summarize", "extract_keywords"}
     return leased.batch_id
 
@@ -57,7 +58,7 @@ def test_another_process_goes_on(installation: Installation, owner: tuple[User, 
     summarized = step_results.find_summarized(context.database, assigned)
     described = step_results.find_described(context.database, assigned)
     assert summarized.summaries == batch.summarize(context, assigned).summaries
-    assert described.keywords == batch.extract_keywords(context, assigned).keywords
+    assert described.keywords == batch.extract_keywords(context, assigned, Summarized()).keywords
     assert [failure.step for failure in summarized.failures] == ["summarize"]
     done = batch.commit(context, assigned, summarized, described, batch.embed(context, assigned, summarized))
     assert (len(done.stored), [state for _, state in done.returned]) == (1, ["failed"])

@@ -116,7 +116,8 @@ def test_no_step_files_at_a_persona(here: Installation, context: Context, bob: t
     assigned = assign_nodes(context, batch.batch_id)
     assert {plan.filing.path for plan in assigned.plans} == {(), ("Agent",)}, "the model sees no persona"
     make_persona(here, agent)
-    summarized, described = summarize(context, assigned), extract_keywords(context, assigned)
+    summarized = summarize(context, assigned)
+    described = extract_keywords(context, assigned, summarized)
     commit(context, assigned, summarized, described, embed(context, assigned, summarized))
     assert paths(here, user) == ["Agent", "", ""], "the commit looks again"
 

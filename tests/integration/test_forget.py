@@ -301,7 +301,8 @@ def test_running_batch_restores_nothing(installation: Installation) -> None:
     held = triggers.lease_due(here.context, "tests")
     assert held is not None
     assigned = batch.assign_nodes(context, held.batch_id)
-    summarized, described = batch.summarize(context, assigned), batch.extract_keywords(context, assigned)
+    summarized = batch.summarize(context, assigned)
+    described = batch.extract_keywords(context, assigned, summarized)
     embedded = batch.embed(context, assigned, summarized)
 
     erase(here, claims, USER, user.user_id)

@@ -24,6 +24,7 @@ from neurigraph_pipelines.inbox.triggers import lease_due
 from neurigraph_pipelines.ingestion.batch import assign_nodes
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.keywords import extract_keywords
+from neurigraph_pipelines.ingestion.records import Summarized
 from neurigraph_pipelines.ingestion.summarize import summarize
 from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures, forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
@@ -74,7 +75,7 @@ def test_segment_that_is_erased_while_it_is_stored_is_no_defect(installation: In
     assert batch is not None
     assigned = assign_nodes(context, batch.batch_id)
     erase(here, claims, SubjectKind.USER, user.user_id)
-    for step in (summarize(context, assigned), extract_keywords(context, assigned)):
+    for step in (summarize(context, assigned), extract_keywords(context, assigned, Summarized())):
         (failure,) = step.failures
         assert failure.error == "its messages were erased meanwhile"
         assert not failure.transient

@@ -34,7 +34,7 @@ def test_lapsed_batch_stores_nothing_for_the_next(
     assert first is not None
     assigned = batch.assign_nodes(context, first.batch_id)
     summarized = batch.summarize(context, assigned)
-    described = batch.extract_keywords(context, assigned)
+    described = batch.extract_keywords(context, assigned, summarized)
     embedded = batch.embed(context, assigned, summarized)
     with here.database.pipeline() as tx:
         tx.execute("UPDATE neurigraph.storage_triggers SET claimed_until = now() WHERE user_id = %s", [user.user_id])
@@ -118,7 +118,7 @@ def test_forgotten_segment_returns_to_the_queue(here: Installation, context: Con
     whole = batch.assign_nodes(context, leased.batch_id)
     kept = replace(whole, plans=whole.plans[:1])
     summarized = batch.summarize(context, kept)
-    described = batch.extract_keywords(context, kept)
+    described = batch.extract_keywords(context, kept, summarized)
     result = batch.commit(context, kept, summarized, described, batch.embed(context, kept, summarized))
     assert len(result.stored) == 1
     ((failure, state),) = result.returned

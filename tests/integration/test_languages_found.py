@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from neurigraph_pipelines.inbox.conversations import ImportedConversation, Inbox
-from neurigraph_pipelines.model import Role
+from neurigraph_pipelines.inbox.conversations import Inbox
+from neurigraph_pipelines.model import ImportedConversation, Role
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation

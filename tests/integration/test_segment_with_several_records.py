@@ -55,7 +55,7 @@ def test_failed_part_leaves_no_trace(installation: Installation, bob: Claims, tm
     assigned = attempt(installation)
     assert [plan.part for plan in assigned.plans] == [0, 1]
     summarized = batch.summarize(context.using(settings=settings), assigned)
-    described = batch.extract_keywords(context.using(settings=settings), assigned)
+    described = batch.extract_keywords(context.using(settings=settings), assigned, summarized)
     embedded = batch.embed(context.using(settings=settings), assigned, summarized)
     kept = {assigned.plans[0].record_id: summarized.summaries[assigned.plans[0].record_id]}
     result = batch.commit(context.using(settings=settings), assigned, Summarized(kept), described, embedded)
@@ -79,7 +79,7 @@ def test_repeated_commit_stores_once(installation: Installation, bob: Claims, tm
     tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
     assigned = attempt(installation)
     summarized = batch.summarize(context.using(settings=settings), assigned)
-    described = batch.extract_keywords(context.using(settings=settings), assigned)
+    described = batch.extract_keywords(context.using(settings=settings), assigned, summarized)
     embedded = batch.embed(context.using(settings=settings), assigned, summarized)
     first = batch.commit(context.using(settings=settings), assigned, summarized, described, embedded)
     before = records(installation, bob), outline_of(installation, bob), set(installation.objects.keys())

@@ -111,6 +111,9 @@ class PlainModel:
             raise TransientError("the provider is busy", retry_after=77.0)
         return Summary(text[:60], " ".join(text.split()[:words]) or "Nothing was said.")
 
+    def read(self, segment: Segment, words: int) -> Summary:
+        return self.summarize(segment, words)
+
     def merge(self, parts: Sequence[Summary], words: int) -> Summary:
         """Return the parts one after another. SULKS fails as a provider would."""
         text = " ".join(part.text for part in parts)

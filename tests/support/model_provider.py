@@ -75,10 +75,10 @@ class Request:
         """Whether it holds ``marker`` in its content and asks ``question``.
 
         Args:
-            question: Name of the wanted answer's schema, ``embeddings``, or empty for any.
+            question: Names of schemas of wanted answers, ``embeddings``, or empty for any.
         """
         wanted = self.body.get("response_format", {}).get("json_schema", {}).get("name", "embeddings")
-        return question in ("", wanted) and marker in json.dumps(self.body)
+        return (not question or wanted in question.split()) and marker in json.dumps(self.body)
 
 
 @dataclass(slots=True)

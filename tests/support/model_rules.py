@@ -98,6 +98,9 @@ def answer_chat(shape: str, question: str) -> dict[str, Any]:
     if shape == "FactsAnswer":
         told = [line for line in lines if not line.text.endswith("?")]
         return {"facts": [_fact(line) for line in told], "links": list(_links(told))}
+    if shape == "SegmentAnswer":
+        shapes = {"entry": "SummaryAnswer", "keywords": "KeywordsAnswer", "facts": "FactsAnswer"}
+        return {name: answer_chat(part, question) for name, part in shapes.items()}
     if shape == "PlacementsAnswer":
         return _placements(lines, _block(question, "OUTLINE") or "")
     if shape == "VerdictsAnswer":

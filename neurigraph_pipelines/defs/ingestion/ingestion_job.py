@@ -38,6 +38,7 @@ from neurigraph_pipelines.ingestion.records import (
     Summarized,
 )
 from neurigraph_pipelines.model import ItemFailure
+from neurigraph_pipelines.model.measuring import spending
 
 RUN_TAGS = {
     # A crashed run goes on at the step that its process died in: the results of the steps before are in the database.
@@ -69,7 +70,8 @@ def assign_nodes(context: dg.OpExecutionContext, installation: InstallationResou
     batch_id = step_values.batch_of(context.run)
     if not config_of(context, BatchConfig).batch_id and partition_of(datetime.now(UTC)) in context.partition_keys:
         triggers.lease_due(used, "run", insist=True, batch_id=batch_id)
-    assigned = batch.assign_nodes(used, batch_id)
+    with spending() as spent:
+        assigned = batch.assign_nodes(used, batch_id)
     for plan in assigned.plans:
         if plan.filing.notes:
             message = "record %s was filed with %s notes: its first delta has them"
@@ -84,6 +86,7 @@ def assign_nodes(context: dg.OpExecutionContext, installation: InstallationResou
             "tokens": sum(ref.token_count for ref in segments),
             "token counter": used.tokens.name + ("" if used.tokens.exact else " (not exact)"),
             "language model": used.language_model.name,
+            **spent.numbers(),
             "items": table(_plan_row(plan, assigned.seconds) for plan in assigned.plans),
             **_common(started, assigned.failures),
         },
@@ -96,7 +99,8 @@ def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Outp
     from neurigraph_pipelines.ingestion import batch
 
     started = time.monotonic()
-    summarized = batch.summarize(installation.context, assigned)
+    with spending() as spent:
+        summarized = batch.summarize(installation.context, assigned)
     plans = {plan.record_id: plan for plan in assigned.plans}
     return dg.Output(
         summarized,
@@ -104,6 +108,7 @@ def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Outp
             "summaries": len(summarized.summaries),
             "tokens": _tokens(plans[record_id] for record_id in summarized.summaries),
             "words": sum(len(summary.text.split()) for summary in summarized.summaries.values()),
+            **spent.numbers(),
             "items": table(
                 {**_plan_row(plans[record_id], summarized.seconds), "words": len(summary.text.split())}
                 for record_id, summary in summarized.summaries.items()
@@ -114,18 +119,22 @@ def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Outp
 
 
 @dg.op(out=_HANDED_ON, pool=LANGUAGE_MODEL_POOL)
-def extract_keywords(installation: InstallationResource, assigned: Assigned) -> dg.Output[Described]:
-    """Extracts entities, topics, dates and relationships."""
+def extract_keywords(
+    installation: InstallationResource, assigned: Assigned, summarized: Summarized
+) -> dg.Output[Described]:
+    """Extracts entities, topics, dates and relationships, unless the call for the summary brought them."""
     from neurigraph_pipelines.ingestion import batch
 
     started = time.monotonic()
-    described = batch.extract_keywords(installation.context, assigned)
+    with spending() as spent:
+        described = batch.extract_keywords(installation.context, assigned, summarized)
     plans = {plan.record_id: plan for plan in assigned.plans}
     return dg.Output(
         described,
         metadata={
             "records": len(described.keywords),
             "tokens": _tokens(plans[record_id] for record_id in described.keywords),
+            **spent.numbers(),
             "entities": len({entity for found in described.keywords.values() for entity in found.entities}),
             "items": table(
                 {
@@ -226,7 +235,7 @@ def memories(sources: Any) -> Any:
     """
     assigned = assign_nodes(sources)
     summarized = summarize(assigned)
-    described = extract_keywords(assigned)
+    described = extract_keywords(assigned, summarized)
     return commit(assigned, summarized, described, embed(assigned, summarized))
 
 

@@ -24,6 +24,7 @@ from neurigraph_pipelines.defs.shared.run_metadata import RunMetadata
 from neurigraph_pipelines.ingestion.waiting_records import Waiting
 from neurigraph_pipelines.knowledge import reading
 from neurigraph_pipelines.lifecycle.verification import faulty_facts
+from neurigraph_pipelines.model.measuring import spending
 
 
 class ReadAgainConfig(JobConfig):
@@ -51,10 +52,12 @@ def record_facts(
     New records are read by themselves. A backfill reads all records of its days again.
     """
     if takes_what_waits(context):
-        done = reading.read_waiting(installation.context)
+        with spending() as spent:
+            done = reading.read_waiting(installation.context)
         for record_id, _ in done.failed:
             context.log.warning("record %s waits further", record_id)
-        yield dg.MaterializeResult(metadata={**_counts(done), **_waiting(reading.waiting(installation.context))})
+        waits = _waiting(reading.waiting(installation.context))
+        yield dg.MaterializeResult(metadata={**_counts(done), **spent.numbers(), **waits})
         return
     config = config_of(context, ReadAgainConfig)
     since, until = days_of(context)
@@ -64,10 +67,11 @@ def record_facts(
         model = installation.context.language_model.name
         yield would_do(context, {"language model": model, "records to read": len(chosen)})
         return
-    done = reading.read_again(installation.context, chosen)
+    with spending() as spent:
+        done = reading.read_again(installation.context, chosen)
     for record_id, _ in done.failed:
         context.log.error("record %s keeps its facts: `neurigraph admin refact` says why", record_id)
-    yield dg.MaterializeResult(metadata=_counts(done))
+    yield dg.MaterializeResult(metadata={**_counts(done), **spent.numbers()})
     if done.failed:
         raise dg.Failure(f"{len(done.failed)} records keep their facts and wait: the log names them")
 

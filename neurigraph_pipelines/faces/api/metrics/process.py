@@ -28,7 +28,7 @@ _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
 
 RETRIEVALS = ("search", "ask", "open")
 STEPS = ("parse", "gather", "select", "load", "rank", "view")
-CALLS = ("embed", "expand", "rerank", "plan", "place", "summarize", "extract_keywords", "answer")
+CALLS = ("embed", "expand", "rerank", "plan", "place", "summarize", "read_segment", "extract_keywords", "answer")
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 OTHER_METHOD = "_OTHER"
 """As OpenTelemetry calls every other method."""
@@ -100,6 +100,12 @@ class ProcessMeasures:
             "neurigraph_model_call_seconds", "Seconds of calls of models by this process, with their retries.",
             ("call",), buckets=(*_FAST, 30.0, 60.0), registry=self.registry,
         )  # fmt: skip
+        self._tokens = Counter(
+            "neurigraph_model_tokens", "Tokens that chat models took, as their services count.", ("direction",),
+            registry=self.registry,
+        )  # fmt: skip
+        for direction in ("sent", "received"):
+            self._tokens.labels(direction)
         self._tools = Histogram(
             "neurigraph_tool_seconds", "Seconds of calls of tools by agents.", ("tool",),
             buckets=_FAST, registry=self.registry,
@@ -157,6 +163,9 @@ class ProcessMeasures:
             self._reranks.labels("failed").inc()
         elif event == "expanded":
             self._expansions.labels("changed" if values["wordings"] else "kept").inc()
+        elif event == "model_answered":
+            for direction, number in values.items():
+                self._tokens.labels(direction).inc(number)
         elif event == "expand_failed":
             self._expansions.labels("failed").inc()
 
