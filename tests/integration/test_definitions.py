@@ -43,7 +43,7 @@ SPECIFICATIONS = ROOT / "tests" / "data" / "definitions.json"
 OPS = {
     "assign_nodes": {},
     "summarize": {"assigned": "assign_nodes"},
-    "extract_keywords": {"assigned": "assign_nodes"},
+    "extract_keywords": {"assigned": "assign_nodes", "summarized": "summarize"},
     "embed": {"assigned": "assign_nodes", "summarized": "summarize"},
     "commit": {
         "assigned": "assign_nodes",

@@ -176,6 +176,7 @@ def test_labels_are_closed_vocabularies(loaded: tuple[str, str], installed: Inst
         "part": {*collectors.PARTS},
         "name": {*collectors.BEATS},
         "tool": {tool.name for tool in TOOLS},
+        "direction": {"sent", "received"},
         "generation": {"0", "1", "2"},
         "version": {"0.1.0"},
     }
