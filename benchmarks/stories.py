@@ -97,10 +97,10 @@ def tell(bench: Bench, story: dict[str, Any]) -> Told:
             pass
         read_waiting(installation.context)
         reconcile_waiting(installation.context)
-        return _read(installation, claims, story)
+        return read_story(installation, claims, story)
 
 
-def _read(installation: Installation, claims: Claims, story: dict[str, Any]) -> Told:
+def read_story(installation: Installation, claims: Claims, story: dict[str, Any]) -> Told:
     database, cursors = installation.database, installation.cursors
     facts = list_facts(database, cursors, claims, FactFilter(), limit=200).items
     found: dict[object, Link] = {}

@@ -205,11 +205,12 @@ def _walked(context: Context, asked: FactQuery, seeds: Sequence[tuple[UUID, floa
     found = Walk([])
     for fact_id, score in seeds[:CLOSEST]:
         if score >= CLOSE * seeds[0][1] and all(step.memory_id != fact_id for step in found.steps):
-            found = found.joined(walk(context, [(fact_id, score)], route))
+            one = walk(context, [(fact_id, score)], route)
+            if asked.kind is QueryKind.CONNECTED and not any(step.is_wanted and step.hops for step in one.steps):
+                one = Walk([step._replace(is_wanted=True) for step in one.steps])
+            found = found.joined(one)
     if asked.kind is QueryKind.CHANGED and asked.at is None and asked.valid_at is None:
         found = with_open_changes(context, found)
-    if asked.kind is QueryKind.CONNECTED and not any(step.is_wanted and step.hops for step in found.steps):
-        found = Walk([step._replace(is_wanted=True) for step in found.steps])
     return found
 
 

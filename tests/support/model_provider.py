@@ -16,7 +16,7 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -35,6 +35,7 @@ from tests.support.model_responses import (
     rerank_complaint,
     voyage_complaint,
 )
+from tests.support.model_rules import answer_chat
 
 FaultKind = Literal[
     "status", "half_body", "invalid_json", "wrong_shape", "refusal", "no_choices", "cut_short", "stall", "reset"
@@ -103,6 +104,7 @@ class _State:
     peak: int = 0
     delay: float = 0.0
     dialect: Dialect = OPENAI
+    answer: Callable[[str, str], dict[str, Any]] = answer_chat
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -187,6 +189,10 @@ class ModelProvider:
         """Delay every response by ``seconds`` from now on."""
         self._state.delay = seconds
 
+    def answer_with(self, answer: Callable[[str, str], dict[str, Any]]) -> None:
+        """Let a function of the schema's name and the request give the answers of the chat model."""
+        self._state.answer = answer
+
     def reset(self) -> None:
         """Forget requests, faults and delays."""
         self.mend()
@@ -196,6 +202,7 @@ class ModelProvider:
             self._state.peak = self._state.running
             self._state.delay = 0.0
             self._state.dialect = OPENAI
+            self._state.answer = answer_chat
 
     def wait(self) -> None:
         """Serve until interrupted."""
@@ -301,7 +308,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Return the response of the service."""
         if self.path == "/v1/chat/completions":
             complaint = format_complaint(body, self.shared.dialect)
-            return (400, error_answer(complaint, None)) if complaint else (200, chat_answer(body, self.shared.dialect))
+            return (
+                (400, error_answer(complaint, None))
+                if complaint
+                else (200, chat_answer(body, self.shared.dialect, self.shared.answer))
+            )
         if self.path == "/v1/embeddings":
             voyage = "input_type" in body
             complaint = voyage_complaint(body) if voyage else openai_complaint(body)

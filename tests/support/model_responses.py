@@ -10,6 +10,7 @@ import base64
 import json
 import re
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +44,9 @@ def format_complaint(body: dict[str, Any], dialect: Dialect) -> str | None:
     return f"response_format: {found} is not supported" if found else None
 
 
-def chat_answer(body: dict[str, Any], dialect: Dialect = OPENAI) -> dict[str, Any]:
+def chat_answer(
+    body: dict[str, Any], dialect: Dialect = OPENAI, answer: Callable[[str, str], dict[str, Any]] = answer_chat
+) -> dict[str, Any]:
     """A chat completion that conforms to the schema that was sent, as far as the dialect goes."""
     if "tools" in body:
         return _with_calls(body)
@@ -52,7 +55,7 @@ def chat_answer(body: dict[str, Any], dialect: Dialect = OPENAI) -> dict[str, An
     name = wanted or (spelt_out[1] if spelt_out else None)
     if name is None:
         return _completion(body, "Sure! I would be happy to help with that.")
-    content = answer_chat(name, body["messages"][-1]["content"])
+    content = answer(name, body["messages"][-1]["content"])
     if dialect.enforces:
         return _completion(body, json.dumps(content))
     content = {key: value for key, value in content.items() if key not in dialect.drops}

@@ -82,17 +82,17 @@ def embed_text(text: str, width: int) -> list[float]:
 def answer_chat(shape: str, question: str) -> dict[str, Any]:
     """Return an answer in the named schema, made from the prompt's blocks."""
     if shape == "SummaryAnswer":
-        parts = _block(question, "PARTS")
-        return _summary(_lines(_block(question, "TRANSCRIPT"))) if parts is None else _merged(parts)
+        parts = block(question, "PARTS")
+        return _summary(_lines(block(question, "TRANSCRIPT"))) if parts is None else _merged(parts)
     if shape == "StatementsAnswer":
-        return _statements(_block(question, "QUESTION") or "", _lines(_block(question, "PASSAGES")))
+        return _statements(block(question, "QUESTION") or "", _lines(block(question, "PASSAGES")))
     if shape == "WordingsAnswer":
-        return _wordings(_block(question, "QUESTION") or "")
+        return _wordings(block(question, "QUESTION") or "")
     if shape == "OrderAnswer":
-        return _order(_block(question, "QUESTION") or "", _block(question, "PASSAGES") or "")
+        return _order(block(question, "QUESTION") or "", block(question, "PASSAGES") or "")
     if shape == "PlanAnswer":
-        return _plan(_block(question, "DESCRIPTIONS") or "", _block(question, "OUTLINE") or "")
-    lines = _lines(_block(question, "TRANSCRIPT"))
+        return _plan(block(question, "DESCRIPTIONS") or "", block(question, "OUTLINE") or "")
+    lines = _lines(block(question, "TRANSCRIPT"))
     if shape == "KeywordsAnswer":
         return _keywords(lines)
     if shape == "FactsAnswer":
@@ -102,11 +102,11 @@ def answer_chat(shape: str, question: str) -> dict[str, Any]:
         shapes = {"entry": "SummaryAnswer", "keywords": "KeywordsAnswer", "facts": "FactsAnswer"}
         return {name: answer_chat(part, question) for name, part in shapes.items()}
     if shape == "PlacementsAnswer":
-        return _placements(lines, _block(question, "OUTLINE") or "")
+        return _placements(lines, block(question, "OUTLINE") or "")
     if shape == "VerdictsAnswer":
-        return verdicts(_block(question, "FACTS") or "")
+        return verdicts(block(question, "FACTS") or "")
     if shape == "ReadingAnswer":
-        return {"answer": _reading(_block(question, "QUESTION") or "", _block(question, "MEMORY") or "")}
+        return {"answer": _reading(block(question, "QUESTION") or "", block(question, "MEMORY") or "")}
     if shape == "JudgementAnswer":
         return {"reason": "By rule.", "correct": _is_correct(question)}
     raise ValueError(f"no rule for {shape}")
@@ -129,12 +129,12 @@ def _words_of(text: str) -> set[str]:
 
 def _is_correct(question: str) -> bool:
     """Whether the given answer has the words of the expected one; FICKLE in it counts only if it stands last."""
-    expected, given = _block(question, "EXPECTED") or "", _block(question, "GIVEN") or ""
+    expected, given = block(question, "EXPECTED") or "", block(question, "GIVEN") or ""
     is_first = question.index("BEGIN GIVEN") < question.index("BEGIN EXPECTED")
     return expected.lower() in given.lower() and not (is_first and "FICKLE" in given)
 
 
-def _block(question: str, name: str) -> str | None:
+def block(question: str, name: str) -> str | None:
     """Return the text between the marker lines of a name."""
     match = re.search(rf"BEGIN {name} (\w+)\n(.*)\nEND {name} \1", question, re.DOTALL)
     return match[2] if match else None
