@@ -1,8 +1,7 @@
-"""The pages that peers pull: nodes, versions of records, and records with their search segments and files."""
+"""The pages that peers pull: nodes, and versions of records. Records themselves are a stream as exports have."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from uuid import UUID
 
 from pydantic import Field
@@ -49,24 +48,3 @@ class OfferedRecords(View):
 
     records: list[OfferedRecord] | None = None
     parts: list[OfferedPart] | None = None
-
-
-class PulledRecord(View):
-    """A record with its search segment and files."""
-
-    record_id: UUID
-    version: UUID
-    title: str
-    summary: str
-    occurred_at: datetime
-    source: dict[str, object] = Field(description="Its source, without its messages.")
-    files: list[dict[str, object]] = Field(description="Each with its checksum, and its `content` in base64 if small.")
-    segment: str | None = Field(description="The search segment of its messages, in base64; null if it has none.")
-    languages: list[str] = Field(description="The stemmers of its messages that are not the publisher's usual one.")
-    vectors: str | None = Field(description="The vectors of its messages in base64; null without those of the model.")
-
-
-class PulledRecords(View):
-    """The first of the records that were asked for, by id; those that the peer may not read are left out."""
-
-    records: list[PulledRecord]

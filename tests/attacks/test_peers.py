@@ -11,7 +11,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines.exchange.peers import offering, subscriptions
+from neurigraph_pipelines.exchange.peers import subscriptions
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.model import Privacy, SubjectType
@@ -60,12 +60,11 @@ def test_repeated_answers_change_nothing(pair: Pair, line: LyingPublisher) -> No
     pair.check_equal()
 
 
-def test_changed_files_are_not_kept(pair: Pair, line: LyingPublisher, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offering, "INLINE_BYTES", 10)
-    line.alter = lambda answer: replace(answer, body=answer.body[::-1]) if "/files/" in answer.path else answer
+def test_changed_files_are_not_kept(pair: Pair, line: LyingPublisher) -> None:
+    line.alter = lambda answer: replace(answer, body=answer.body[::-1]) if "/records" in answer.path else answer
     with pytest.raises(ProviderError):
         pair.pull()
-    assert any("/files/" in answer.path for answer in line.answers)
+    assert any("/records" in answer.path for answer in line.answers)
     assert list(mirrored(pair).values()) == [[]]
     line.alter = lambda answer: answer
     pair.pull()

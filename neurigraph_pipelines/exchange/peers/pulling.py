@@ -6,11 +6,10 @@ compares again. Only signed answers of the publisher remove or add anything.
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import NamedTuple
 from uuid import UUID
 
@@ -18,11 +17,15 @@ from neurigraph_pipelines.database.asking import row_of, rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.peers import answers
 from neurigraph_pipelines.exchange.peers.conversation import Conversation
+from neurigraph_pipelines.exchange.peers.granted_rows import GrantedRows
 from neurigraph_pipelines.exchange.peers.mirroring import Mirror
 from neurigraph_pipelines.exchange.peers.offering import MAX_PREFIX, RECORDS_AT_ONCE
 from neurigraph_pipelines.exchange.peers.peering import Peering
+from neurigraph_pipelines.exchange.portability.archive import open_zip
+from neurigraph_pipelines.exchange.portability.reader import explained
 from neurigraph_pipelines.model.errors import (
     ConfigurationError,
+    InvalidInputError,
     NeurigraphError,
     NotFoundError,
     ProviderError,
@@ -30,6 +33,7 @@ from neurigraph_pipelines.model.errors import (
     TransientError,
     UnauthenticatedError,
 )
+from neurigraph_pipelines.text.search_segments import DamagedSegmentError
 
 Progress = Callable[[str, int], None]
 """Called with ``forgotten`` or ``mirrored``, and how many more records."""
@@ -252,29 +256,27 @@ class _Pull:
         """Mirror the missing records of a node in pages."""
         wanted = sorted(difference.wanted)
         while wanted:
-            asked = wanted[:RECORDS_AT_ONCE]
-            page = self._publisher.pull(publisher_node_id, asked, self._model)
-            contents = {file.file_id: self._content(file) for record in page for file in record.files}
-            for record in page:
-                if record.record_id in difference.outdated:
-                    self._forget(difference.outdated.pop(record.record_id))
-            if page:
-                self._mirror.write(difference.node_id, page, contents)
-                self.done.mirrored += len(page)
-                self._on_done("mirrored", len(page))
-            # An answer may end early; what it skips before its last record is not granted any more.
-            last = max((record.record_id for record in page), default=asked[-1])
+            last = self._fetch_page(publisher_node_id, difference, wanted[:RECORDS_AT_ONCE])
             wanted = [one for one in wanted if one > last]
         for record_id in difference.outdated.values():
             self._forget(record_id)
 
-    def _content(self, file: answers.File) -> bytes:
-        if file.content is None:
-            return self._publisher.content(file)
-        try:
-            return base64.b64decode(file.content, validate=True)
-        except binascii.Error as error:
-            raise ProviderError("the publisher sent a file in an unknown form") from error
+    def _fetch_page(self, publisher_node_id: UUID, difference: _Difference, asked: Sequence[UUID]) -> UUID:
+        """Mirror the first of some records, and return the last that was dealt with.
+
+        An answer may end early; what it skips before its last record is not granted any more.
+        """
+        with TemporaryFile() as file:
+            self._publisher.pull(publisher_node_id, asked, self._model, file)
+            with _refused(), open_zip(file, "the answer") as archive:
+                page = GrantedRows(archive, publisher_node_id, asked)
+                for record_id in page.records.keys() & difference.outdated.keys():
+                    self._forget(difference.outdated.pop(record_id))
+                if page.records:
+                    self._mirror.write(difference.node_id, page, archive, self._model)
+        self.done.mirrored += len(page.records)
+        self._on_done("mirrored", len(page.records))
+        return max(page.records, default=asked[-1])
 
     def _forget(self, record_id: UUID) -> None:
         self._count_forgotten(self._mirror.forget_record(record_id))
@@ -282,6 +284,18 @@ class _Pull:
     def _count_forgotten(self, records: int) -> None:
         self.done.forgotten += records
         self._on_done("forgotten", records)
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Turn what is wrong with a stream into an error of its publisher."""
+    try:
+        yield
+    except Exception as error:
+        known = isinstance(error, InvalidInputError | DamagedSegmentError) or explained(error) is not None
+        if not known:
+            raise
+        raise ProviderError("the publisher sent records that cannot be stored: nothing of them is used") from error
 
 
 def _key_of(peering: Peering, peer_id: UUID) -> str:

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import takewhile
 
-from neurigraph_pipelines.exchange.portability.stream import OBJECTS, StreamPart
+from neurigraph_pipelines.exchange.portability.stream import OBJECTS, Hashed, StreamPart
 from neurigraph_pipelines.exchange.portability.tables import StagedObject, needs_working_copy
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest
@@ -95,10 +96,15 @@ class RestoredObjects(NewObjects):
         key = row.storage_path
         sha256 = self.put(key, self._counted(part.chunks))
         self.count += 1
-        if sha256 != row.stored_sha256:
+        if sha256 != row.stored_sha256 or (needs_working_copy(row) and not self._unpack(row)):
             self._damaged.add(exported)
-        elif needs_working_copy(row):
-            self.put(active_key(key), decompress(self.store.get(key)))
+
+    def _unpack(self, row: Manifest) -> bool:
+        """Write the working copy of an object, and return whether it is what its row says; stop where it is longer."""
+        unpacked = Hashed(decompress(self.store.get(row.storage_path)))
+        self.put(active_key(row.storage_path), takewhile(lambda _: unpacked.size_bytes <= row.size_bytes, unpacked))
+        is_stated = row.content_sha256 is None or row.content_sha256.hex() == unpacked.sha256
+        return unpacked.size_bytes == row.size_bytes and is_stated
 
     def require_all(self, absent: frozenset[str]) -> None:
         """Check that every object came unchanged, but those that were lost or forgotten when the stream was written.

@@ -40,10 +40,10 @@ def checked_line(line: str, usual: str, version: int) -> str:
     languages = row.get("languages")
     vectors: dict[str, bytes] = {}
     try:
-        segment = read_segment(_bytes(row.get("content")))
+        segment = read_segment(bytes_of(row.get("content")))
         for name in _VECTORS:
             if row.get(name) is not None:
-                packed = _bytes(row[name])
+                packed = bytes_of(row[name])
                 vectors[name] = _own(packed, len(segment.rows)) if version <= _LAST_WITH_WINDOWS else packed
                 checked_vectors(vectors[name], len(segment.rows))
     except DamagedSegmentError as error:
@@ -76,7 +76,12 @@ def _own(packed: bytes, passages: int) -> bytes:
     return b"".join(packed[at : at + 4] + packed[at + 8 : at + 4 + size] for at in places)
 
 
-def _bytes(value: Json) -> bytes:
+def bytes_of(value: Json) -> bytes:
+    """Return the bytes in a text as Postgres writes them.
+
+    Raises:
+        DamagedSegmentError: It is none.
+    """
     try:
         if isinstance(value, str) and value.startswith(_HEX):
             return bytes.fromhex(value.removeprefix(_HEX))
