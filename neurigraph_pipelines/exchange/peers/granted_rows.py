@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Annotated, Literal
 from uuid import UUID, uuid4, uuid5
 
@@ -22,7 +21,6 @@ from neurigraph_pipelines.exchange.portability.archive import MANIFEST, ArchiveR
 from neurigraph_pipelines.exchange.portability.segments import bytes_of, line_of
 from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, rows_name
 from neurigraph_pipelines.exchange.received_segments import checked_vectors, known_languages, read_segment
-from neurigraph_pipelines.lifecycle.object_keys import original_id
 from neurigraph_pipelines.model import (
     RECORD_DIMENSIONS,
     CompressionState,
@@ -116,11 +114,6 @@ class FileRow(_Row):
     member_offsets: Offsets
     member_text_offsets: Offsets
 
-    @property
-    def is_transcript(self) -> bool:
-        """Whether passages lie in it."""
-        return self.file_type == _TRANSCRIPT
-
 
 class SegmentRow(_Row):
     """The search segment of a record, and the stemmers of its messages that are not the publisher's usual one."""
@@ -171,7 +164,7 @@ class GrantedRows:
     Raises:
         ProviderError: The answer is of another version, or has rows or files that were not asked for or cannot be.
         InvalidInputError: The archive is damaged.
-        DamagedSegmentError: A segment is.
+        DamagedSegmentError: So is a segment.
     """
 
     def __init__(self, archive: ArchiveReader, node_id: UUID, asked: Collection[UUID]) -> None:
@@ -182,20 +175,12 @@ class GrantedRows:
                 "run one version of Neurigraph on both sides"
             )
         archive.verify(lambda _: None)
+        objects = {name for name in archive.entries if name.startswith(OBJECTS)}
+        if sum(one.size_bytes for one in archive.entries.values() if one.name not in objects) > MAX_ROWS_BYTES:
+            raise ProviderError(f"the publisher sent more than {MAX_ROWS_BYTES:,} bytes of rows")
+        rows = {part.name: part.lines() for part in archive.parts() if part.name not in objects}
         self.records: dict[UUID, GrantedRecord] = {}
         self.sources: dict[UUID, SourceRow] = {}
-        rows: dict[str, list[str]] = {}
-        objects, left = set(), MAX_ROWS_BYTES
-        for part in archive.parts():
-            if part.name.startswith(OBJECTS):
-                objects.add(part.name)
-                continue
-            rows[part.name] = []
-            for line in part.lines():
-                left -= len(line)
-                if left < 0:
-                    raise ProviderError(f"the publisher sent more than {MAX_ROWS_BYTES:,} bytes of rows")
-                rows[part.name].append(line)
         for name, take in {
             rows_name("metadata_records", node_id): self._take_record,
             rows_name("sources"): self._take_source,
@@ -208,11 +193,6 @@ class GrantedRows:
         if rows or archive.names != {*archive.entries, MANIFEST} or not {*self.records} <= {*asked}:
             raise ProviderError("the publisher sent records or files that were not asked for")
         self._require_whole(objects)
-
-    @property
-    def has_vectors(self) -> bool:
-        """Whether a record has vectors."""
-        return any(record.has_vectors for record in self.records.values())
 
     def _take_record(self, line: str) -> None:
         row = read(RecordRow, line)
@@ -262,7 +242,7 @@ class GrantedRows:
         if objects != named or {record.row.source_id for record in self.records.values()} != self.sources.keys():
             raise ProviderError("the publisher sent files or sources without records, or records without these")
         for record in self.records.values():
-            texts = [file.size_bytes for file in record.files if file.is_transcript]
+            texts = [file.size_bytes for file in record.files if file.file_type == _TRANSCRIPT]
             keys = {file.storage_path for file in record.files}
             if record.version is None or not texts or len(record.files) > 2 or record.row.file_pointer not in keys:
                 raise ProviderError("the publisher sent a record without its version, its transcript or its main file")
@@ -282,25 +262,25 @@ class GrantedRows:
             model: That of the vectors.
             usual: The stemmer of this installation.
         """
-        new_id = partial(_source_id, peer_id)
-        for source in self.sources.values():
-            ids = {"source_id": str(new_id(source.source_id)), "external_id": f"{peer_id}:{source.source_id}"}
-            yield "sources", json.dumps(source.model_dump(mode="json") | ids)
+        source_ids = {one: str(uuid5(peer_id, f"source {one}")) for one in self.sources}
+        for source_id, source in self.sources.items():
+            own = {"source_id": source_ids[source_id], "external_id": f"{peer_id}:{source_id}"}
+            yield "sources", json.dumps({**source.model_dump(mode="json"), **own})
         for record in self.records.values():
             ids = {"record_id": str(record.record_id), "node_id": str(node_id), "user_id": str(user_id)}
-            own = {"record_id": ids["record_id"], "source_id": str(new_id(record.row.source_id))}
-            yield "metadata_records", json.dumps(_of_record(record, model) | own)
+            own = {"record_id": ids["record_id"], "source_id": source_ids[record.row.source_id]}
+            yield "metadata_records", json.dumps({**_of_record(record, model), **own})
             for file in record.files:
-                yield "file_manifest", json.dumps(_of_file(record, file))
+                kind = _TRANSCRIPT if file.file_type == _TRANSCRIPT else "original"
+                own = {"file_id": str(uuid5(record.record_id, kind)), "compression_state": CompressionState.ACTIVE}
+                yield (
+                    "file_manifest",
+                    json.dumps({**file.model_dump(mode="json"), **own, "record_id": ids["record_id"]}),
+                )
             if record.segment is not None:
                 yield "segments", _of_segment(record, model, usual, ids)
             mirrored = {"peer_id": str(peer_id), "publisher_record_id": str(record.row.record_id)}
             yield "mirrored_records", json.dumps({**ids, **mirrored, "version": str(record.version)})
-
-
-def _source_id(peer_id: UUID, source_id: UUID) -> UUID:
-    """Return the id of a source here, which is one for all of its records."""
-    return uuid5(peer_id, f"source {source_id}")
 
 
 def _of_record(record: GrantedRecord, model: str | None) -> dict[str, object]:
@@ -315,12 +295,6 @@ def _of_record(record: GrantedRecord, model: str | None) -> dict[str, object]:
         "importance": row["importance"] if is_note else None,
         "received_through": ReceivedThrough.PEER,
     }
-
-
-def _of_file(record: GrantedRecord, file: FileRow) -> dict[str, object]:
-    made = uuid5(record.record_id, _TRANSCRIPT) if file.is_transcript else original_id(record.record_id)
-    ids = {"file_id": str(made), "record_id": str(record.record_id)}
-    return {**file.model_dump(mode="json"), **ids, "compression_state": CompressionState.ACTIVE}
 
 
 def _of_segment(record: GrantedRecord, model: str | None, usual: str, ids: dict[str, str]) -> str:

@@ -43,8 +43,6 @@ THROUGH = "peer"
 _NAME_ROOM = 100
 _QUERIES = statements("peers")
 _EMBEDDINGS = statements("embeddings")
-_OF_NODE = ("metadata_records", "file_manifest")
-_SHARED = ("segments", "mirrored_records")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +118,8 @@ class Mirror:
             node = resolve_node(tx, node_id)
             if node is None:
                 raise NotFoundError
-            if page.has_vectors and model is not None and not lock_models(tx, self.user_id, model).adopt(model):
+            has_vectors = any(record.has_vectors for record in page.records.values())
+            if has_vectors and model is not None and not lock_models(tx, self.user_id, model).adopt(model):
                 raise TransientError("the user moves to another embedding model: it is pulled again later")
             reader = Reader(tx, objects, self.user_id, self.user_slug, str(self.peer_id))
             usual = self.context.settings.language
@@ -128,10 +127,9 @@ class Mirror:
             reader.add_keys("file_manifest", node.names)
             values = {"user_id": self.user_id, "part": "sources"}
             reader.rows["sources"] = tx.execute(_QUERIES["add_sources"], values).rowcount
-            for schema, names in ((node.schema_name, _OF_NODE), (SHARED, _SHARED)):
-                tables = {table.name: table for table in tables_of(tx, schema)}
-                for name in names:
-                    reader.load(tables[name], name)
+            for table in (*tables_of(tx, node.schema_name), *tables_of(tx, SHARED)):
+                if table.name in reader.staged and table.name != "sources":
+                    reader.load(table, table.name)
             new_ids = [record.record_id for record in page.records.values()]
             query = _QUERIES["files_of_records"].format(schema=sql.Identifier(node.schema_name))
             parts = (part for part in stream.parts() if part.name.startswith(OBJECTS))

@@ -33,7 +33,6 @@ from neurigraph_pipelines.model.errors import (
     TransientError,
     UnauthenticatedError,
 )
-from neurigraph_pipelines.text.search_segments import DamagedSegmentError
 
 Progress = Callable[[str, int], None]
 """Called with ``forgotten`` or ``mirrored``, and how many more records."""
@@ -292,8 +291,7 @@ def _refused() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        known = isinstance(error, InvalidInputError | DamagedSegmentError) or explained(error) is not None
-        if not known:
+        if not isinstance(error, InvalidInputError) and explained(error) is None:
             raise
         raise ProviderError("the publisher sent records that cannot be stored: nothing of them is used") from error
 

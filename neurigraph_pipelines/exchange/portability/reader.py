@@ -24,6 +24,7 @@ from neurigraph_pipelines.lifecycle.object_keys import durable_key, original_key
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest
 from neurigraph_pipelines.model.errors import ConfigurationError, ConflictError, InvalidInputError, NeurigraphError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.text.search_segments import DamagedSegmentError
 
 _QUERIES = statements("portability")
 _ORIGINAL_ENDS = (".original", ".original.gz")
@@ -148,6 +149,8 @@ def explained(error: Exception) -> NeurigraphError | None:
         return InvalidInputError(f"the export cannot be restored: {_one_line(error)}")
     if isinstance(error, zlib.error):
         return InvalidInputError("the export cannot be restored: an object of it is not what its row says")
+    if isinstance(error, DamagedSegmentError):
+        return InvalidInputError(f"a segment of the export is damaged ({error}): export it again")
     if isinstance(error, RecursionError | UnicodeDecodeError):
         return InvalidInputError("the export cannot be restored: a line is nested too deeply or is not UTF-8")
     return None
