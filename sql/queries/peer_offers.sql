@@ -131,89 +131,32 @@ SELECT
     row_to_json(n)::text AS line
 FROM granted AS n
 UNION ALL
-SELECT
-    'tables/sources.jsonl' AS part,
-    row_to_json(c)::text AS line
-FROM (
-    SELECT
-        s.source_id,
-        s.kind,
-        s.event_kind,
-        s.title,
-        s.started_at,
-        s.ended_at,
-        s.origin,
-        s.document_type,
-        s.url,
-        s.channel,
-        s.author
-    FROM neurigraph.sources AS s
-    WHERE s.source_id IN (
-        SELECT r.source_id FROM {schema}.metadata_records AS r
-        INNER JOIN granted AS n ON r.record_id = n.record_id
+SELECT 'tables/sources.jsonl', row_to_json(c)::text FROM (
+    SELECT {sources} FROM neurigraph.sources AS r
+    WHERE r.source_id IN (
+        SELECT m.source_id FROM {schema}.metadata_records AS m INNER JOIN granted AS n ON m.record_id = n.record_id
     )
 ) AS c
 UNION ALL
-SELECT
-    'tables/segments.jsonl' AS part,
-    row_to_json(c)::text AS line
-FROM (
-    SELECT
-        g.record_id,
-        g.languages,
-        g.content,
-        CASE WHEN g.model = %(model)s THEN g.vectors END AS vectors
-    FROM neurigraph.segments AS g
-    INNER JOIN granted AS n ON g.record_id = n.record_id
+SELECT 'tables/segments.jsonl', row_to_json(c)::text FROM (
+    SELECT {segments} FROM neurigraph.segments AS r
+    INNER JOIN granted AS n ON r.record_id = n.record_id
+    CROSS JOIN LATERAL (SELECT CASE WHEN r.model = %(model)s THEN r.vectors END AS vectors) AS sent
 ) AS c
 UNION ALL
-SELECT
-    'nodes/' || %(node_id)s::text || '/metadata_records.jsonl' AS part,
-    row_to_json(c)::text AS line
-FROM (
-    SELECT
-        r.record_id,
-        r.title,
-        r.summary,
-        CASE WHEN r.embedding_model = %(model)s AND NOT r.embedding_pending THEN r.embedding END AS embedding,
-        r.kw_entities,
-        r.kw_topics,
-        r.kw_dates,
-        r.kw_relationships,
-        r.content_type,
-        r.trigger_type,
-        r.source_kind,
-        r.source_id,
-        r.first_message,
-        r.last_message,
-        r.content_hash,
-        r.language,
-        r.occurred_at,
-        r.received_at,
-        r.importance,
-        (SELECT f.key FROM files AS f WHERE f.storage_path = r.file_pointer) AS file_pointer
-    FROM {schema}.metadata_records AS r
+SELECT 'nodes/' || %(node_id)s::text || '/metadata_records.jsonl', row_to_json(c)::text FROM (
+    SELECT {records} FROM {schema}.metadata_records AS r
     INNER JOIN granted AS n ON r.record_id = n.record_id
+    CROSS JOIN LATERAL (
+        SELECT
+            CASE WHEN r.embedding_model = %(model)s AND NOT r.embedding_pending THEN r.embedding END AS embedding,
+            (SELECT f.key FROM files AS f WHERE f.storage_path = r.file_pointer) AS file_pointer
+    ) AS sent
     ORDER BY r.record_id
 ) AS c
 UNION ALL
-SELECT
-    'nodes/' || %(node_id)s::text || '/file_manifest.jsonl' AS part,
-    row_to_json(c)::text AS line
-FROM (
-    SELECT
-        f.file_id,
-        f.record_id,
-        f.file_name,
-        f.file_type,
-        f.key AS storage_path,
-        f.compression_format,
-        f.size_bytes,
-        f.stored_bytes,
-        f.stored_sha256,
-        f.content_sha256,
-        f.member_offsets,
-        f.member_text_offsets
-    FROM files AS f
-    ORDER BY f.file_id
+SELECT 'nodes/' || %(node_id)s::text || '/file_manifest.jsonl', row_to_json(c)::text FROM (
+    SELECT {files} FROM files AS r
+    CROSS JOIN LATERAL (SELECT r.key AS storage_path) AS sent
+    ORDER BY r.file_id
 ) AS c;

@@ -126,7 +126,7 @@ SELECT EXISTS (
 ) AS taken;
 
 -- name: add_sources
--- Write the staged sources of mirrored records. Their messages stay at the publisher, so none of them waits to be stored.
+-- Write staged sources of mirrored records. Their messages stay at the publisher, so none of them waits to be stored.
 INSERT INTO neurigraph.sources (
     source_id, user_id, kind, event_kind, external_id, title, started_at, ended_at, origin, document_type, url, channel,
     author, received_through, key_id, persona_id

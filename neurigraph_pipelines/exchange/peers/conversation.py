@@ -9,11 +9,11 @@ from io import BufferedRandom
 from urllib.parse import urlencode
 from uuid import UUID
 
-from neurigraph_pipelines.exchange.peers import answers
-from neurigraph_pipelines.exchange.peers.granted_rows import MAX_FILE_BYTES, MAX_ROWS_BYTES
+from neurigraph_pipelines.exchange.peers.granted_rows import MAX_FILE_BYTES, MAX_ROWS_BYTES, read
 from neurigraph_pipelines.exchange.peers.signatures import new_nonce, require_signed
 from neurigraph_pipelines.model.errors import NotFoundError, ProviderError, TransientError, UnauthenticatedError
 from neurigraph_pipelines.model.ports import PeerClient
+from neurigraph_pipelines.views.mirrors import OfferedNode, OfferedNodes, OfferedRecords
 
 MAX_ANSWER_BYTES = 16 << 20
 """Most bytes of a listing."""
@@ -50,7 +50,7 @@ class Conversation:
     requests: int = 0
     sent_bytes: int = 0
 
-    def nodes(self, since: UUID | None) -> tuple[UUID, bool, list[answers.Node]]:
+    def nodes(self, since: UUID | None) -> tuple[UUID, bool, list[OfferedNode]]:
         """Return the publisher's horizon, whether it knew the one before, and all nodes that were granted.
 
         Raises:
@@ -58,11 +58,11 @@ class Conversation:
             ProviderError: The answer is not signed by this publisher; also below.
             TransientError: The publisher did not answer; also below.
         """
-        found: list[answers.Node] = []
-        first: answers.Nodes | None = None
+        found: list[OfferedNode] = []
+        first: OfferedNodes | None = None
         parameters = {"since": str(since)} if since is not None else {}
         while True:
-            page = answers.read(answers.Nodes, self._signed("GET", "", parameters))
+            page = read(OfferedNodes, self._signed("GET", "", parameters))
             first = first or page
             found += page.nodes
             if page.next_node is None:
@@ -76,13 +76,13 @@ class Conversation:
             raise ProviderError("the publisher lists a node twice")
         return first.horizon, first.is_known, found
 
-    def records(self, node_id: UUID, prefix: str) -> answers.Records:
+    def records(self, node_id: UUID, prefix: str) -> OfferedRecords:
         """Return the records of a node whose ids begin with some digits.
 
         Raises:
             NotFoundError: The node is not granted any more.
         """
-        return answers.read(answers.Records, self._signed("GET", f"/nodes/{node_id}", {"prefix": prefix}))
+        return read(OfferedRecords, self._signed("GET", f"/nodes/{node_id}", {"prefix": prefix}))
 
     def pull(self, node_id: UUID, record_ids: Sequence[UUID], model: str | None, file: BufferedRandom) -> None:
         """Write the stream of the first of some records to a file; one that it leaves out is not granted any more.

@@ -7,16 +7,16 @@ followed. Everything gets ids of this installation, so a publisher can name noth
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from types import MappingProxyType
+from typing import Annotated, Literal, TypeVar
 from uuid import UUID, uuid4, uuid5
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
-from neurigraph_pipelines.exchange.peers.answers import Answer, Count, Text, read
 from neurigraph_pipelines.exchange.portability.archive import MANIFEST, ArchiveReader
 from neurigraph_pipelines.exchange.portability.segments import bytes_of, line_of
 from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, rows_name
@@ -33,6 +33,7 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.model.errors import ProviderError
 from neurigraph_pipelines.text.lexemes import MAX_FREQUENCY
 from neurigraph_pipelines.text.search_segments import VOICES, SearchSegment
+from neurigraph_pipelines.views.mirrors import Count, Text
 
 MAX_FILE_BYTES = 256 << 20
 MAX_ROWS_BYTES = 128 << 20
@@ -52,8 +53,10 @@ Sha = Annotated[str, Field(pattern=r"^\\x[0-9a-f]{64}$")]
 Bytes = Annotated[int, Field(ge=0, le=MAX_FILE_BYTES)]
 Offsets = Annotated[list[Bytes], Field(max_length=200_000)]
 
+Form = TypeVar("Form", bound=BaseModel)
 
-class _Row(Answer, extra="forbid"):
+
+class _Row(BaseModel, extra="forbid"):
     """A row of a table; a column that peers do not get is refused."""
 
 
@@ -129,6 +132,12 @@ class VersionRow(_Row):
 
     record_id: UUID
     version: UUID
+
+
+FORMS: Mapping[str, type[BaseModel]] = MappingProxyType(
+    {"sources": SourceRow, "records": RecordRow, "files": FileRow, "segments": SegmentRow}
+)
+"""The rows that a publisher selects, by their names in its query: the columns are those of the forms."""
 
 
 @dataclass(slots=True)
@@ -309,6 +318,20 @@ def _of_segment(record: GrantedRecord, model: str | None, usual: str, ids: dict[
     spoken = known_languages((*record.languages, record.row.language.rpartition(".")[2]))
     vectors = {"vectors": record.vectors, "model": model} if record.has_vectors else {}
     return line_of(fetched, spoken, usual, {**ids, **vectors})
+
+
+def read(form: type[Form], answer: bytes | str) -> Form:
+    """Return something that a publisher says in its form.
+
+    Raises:
+        ProviderError: It has another form. The message has names of fields, and no text of the answer.
+    """
+    try:
+        return form.model_validate_json(answer)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join("*" if isinstance(part, int) else str(part) for part in first["loc"])[:100]
+        raise ProviderError(f"the publisher's answer has another form ({place}): nothing of it is used") from error
 
 
 def _vector(text: str) -> NDArray[np.float64]:

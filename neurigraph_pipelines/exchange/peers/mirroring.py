@@ -15,7 +15,6 @@ from psycopg import sql
 
 from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.exchange.peers.answers import Node
 from neurigraph_pipelines.exchange.peers.granted_rows import GrantedRows
 from neurigraph_pipelines.exchange.portability.reader import Reader
 from neurigraph_pipelines.exchange.portability.restored_objects import RestoredObjects
@@ -36,6 +35,7 @@ from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, Det
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError, ProviderError, TransientError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.mirrors import OfferedNode
 
 THROUGH = "peer"
 """The reason in receipts of erasures that follow a publisher."""
@@ -59,7 +59,7 @@ class Mirror:
     user_slug: str
     mount_node_id: UUID
 
-    def add_node(self, node: Node) -> UUID:
+    def add_node(self, node: OfferedNode) -> UUID:
         """Create the mirror of a node directly below the mount node, and return its id.
 
         A mirror is flat, because grants name single nodes. Its nodes are concepts: a publisher's persona has no rights.
@@ -82,7 +82,7 @@ class Mirror:
             tx.execute(_QUERIES["add_node"], {**values, "publisher_node_id": node.node_id})
         return made.node_id
 
-    def rename_node(self, node_id: UUID, node: Node) -> None:
+    def rename_node(self, node_id: UUID, node: OfferedNode) -> None:
         """Give the mirror of a node the name that it has at the publisher."""
         with self._writing() as tx:
             lock_graph_exclusive(tx, self.user_id)
@@ -162,7 +162,7 @@ class Mirror:
         receipt = forget(self.context.acting_for(Claims.of_user(self.user_id)), subject, through=THROUGH)
         return receipt.erased.get("records", 0)
 
-    def _free_name(self, tx: Transaction, node: Node, node_id: UUID | None) -> str:
+    def _free_name(self, tx: Transaction, node: OfferedNode, node_id: UUID | None) -> str:
         """Return a name that no other child of the mount node has: the publisher's, or with a part of the id."""
         shown = display_name(node.name)
         for name in (shown, f"{shown[:_NAME_ROOM]} {str(node.node_id)[:8]}", str(node.node_id)):

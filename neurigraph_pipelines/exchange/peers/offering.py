@@ -13,9 +13,11 @@ from uuid import UUID
 from psycopg import sql
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
+from pydantic import BaseModel
 
 from neurigraph_pipelines.database.asking import views_of
 from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.exchange.peers.granted_rows import FORMS
 from neurigraph_pipelines.exchange.portability.export import Exported, granted, zipped
 from neurigraph_pipelines.lifecycle.stored_bytes import VerifiedBytes
 from neurigraph_pipelines.model import Claims
@@ -35,6 +37,7 @@ BYTES_AT_ONCE = 4 << 20
 LISTED_AT_ONCE = 2_000
 """Most records that are listed by id; more are shown as digests by the next digits of their ids."""
 
+_SENT = frozenset(["embedding", "file_pointer", "storage_path", "vectors"])
 MAX_PREFIX = 6
 _DIGITS = 2
 _NO_NODE = UUID(int=0)
@@ -136,13 +139,19 @@ def read_records(
         if chosen and (passages > PASSAGES_AT_ONCE or stored_bytes > BYTES_AT_ONCE):
             break
         chosen.append(row["record_id"])
-    query = _QUERIES["granted"].format(schema=schema, versions=_QUERIES["versions"].format(schema=schema))
+    columns = {name: _columns(form) for name, form in FORMS.items()}
+    query = _QUERIES["granted"].format(schema=schema, versions=_QUERIES["versions"].format(schema=schema), **columns)
     values = {"prefix": "", "record_ids": chosen, "model": model, "node_id": node_id}
     report = Exported()
     content = VerifiedBytes(zipped(granted(context, query, values, report)))
     if report.lost or report.forgotten:
         raise LostObjectError("a file of these records is missing or damaged: see `neurigraph admin verify`")
     return content
+
+
+def _columns(form: type[BaseModel]) -> sql.Composed:
+    """Return the columns that a peer gets of a table; some of them have other values than in the table."""
+    return sql.SQL(", ").join(sql.Identifier("sent" if name in _SENT else "r", name) for name in form.model_fields)
 
 
 def require_peer(claims: Claims) -> Claims:

@@ -15,7 +15,6 @@ from uuid import UUID
 
 from neurigraph_pipelines.database.asking import row_of, rows_of
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.exchange.peers import answers
 from neurigraph_pipelines.exchange.peers.conversation import Conversation
 from neurigraph_pipelines.exchange.peers.granted_rows import GrantedRows
 from neurigraph_pipelines.exchange.peers.mirroring import Mirror
@@ -33,6 +32,7 @@ from neurigraph_pipelines.model.errors import (
     TransientError,
     UnauthenticatedError,
 )
+from neurigraph_pipelines.views.mirrors import OfferedNode, OfferedPart
 
 Progress = Callable[[str, int], None]
 """Called with ``forgotten`` or ``mirrored``, and how many more records."""
@@ -187,7 +187,7 @@ class _Pull:
         own = self._mirror.context.embedder.model
         return own if used in (None, own) else None
 
-    def _forget_nodes(self, nodes: Sequence[answers.Node]) -> dict[UUID, _MirroredNode]:
+    def _forget_nodes(self, nodes: Sequence[OfferedNode]) -> dict[UUID, _MirroredNode]:
         """Forget the nodes that the publisher does not list; return the others by their ids at the publisher."""
         with self._database.pipeline() as tx:
             rows = rows_of(tx, _QUERIES["mirrored_nodes"], _MirroredNode, {"peer_id": self._peer.peer_id})
@@ -197,13 +197,13 @@ class _Pull:
                 self._count_forgotten(self._mirror.forget_node(row.node_id))
         return {row.publisher_node_id: row for row in rows if row.publisher_node_id in listed}
 
-    def _name_nodes(self, nodes: Sequence[answers.Node], mirrored: dict[UUID, _MirroredNode]) -> None:
+    def _name_nodes(self, nodes: Sequence[OfferedNode], mirrored: dict[UUID, _MirroredNode]) -> None:
         for node in nodes:
             row = mirrored.get(node.node_id)
             if row is not None and not row.node_name.startswith(node.name[:90]):
                 self._mirror.rename_node(row.node_id, node)
 
-    def _compare(self, node: answers.Node, row: _MirroredNode | None) -> _Difference:
+    def _compare(self, node: OfferedNode, row: _MirroredNode | None) -> _Difference:
         """Forget the records of a node that are gone at the publisher, and return what is missing."""
         node_id = self._mirror.add_node(node) if row is None else row.node_id
         difference = _Difference(node_id, [], {})
@@ -231,7 +231,7 @@ class _Pull:
         difference.wanted += [record_id for record_id, version in published.items() if known.get(record_id) != version]
 
     def _compare_parts(
-        self, publisher_node_id: UUID, prefix: str, parts: Sequence[answers.Part], difference: _Difference
+        self, publisher_node_id: UUID, prefix: str, parts: Sequence[OfferedPart], difference: _Difference
     ) -> None:
         digits = len(parts[0].prefix) if parts else 0
         if any(len(p.prefix) != digits or not p.prefix.startswith(prefix) for p in parts) or digits <= len(prefix):

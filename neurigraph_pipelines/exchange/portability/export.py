@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ from psycopg.rows import DictRow
 import neurigraph_pipelines
 from neurigraph_pipelines.database.schema import SHIPPED
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.exchange.portability.archive import ArchiveWriter, zip_writer
+from neurigraph_pipelines.exchange.portability.archive import zip_writer
 from neurigraph_pipelines.exchange.portability.stream import (
     OBJECTS,
     VERSION,
@@ -119,21 +119,6 @@ def granted(
         files = [json.loads(row["line"]) for name, rows in parts if name.endswith(_FILES) for row in rows]
         named = ((manifest_of(tx, locate(tx, UUID(file["file_id"]))), file["storage_path"]) for file in files)
         yield _Written(context, report, None, iter(parts), named)
-
-
-def export_user(context: Context, user_id: UUID, archive: ArchiveWriter, report: Exported) -> Generator[int]:
-    """Write all data of a user in steps, and yield the number of bytes of each. Close the generator to stop early.
-
-    Args:
-        archive: Receives the files; the last step writes its manifest.
-        report: Receives the counts.
-
-    Raises:
-        NotFoundError: There is no such user.
-        StorageError: The object store rejected a request.
-    """
-    with written(context, user_id, report) as stream:
-        yield from archive.write(stream)
 
 
 def zipped(opened: AbstractContextManager[Stream]) -> Iterator[bytes]:
