@@ -125,41 +125,6 @@ SELECT EXISTS (
         AND g.node_id IS DISTINCT FROM %(node_id)s
 ) AS taken;
 
--- name: add_sources
--- Write staged sources of mirrored records. Their messages stay at the publisher, so none of them waits to be stored.
-INSERT INTO neurigraph.sources (
-    source_id, user_id, kind, event_kind, external_id, title, started_at, ended_at, origin, document_type, url, channel,
-    author, received_through, key_id, persona_id
-)
-SELECT
-    r.source_id,
-    %(user_id)s,
-    r.kind,
-    r.event_kind,
-    r.external_id,
-    r.title,
-    r.started_at,
-    r.ended_at,
-    r.origin,
-    r.document_type,
-    r.url,
-    r.channel,
-    r.author,
-    'peer',
-    NULL,
-    NULL
-FROM pg_temp.incoming AS i
-CROSS JOIN LATERAL json_populate_record(NULL::neurigraph.sources, i.line) AS r
-WHERE i.part = %(part)s
-ON CONFLICT (source_id) DO UPDATE SET
-    title = excluded.title,
-    origin = excluded.origin,
-    document_type = excluded.document_type,
-    url = excluded.url,
-    channel = excluded.channel,
-    author = excluded.author,
-    ended_at = excluded.ended_at;
-
 -- name: files_of_records
 SELECT f.*
 FROM {schema}.file_manifest AS f

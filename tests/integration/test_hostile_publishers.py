@@ -228,6 +228,7 @@ HOSTILE: dict[str, Lie] = {
     "a file of nobody": lambda sent: sent.objects.update({"objects/durable/more": b"more"}),
     "a file that its manifest does not name": lambda sent: sent.unnamed.update({"more": b"more"}),
     "a bomb that its manifest does not name": lambda sent: sent.unnamed.update({"more": bytes(200 << 20)}),
+    "a manifest without end": lambda sent: sent.manifest.update(more="a" * (2 << 20)),
     "a name that leads elsewhere": outside,
     "a file that unpacks to more than it states": in_objects(lambda _: BOMB),
     "a file that is no gzip": in_objects(lambda content: content[::-1]),

@@ -15,7 +15,7 @@ from uuid import UUID, uuid4, uuid5
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AwareDatetime, BaseModel, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, Field, PlainValidator, ValidationError, model_validator
 
 from neurigraph_pipelines.exchange.portability.archive import MANIFEST, ArchiveReader
 from neurigraph_pipelines.exchange.portability.segments import bytes_of, line_of
@@ -31,6 +31,7 @@ from neurigraph_pipelines.model import (
     Voice,
 )
 from neurigraph_pipelines.model.errors import ProviderError
+from neurigraph_pipelines.text.json_fields import Json
 from neurigraph_pipelines.text.lexemes import MAX_FREQUENCY
 from neurigraph_pipelines.text.search_segments import VOICES, SearchSegment
 from neurigraph_pipelines.views.mirrors import Count, Text
@@ -39,6 +40,7 @@ MAX_FILE_BYTES = 256 << 20
 MAX_ROWS_BYTES = 128 << 20
 """Most bytes of all rows of an answer. A record of 620,000 tokens with its vectors takes half of it."""
 
+MAX_MANIFEST_BYTES = 1 << 20
 MAX_PASSAGES = 100_000
 """Most passages of one record."""
 
@@ -46,9 +48,12 @@ _LENGTH_SLACK = 0.02
 _MOST = {"byte_offset": MAX_FILE_BYTES, "window_length": 1e9, "lexemes": 20_000}
 _ZEROS = json.dumps([0] * RECORD_DIMENSIONS)
 _TRANSCRIPT = "transcript"
+_MOST_FILES = 2
+_ORIGIN = {"received_through": ReceivedThrough.PEER}
+TABLES = ("sources", "metadata_records", "file_manifest", "segments", "mirrored_records")
+"""The tables of a mirror, each after the tables that it references."""
 
-Short = Annotated[Text, Field(max_length=300)]
-Shorts = Annotated[list[Short], Field(max_length=1_000)] | None
+Shorts = Annotated[list[Annotated[Text, Field(max_length=1_000)]], Field(max_length=1_000)] | None
 Sha = Annotated[str, Field(pattern=r"^\\x[0-9a-f]{64}$")]
 Bytes = Annotated[int, Field(ge=0, le=MAX_FILE_BYTES)]
 Offsets = Annotated[list[Bytes], Field(max_length=200_000)]
@@ -56,24 +61,55 @@ Offsets = Annotated[list[Bytes], Field(max_length=200_000)]
 Form = TypeVar("Form", bound=BaseModel)
 
 
+def _require_unit(vectors: NDArray[np.floating]) -> None:
+    """Require that vectors are of unit length or zero, as all vectors here are."""
+    is_small = bool((np.abs(vectors) <= 1 + _LENGTH_SLACK).all())  # no square of it is endless
+    lengths = np.linalg.norm(vectors, axis=1) if is_small else np.array([np.inf])
+    if not ((lengths == 0) | (np.abs(lengths - 1) <= _LENGTH_SLACK)).all():
+        raise ValueError("a vector is not of unit length")
+
+
+def _vector(text: str) -> str:
+    try:
+        found = np.array(json.loads(text), np.float64)
+    except (TypeError, RecursionError, OverflowError) as error:
+        raise ValueError("a vector has an unknown form") from error
+    if found.shape != (RECORD_DIMENSIONS,):
+        raise ValueError("a vector has another size")
+    _require_unit(found[np.newaxis])
+    return text
+
+
+def _segment(packed: Json) -> SearchSegment:
+    """Return the segment in some bytes, within the bounds of passages."""
+    content = bytes_of(packed)
+    if int.from_bytes(content[4:8], "little") > MAX_PASSAGES:
+        raise ValueError("a record has too many passages")
+    segment = read_segment(content)
+    too_large = any((segment.rows[name] > most).any() for name, most in _MOST.items())
+    if too_large or (segment.frequencies > MAX_FREQUENCY).any():
+        raise ValueError("a search segment has numbers above the most")
+    return segment
+
+
 class _Row(BaseModel, extra="forbid"):
     """A row of a table; a column that peers do not get is refused."""
 
 
 class SourceRow(_Row):
-    """The source of a record, without its messages."""
+    """The source of a record, without its messages. The table has limits for its columns."""
 
     source_id: UUID
     kind: SourceKind
-    event_kind: Literal["meeting", "call", "work_session", "milestone"] | None
-    title: Annotated[Text, Field(max_length=500)] | None
+    event_kind: Text | None
+    title: Text | None
     started_at: AwareDatetime
     ended_at: AwareDatetime | None
-    origin: Annotated[Text, Field(min_length=1, max_length=100)] | None
-    document_type: Annotated[str, Field(pattern="^[a-z_]{1,40}$")] | None
-    url: Annotated[Text, Field(max_length=2_000, pattern=r"^https?://[^/?#@]")] | None
-    channel: Literal["private", "dm", "public"] | None
-    author: Annotated[Text, Field(min_length=1, max_length=300)] | None
+    origin: Text | None
+    document_type: Text | None
+    url: Text | None
+    channel: Text | None
+    author: Text | None
 
 
 class RecordRow(_Row):
@@ -82,11 +118,11 @@ class RecordRow(_Row):
     record_id: UUID
     title: Annotated[Text, Field(max_length=1_000)]
     summary: Annotated[Text, Field(max_length=100_000)]
-    embedding: str | None
+    embedding: Annotated[str, AfterValidator(_vector)] | None
     kw_entities: Shorts
     kw_topics: Shorts
     kw_dates: Shorts
-    kw_relationships: Annotated[list[Annotated[Text, Field(max_length=1_000)]], Field(max_length=1_000)] | None
+    kw_relationships: Shorts
     content_type: ContentType
     trigger_type: TriggerType
     source_kind: SourceKind
@@ -97,7 +133,7 @@ class RecordRow(_Row):
     language: Annotated[str, Field(pattern="^[a-z_.]{1,60}$")]
     occurred_at: AwareDatetime
     received_at: AwareDatetime | None
-    importance: Annotated[float, Field(ge=0, le=1)] | None
+    importance: float | None
     file_pointer: Text
 
 
@@ -107,7 +143,7 @@ class FileRow(_Row):
     file_id: UUID
     record_id: UUID
     file_name: Annotated[Text, Field(min_length=1, max_length=1_000)]
-    file_type: Annotated[str, Field(pattern="^[a-z_]{1,40}$")]
+    file_type: Text
     storage_path: Text
     compression_format: Literal["gzip", "native"]
     size_bytes: Bytes
@@ -117,14 +153,27 @@ class FileRow(_Row):
     member_offsets: Offsets
     member_text_offsets: Offsets
 
+    @model_validator(mode="after")
+    def _offsets_fit(self) -> FileRow:
+        for offsets, most in ((self.member_offsets, self.stored_bytes), (self.member_text_offsets, self.size_bytes)):
+            if offsets != sorted(offsets) or (offsets and offsets[-1] > most):
+                raise ValueError("parts of a file lie outside of it")
+        return self
 
-class SegmentRow(_Row):
+
+class SegmentRow(_Row, arbitrary_types_allowed=True):
     """The search segment of a record, and the stemmers of its messages that are not the publisher's usual one."""
 
     record_id: UUID
     languages: Annotated[list[Annotated[str, Field(pattern="^[a-z_]{1,60}$")]], Field(max_length=100)]
-    content: str
-    vectors: str | None
+    content: Annotated[SearchSegment, PlainValidator(_segment)]
+    vectors: Annotated[bytes | None, PlainValidator(lambda packed: None if packed is None else bytes_of(packed))]
+
+    @model_validator(mode="after")
+    def _vectors_fit(self) -> SegmentRow:
+        if self.vectors is not None:
+            _require_unit(checked_vectors(self.vectors, len(self.content.rows)))
+        return self
 
 
 class VersionRow(_Row):
@@ -145,17 +194,25 @@ class GrantedRecord:
     """A record with everything that belongs to it, and its id here."""
 
     row: RecordRow
-    record_id: UUID = field(default_factory=uuid4)
+    record_id: UUID
     version: UUID | None = None
     files: list[FileRow] = field(default_factory=list)
-    languages: list[str] = field(default_factory=list)
-    segment: SearchSegment | None = None
-    vectors: bytes | None = None
+    segment: SegmentRow | None = None
 
     @property
     def has_vectors(self) -> bool:
         """Whether it has all vectors, of its summary and of its passages."""
-        return self.row.embedding is not None and (self.segment is None or self.vectors is not None)
+        return self.row.embedding is not None and (self.segment is None or self.segment.vectors is not None)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has its version and its files, and its passages lie in its transcript."""
+        texts = [file.size_bytes for file in self.files if file.file_type == _TRANSCRIPT]
+        is_opened = self.row.file_pointer in {file.storage_path for file in self.files}
+        if self.version is None or not texts or not is_opened or len(self.files) > _MOST_FILES:
+            return False
+        rows = self.segment.content.rows if self.segment is not None else None
+        return rows is None or not (rows["byte_offset"] + rows["byte_length"] > max(texts)).any()
 
 
 class GrantedRows:
@@ -173,10 +230,11 @@ class GrantedRows:
     Raises:
         ProviderError: The answer is of another version, or has rows or files that were not asked for or cannot be.
         InvalidInputError: The archive is damaged.
-        DamagedSegmentError: So is a segment.
     """
 
     def __init__(self, archive: ArchiveReader, node_id: UUID, asked: Collection[UUID]) -> None:
+        if archive.sizes.get(MANIFEST, 0) > MAX_MANIFEST_BYTES:
+            raise ProviderError("the publisher sent a list of too many files")
         header = archive.header()
         if header.version != VERSION:
             raise ProviderError(
@@ -187,77 +245,35 @@ class GrantedRows:
         objects = {name for name in archive.entries if name.startswith(OBJECTS)}
         if sum(one.size_bytes for one in archive.entries.values() if one.name not in objects) > MAX_ROWS_BYTES:
             raise ProviderError(f"the publisher sent more than {MAX_ROWS_BYTES:,} bytes of rows")
-        rows = {part.name: part.lines() for part in archive.parts() if part.name not in objects}
-        self.records: dict[UUID, GrantedRecord] = {}
-        self.sources: dict[UUID, SourceRow] = {}
-        for name, take in {
-            rows_name("metadata_records", node_id): self._take_record,
-            rows_name("sources"): self._take_source,
-            rows_name("mirrored_records"): self._take_version,
-            rows_name("file_manifest", node_id): self._take_file,
-            rows_name("segments"): self._take_segment,
-        }.items():
-            for line in rows.pop(name, ()):
-                take(line)
-        if rows or archive.names != {*archive.entries, MANIFEST} or not {*self.records} <= {*asked}:
-            raise ProviderError("the publisher sent records or files that were not asked for")
-        self._require_whole(objects)
+        lines = {part.name: part.lines() for part in archive.parts() if part.name not in objects}
 
-    def _take_record(self, line: str) -> None:
-        row = read(RecordRow, line)
-        if row.record_id in self.records or row.last_message < row.first_message:
-            raise ProviderError("the publisher sent a record twice, or one without messages")
-        if row.embedding is not None:
-            _require_unit(_vector(row.embedding))
-        self.records[row.record_id] = GrantedRecord(row)
+        def rows(form: type[Form], name: str) -> Iterator[Form]:
+            return (read(form, line) for line in lines.pop(name, ()))
 
-    def _take_source(self, line: str) -> None:
-        row = read(SourceRow, line)
-        self.sources[row.source_id] = row
-
-    def _take_version(self, line: str) -> None:
-        row = read(VersionRow, line)
-        self._record(row.record_id).version = row.version
-
-    def _take_file(self, line: str) -> None:
-        row = read(FileRow, line)
-        for offsets, most in ((row.member_offsets, row.stored_bytes), (row.member_text_offsets, row.size_bytes)):
-            if offsets != sorted(offsets) or (offsets and offsets[-1] > most):
-                raise ProviderError("parts of a file of the publisher lie outside of it")
-        self._record(row.record_id).files.append(row)
-
-    def _take_segment(self, line: str) -> None:
-        row = read(SegmentRow, line)
-        record, content = self._record(row.record_id), bytes_of(row.content)
-        if int.from_bytes(content[4:8], "little") > MAX_PASSAGES or record.segment is not None:
-            raise ProviderError("the publisher sent a record with too many passages")
-        record.segment, record.languages = read_segment(content), row.languages
-        passages = record.segment.rows
-        too_large = any((passages[name] > most).any() for name, most in _MOST.items())
-        if too_large or (record.segment.frequencies > MAX_FREQUENCY).any():
-            raise ProviderError("the publisher sent a search segment with numbers above the most")
-        if row.vectors is not None:
-            record.vectors = bytes_of(row.vectors)
-            _require_unit(checked_vectors(record.vectors, len(passages)))
+        records = rows(RecordRow, rows_name("metadata_records", node_id))
+        self.records = {row.record_id: GrantedRecord(row, uuid4()) for row in records}
+        self.sources = {row.source_id: row for row in rows(SourceRow, rows_name("sources"))}
+        for version in rows(VersionRow, rows_name("mirrored_records")):
+            self._record(version.record_id).version = version.version
+        for file in rows(FileRow, rows_name("file_manifest", node_id)):
+            self._record(file.record_id).files.append(file)
+        for segment in rows(SegmentRow, rows_name("segments")):
+            self._record(segment.record_id).segment = segment
+        named = {OBJECTS + file.storage_path for record in self.records.values() for file in record.files}
+        if lines or archive.sizes.keys() != {*archive.entries, MANIFEST} or objects != named:
+            raise ProviderError("the publisher sent files that were not asked for")
+        sources = {record.row.source_id for record in self.records.values()}
+        if not {*self.records} <= {*asked} or sources != self.sources.keys():
+            raise ProviderError("the publisher sent records or sources that were not asked for")
+        if not all(record.is_whole for record in self.records.values()):
+            raise ProviderError(
+                "the publisher sent a record without its version, its files or the text of its passages"
+            )
 
     def _record(self, record_id: UUID) -> GrantedRecord:
         if record_id not in self.records:
             raise ProviderError("the publisher sent rows of records that it did not send")
         return self.records[record_id]
-
-    def _require_whole(self, objects: set[str]) -> None:
-        """Check that each record has its version, its source and its files, and that nothing else came."""
-        named = {OBJECTS + file.storage_path for record in self.records.values() for file in record.files}
-        if objects != named or {record.row.source_id for record in self.records.values()} != self.sources.keys():
-            raise ProviderError("the publisher sent files or sources without records, or records without these")
-        for record in self.records.values():
-            texts = [file.size_bytes for file in record.files if file.file_type == _TRANSCRIPT]
-            keys = {file.storage_path for file in record.files}
-            if record.version is None or not texts or len(record.files) > 2 or record.row.file_pointer not in keys:
-                raise ProviderError("the publisher sent a record without its version, its transcript or its main file")
-            rows = record.segment.rows if record.segment is not None else None
-            if rows is not None and (rows["byte_offset"] + rows["byte_length"] > max(texts)).any():
-                raise ProviderError("a passage of the publisher lies outside of the transcript")
 
     def lines(
         self, peer_id: UUID, user_id: UUID, node_id: UUID, model: str | None, usual: str
@@ -273,8 +289,8 @@ class GrantedRows:
         """
         source_ids = {one: str(uuid5(peer_id, f"source {one}")) for one in self.sources}
         for source_id, source in self.sources.items():
-            own = {"source_id": source_ids[source_id], "external_id": f"{peer_id}:{source_id}"}
-            yield "sources", json.dumps({**source.model_dump(mode="json"), **own})
+            own = {"source_id": source_ids[source_id], "external_id": f"{peer_id}:{source_id}", "user_id": str(user_id)}
+            yield "sources", json.dumps({**source.model_dump(mode="json"), **own, **_ORIGIN})
         for record in self.records.values():
             ids = {"record_id": str(record.record_id), "node_id": str(node_id), "user_id": str(user_id)}
             own = {"record_id": ids["record_id"], "source_id": source_ids[record.row.source_id]}
@@ -302,7 +318,7 @@ def _of_record(record: GrantedRecord, model: str | None) -> dict[str, object]:
         "embedding_pending": not record.has_vectors,
         "embedding_model": model if record.has_vectors else None,
         "importance": row["importance"] if is_note else None,
-        "received_through": ReceivedThrough.PEER,
+        **_ORIGIN,
     }
 
 
@@ -312,11 +328,11 @@ def _of_segment(record: GrantedRecord, model: str | None, usual: str, ids: dict[
     The messages have no ids of their writers, as they are none of this installation.
     """
     assert record.segment is not None
-    rows = record.segment.rows.copy()
+    rows = record.segment.content.rows.copy()
     rows["voice"] = VOICES.index(Voice.FETCHED)
-    fetched = record.segment._replace(rows=rows, external_ids=[None] * len(rows))
-    spoken = known_languages((*record.languages, record.row.language.rpartition(".")[2]))
-    vectors = {"vectors": record.vectors, "model": model} if record.has_vectors else {}
+    fetched = record.segment.content._replace(rows=rows, external_ids=[None] * len(rows))
+    spoken = known_languages((*record.segment.languages, record.row.language.rpartition(".")[2]))
+    vectors = {"vectors": record.segment.vectors, "model": model} if record.has_vectors else {}
     return line_of(fetched, spoken, usual, {**ids, **vectors})
 
 
@@ -332,26 +348,3 @@ def read(form: type[Form], answer: bytes | str) -> Form:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join("*" if isinstance(part, int) else str(part) for part in first["loc"])[:100]
         raise ProviderError(f"the publisher's answer has another form ({place}): nothing of it is used") from error
-
-
-def _vector(text: str) -> NDArray[np.float64]:
-    """Return the vector of a record, in a row.
-
-    Raises:
-        ProviderError: It is none of that size.
-    """
-    try:
-        found = np.array(json.loads(text), np.float64)
-    except (ValueError, TypeError, RecursionError, OverflowError) as error:
-        raise ProviderError("the publisher sent a vector in an unknown form") from error
-    if found.shape != (RECORD_DIMENSIONS,):
-        raise ProviderError("the publisher sent a vector of another size")
-    return found[np.newaxis]
-
-
-def _require_unit(vectors: NDArray[np.floating]) -> None:
-    """Require that vectors are of unit length or zero, as all vectors here are."""
-    is_small = bool((np.abs(vectors) <= 1 + _LENGTH_SLACK).all())  # no square of it is endless
-    lengths = np.linalg.norm(vectors, axis=1) if is_small else np.array([np.inf])
-    if not ((lengths == 0) | (np.abs(lengths - 1) <= _LENGTH_SLACK)).all():
-        raise ProviderError("the publisher sent a vector that is not of unit length")

@@ -15,7 +15,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.exchange.peers.granted_rows import GrantedRows
+from neurigraph_pipelines.exchange.peers.granted_rows import TABLES, GrantedRows
 from neurigraph_pipelines.exchange.portability.reader import Reader
 from neurigraph_pipelines.exchange.portability.restored_objects import RestoredObjects
 from neurigraph_pipelines.exchange.portability.stream import OBJECTS, Stream
@@ -125,11 +125,9 @@ class Mirror:
             usual = self.context.settings.language
             reader.stage(page.lines(self.peer_id, self.user_id, node.node_id, model, usual))
             reader.add_keys("file_manifest", node.names)
-            values = {"user_id": self.user_id, "part": "sources"}
-            reader.rows["sources"] = tx.execute(_QUERIES["add_sources"], values).rowcount
-            for table in (*tables_of(tx, node.schema_name), *tables_of(tx, SHARED)):
-                if table.name in reader.staged and table.name != "sources":
-                    reader.load(table, table.name)
+            tables = {table.name: table for table in (*tables_of(tx, SHARED), *tables_of(tx, node.schema_name))}
+            for name in TABLES:
+                reader.load(tables[name], name, renews=name == "sources")
             new_ids = [record.record_id for record in page.records.values()]
             query = _QUERIES["files_of_records"].format(schema=sql.Identifier(node.schema_name))
             parts = (part for part in stream.parts() if part.name.startswith(OBJECTS))

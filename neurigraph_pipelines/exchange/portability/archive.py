@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -170,12 +171,12 @@ class ArchiveReader(Stream):
     """Reads the files of an export.
 
     Attributes:
-        names: All files of a zip file, those that the manifest does not name among them.
+        sizes: Sizes of all files of a zip file, those that the manifest does not name among them.
     """
 
-    def __init__(self, open_file: OpenFile, names: frozenset[str] = frozenset()) -> None:
+    def __init__(self, open_file: OpenFile, sizes: Mapping[str, int] = MappingProxyType({})) -> None:
         self._open = open_file
-        self.names = names
+        self.sizes = sizes
 
     def header(self) -> Header:
         """Return the header, which is in the manifest. It raises InvalidInputError if that is damaged."""
@@ -290,10 +291,11 @@ def open_zip(file: IO[bytes], name: str) -> Iterator[ArchiveReader]:
     except _READ_ERRORS as error:
         raise InvalidInputError(f"{name} is not a readable export ({error}): export it again") from error
     with members:
+        sizes = {member.filename: member.file_size for member in members.infolist()}
         unpacked = sum(member.file_size for member in members.infolist())
         if unpacked > max(MAX_ARCHIVE_RATIO * packed, UNSUSPICIOUS_BYTES):
             raise InvalidInputError(f"{name} would unpack to {unpacked:,} bytes, which is too much for its size")
-        yield ArchiveReader(members.open, frozenset(members.namelist()))
+        yield ArchiveReader(members.open, sizes)
 
 
 def is_export(path: Path) -> bool:

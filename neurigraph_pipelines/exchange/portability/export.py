@@ -114,7 +114,7 @@ def granted(
         NotFoundError: A file was forgotten meanwhile, or is hidden since.
     """
     with context.database.agent(context.claims) as tx:
-        found = tx.execute(statement, values).fetchall()
+        found = sorted(tx.execute(statement, values), key=itemgetter("part"))
         parts = [(name, list(rows)) for name, rows in groupby(found, itemgetter("part"))]
         files = [json.loads(row["line"]) for name, rows in parts if name.endswith(_FILES) for row in rows]
         named = ((manifest_of(tx, locate(tx, UUID(file["file_id"]))), file["storage_path"]) for file in files)

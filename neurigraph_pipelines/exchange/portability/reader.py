@@ -99,8 +99,12 @@ class Reader:
         }
         self.tx.execute(_QUERIES["add_keys"], values)
 
-    def load(self, table: Table, name: str) -> int:
-        """Write the staged rows of a part into their table, and return their number."""
+    def load(self, table: Table, name: str, *, renews: bool = False) -> int:
+        """Write the staged rows of a part into their table, and return their number.
+
+        Args:
+            renews: Whether rows that are there already get the values of these.
+        """
         self.rows[table.name] += 0
         columns = self.staged.get(name)
         if columns is None:
@@ -108,14 +112,12 @@ class Reader:
         if not columns or not set(columns) <= set(table.columns):
             raise InvalidInputError(f"{name} of the export has columns that {table.name} does not have")
         self.ids.rewrite(self.tx, table, name)
-        done = self.tx.execute(
-            _QUERIES["write_rows"].format(
-                table=table.identifier,
-                columns=sql.SQL(", ").join(map(sql.Identifier, columns)),
-                values=sql.SQL(", ").join(_OWN_VALUES.get(c, sql.Identifier("r", c)) for c in columns),
-            ),
-            {**self.user, "part": name},
+        query = _QUERIES["write_rows"].format(
+            table=table.identifier,
+            columns=sql.SQL(", ").join(map(sql.Identifier, columns)),
+            values=sql.SQL(", ").join(_OWN_VALUES.get(c, sql.Identifier("r", c)) for c in columns),
         )
+        done = self.tx.execute(query + _renewal(table, columns) if renews else query, {**self.user, "part": name})
         self.rows[table.name] += done.rowcount
         return done.rowcount
 
@@ -135,6 +137,13 @@ class Reader:
         if missing:
             raise InvalidInputError(f"the export has other numbers of rows than it says of {missing}: export it again")
         self.objects.require_all(absent)
+
+
+def _renewal(table: Table, columns: Sequence[str]) -> sql.Composed:
+    """Return the clause of an insert that gives the row with the same key the new values."""
+    key, names = (sql.SQL(", ").join(map(sql.Identifier, some)) for some in (table.key, columns))
+    values = sql.SQL(", ").join(sql.Identifier("excluded", column) for column in columns)
+    return sql.SQL(" ON CONFLICT ({}) DO UPDATE SET ({}) = ROW ({})").format(key, names, values)
 
 
 def explained(error: Exception) -> NeurigraphError | None:
