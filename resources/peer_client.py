@@ -51,11 +51,10 @@ class HttpPeerClient(AllowedCalls):
             content = content_of(answer, max_bytes)
         except OSError as error:
             raise TransientError("the answer of the publisher was cut off") from error
-        size = len(content) if into is None else into.tell()
+        size, sent = (len(content), len(answer.body)) if into is None else (into.tell(), into.tell())
         if size > max_bytes:
             raise ProviderError(f"the publisher answered with more than {max_bytes:,} bytes: nothing of it is used")
         if into is not None:
             into.seek(0)
         sha256 = hashlib.sha256(content) if into is None else hashlib.file_digest(into, "sha256")
-        sent = len(answer.body) if into is None else size
         return PeerAnswer(answer.status, content, sha256.digest(), answer.headers.get("neurigraph-signature"), sent)

@@ -11,7 +11,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines.exchange.peers import subscriptions
+from neurigraph_pipelines.exchange.peers import conversation, subscriptions
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.model import Privacy, SubjectType
@@ -70,6 +70,16 @@ def test_changed_files_are_not_kept(pair: Pair, line: LyingPublisher) -> None:
     pair.pull()
     pair.check_equal()
     pair.check_whole()
+
+
+def test_endless_streams_are_not_read_to_their_end(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(conversation, "MAX_STREAM_BYTES", 100)
+        with pytest.raises(ProviderError, match="more than 100 bytes"):
+            pair.pull()
+    assert list(mirrored(pair).values()) == [[]]
+    pair.pull()
+    pair.check_equal()
 
 
 def test_lines_are_cut_everywhere(pair: Pair, line: LyingPublisher) -> None:

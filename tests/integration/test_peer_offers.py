@@ -22,7 +22,7 @@ from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.model import Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError, ProviderError
 from neurigraph_pipelines.text.search_segments import SearchSegment, read_vectors
-from neurigraph_pipelines.views.mirrors import OfferedNodes
+from neurigraph_pipelines.views.mirrors import OfferedNodes, OfferedRecord
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import SECRET
 from tests.support.api_server import serving
@@ -211,7 +211,7 @@ def test_stream_says_nothing_of_others(graph: SharedGraph) -> None:
         "file_manifest": granted_rows.FileRow,
         "sources": granted_rows.SourceRow,
         "segments": granted_rows.SegmentRow,
-        "mirrored_records": granted_rows.VersionRow,
+        "mirrored_records": OfferedRecord,
     }
     assert {table_of(name): list(rows[0]) for name, rows in sent.rows.items()} == {
         table: list(form.model_fields) for table, form in forms.items()

@@ -7,34 +7,30 @@ followed. Everything gets ids of this installation, so a publisher can name noth
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Annotated, Literal, TypeVar
-from uuid import UUID, uuid4, uuid5
+from uuid import UUID, uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, AwareDatetime, BaseModel, Field, PlainValidator, ValidationError, model_validator
 
 from neurigraph_pipelines.exchange.portability.archive import MANIFEST, ArchiveReader
-from neurigraph_pipelines.exchange.portability.segments import bytes_of, line_of
+from neurigraph_pipelines.exchange.portability.segments import bytes_of
 from neurigraph_pipelines.exchange.portability.stream import OBJECTS, VERSION, rows_name
-from neurigraph_pipelines.exchange.received_segments import checked_vectors, known_languages, read_segment
+from neurigraph_pipelines.exchange.received_segments import checked_vectors, read_segment
 from neurigraph_pipelines.model import (
     RECORD_DIMENSIONS,
-    CompressionState,
     ContentType,
-    ReceivedThrough,
     SourceKind,
     TriggerType,
-    Voice,
 )
 from neurigraph_pipelines.model.errors import ProviderError
 from neurigraph_pipelines.text.json_fields import Json
 from neurigraph_pipelines.text.lexemes import MAX_FREQUENCY
-from neurigraph_pipelines.text.search_segments import VOICES, SearchSegment
-from neurigraph_pipelines.views.mirrors import Count, Text
+from neurigraph_pipelines.text.search_segments import SearchSegment
+from neurigraph_pipelines.views.mirrors import Count, OfferedRecord, Text
 
 MAX_FILE_BYTES = 256 << 20
 MAX_ROWS_BYTES = 128 << 20
@@ -46,12 +42,8 @@ MAX_PASSAGES = 100_000
 
 _LENGTH_SLACK = 0.02
 _MOST = {"byte_offset": MAX_FILE_BYTES, "window_length": 1e9, "lexemes": 20_000}
-_ZEROS = json.dumps([0] * RECORD_DIMENSIONS)
-_TRANSCRIPT = "transcript"
 _MOST_FILES = 2
-_ORIGIN = {"received_through": ReceivedThrough.PEER}
-TABLES = ("sources", "metadata_records", "file_manifest", "segments", "mirrored_records")
-"""The tables of a mirror, each after the tables that it references."""
+TRANSCRIPT = "transcript"
 
 Shorts = Annotated[list[Annotated[Text, Field(max_length=1_000)]], Field(max_length=1_000)] | None
 Sha = Annotated[str, Field(pattern=r"^\\x[0-9a-f]{64}$")]
@@ -158,6 +150,9 @@ class FileRow(_Row):
         for offsets, most in ((self.member_offsets, self.stored_bytes), (self.member_text_offsets, self.size_bytes)):
             if offsets != sorted(offsets) or (offsets and offsets[-1] > most):
                 raise ValueError("parts of a file lie outside of it")
+        own = (self.stored_bytes, self.content_sha256 and self.stored_sha256)
+        if self.compression_format == "native" and (self.size_bytes, self.content_sha256) != own:
+            raise ValueError("a file is stored as it is, and has another size or checksum")
         return self
 
 
@@ -174,19 +169,6 @@ class SegmentRow(_Row, arbitrary_types_allowed=True):
         if self.vectors is not None:
             _require_unit(checked_vectors(self.vectors, len(self.content.rows)))
         return self
-
-
-class VersionRow(_Row):
-    """The version of a record, which is another one whenever something of the record changes."""
-
-    record_id: UUID
-    version: UUID
-
-
-FORMS: Mapping[str, type[BaseModel]] = MappingProxyType(
-    {"sources": SourceRow, "records": RecordRow, "files": FileRow, "segments": SegmentRow}
-)
-"""The rows that a publisher selects, by their names in its query: the columns are those of the forms."""
 
 
 @dataclass(slots=True)
@@ -207,7 +189,7 @@ class GrantedRecord:
     @property
     def is_whole(self) -> bool:
         """Whether it has its version and its files, and its passages lie in its transcript."""
-        texts = [file.size_bytes for file in self.files if file.file_type == _TRANSCRIPT]
+        texts = [file.size_bytes for file in self.files if file.file_type == TRANSCRIPT]
         is_opened = self.row.file_pointer in {file.storage_path for file in self.files}
         if self.version is None or not texts or not is_opened or len(self.files) > _MOST_FILES:
             return False
@@ -216,16 +198,7 @@ class GrantedRecord:
 
 
 class GrantedRows:
-    """The rows of one answer.
-
-    Args:
-        archive: The answer.
-        node_id: The node at the publisher.
-        asked: The records that were asked for.
-
-    Attributes:
-        records: By their ids at the publisher.
-        sources: Likewise.
+    """The records of one answer and their sources, by their ids at the publisher, as are the node and those asked for.
 
     Raises:
         ProviderError: The answer is of another version, or has rows or files that were not asked for or cannot be.
@@ -253,7 +226,7 @@ class GrantedRows:
         records = rows(RecordRow, rows_name("metadata_records", node_id))
         self.records = {row.record_id: GrantedRecord(row, uuid4()) for row in records}
         self.sources = {row.source_id: row for row in rows(SourceRow, rows_name("sources"))}
-        for version in rows(VersionRow, rows_name("mirrored_records")):
+        for version in rows(OfferedRecord, rows_name("mirrored_records")):
             self._record(version.record_id).version = version.version
         for file in rows(FileRow, rows_name("file_manifest", node_id)):
             self._record(file.record_id).files.append(file)
@@ -274,66 +247,6 @@ class GrantedRows:
         if record_id not in self.records:
             raise ProviderError("the publisher sent rows of records that it did not send")
         return self.records[record_id]
-
-    def lines(
-        self, peer_id: UUID, user_id: UUID, node_id: UUID, model: str | None, usual: str
-    ) -> Iterator[tuple[str, str]]:
-        """Yield the rows as they are stored here, with the names of their tables.
-
-        Args:
-            peer_id: The publisher.
-            user_id: The user who mirrors it.
-            node_id: The node here.
-            model: That of the vectors.
-            usual: The stemmer of this installation.
-        """
-        source_ids = {one: str(uuid5(peer_id, f"source {one}")) for one in self.sources}
-        for source_id, source in self.sources.items():
-            own = {"source_id": source_ids[source_id], "external_id": f"{peer_id}:{source_id}", "user_id": str(user_id)}
-            yield "sources", json.dumps({**source.model_dump(mode="json"), **own, **_ORIGIN})
-        for record in self.records.values():
-            ids = {"record_id": str(record.record_id), "node_id": str(node_id), "user_id": str(user_id)}
-            own = {"record_id": ids["record_id"], "source_id": source_ids[record.row.source_id]}
-            yield "metadata_records", json.dumps({**_of_record(record, model), **own})
-            for file in record.files:
-                kind = _TRANSCRIPT if file.file_type == _TRANSCRIPT else "original"
-                own = {"file_id": str(uuid5(record.record_id, kind)), "compression_state": CompressionState.ACTIVE}
-                yield (
-                    "file_manifest",
-                    json.dumps({**file.model_dump(mode="json"), **own, "record_id": ids["record_id"]}),
-                )
-            if record.segment is not None:
-                yield "segments", _of_segment(record, model, usual, ids)
-            mirrored = {"peer_id": str(peer_id), "publisher_record_id": str(record.row.record_id)}
-            yield "mirrored_records", json.dumps({**ids, **mirrored, "version": str(record.version)})
-
-
-def _of_record(record: GrantedRecord, model: str | None) -> dict[str, object]:
-    """Return the columns of a record. Key and persona are none of this installation, and only notes have importance."""
-    row = record.row.model_dump(mode="json")
-    is_note = record.row.source_kind is SourceKind.NOTE
-    return {
-        **row,
-        "embedding": row["embedding"] if record.has_vectors else _ZEROS,
-        "embedding_pending": not record.has_vectors,
-        "embedding_model": model if record.has_vectors else None,
-        "importance": row["importance"] if is_note else None,
-        **_ORIGIN,
-    }
-
-
-def _of_segment(record: GrantedRecord, model: str | None, usual: str, ids: dict[str, str]) -> str:
-    """Return the row of a segment. Whatever the publisher says, the voice is one that was fetched.
-
-    The messages have no ids of their writers, as they are none of this installation.
-    """
-    assert record.segment is not None
-    rows = record.segment.content.rows.copy()
-    rows["voice"] = VOICES.index(Voice.FETCHED)
-    fetched = record.segment.content._replace(rows=rows, external_ids=[None] * len(rows))
-    spoken = known_languages((*record.segment.languages, record.row.language.rpartition(".")[2]))
-    vectors = {"vectors": record.segment.vectors, "model": model} if record.has_vectors else {}
-    return line_of(fetched, spoken, usual, {**ids, **vectors})
 
 
 def read(form: type[Form], answer: bytes | str) -> Form:

@@ -6,20 +6,23 @@ audit removes. What is gone at the publisher is forgotten here as if its owner h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from uuid import UUID, uuid4
+from uuid import UUID, uuid4, uuid5
 
 from psycopg import sql
 
 from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.exchange.peers.granted_rows import TABLES, GrantedRows
+from neurigraph_pipelines.exchange.peers.granted_rows import TRANSCRIPT, GrantedRecord, GrantedRows, SegmentRow
 from neurigraph_pipelines.exchange.portability.reader import Reader
 from neurigraph_pipelines.exchange.portability.restored_objects import RestoredObjects
+from neurigraph_pipelines.exchange.portability.segments import line_of
 from neurigraph_pipelines.exchange.portability.stream import OBJECTS, Stream
 from neurigraph_pipelines.exchange.portability.tables import SHARED, tables_of
+from neurigraph_pipelines.exchange.received_segments import known_languages
 from neurigraph_pipelines.graph.history import append_delta
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared
 from neurigraph_pipelines.graph.naming import display_name, name_key
@@ -31,10 +34,22 @@ from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
-from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, Detector, MentionRole
+from neurigraph_pipelines.model import (
+    MAX_LAYER_DEPTH,
+    RECORD_DIMENSIONS,
+    Claims,
+    CompressionState,
+    ConceptKind,
+    Detector,
+    MentionRole,
+    ReceivedThrough,
+    SourceKind,
+    Voice,
+)
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError, ProviderError, TransientError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.text.search_segments import VOICES
 from neurigraph_pipelines.views.mirrors import OfferedNode
 
 THROUGH = "peer"
@@ -43,6 +58,8 @@ THROUGH = "peer"
 _NAME_ROOM = 100
 _QUERIES = statements("peers")
 _EMBEDDINGS = statements("embeddings")
+_TABLES = ("sources", "metadata_records", "file_manifest", "segments", "mirrored_records")
+_ZEROS = json.dumps([0] * RECORD_DIMENSIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +119,8 @@ class Mirror:
 
         Args:
             node_id: The mirror of the node.
-            page: The records, of which none is mirrored yet.
+            page: The records, of which none is mirrored yet, with vectors of the model.
             stream: Has their objects.
-            model: That of their vectors.
 
         Raises:
             InvalidInputError: A file is not what the publisher states; nothing was stored.
@@ -122,11 +138,10 @@ class Mirror:
             if has_vectors and model is not None and not lock_models(tx, self.user_id, model).adopt(model):
                 raise TransientError("the user moves to another embedding model: it is pulled again later")
             reader = Reader(tx, objects, self.user_id, self.user_slug, str(self.peer_id))
-            usual = self.context.settings.language
-            reader.stage(page.lines(self.peer_id, self.user_id, node.node_id, model, usual))
+            reader.stage(self._lines(page, node.node_id, model))
             reader.add_keys("file_manifest", node.names)
             tables = {table.name: table for table in (*tables_of(tx, SHARED), *tables_of(tx, node.schema_name))}
-            for name in TABLES:
+            for name in _TABLES:
                 reader.load(tables[name], name, renews=name == "sources")
             new_ids = [record.record_id for record in page.records.values()]
             query = _QUERIES["files_of_records"].format(schema=sql.Identifier(node.schema_name))
@@ -135,6 +150,30 @@ class Mirror:
             reader.require_all(stream.ending(), frozenset())
             self._note(tx, node.node_id, page)
             rebuild_shell(tx, node.node_id, self.user_slug)
+
+    def _lines(self, page: GrantedRows, node_id: UUID, model: str | None) -> Iterator[tuple[str, str]]:
+        """Yield the rows of records as they are stored here, with the names of their tables.
+
+        Sources have ids that follow from the peer. Key and persona are none of this installation.
+        """
+        user_id, origin = str(self.user_id), {"received_through": ReceivedThrough.PEER}
+        source_ids = {one: str(uuid5(self.peer_id, f"source {one}")) for one in page.sources}
+        for source_id, source in page.sources.items():
+            ids = {"source_id": source_ids[source_id], "external_id": f"{self.peer_id}:{source_id}", "user_id": user_id}
+            yield "sources", json.dumps({**source.model_dump(mode="json"), **ids, **origin})
+        for record in page.records.values():
+            of_record = {"record_id": str(record.record_id)}
+            ids = {**of_record, "node_id": str(node_id), "user_id": user_id}
+            own = {**of_record, "source_id": source_ids[record.row.source_id], **origin}
+            yield "metadata_records", json.dumps({**_of_record(record, model), **own})
+            for file in record.files:
+                kind = TRANSCRIPT if file.file_type == TRANSCRIPT else "original"
+                own = {"file_id": str(uuid5(record.record_id, kind)), "compression_state": CompressionState.ACTIVE}
+                yield "file_manifest", json.dumps({**file.model_dump(mode="json"), **own, **of_record})
+            if record.segment is not None:
+                yield "segments", _of_segment(record, record.segment, model, self.context.settings.language, ids)
+            mirrored = {"peer_id": str(self.peer_id), "publisher_record_id": str(record.row.record_id)}
+            yield "mirrored_records", json.dumps({**ids, **mirrored, "version": str(record.version)})
 
     def _note(self, tx: Transaction, node_id: UUID, page: GrantedRows) -> None:
         """Write what follows from new records."""
@@ -169,3 +208,30 @@ class Mirror:
             if name_key(name) and row is not None and not row["taken"]:
                 return name
         return str(uuid4())
+
+
+def _of_record(record: GrantedRecord, model: str | None) -> dict[str, object]:
+    """Return the columns of a record that do not name others; only notes have importance."""
+    row, is_note = record.row.model_dump(mode="json"), record.row.source_kind is SourceKind.NOTE
+    return {
+        **row,
+        "embedding": row["embedding"] if record.has_vectors else _ZEROS,
+        "embedding_pending": not record.has_vectors,
+        "embedding_model": model if record.has_vectors else None,
+        "importance": row["importance"] if is_note else None,
+    }
+
+
+def _of_segment(
+    record: GrantedRecord, segment: SegmentRow, model: str | None, usual: str, ids: Mapping[str, str]
+) -> str:
+    """Return the row of a segment. Whatever the publisher says, the voice is one that was fetched.
+
+    The messages have no ids of their writers, as they are none of this installation.
+    """
+    rows = segment.content.rows.copy()
+    rows["voice"] = VOICES.index(Voice.FETCHED)
+    fetched = segment.content._replace(rows=rows, external_ids=[None] * len(rows))
+    spoken = known_languages((*segment.languages, record.row.language.rpartition(".")[2]))
+    vectors = {"vectors": segment.vectors, "model": model} if record.has_vectors else {}
+    return line_of(fetched, spoken, usual, {**ids, **vectors})

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from neurigraph_pipelines.database.asking import views_of
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.exchange.peers.granted_rows import FORMS
+from neurigraph_pipelines.exchange.peers.granted_rows import FileRow, RecordRow, SegmentRow, SourceRow
 from neurigraph_pipelines.exchange.portability.export import Exported, granted, zipped
 from neurigraph_pipelines.lifecycle.stored_bytes import VerifiedBytes
 from neurigraph_pipelines.model import Claims
@@ -139,7 +139,13 @@ def read_records(
         if chosen and (passages > PASSAGES_AT_ONCE or stored_bytes > BYTES_AT_ONCE):
             break
         chosen.append(row["record_id"])
-    columns = {name: _columns(form) for name, form in FORMS.items()}
+    forms: dict[str, type[BaseModel]] = {
+        "sources": SourceRow,
+        "records": RecordRow,
+        "files": FileRow,
+        "segments": SegmentRow,
+    }
+    columns = {name: _columns(form) for name, form in forms.items()}
     query = _QUERIES["granted"].format(schema=schema, versions=_QUERIES["versions"].format(schema=schema), **columns)
     values = {"prefix": "", "record_ids": chosen, "model": model, "node_id": node_id}
     report = Exported()

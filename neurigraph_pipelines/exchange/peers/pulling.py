@@ -172,7 +172,10 @@ class _Pull:
             known = {(node_id, row.digest) for node_id, row in mirrored.items()}
             changed = [node for node in nodes if (node.node_id, node.digest) not in known]
             differences = [self._compare(node, mirrored.get(node.node_id)) for node in changed]
-            self._name_nodes(nodes, mirrored)
+            for node in nodes:
+                row = mirrored.get(node.node_id)
+                if row is not None and not row.node_name.startswith(node.name[:90]):
+                    self._mirror.rename_node(row.node_id, node)
             for node, difference in zip(changed, differences, strict=True):
                 with suppress(NotFoundError):  # its grant ended meanwhile: the next pull forgets it
                     self._fetch(node.node_id, difference)
@@ -197,20 +200,12 @@ class _Pull:
                 self._count_forgotten(self._mirror.forget_node(row.node_id))
         return {row.publisher_node_id: row for row in rows if row.publisher_node_id in listed}
 
-    def _name_nodes(self, nodes: Sequence[OfferedNode], mirrored: dict[UUID, _MirroredNode]) -> None:
-        for node in nodes:
-            row = mirrored.get(node.node_id)
-            if row is not None and not row.node_name.startswith(node.name[:90]):
-                self._mirror.rename_node(row.node_id, node)
-
     def _compare(self, node: OfferedNode, row: _MirroredNode | None) -> _Difference:
         """Forget the records of a node that are gone at the publisher, and return what is missing."""
         node_id = self._mirror.add_node(node) if row is None else row.node_id
         difference = _Difference(node_id, [], {})
-        try:
+        with suppress(NotFoundError):  # its grant ended meanwhile: the next pull forgets it
             self._compare_part(node.node_id, "", difference)
-        except NotFoundError:  # its grant ended meanwhile: the next pull forgets it
-            return _Difference(node_id, [], {})
         return difference
 
     def _compare_part(self, publisher_node_id: UUID, prefix: str, difference: _Difference) -> None:
@@ -227,8 +222,7 @@ class _Pull:
                 self._forget(row.record_id)
             elif row.version != published[record_id]:
                 difference.outdated[record_id] = row.record_id
-        known = {record_id: row.version for record_id, row in here.items()}
-        difference.wanted += [record_id for record_id, version in published.items() if known.get(record_id) != version]
+        difference.wanted += [one for one in published if one not in here or one in difference.outdated]
 
     def _compare_parts(
         self, publisher_node_id: UUID, prefix: str, parts: Sequence[OfferedPart], difference: _Difference
@@ -293,7 +287,10 @@ def _refused() -> Iterator[None]:
     except Exception as error:
         if not isinstance(error, InvalidInputError) and explained(error) is None:
             raise
-        raise ProviderError("the publisher sent records that cannot be stored: nothing of them is used") from error
+        raise ProviderError(
+            "the publisher sent records that cannot be read or stored, and nothing of them is used: run one version of "
+            "Neurigraph on both sides, or ask the publisher's operator"
+        ) from error
 
 
 def _key_of(peering: Peering, peer_id: UUID) -> str:

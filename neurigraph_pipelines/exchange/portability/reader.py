@@ -48,9 +48,7 @@ class Reader:
 
     Args:
         tx: As the owner.
-        objects: Receives the objects.
         user_id: The user to whom everything belongs.
-        slug: Of that user.
         mirroring: The peer whose mirror may be written, or ``all``.
 
     Attributes:
@@ -100,11 +98,7 @@ class Reader:
         self.tx.execute(_QUERIES["add_keys"], values)
 
     def load(self, table: Table, name: str, *, renews: bool = False) -> int:
-        """Write the staged rows of a part into their table, and return their number.
-
-        Args:
-            renews: Whether rows that are there already get the values of these.
-        """
+        """Write the staged rows of a part into their table, or renew those that are there; return their number."""
         self.rows[table.name] += 0
         columns = self.staged.get(name)
         if columns is None:

@@ -76,11 +76,7 @@ class PeerClient(Protocol):
         max_bytes: int,
         into: BufferedRandom | None = None,
     ) -> PeerAnswer:
-        """Send one request to exactly this address.
-
-        Args:
-            max_bytes: Most bytes of the answer. Every four MiB of them may take the time of a request.
-            into: An empty file to write the body to as it is sent.
+        """Send one request to exactly this address, and write the body of the answer ``into`` a file if there is one.
 
         Raises:
             ProviderError: The address may not be called, or the answer is too large.
