@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import IO
 
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, ProviderError
 from resources.outgoing_guard import refuse_link_local, require_global, split_url
@@ -85,9 +86,17 @@ class AllowedCalls:
         self._hosts.check(url)
 
     def _send(
-        self, method: str, url: str, headers: Mapping[str, str], content: bytes = b"", max_bytes: int = 0
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        content: bytes = b"",
+        max_bytes: int = 0,
+        *,
+        seconds: float | None = None,
+        into: IO[bytes] | None = None,
     ) -> Answer:
-        """Send one request.
+        """Send one request; see ``outgoing_request.send``.
 
         Raises:
             ProviderError: The address may not be called: the settings have changed since it was stored.
@@ -101,10 +110,11 @@ class AllowedCalls:
             method,
             url,
             headers=headers,
-            seconds=self._seconds,
+            seconds=seconds or self._seconds,
             content=content,
             max_bytes=max_bytes,
             check_address=check_address,
+            into=into,
         )
 
 

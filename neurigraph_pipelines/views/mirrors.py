@@ -1,23 +1,39 @@
-"""The pages that peers pull: nodes, versions of records, and records with their search segments and files."""
+"""The pages that peers pull: nodes, and versions of records. Records themselves are a stream as exports have.
+
+Peers read them in these forms, with limits, because a publisher is a stranger.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
 from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.kinds import ConceptKind
+
+
+def _clean(text: str) -> str:
+    if "\0" in text or (not text.isascii() and any(0xD800 <= ord(one) < 0xE000 for one in text)):
+        raise ValueError("a text has characters that cannot be stored")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_clean)]
+Count = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class OfferedNode(View):
     """A node that the peer may read."""
 
     node_id: UUID
-    name: str
-    kind: str
-    records: int = Field(description="Number of its current records that the peer may read.")
-    digest: str = Field(description="MD5 of `id:version` of these records, by id, with commas between them.")
+    name: Annotated[Text, Field(min_length=1, max_length=120)]
+    kind: ConceptKind
+    records: Annotated[Count, Field(description="Number of its current records that the peer may read.")]
+    digest: str = Field(
+        pattern="^[0-9a-f]{32}$", description="MD5 of `id:version` of these records, by id, with commas between them."
+    )
 
 
 class OfferedNodes(View):
@@ -25,7 +41,7 @@ class OfferedNodes(View):
 
     horizon: UUID = Field(description="Give it with the next page as `horizon`, and with the next pull as `since`.")
     is_known: bool = Field(description="Whether `since` is known here; if not, all digests were computed again.")
-    nodes: list[OfferedNode]
+    nodes: list[OfferedNode] = Field(max_length=1_000)
     next_node: UUID | None = Field(description="Give it as `after` for the next page.")
 
 
@@ -39,34 +55,19 @@ class OfferedRecord(View):
 class OfferedPart(View):
     """The records whose ids begin alike."""
 
-    prefix: str
-    records: int
+    prefix: str = Field(pattern="^[0-9a-f]{1,8}$")
+    records: Count
     digest: str
 
 
 class OfferedRecords(View):
     """The records of a node or, if there are too many, digests of parts of them."""
 
-    records: list[OfferedRecord] | None = None
-    parts: list[OfferedPart] | None = None
+    records: Annotated[list[OfferedRecord], Field(max_length=100_000)] | None = None
+    parts: Annotated[list[OfferedPart], Field(max_length=256)] | None = None
 
-
-class PulledRecord(View):
-    """A record with its search segment and files."""
-
-    record_id: UUID
-    version: UUID
-    title: str
-    summary: str
-    occurred_at: datetime
-    source: dict[str, object] = Field(description="Its source, without its messages.")
-    files: list[dict[str, object]] = Field(description="Each with its checksum, and its `content` in base64 if small.")
-    segment: str | None = Field(description="The search segment of its messages, in base64; null if it has none.")
-    languages: list[str] = Field(description="The stemmers of its messages that are not the publisher's usual one.")
-    vectors: str | None = Field(description="The vectors of its messages in base64; null without those of the model.")
-
-
-class PulledRecords(View):
-    """The first of the records that were asked for, by id; those that the peer may not read are left out."""
-
-    records: list[PulledRecord]
+    @model_validator(mode="after")
+    def _one_of_both(self) -> OfferedRecords:
+        if (self.records is None) == (self.parts is None):
+            raise ValueError("either records or parts")
+        return self

@@ -93,62 +93,70 @@ WHERE r.superseded_by IS NULL AND r.record_id::text LIKE %(prefix)s || '%%'
     AND (%(record_ids)s::uuid [] IS NULL OR r.record_id = ANY(%(record_ids)s));
 
 -- name: sizes
--- The number of passages of some records, in the order of the records.
+-- The numbers of passages and stored bytes of some records, in the order of the records.
 SELECT
     r.record_id,
-    coalesce(s.passages, 0) AS passages
+    coalesce(s.passages, 0) AS passages,
+    (
+        SELECT coalesce(sum(f.stored_bytes), 0) FROM {schema}.file_manifest AS f
+        WHERE f.record_id = r.record_id
+    ) AS stored_bytes
 FROM {schema}.metadata_records AS r
 LEFT JOIN neurigraph.segments AS s ON r.record_id = s.record_id
 WHERE r.record_id = ANY(%(record_ids)s) AND r.superseded_by IS NULL
 ORDER BY r.record_id;
 
--- name: records
--- All values that are sent of some records, in one statement, so that they belong to one moment. Vectors are sent in
--- the binary form of pgvector, and only vectors of the model that the peer also uses.
-SELECT
-    v.record_id,
-    v.version,
-    r.title,
-    r.summary,
-    r.kw_entities AS entities,
-    r.kw_topics AS topics,
-    r.kw_dates AS dates,
-    r.kw_relationships AS relationships,
-    r.content_type,
-    r.trigger_type,
-    r.first_message,
-    r.last_message,
-    encode(r.content_hash, 'hex') AS content_hash,
-    r.language::text AS language,
-    r.occurred_at,
-    r.received_at,
-    r.importance,
-    CASE
-        WHEN r.embedding_model = %(model)s AND NOT r.embedding_pending
-            THEN replace(encode(vector_send(r.embedding), 'base64'), E'\n', '')
-    END AS embedding,
-    jsonb_build_object(
-        'source_id', s.source_id, 'kind', s.kind, 'event_kind', s.event_kind, 'title', s.title,
-        'started_at', s.started_at, 'ended_at', s.ended_at, 'origin', s.origin, 'document_type', s.document_type,
-        'url', s.url, 'channel', s.channel, 'author', s.author
-    ) AS source,
-    f.files,
-    replace(encode(g.content, 'base64'), E'\n', '') AS segment,
-    coalesce(g.languages, '{{}}') AS languages,
-    CASE WHEN g.model = %(model)s THEN replace(encode(g.vectors, 'base64'), E'\n', '') END AS vectors
-FROM ({versions}) AS v
-INNER JOIN {schema}.metadata_records AS r ON v.record_id = r.record_id
-INNER JOIN neurigraph.sources AS s ON r.source_id = s.source_id
-CROSS JOIN LATERAL (
+-- name: granted
+-- The rows that a stream of some records has, with the columns that peers get, in one statement, so that they belong to
+-- one moment. Vectors are only those of the model that the peer also uses. The key of an object has the id of its file
+-- in place of the names above the node.
+WITH
+granted AS (
     SELECT
-        coalesce(jsonb_agg(jsonb_build_object(
-            'file_id', m.file_id, 'name', m.file_name, 'type', m.file_type, 'format', m.compression_format,
-            'size_bytes', m.size_bytes, 'stored_bytes', m.stored_bytes,
-            'stored_sha256', encode(m.stored_sha256, 'hex'), 'is_main', m.storage_path = r.file_pointer,
-            'member_offsets', m.member_offsets, 'member_text_offsets', m.member_text_offsets
-        ) ORDER BY m.file_id), '[]') AS files
-    FROM {schema}.file_manifest AS m
-    WHERE m.record_id = r.record_id
-) AS f
-LEFT JOIN neurigraph.segments AS g ON r.record_id = g.record_id
-ORDER BY v.record_id;
+        v.record_id,
+        v.version
+    FROM ({versions}) AS v
+),
+
+files AS (
+    SELECT
+        f.*,
+        'durable/' || f.file_id || substring(f.storage_path FROM '\.[a-z.]+$') AS key
+    FROM {schema}.file_manifest AS f
+    INNER JOIN granted AS n ON f.record_id = n.record_id
+)
+
+SELECT
+    'tables/mirrored_records.jsonl' AS part,
+    row_to_json(n)::text AS line
+FROM granted AS n
+UNION ALL
+SELECT 'tables/sources.jsonl', row_to_json(c)::text FROM (
+    SELECT {sources} FROM neurigraph.sources AS r
+    WHERE r.source_id IN (
+        SELECT m.source_id FROM {schema}.metadata_records AS m INNER JOIN granted AS n ON m.record_id = n.record_id
+    )
+) AS c
+UNION ALL
+SELECT 'tables/segments.jsonl', row_to_json(c)::text FROM (
+    SELECT {segments} FROM neurigraph.segments AS r
+    INNER JOIN granted AS n ON r.record_id = n.record_id
+    CROSS JOIN LATERAL (SELECT CASE WHEN r.model = %(model)s THEN r.vectors END AS vectors) AS sent
+) AS c
+UNION ALL
+SELECT 'nodes/' || %(node_id)s::text || '/metadata_records.jsonl', row_to_json(c)::text FROM (
+    SELECT {records} FROM {schema}.metadata_records AS r
+    INNER JOIN granted AS n ON r.record_id = n.record_id
+    CROSS JOIN LATERAL (
+        SELECT
+            CASE WHEN r.embedding_model = %(model)s AND NOT r.embedding_pending THEN r.embedding END AS embedding,
+            (SELECT f.key FROM files AS f WHERE f.storage_path = r.file_pointer) AS file_pointer
+    ) AS sent
+    ORDER BY r.record_id
+) AS c
+UNION ALL
+SELECT 'nodes/' || %(node_id)s::text || '/file_manifest.jsonl', row_to_json(c)::text FROM (
+    SELECT {files} FROM files AS r
+    CROSS JOIN LATERAL (SELECT r.key AS storage_path) AS sent
+    ORDER BY r.file_id
+) AS c;

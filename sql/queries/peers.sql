@@ -125,28 +125,10 @@ SELECT EXISTS (
         AND g.node_id IS DISTINCT FROM %(node_id)s
 ) AS taken;
 
--- name: add_source
--- Write the source of mirrored records. Its messages stay at the publisher, so none of them waits to be stored.
-INSERT INTO neurigraph.sources (
-    source_id, user_id, kind, event_kind, external_id, title, started_at, ended_at, origin, document_type, url, channel,
-    author, received_through, key_id, persona_id
-)
-VALUES (
-    %(source_id)s, %(user_id)s, %(kind)s, %(event_kind)s, %(external_id)s, %(title)s, %(started_at)s, %(ended_at)s,
-    %(origin)s, %(document_type)s, %(url)s, %(channel)s, %(author)s, 'peer', NULL, NULL
-)
-ON CONFLICT (source_id) DO UPDATE SET
-    title = excluded.title,
-    origin = excluded.origin,
-    document_type = excluded.document_type,
-    url = excluded.url,
-    channel = excluded.channel,
-    author = excluded.author,
-    ended_at = excluded.ended_at;
-
--- name: add_record
-INSERT INTO neurigraph.mirrored_records (record_id, user_id, peer_id, node_id, publisher_record_id, version)
-VALUES (%(record_id)s, %(user_id)s, %(peer_id)s, %(node_id)s, %(publisher_record_id)s, %(version)s);
+-- name: files_of_records
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.record_id = ANY(%(record_ids)s);
 
 -- name: keyed
 SELECT k.peer_id

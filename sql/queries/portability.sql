@@ -123,10 +123,10 @@ SELECT
     ) AS being_erased;
 
 -- name: begin_restoring
--- Permit writing mirrors of peers for the rest of the transaction, and keep audits from taking restored objects for
--- orphans.
+-- Permit writing the mirror of a peer, or all, for the rest of the transaction, and keep audits from taking objects
+-- without rows for orphans.
 SELECT
-    set_config('neurigraph.mirroring', 'all', true),
+    set_config('neurigraph.mirroring', %(mirroring)s, true),
     pg_advisory_xact_lock_shared(hashtextextended('neurigraph.restoring', 0));
 
 -- name: create_staging_table

@@ -11,7 +11,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from neurigraph_pipelines.exchange.peers import offering, subscriptions
+from neurigraph_pipelines.exchange.peers import conversation, subscriptions
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.model import Privacy, SubjectType
@@ -60,17 +60,26 @@ def test_repeated_answers_change_nothing(pair: Pair, line: LyingPublisher) -> No
     pair.check_equal()
 
 
-def test_changed_files_are_not_kept(pair: Pair, line: LyingPublisher, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offering, "INLINE_BYTES", 10)
-    line.alter = lambda answer: replace(answer, body=answer.body[::-1]) if "/files/" in answer.path else answer
+def test_changed_files_are_not_kept(pair: Pair, line: LyingPublisher) -> None:
+    line.alter = lambda answer: replace(answer, body=answer.body[::-1]) if "/records" in answer.path else answer
     with pytest.raises(ProviderError):
         pair.pull()
-    assert any("/files/" in answer.path for answer in line.answers)
+    assert any("/records" in answer.path for answer in line.answers)
     assert list(mirrored(pair).values()) == [[]]
     line.alter = lambda answer: answer
     pair.pull()
     pair.check_equal()
     pair.check_whole()
+
+
+def test_endless_streams_are_not_read_to_their_end(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(conversation, "MAX_STREAM_BYTES", 100)
+        with pytest.raises(ProviderError, match="more than 100 bytes"):
+            pair.pull()
+    assert list(mirrored(pair).values()) == [[]]
+    pair.pull()
+    pair.check_equal()
 
 
 def test_lines_are_cut_everywhere(pair: Pair, line: LyingPublisher) -> None:

@@ -169,10 +169,10 @@ def test_large_nodes_are_compared_in_parts(pair: Pair, monkeypatch: pytest.Monke
     pair.check_equal()
 
 
-def test_large_files_come_in_pieces(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offering, "INLINE_BYTES", 10)
-    monkeypatch.setattr(offering, "PIECE_BYTES", 50)
-    assert pair.pull().requests > 4
+def test_large_files_come_one_by_one(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember(pair, *(f"#{GRANTED} Dave has {number} oars." for number in range(3)))
+    monkeypatch.setattr(offering, "BYTES_AT_ONCE", 50)
+    assert pair.pull().requests == 6  # the nodes, the records, and four answers with a record each
     pair.check_equal()
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedRandom
 from pathlib import Path
 from signal import SIGKILL
 from threading import Timer
@@ -128,14 +129,22 @@ class Killing:
     def _client(self) -> HttpPeerClient:
         return HttpPeerClient((), ("127.0.0.1",), 60.0)
 
-    def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes, max_bytes: int) -> PeerAnswer:
+    def ask(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        max_bytes: int,
+        into: BufferedRandom | None = None,
+    ) -> PeerAnswer:
         self.asked += 1
         if self.asked == self.at and not self.seconds:
             self.publisher.kill()
             self.publisher.wait()
         elif self.asked == self.at:
             Timer(self.seconds, self.publisher.kill).start()
-        return self._client.ask(method, url, headers, body, max_bytes)
+        return self._client.ask(method, url, headers, body, max_bytes, into)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import hashlib
 import json
@@ -13,19 +12,22 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
+from pydantic import BaseModel
 
 from neurigraph_pipelines.database.secret import Secret
-from neurigraph_pipelines.exchange.peers import offering, signatures
+from neurigraph_pipelines.exchange.peers import granted_rows, offering, signatures
+from neurigraph_pipelines.exchange.portability.stream import table_of
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.model import Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError, ProviderError
 from neurigraph_pipelines.text.search_segments import SearchSegment, read_vectors
-from neurigraph_pipelines.views.mirrors import OfferedNodes
+from neurigraph_pipelines.views.mirrors import OfferedNodes, OfferedRecord
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import SECRET
 from tests.support.api_server import serving
 from tests.support.memories import converse, ingest, plain_context, schemas_of
+from tests.support.sent_streams import SentStream
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 PEER = "laptop"
@@ -165,28 +167,59 @@ def test_answer_ends_before_too_many_passages(graph: SharedGraph, monkeypatch: p
     monkeypatch.setattr(offering, "PASSAGES_AT_ONCE", 1)
     context = graph.installation.acting_for(graph.third_party(PEER))
     ids = sorted(versions(graph, node.node_id))
-    assert [row["record_id"] for row in offering.read_records(context, node.node_id, ids)] == ids[:1]
+    sent = SentStream.read(b"".join(offering.read_records(context, node.node_id, ids).chunks()))
+    assert [row["record_id"] for row in sent.of("metadata_records")] == [str(ids[0])]
+
+
+def read_sent(graph: SharedGraph, record_ids: list[UUID], model: str) -> SentStream:
+    context = graph.installation.acting_for(graph.third_party(PEER))
+    content = offering.read_records(context, graph.node("Family/Dave"), record_ids, model)
+    return SentStream.read(b"".join(content.chunks()))
 
 
 def test_record_comes_with_its_passages_and_files(graph: SharedGraph) -> None:
     record_id, file_id = graph.record_of("Family/Dave")
     hidden, _ = graph.record_of("Work")
-    context = graph.installation.acting_for(graph.third_party(PEER))
-    model = plain_context(graph.installation).embedder.model
-    node_id = graph.node("Family/Dave")
-    (row,) = offering.read_records(context, node_id, [record_id, hidden, uuid4()], model)
-    (file,) = row["files"]
-    segment = SearchSegment.read(base64.b64decode(row["segment"]))
-    content = base64.b64decode(file["content"])
-    assert hashlib.sha256(content).hexdigest() == file["stored_sha256"]
+    sent = read_sent(graph, [record_id, hidden, uuid4()], plain_context(graph.installation).embedder.model)
+    (row,) = sent.of("metadata_records")
+    (file,) = sent.of("file_manifest")
+    (packed,) = sent.of("segments")
+    assert (row["record_id"], file["file_id"]) == (str(record_id), str(file_id))
+    assert row["file_pointer"] == file["storage_path"]
+    content = sent.objects["objects/" + file["storage_path"]]
+    assert "\\x" + hashlib.sha256(content).hexdigest() == file["stored_sha256"]
     assert b"Dave caught a trout." in gzip.decompress(content)
     assert row["embedding"]
-    assert len(segment.rows) == 1
-    assert read_vectors(base64.b64decode(row["vectors"]), 1).any()
-    assert offering.read_piece(context, file_id, 3) == content[3:]
-    (other,) = offering.read_records(context, node_id, [record_id], "another model")
-    assert other["embedding"] is None
-    assert (other["segment"], other["vectors"]) == (row["segment"], None)
+    assert len(SearchSegment.read(bytes.fromhex(packed["content"][2:])).rows) == 1
+    assert read_vectors(bytes.fromhex(packed["vectors"][2:]), 1).any()
+    other = read_sent(graph, [record_id], "another model")
+    assert other.of("metadata_records")[0]["embedding"] is None
+    assert other.of("segments") == [{**packed, "vectors": None}]
+
+
+def test_stream_says_nothing_of_others(graph: SharedGraph) -> None:
+    """Not the names above the node, not who the user is, and no column beside those that peers get."""
+    record_id, _ = graph.record_of("Family/Dave")
+    sent = read_sent(graph, [record_id], "another model")
+    assert sent.manifest["user"] is None
+    keys = [list(sent.objects), [row["storage_path"] for row in sent.of("file_manifest")]]
+    for hidden in (graph.owner.slug, str(graph.owner.user_id), "Family"):
+        assert hidden.lower() not in json.dumps([sent.manifest, keys]).lower()
+    assert str(graph.owner.user_id) not in json.dumps(sent.rows)
+    forms: dict[str, type[BaseModel]] = {
+        "metadata_records": granted_rows.RecordRow,
+        "file_manifest": granted_rows.FileRow,
+        "sources": granted_rows.SourceRow,
+        "segments": granted_rows.SegmentRow,
+        "mirrored_records": OfferedRecord,
+    }
+    assert {table_of(name): list(rows[0]) for name, rows in sent.rows.items()} == {
+        table: list(form.model_fields) for table, form in forms.items()
+    }
+
+
+def checksum(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
 
 
 def test_answers_are_signed_for_their_request(graph: SharedGraph, address: str) -> None:
@@ -199,18 +232,18 @@ def test_answers_are_signed_for_their_request(graph: SharedGraph, address: str) 
     nonce = signatures.new_nonce()
     answer = ask(nonce)
     signature = answer.headers[signatures.HEADER]
-    signatures.require_signed(publisher, nonce, answer.content, signature)
+    signatures.require_signed(publisher, nonce, checksum(answer.content), signature)
     forger = signatures.PublisherKey(Secret(SECRET + "another"))
     forged: list[tuple[str, bytes, Any]] = [
         (signatures.new_nonce(), answer.content, signature),
         (nonce, answer.content.replace(b"Dave", b"Date"), signature),
-        (nonce, answer.content, forger.sign(nonce, answer.content)),
+        (nonce, answer.content, forger.sign(nonce, checksum(answer.content))),
         (nonce, answer.content, None),
         (nonce, answer.content, "no base64"),
     ]
-    for case in forged:
+    for to, content, by in forged:
         with pytest.raises(ProviderError):
-            signatures.require_signed(publisher, *case)
+            signatures.require_signed(publisher, to, checksum(content), by)
     assert json.loads(answer.content)["nodes"][0]["name"] == "Dave"
     assert answer.headers["Content-Encoding"] == "gzip"
 
@@ -218,13 +251,20 @@ def test_answers_are_signed_for_their_request(graph: SharedGraph, address: str) 
 def test_revoked_key_and_ended_grant_end_everything(graph: SharedGraph, address: str) -> None:
     key = graph.key(Subject(SubjectType.THIRD_PARTY, PEER))
     headers = {"Authorization": f"Bearer {key}"}
-    node, (_, file_id) = graph.node("Family/Dave"), graph.record_of("Family/Dave")
-    paths = (f"/v1/mirror/nodes/{node}?nonce={'0' * 32}", f"/v1/mirror/files/{file_id}")
-    assert [httpx.get(address + path, headers=headers, timeout=60).status_code for path in paths] == [200, 200]
+    node, (record_id, _) = graph.node("Family/Dave"), graph.record_of("Family/Dave")
+    path, nonce = f"{address}/v1/mirror/nodes/{node}", {"nonce": "0" * 32}
+
+    def ask() -> list[int]:
+        asked = {"record_ids": [str(record_id)]}
+        listed = httpx.get(path, params=nonce, headers=headers, timeout=60)
+        read = httpx.post(f"{path}/records", params=nonce, headers=headers, json=asked, timeout=60)
+        return [listed.status_code, read.status_code]
+
+    assert ask() == [200, 200]
     with graph.installation.database.agent(graph.owners) as tx:
         tx.execute("UPDATE neurigraph.permission_grants SET revoked_at = now() WHERE subject_id = %s", [PEER])
-    assert [httpx.get(address + path, headers=headers, timeout=60).status_code for path in paths] == [404, 404]
+    assert ask() == [404, 404]
     assert listing(graph).nodes == []
     with graph.installation.database.agent(graph.owners) as tx:
         tx.execute("UPDATE neurigraph.api_keys SET revoked_at = now() WHERE subject_id = %s", [PEER])
-    assert {httpx.get(address + path, headers=headers, timeout=60).status_code for path in paths} == {401}
+    assert ask() == [401, 401]

@@ -17,7 +17,7 @@ import pytest
 
 from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.exchange.portability.archive import MANIFEST, new_archive, open_archive
-from neurigraph_pipelines.exchange.portability.export import Exported, export_user
+from neurigraph_pipelines.exchange.portability.export import written
 from neurigraph_pipelines.exchange.portability.restore import restore_user
 from neurigraph_pipelines.exchange.portability.tables import LEFT_OUT, SHARED, shared_tables, tables_of
 from neurigraph_pipelines.faces.api.exports import EXPORTS_AT_ONCE
@@ -264,7 +264,8 @@ def interrupt(source: Source, target: Path) -> None:
     here = source.here
     with (
         new_archive(target) as archive,
-        closing(export_user(here.context, source.user.user_id, archive, Exported())) as steps,
+        written(here.context, source.user.user_id) as stream,
+        closing(archive.write(stream)) as steps,
     ):
         next(steps)
         raise KeyboardInterrupt

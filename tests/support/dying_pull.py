@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from io import BufferedRandom
 from types import SimpleNamespace
 from uuid import UUID
 
@@ -88,9 +89,17 @@ class DyingClient:
         self._inner, self._clock = HttpPeerClient((), ("127.0.0.1",), 60.0), clock
         self.check = self._inner.check
 
-    def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes, max_bytes: int) -> PeerAnswer:
+    def ask(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        max_bytes: int,
+        into: BufferedRandom | None = None,
+    ) -> PeerAnswer:
         self._clock.tick()
-        answer = self._inner.ask(method, url, headers, body, max_bytes)
+        answer = self._inner.ask(method, url, headers, body, max_bytes, into)
         self._clock.tick()
         return answer
 

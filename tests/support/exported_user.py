@@ -15,7 +15,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.access.accounts import change_account
 from neurigraph_pipelines.exchange.portability.archive import MANIFEST, folder_writer, new_archive, open_archive
-from neurigraph_pipelines.exchange.portability.export import Exported, export_user
+from neurigraph_pipelines.exchange.portability.export import Exported, written
 from neurigraph_pipelines.exchange.portability.restore import Restored, restore_user
 from neurigraph_pipelines.exchange.portability.stream import StreamPart
 from neurigraph_pipelines.exchange.portability.tables import shared_tables, tables_of
@@ -90,8 +90,8 @@ def all_rows(here: Installation, user_id: UUID) -> dict[str, list[str]]:
 def export(here: Installation, user: User, target: Path, meanwhile: Callable[[], object] = lambda: None) -> Exported:
     """Export a user, and do something after the first step."""
     report = Exported()
-    with new_archive(target) as archive:
-        for number, _ in enumerate(export_user(here.context, user.user_id, archive, report)):
+    with new_archive(target) as archive, written(here.context, user.user_id, report) as stream:
+        for number, _ in enumerate(archive.write(stream)):
             if number == 0:
                 meanwhile()
     return report

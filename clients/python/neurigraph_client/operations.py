@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.views.inbox import Added, Appended, Conversation, Ended, Event, EventEnded, Note
     from neurigraph_pipelines.views.links import Link, SigningKey, WrittenLink
     from neurigraph_pipelines.views.memories import Delta, Difference, Memory
-    from neurigraph_pipelines.views.mirrors import OfferedNodes, OfferedRecords, PulledRecords
+    from neurigraph_pipelines.views.mirrors import OfferedNodes, OfferedRecords
     from neurigraph_pipelines.views.organizations import Deleted, Departure, Invitation, InvitationWithCode, Invitations, Member, MemberKey, Members, Organization, OrganizationWithKey, Organizations
     from neurigraph_pipelines.views.profiles import PersonProfile, PromptContext
     from neurigraph_pipelines.views.quarantines import Quarantine, QuarantinePreview, Suggestions
@@ -207,11 +207,6 @@ class PeersCalls(Group[W]):
     def list_records(self, node_id: UUID, nonce: str, *, prefix: str = NOT_GIVEN) -> Steps[OfferedRecords]:
         """List the current records of a node with their versions, or digests of parts if there are many."""
         return answer("GET /v1/mirror/nodes/{node_id}", "mirrors.OfferedRecords", locals())
-
-    @asked
-    def pull_records(self, node_id: UUID, nonce: str, record_ids: Sequence[UUID], *, model: str | None = NOT_GIVEN) -> Steps[PulledRecords]:
-        """Return the first of some records with their search segments and small files, by id. Ask again for the others."""
-        return answer("POST /v1/mirror/nodes/{node_id}/records", "mirrors.PulledRecords", locals(), body=True, query=("nonce",))
 
 
 class RetrievalCalls(Group[W]):

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from io import BufferedRandom
 from urllib.parse import urlencode
 from uuid import UUID
 
-from neurigraph_pipelines.exchange.peers import answers
-from neurigraph_pipelines.exchange.peers.offering import PIECE_BYTES
+from neurigraph_pipelines.exchange.peers.granted_rows import MAX_FILE_BYTES, MAX_ROWS_BYTES, read
 from neurigraph_pipelines.exchange.peers.signatures import new_nonce, require_signed
 from neurigraph_pipelines.model.errors import NotFoundError, ProviderError, TransientError, UnauthenticatedError
 from neurigraph_pipelines.model.ports import PeerClient
+from neurigraph_pipelines.views.mirrors import OfferedNode, OfferedNodes, OfferedRecords
 
-MAX_ANSWER_BYTES = 128 << 20
-"""A record of 620,000 tokens with its vectors takes a quarter of it."""
+MAX_ANSWER_BYTES = 16 << 20
+"""Most bytes of a listing."""
+
+MAX_STREAM_BYTES = 2 * MAX_FILE_BYTES + MAX_ROWS_BYTES
+"""Most bytes of the stream of records: those of one with two large files."""
 
 MAX_NODES = 2_000
 """Nodes of one mirror: each has tables of its own here."""
@@ -46,7 +50,7 @@ class Conversation:
     requests: int = 0
     sent_bytes: int = 0
 
-    def nodes(self, since: UUID | None) -> tuple[UUID, bool, list[answers.Node]]:
+    def nodes(self, since: UUID | None) -> tuple[UUID, bool, list[OfferedNode]]:
         """Return the publisher's horizon, whether it knew the one before, and all nodes that were granted.
 
         Raises:
@@ -54,11 +58,11 @@ class Conversation:
             ProviderError: The answer is not signed by this publisher; also below.
             TransientError: The publisher did not answer; also below.
         """
-        found: list[answers.Node] = []
-        first: answers.Nodes | None = None
+        found: list[OfferedNode] = []
+        first: OfferedNodes | None = None
         parameters = {"since": str(since)} if since is not None else {}
         while True:
-            page = answers.read(answers.Nodes, self._signed("GET", "", parameters))
+            page = read(OfferedNodes, self._signed("GET", "", parameters))
             first = first or page
             found += page.nodes
             if page.next_node is None:
@@ -72,59 +76,37 @@ class Conversation:
             raise ProviderError("the publisher lists a node twice")
         return first.horizon, first.is_known, found
 
-    def records(self, node_id: UUID, prefix: str) -> answers.Records:
+    def records(self, node_id: UUID, prefix: str) -> OfferedRecords:
         """Return the records of a node whose ids begin with some digits.
 
         Raises:
             NotFoundError: The node is not granted any more.
         """
-        return answers.read(answers.Records, self._signed("GET", f"/nodes/{node_id}", {"prefix": prefix}))
+        return read(OfferedRecords, self._signed("GET", f"/nodes/{node_id}", {"prefix": prefix}))
 
-    def pull(self, node_id: UUID, record_ids: Sequence[UUID], model: str | None) -> list[answers.Record]:
-        """Return the first of some records; a record that the publisher leaves out is not granted any more.
+    def pull(self, node_id: UUID, record_ids: Sequence[UUID], model: str | None, file: BufferedRandom) -> None:
+        """Write the stream of the first of some records to a file; one that it leaves out is not granted any more.
 
         Raises:
             NotFoundError: The node is not granted any more.
         """
         body = json.dumps({"record_ids": [str(one) for one in record_ids], "model": model}).encode()
-        page = answers.read(answers.Pulled, self._signed("POST", f"/nodes/{node_id}/records", {}, body)).records
-        if not {record.record_id for record in page} <= set(record_ids):
-            raise ProviderError("the publisher sent records that were not asked for")
-        return page
+        self._signed("POST", f"/nodes/{node_id}/records", {}, body, file)
 
-    def content(self, file: answers.File) -> bytes:
-        """Return the stored bytes of a file, which are not checked yet.
-
-        Raises:
-            NotFoundError: The file is not granted any more.
-        """
-        return b"".join(self._pieces(file))
-
-    def _pieces(self, file: answers.File) -> Iterator[bytes]:
-        offset = 0
-        while offset < file.stored_bytes:
-            piece = self._ask("GET", f"/files/{file.file_id}", {"offset": str(offset)}, b"", PIECE_BYTES)[0]
-            if not piece:
-                raise ProviderError("a file of the publisher is shorter than it states")
-            yield piece
-            offset += len(piece)
-
-    def _signed(self, method: str, path: str, parameters: dict[str, str], body: bytes = b"") -> bytes:
+    def _signed(
+        self, method: str, path: str, parameters: dict[str, str], body: bytes = b"", into: BufferedRandom | None = None
+    ) -> bytes:
         nonce = new_nonce()
-        answer, signature = self._ask(method, path, {**parameters, "nonce": nonce}, body, MAX_ANSWER_BYTES)
-        require_signed(self.publisher_key, nonce, answer, signature)
-        return answer
-
-    def _ask(
-        self, method: str, path: str, parameters: dict[str, str], body: bytes, max_bytes: int
-    ) -> tuple[bytes, str | None]:
-        url = f"{self.url.rstrip('/')}/v1/mirror{path}?{urlencode(parameters)}"
+        url = f"{self.url.rstrip('/')}/v1/mirror{path}?{urlencode({**parameters, 'nonce': nonce})}"
         headers = {"Authorization": f"Bearer {self.key}"} | ({"Content-Type": "application/json"} if body else {})
-        answer = self.client.ask(method, url, headers, body, max_bytes)
+        answer = self.client.ask(
+            method, url, headers, body, MAX_ANSWER_BYTES if into is None else MAX_STREAM_BYTES, into
+        )
         self.requests += 1
         self.sent_bytes += answer.sent_bytes
         if answer.status == _OK:
-            return answer.body, answer.signature
+            require_signed(self.publisher_key, nonce, answer.sha256, answer.signature)
+            return answer.body
         if answer.status in _REFUSED:
             raise UnauthenticatedError("the publisher refuses the key of this peer: ask for another one there")
         if answer.status == _ABSENT:

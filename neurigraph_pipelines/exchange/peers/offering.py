@@ -6,7 +6,6 @@ not see is absent, also from counts and digests. ``pulling`` is the other side.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -14,13 +13,16 @@ from uuid import UUID
 from psycopg import sql
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
+from pydantic import BaseModel
 
 from neurigraph_pipelines.database.asking import views_of
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.lifecycle.transitions import locate, manifest_of
+from neurigraph_pipelines.exchange.peers.granted_rows import FileRow, RecordRow, SegmentRow, SourceRow
+from neurigraph_pipelines.exchange.portability.export import Exported, granted, zipped
+from neurigraph_pipelines.lifecycle.stored_bytes import VerifiedBytes
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, LostObjectError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.views.mirrors import OfferedNode, OfferedNodes, OfferedPart, OfferedRecord, OfferedRecords
 
@@ -29,17 +31,13 @@ RECORDS_AT_ONCE = 100
 """Most records in one answer."""
 
 PASSAGES_AT_ONCE = 2_000
-"""An answer ends before the record with which it would have more; the first record is always in it."""
+BYTES_AT_ONCE = 4 << 20
+"""An answer ends before the record with which it would have more passages or bytes of files; the first is always in."""
 
 LISTED_AT_ONCE = 2_000
 """Most records that are listed by id; more are shown as digests by the next digits of their ids."""
 
-INLINE_BYTES = 64 << 10
-"""Files up to this size are sent with their record."""
-
-PIECE_BYTES = 4 << 20
-"""Most bytes of a file in one answer."""
-
+_SENT = frozenset(["embedding", "file_pointer", "storage_path", "vectors"])
 MAX_PREFIX = 6
 _DIGITS = 2
 _NO_NODE = UUID(int=0)
@@ -113,17 +111,17 @@ def list_records(context: Context, node_id: UUID, prefix: str = "") -> OfferedRe
 
 def read_records(
     context: Context, node_id: UUID, record_ids: Sequence[UUID], model: str | None = None
-) -> list[DictRow]:
-    """Return the first of some records of a node with their segments and small files, by id; absent ones are left out.
+) -> VerifiedBytes:
+    """Return the zip file of the stream of some records of a node: of the first of them by id that fit.
 
     Args:
         context: Of a third party.
         node_id: The node.
-        record_ids: The records.
+        record_ids: The records; absent ones are left out.
         model: The embedding model of the peer; vectors of other models are not sent.
 
     Raises:
-        NotFoundError: The node does not exist, or is hidden from the caller.
+        NotFoundError: The node does not exist, or is hidden from the caller, or a file was forgotten meanwhile.
         ForbiddenError: The caller is not a third party.
         InvalidInputError: There are too many ids.
         StorageError: The object store did not give a file.
@@ -134,33 +132,32 @@ def read_records(
     with context.database.agent(claims) as tx:
         schema = _schema_of(tx, node_id)
         sizes = tx.execute(_QUERIES["sizes"].format(schema=schema), {"record_ids": list(record_ids)}).fetchall()
-        chosen: list[UUID] = []
-        passages = 0
-        for row in sizes:
-            passages += row["passages"]
-            if chosen and passages > PASSAGES_AT_ONCE:
-                break
-            chosen.append(row["record_id"])
-        query = _QUERIES["records"].format(schema=schema, versions=_QUERIES["versions"].format(schema=schema))
-        rows = tx.execute(query, {"prefix": "", "record_ids": chosen, "model": model}).fetchall()
-    for row in rows:
-        for file in row["files"]:
-            if file["stored_bytes"] <= INLINE_BYTES:
-                content = _bytes_of(context, UUID(file["file_id"]), 0, file["stored_bytes"])
-                file["content"] = base64.b64encode(content).decode()
-    return rows
+    chosen: list[UUID] = []
+    passages = stored_bytes = 0
+    for row in sizes:
+        passages, stored_bytes = passages + row["passages"], stored_bytes + row["stored_bytes"]
+        if chosen and (passages > PASSAGES_AT_ONCE or stored_bytes > BYTES_AT_ONCE):
+            break
+        chosen.append(row["record_id"])
+    forms: dict[str, type[BaseModel]] = {
+        "sources": SourceRow,
+        "records": RecordRow,
+        "files": FileRow,
+        "segments": SegmentRow,
+    }
+    columns = {name: _columns(form) for name, form in forms.items()}
+    query = _QUERIES["granted"].format(schema=schema, versions=_QUERIES["versions"].format(schema=schema), **columns)
+    values = {"prefix": "", "record_ids": chosen, "model": model, "node_id": node_id}
+    report = Exported()
+    content = VerifiedBytes(zipped(granted(context, query, values, report)))
+    if report.lost or report.forgotten:
+        raise LostObjectError("a file of these records is missing or damaged: see `neurigraph admin verify`")
+    return content
 
 
-def read_piece(context: Context, file_id: UUID, offset: int) -> bytes:
-    """Return up to 4 MiB of a file's durable object from an offset on. Its state does not change.
-
-    Raises:
-        NotFoundError: The file does not exist, or is hidden from the caller.
-        ForbiddenError: The caller is not a third party.
-        StorageError: The object store did not give it.
-    """
-    require_peer(context.claims)
-    return _bytes_of(context, file_id, offset, PIECE_BYTES)
+def _columns(form: type[BaseModel]) -> sql.Composed:
+    """Return the columns that a peer gets of a table; some of them have other values than in the table."""
+    return sql.SQL(", ").join(sql.Identifier("sent" if name in _SENT else "r", name) for name in form.model_fields)
 
 
 def require_peer(claims: Claims) -> Claims:
@@ -174,13 +171,6 @@ def require_peer(claims: Claims) -> Claims:
             "only a third party mirrors nodes: issue a key with `neurigraph access key --third-party NAME`"
         )
     return claims
-
-
-def _bytes_of(context: Context, file_id: UUID, offset: int, most: int) -> bytes:
-    with context.database.agent(context.claims) as tx:
-        manifest = manifest_of(tx, locate(tx, file_id))
-    length = min(most, manifest.stored_bytes - offset)
-    return context.objects.get_range(manifest.storage_path, offset, length) if length > 0 else b""
 
 
 def _schema_of(tx: Transaction, node_id: UUID) -> sql.Identifier:

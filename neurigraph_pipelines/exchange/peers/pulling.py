@@ -6,23 +6,25 @@ compares again. Only signed answers of the publisher remove or add anything.
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import NamedTuple
 from uuid import UUID
 
 from neurigraph_pipelines.database.asking import row_of, rows_of
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.exchange.peers import answers
 from neurigraph_pipelines.exchange.peers.conversation import Conversation
+from neurigraph_pipelines.exchange.peers.granted_rows import GrantedRows
 from neurigraph_pipelines.exchange.peers.mirroring import Mirror
 from neurigraph_pipelines.exchange.peers.offering import MAX_PREFIX, RECORDS_AT_ONCE
 from neurigraph_pipelines.exchange.peers.peering import Peering
+from neurigraph_pipelines.exchange.portability.archive import open_zip
+from neurigraph_pipelines.exchange.portability.reader import explained
 from neurigraph_pipelines.model.errors import (
     ConfigurationError,
+    InvalidInputError,
     NeurigraphError,
     NotFoundError,
     ProviderError,
@@ -30,6 +32,7 @@ from neurigraph_pipelines.model.errors import (
     TransientError,
     UnauthenticatedError,
 )
+from neurigraph_pipelines.views.mirrors import OfferedNode, OfferedPart
 
 Progress = Callable[[str, int], None]
 """Called with ``forgotten`` or ``mirrored``, and how many more records."""
@@ -169,7 +172,10 @@ class _Pull:
             known = {(node_id, row.digest) for node_id, row in mirrored.items()}
             changed = [node for node in nodes if (node.node_id, node.digest) not in known]
             differences = [self._compare(node, mirrored.get(node.node_id)) for node in changed]
-            self._name_nodes(nodes, mirrored)
+            for node in nodes:
+                row = mirrored.get(node.node_id)
+                if row is not None and not row.node_name.startswith(node.name[:90]):
+                    self._mirror.rename_node(row.node_id, node)
             for node, difference in zip(changed, differences, strict=True):
                 with suppress(NotFoundError):  # its grant ended meanwhile: the next pull forgets it
                     self._fetch(node.node_id, difference)
@@ -184,7 +190,7 @@ class _Pull:
         own = self._mirror.context.embedder.model
         return own if used in (None, own) else None
 
-    def _forget_nodes(self, nodes: Sequence[answers.Node]) -> dict[UUID, _MirroredNode]:
+    def _forget_nodes(self, nodes: Sequence[OfferedNode]) -> dict[UUID, _MirroredNode]:
         """Forget the nodes that the publisher does not list; return the others by their ids at the publisher."""
         with self._database.pipeline() as tx:
             rows = rows_of(tx, _QUERIES["mirrored_nodes"], _MirroredNode, {"peer_id": self._peer.peer_id})
@@ -194,20 +200,12 @@ class _Pull:
                 self._count_forgotten(self._mirror.forget_node(row.node_id))
         return {row.publisher_node_id: row for row in rows if row.publisher_node_id in listed}
 
-    def _name_nodes(self, nodes: Sequence[answers.Node], mirrored: dict[UUID, _MirroredNode]) -> None:
-        for node in nodes:
-            row = mirrored.get(node.node_id)
-            if row is not None and not row.node_name.startswith(node.name[:90]):
-                self._mirror.rename_node(row.node_id, node)
-
-    def _compare(self, node: answers.Node, row: _MirroredNode | None) -> _Difference:
+    def _compare(self, node: OfferedNode, row: _MirroredNode | None) -> _Difference:
         """Forget the records of a node that are gone at the publisher, and return what is missing."""
         node_id = self._mirror.add_node(node) if row is None else row.node_id
         difference = _Difference(node_id, [], {})
-        try:
+        with suppress(NotFoundError):  # its grant ended meanwhile: the next pull forgets it
             self._compare_part(node.node_id, "", difference)
-        except NotFoundError:  # its grant ended meanwhile: the next pull forgets it
-            return _Difference(node_id, [], {})
         return difference
 
     def _compare_part(self, publisher_node_id: UUID, prefix: str, difference: _Difference) -> None:
@@ -224,11 +222,10 @@ class _Pull:
                 self._forget(row.record_id)
             elif row.version != published[record_id]:
                 difference.outdated[record_id] = row.record_id
-        known = {record_id: row.version for record_id, row in here.items()}
-        difference.wanted += [record_id for record_id, version in published.items() if known.get(record_id) != version]
+        difference.wanted += [one for one in published if one not in here or one in difference.outdated]
 
     def _compare_parts(
-        self, publisher_node_id: UUID, prefix: str, parts: Sequence[answers.Part], difference: _Difference
+        self, publisher_node_id: UUID, prefix: str, parts: Sequence[OfferedPart], difference: _Difference
     ) -> None:
         digits = len(parts[0].prefix) if parts else 0
         if any(len(p.prefix) != digits or not p.prefix.startswith(prefix) for p in parts) or digits <= len(prefix):
@@ -252,29 +249,27 @@ class _Pull:
         """Mirror the missing records of a node in pages."""
         wanted = sorted(difference.wanted)
         while wanted:
-            asked = wanted[:RECORDS_AT_ONCE]
-            page = self._publisher.pull(publisher_node_id, asked, self._model)
-            contents = {file.file_id: self._content(file) for record in page for file in record.files}
-            for record in page:
-                if record.record_id in difference.outdated:
-                    self._forget(difference.outdated.pop(record.record_id))
-            if page:
-                self._mirror.write(difference.node_id, page, contents)
-                self.done.mirrored += len(page)
-                self._on_done("mirrored", len(page))
-            # An answer may end early; what it skips before its last record is not granted any more.
-            last = max((record.record_id for record in page), default=asked[-1])
+            last = self._fetch_page(publisher_node_id, difference, wanted[:RECORDS_AT_ONCE])
             wanted = [one for one in wanted if one > last]
         for record_id in difference.outdated.values():
             self._forget(record_id)
 
-    def _content(self, file: answers.File) -> bytes:
-        if file.content is None:
-            return self._publisher.content(file)
-        try:
-            return base64.b64decode(file.content, validate=True)
-        except binascii.Error as error:
-            raise ProviderError("the publisher sent a file in an unknown form") from error
+    def _fetch_page(self, publisher_node_id: UUID, difference: _Difference, asked: Sequence[UUID]) -> UUID:
+        """Mirror the first of some records, and return the last that was dealt with.
+
+        An answer may end early; what it skips before its last record is not granted any more.
+        """
+        with TemporaryFile() as file:
+            self._publisher.pull(publisher_node_id, asked, self._model, file)
+            with _refused(), open_zip(file, "the answer") as archive:
+                page = GrantedRows(archive, publisher_node_id, asked)
+                for record_id in page.records.keys() & difference.outdated.keys():
+                    self._forget(difference.outdated.pop(record_id))
+                if page.records:
+                    self._mirror.write(difference.node_id, page, archive, self._model)
+        self.done.mirrored += len(page.records)
+        self._on_done("mirrored", len(page.records))
+        return max(page.records, default=asked[-1])
 
     def _forget(self, record_id: UUID) -> None:
         self._count_forgotten(self._mirror.forget_record(record_id))
@@ -282,6 +277,20 @@ class _Pull:
     def _count_forgotten(self, records: int) -> None:
         self.done.forgotten += records
         self._on_done("forgotten", records)
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Turn what is wrong with a stream into an error of its publisher."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, InvalidInputError) and explained(error) is None:
+            raise
+        raise ProviderError(
+            "the publisher sent records that cannot be read or stored, and nothing of them is used: run one version of "
+            "Neurigraph on both sides, or ask the publisher's operator"
+        ) from error
 
 
 def _key_of(peering: Peering, peer_id: UUID) -> str:

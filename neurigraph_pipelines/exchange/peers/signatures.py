@@ -6,7 +6,6 @@ The nonce is different for each request, so an answer can be neither changed nor
 from __future__ import annotations
 
 import base64
-import hashlib
 import secrets
 
 from cryptography.exceptions import InvalidSignature
@@ -32,9 +31,9 @@ class PublisherKey:
         """The public half in base64, which peers pin."""
         return base64.b64encode(self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
 
-    def sign(self, nonce: str, answer: bytes) -> str:
-        """Return the signature of an answer, in base64."""
-        return base64.b64encode(self._key.sign(_message(nonce, answer))).decode()
+    def sign(self, nonce: str, sha256: bytes) -> str:
+        """Return the signature of an answer with some checksum, in base64."""
+        return base64.b64encode(self._key.sign(_message(nonce, sha256))).decode()
 
 
 def new_nonce() -> str:
@@ -59,20 +58,20 @@ def checked_key(text: str) -> bytes:
     return key
 
 
-def require_signed(publisher_key: bytes, nonce: str, answer: bytes, signature: str | None) -> None:
-    """Require that the pinned publisher signed an answer to this request.
+def require_signed(publisher_key: bytes, nonce: str, sha256: bytes, signature: str | None) -> None:
+    """Require that the pinned publisher signed an answer with some checksum to this request.
 
     Raises:
         ProviderError: Somebody else did, or nobody.
     """
     try:
         signed = base64.b64decode(signature or "", validate=True)
-        Ed25519PublicKey.from_public_bytes(publisher_key).verify(signed, _message(nonce, answer))
+        Ed25519PublicKey.from_public_bytes(publisher_key).verify(signed, _message(nonce, sha256))
     except (ValueError, InvalidSignature) as error:
         raise ProviderError(
             "the answer is not signed by the publisher that was added: nothing of it is used"
         ) from error
 
 
-def _message(nonce: str, answer: bytes) -> bytes:
-    return b"\0".join((_CONTEXT, nonce.encode(), hashlib.sha256(answer).digest()))
+def _message(nonce: str, sha256: bytes) -> bytes:
+    return b"\0".join((_CONTEXT, nonce.encode(), sha256))

@@ -10,11 +10,12 @@ import os
 import secrets
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -68,7 +69,7 @@ class ArchiveWriter:
         self._open = open_file
         self.entries: list[ArchiveEntry] = []
 
-    def write(self, stream: Stream) -> Iterator[int]:
+    def write(self, stream: Stream) -> Generator[int]:
         """Write a stream, and yield the size of each piece after writing it."""
         for part in stream.parts():
             yield from self.add(part)
@@ -167,10 +168,15 @@ def _draft_of(target: Path) -> Iterator[Path]:
 
 
 class ArchiveReader(Stream):
-    """Reads the files of an export."""
+    """Reads the files of an export.
 
-    def __init__(self, open_file: OpenFile) -> None:
+    Attributes:
+        sizes: Sizes of all files of a zip file, those that the manifest does not name among them.
+    """
+
+    def __init__(self, open_file: OpenFile, sizes: Mapping[str, int] = MappingProxyType({})) -> None:
         self._open = open_file
+        self.sizes = sizes
 
     def header(self) -> Header:
         """Return the header, which is in the manifest. It raises InvalidInputError if that is damaged."""
@@ -252,9 +258,9 @@ def open_archive(path: Path) -> Iterator[ArchiveReader]:
         InvalidInputError: There is no readable export at that path.
     """
     try:
-        members = None if path.is_dir() else zipfile.ZipFile(path)
-        packed, folder = path.stat().st_size, path.resolve()
-    except (*_READ_ERRORS, ValueError) as error:  # ValueError: a NUL byte in the path
+        folder = path.resolve()
+        file = None if path.is_dir() else path.open("rb")
+    except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
         raise InvalidInputError(f"{path} is not a readable export ({error}): export it again") from error
 
     def open_file(name: str) -> IO[bytes]:
@@ -262,14 +268,34 @@ def open_archive(path: Path) -> Iterator[ArchiveReader]:
             raise OSError("it is a link")
         return (folder / name).open("rb")
 
-    if members is None:
+    if file is None:
         yield ArchiveReader(open_file)
         return
+    with file, open_zip(file, str(path)) as archive:
+        yield archive
+
+
+@contextmanager
+def open_zip(file: IO[bytes], name: str) -> Iterator[ArchiveReader]:
+    """Open the zip file of an archive for reading.
+
+    Args:
+        name: For messages.
+
+    Raises:
+        InvalidInputError: It is none, or would unpack to too much.
+    """
+    packed = file.seek(0, os.SEEK_END)
+    try:
+        members = zipfile.ZipFile(file)
+    except _READ_ERRORS as error:
+        raise InvalidInputError(f"{name} is not a readable export ({error}): export it again") from error
     with members:
+        sizes = {member.filename: member.file_size for member in members.infolist()}
         unpacked = sum(member.file_size for member in members.infolist())
         if unpacked > max(MAX_ARCHIVE_RATIO * packed, UNSUSPICIOUS_BYTES):
-            raise InvalidInputError(f"{path} would unpack to {unpacked:,} bytes, which is too much for its size")
-        yield ArchiveReader(members.open)
+            raise InvalidInputError(f"{name} would unpack to {unpacked:,} bytes, which is too much for its size")
+        yield ArchiveReader(members.open, sizes)
 
 
 def is_export(path: Path) -> bool:

@@ -6,21 +6,24 @@ docs/backup.md describes the layout.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import IO, Any, cast
 from uuid import UUID
 
 from psycopg import sql
+from psycopg.rows import DictRow
 
 import neurigraph_pipelines
 from neurigraph_pipelines.database.schema import SHIPPED
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.exchange.portability.archive import ArchiveWriter, zip_writer
+from neurigraph_pipelines.exchange.portability.archive import zip_writer
 from neurigraph_pipelines.exchange.portability.stream import (
     OBJECTS,
     VERSION,
@@ -31,6 +34,7 @@ from neurigraph_pipelines.exchange.portability.stream import (
     StreamPart,
     StreamUser,
     rows_name,
+    table_of,
 )
 from neurigraph_pipelines.exchange.portability.tables import (
     StagedObject,
@@ -47,6 +51,7 @@ from neurigraph_pipelines.model.ports import Transaction
 
 _QUERIES = statements("portability")
 _PIECE_BYTES = 256 << 10
+_FILES = "/file_manifest.jsonl"
 
 
 @dataclass(slots=True)
@@ -86,31 +91,38 @@ def written(
         row = tx.execute(_QUERIES["user"], {"user_id": user_id}).fetchone()
         if row is None:
             raise NotFoundError
-        yield _Written(tx, context, StreamUser(**row), report or Exported(), secrets)
+        user = StreamUser(**row)
+        report = report or Exported()
+        report.slug = user.slug
+        named = ((one, one.storage_path) for one in named_objects(tx, user_id))
+        yield _Written(context, report, user, _rows_of_user(tx, user_id, secrets), named)
 
 
-def export_user(context: Context, user_id: UUID, archive: ArchiveWriter, report: Exported) -> Generator[int]:
-    """Write all data of a user in steps, and yield the number of bytes of each. Close the generator to stop early.
+@contextmanager
+def granted(
+    context: Context, statement: sql.Composed, values: Mapping[str, object], report: Exported
+) -> Iterator[Stream]:
+    """Open the stream of a part: the rows that one statement shows the caller, and the objects of their files.
 
     Args:
-        archive: Receives the files; the last step writes its manifest.
+        context: Of the caller: row-level security applies.
+        statement: Returns lines with the names of their parts. One statement reads one snapshot.
+        values: Of the statement.
         report: Receives the counts.
 
     Raises:
-        NotFoundError: There is no such user.
-        StorageError: The object store rejected a request.
+        NotFoundError: A file was forgotten meanwhile, or is hidden since.
     """
-    with written(context, user_id, report) as stream:
-        for step in archive.write(stream):
-            report.size_bytes += step
-            yield step
+    with context.database.agent(context.claims) as tx:
+        found = sorted(tx.execute(statement, values), key=itemgetter("part"))
+        parts = [(name, list(rows)) for name, rows in groupby(found, itemgetter("part"))]
+        files = [json.loads(row["line"]) for name, rows in parts if name.endswith(_FILES) for row in rows]
+        named = ((manifest_of(tx, locate(tx, UUID(file["file_id"]))), file["storage_path"]) for file in files)
+        yield _Written(context, report, None, iter(parts), named)
 
 
-def zipped(context: Context, user_id: UUID, report: Exported | None = None) -> Iterator[bytes]:
-    """Yield the bytes of the export as a zip file while it is written. An interrupted one is not a valid zip file.
-
-    Args:
-        report: Receives the counts.
+def zipped(opened: AbstractContextManager[Stream]) -> Iterator[bytes]:
+    """Yield the bytes of a stream as a zip file while it is written. An interrupted one is not a valid zip file.
 
     Raises:
         NotFoundError: There is no such user.
@@ -119,7 +131,8 @@ def zipped(context: Context, user_id: UUID, report: Exported | None = None) -> I
     buffer = _Buffer()
     with (
         zip_writer(cast(IO[bytes], buffer)) as archive,
-        closing(export_user(context, user_id, archive, report or Exported())) as steps,
+        opened as stream,
+        closing(archive.write(stream)) as steps,
     ):
         for _ in steps:
             yield buffer.drain()
@@ -142,14 +155,20 @@ class _Buffer(bytearray):
 
 
 class _Written(Stream):
-    def __init__(self, tx: Transaction, context: Context, user: StreamUser, report: Exported, secrets: bool) -> None:
-        self._tx = tx
+    def __init__(
+        self,
+        context: Context,
+        report: Exported,
+        user: StreamUser | None,
+        rows: Iterator[tuple[str, Iterable[DictRow]]],
+        named: Iterator[tuple[Manifest | StagedObject, str]],
+    ) -> None:
         self._database = context.database
         self._objects = context.objects
-        self._user = user
         self._report = report
-        self._secrets = secrets
-        report.slug = user.slug
+        self._user = user
+        self._rows = rows
+        self._named = named
 
     def header(self) -> Header:
         return Header(
@@ -162,13 +181,13 @@ class _Written(Stream):
         )
 
     def parts(self) -> Iterator[StreamPart]:
-        for table in shared_tables(self._tx, secrets=self._secrets):
-            yield from self._table(rows_name(table), table, _QUERIES["rows_of_user"])
-        for node in self._tx.execute(_QUERIES["nodes"], {"user_id": self._user.user_id}).fetchall():
-            for table in tables_of(self._tx, node["schema_name"]):
-                yield from self._table(rows_name(table, node["node_id"]), table, _QUERIES["rows_of_node"])
-        for row in named_objects(self._tx, self._user.user_id):
-            yield from self._object(row)
+        for name, rows in self._rows:
+            lines = self._lines(name, rows)
+            first = next(lines, None)
+            if first is not None:  # a table without rows has no part
+                yield StreamPart(name, chain([first], lines))
+        for row, key in self._named:
+            yield from self._object(row, key)
 
     def verify(self, on_bytes: Callable[[int], None]) -> None:
         """Do nothing: the rows are those of the database."""
@@ -176,33 +195,26 @@ class _Written(Stream):
     def ending(self) -> Ending:
         return Ending(rows=self._report.rows, lost_objects=self._report.lost, forgotten_objects=self._report.forgotten)
 
-    def _table(self, name: str, table: Table, query: sql.SQL) -> Iterator[StreamPart]:
-        """Yield the rows of a table as lines; a table without rows has no part."""
-        lines = self._lines(table, query)
-        first = next(lines, None)
-        if first is not None:
-            yield StreamPart(name, chain([first], lines))
-
-    def _lines(self, table: Table, query: sql.SQL) -> Iterator[bytes]:
-        statement = query.format(
-            table=table.identifier,
-            columns=sql.SQL(", ").join(map(sql.Identifier, table.columns)),
-            ordered_by=sql.SQL(", ").join(map(sql.Identifier, table.ordered_by)),
-        )
-        piece = bytearray()
-        for row in self._tx.cursor().stream(statement, {"user_id": self._user.user_id}):
-            self._report.rows[table.name] += 1
+    def _lines(self, name: str, rows: Iterable[DictRow]) -> Iterator[bytes]:
+        """Yield rows as lines, in pieces."""
+        table, piece = table_of(name), bytearray()
+        for row in rows:
+            self._report.rows[table] += 1
             piece += row["line"].encode() + b"\n"
             if len(piece) >= _PIECE_BYTES:
-                yield bytes(piece)
+                yield self._counted(bytes(piece))
                 piece.clear()
         if piece:
-            yield bytes(piece)
+            yield self._counted(bytes(piece))
 
-    def _object(self, row: Manifest | StagedObject) -> Iterator[StreamPart]:
-        key = row.storage_path
+    def _counted(self, piece: bytes) -> bytes:
+        self._report.size_bytes += len(piece)
+        return piece
+
+    def _object(self, row: Manifest | StagedObject, key: str) -> Iterator[StreamPart]:
+        """Yield the object of a row under a key of the stream."""
         try:
-            chunks = _begun(self._objects.get(key))
+            chunks = _begun(self._objects.get(row.storage_path))
         except LostObjectError:
             try:
                 found = self._content_by_now(row)
@@ -218,7 +230,7 @@ class _Written(Stream):
 
     def _hashed(self, key: str, sha256: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
         hashed = Hashed(chunks)
-        yield from hashed
+        yield from map(self._counted, hashed)
         if hashed.sha256 != sha256.hex():
             self._report.lost.append(key)
 
@@ -241,6 +253,24 @@ class _Written(Stream):
                 return None
             manifest = manifest_of(tx, locate(tx, upload["file_id"]))
         return durable_content(self._objects, manifest).chunks()
+
+
+def _rows_of_user(tx: Transaction, user_id: UUID, secrets: bool) -> Iterator[tuple[str, Iterator[DictRow]]]:
+    """Yield the rows of every table of a user, with the name of their part."""
+    for table in shared_tables(tx, secrets=secrets):
+        yield rows_name(table), _selected(tx, table, _QUERIES["rows_of_user"], user_id)
+    for node in tx.execute(_QUERIES["nodes"], {"user_id": user_id}).fetchall():
+        for table in tables_of(tx, node["schema_name"]):
+            yield rows_name(table, node["node_id"]), _selected(tx, table, _QUERIES["rows_of_node"], user_id)
+
+
+def _selected(tx: Transaction, table: Table, query: sql.SQL, user_id: UUID) -> Iterator[DictRow]:
+    statement = query.format(
+        table=table.identifier,
+        columns=sql.SQL(", ").join(map(sql.Identifier, table.columns)),
+        ordered_by=sql.SQL(", ").join(map(sql.Identifier, table.ordered_by)),
+    )
+    return tx.cursor().stream(statement, {"user_id": user_id})
 
 
 def _begun(chunks: Iterator[bytes]) -> Iterator[bytes]:

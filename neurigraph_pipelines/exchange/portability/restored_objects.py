@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
 
-from neurigraph_pipelines.exchange.portability.stream import OBJECTS, StreamPart
+from neurigraph_pipelines.exchange.portability.stream import OBJECTS, Hashed, StreamPart
 from neurigraph_pipelines.exchange.portability.tables import StagedObject, needs_working_copy
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest
@@ -16,33 +17,8 @@ from neurigraph_pipelines.model.ports import ObjectStore
 from neurigraph_pipelines.text.stored_text import decompress
 
 
-class NewObjects:
-    """Objects that are written under new keys before their rows, and removed if these fail."""
-
-    def __init__(self, store: ObjectStore) -> None:
-        self.store = store
-        self._written: list[str] = []
-
-    def put(self, key: str, chunks: Iterable[bytes]) -> bytes:
-        """Write an object, and return its SHA-256.
-
-        Raises:
-            ConflictError: An object has the key.
-            StorageError: The store rejected the request.
-        """
-        if self.store.exists(key):
-            raise ConflictError(f"there is an object {key[:80]!r} already: try again, which takes other keys")
-        self._written.append(key)
-        return bytes.fromhex(self.store.put(key, chunks).sha256)
-
-    def remove(self) -> None:
-        """Remove what was written, and nothing else."""
-        for key in self._written:
-            self.store.delete(key)
-
-
-class RestoredObjects(NewObjects):
-    """Writes objects of one stream.
+class RestoredObjects:
+    """Objects of one stream, which are written under new keys, and removed if their rows fail.
 
     Attributes:
         exported: Keys in the stream by the new keys of files.
@@ -51,7 +27,8 @@ class RestoredObjects(NewObjects):
     """
 
     def __init__(self, store: ObjectStore, on_bytes: Callable[[int], None]) -> None:
-        super().__init__(store)
+        self._store = store
+        self._written: list[str] = []
         self._on_bytes = on_bytes
         self._missing: set[str] = set()
         self._damaged: set[str] = set()
@@ -92,13 +69,19 @@ class RestoredObjects(NewObjects):
             return
         self._missing.remove(exported)
         row = self.expected[exported]
-        key = row.storage_path
-        sha256 = self.put(key, self._counted(part.chunks))
+        stored = Hashed(part.chunks, self._on_bytes)
+        self._put(row.storage_path, stored)
         self.count += 1
-        if sha256 != row.stored_sha256:
+        is_stated = (stored.size_bytes, stored.sha256) == (row.stored_bytes, row.stored_sha256.hex())
+        if not is_stated or (needs_working_copy(row) and not self._unpack(row)):
             self._damaged.add(exported)
-        elif needs_working_copy(row):
-            self.put(active_key(key), decompress(self.store.get(key)))
+
+    def _unpack(self, row: Manifest) -> bool:
+        """Write the working copy of an object, and return whether it is what its row says; stop where it is longer."""
+        unpacked = Hashed(decompress(self._store.get(row.storage_path)))
+        self._put(active_key(row.storage_path), takewhile(lambda _: unpacked.size_bytes <= row.size_bytes, unpacked))
+        is_stated = row.content_sha256 is None or row.content_sha256.hex() == unpacked.sha256
+        return unpacked.size_bytes == row.size_bytes and is_stated
 
     def require_all(self, absent: frozenset[str]) -> None:
         """Check that every object came unchanged, but those that were lost or forgotten when the stream was written.
@@ -110,7 +93,13 @@ class RestoredObjects(NewObjects):
             for key in sorted(keys - absent)[:1]:
                 raise InvalidInputError(f"{(OBJECTS + key)[:200]!r} {said} in the export: export it again")
 
-    def _counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        for piece in chunks:
-            self._on_bytes(len(piece))
-            yield piece
+    def remove(self) -> None:
+        """Remove what was written, and nothing else."""
+        for key in self._written:
+            self._store.delete(key)
+
+    def _put(self, key: str, chunks: Iterable[bytes]) -> None:
+        if self._store.exists(key):
+            raise ConflictError(f"there is an object {key[:80]!r} already: try again, which takes other keys")
+        self._written.append(key)
+        self._store.put(key, chunks)

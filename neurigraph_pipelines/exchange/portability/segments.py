@@ -12,7 +12,6 @@ from neurigraph_pipelines.exchange.portability.identifiers import row_of
 from neurigraph_pipelines.exchange.portability.stream import rows_name
 from neurigraph_pipelines.exchange.received_segments import checked_vectors, known_languages, read_segment
 from neurigraph_pipelines.ingestion.passage_words import columns_of
-from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.json_fields import Json
 from neurigraph_pipelines.text.search_segments import DamagedSegmentError, SearchSegment
 
@@ -34,20 +33,18 @@ def checked_line(line: str, usual: str, version: int) -> str:
         version: That of the stream.
 
     Raises:
-        InvalidInputError: The line is no row, or its segment is damaged.
+        InvalidInputError: The line is no row.
+        DamagedSegmentError: Its segment is damaged.
     """
     row = row_of(line)
     languages = row.get("languages")
     vectors: dict[str, bytes] = {}
-    try:
-        segment = read_segment(_bytes(row.get("content")))
-        for name in _VECTORS:
-            if row.get(name) is not None:
-                packed = _bytes(row[name])
-                vectors[name] = _own(packed, len(segment.rows)) if version <= _LAST_WITH_WINDOWS else packed
-                checked_vectors(vectors[name], len(segment.rows))
-    except DamagedSegmentError as error:
-        raise InvalidInputError(f"a segment of the export is damaged ({error}): export it again") from error
+    segment = read_segment(bytes_of(row.get("content")))
+    for name in _VECTORS:
+        if row.get(name) is not None:
+            packed = bytes_of(row[name])
+            vectors[name] = _own(packed, len(segment.rows)) if version <= _LAST_WITH_WINDOWS else packed
+            checked_vectors(vectors[name], len(segment.rows))
     stemmers = known_languages(map(str, languages if isinstance(languages, list) else ()))
     return line_of(segment, stemmers, usual, {**row, **vectors})
 
@@ -76,7 +73,12 @@ def _own(packed: bytes, passages: int) -> bytes:
     return b"".join(packed[at : at + 4] + packed[at + 8 : at + 4 + size] for at in places)
 
 
-def _bytes(value: Json) -> bytes:
+def bytes_of(value: Json) -> bytes:
+    """Return the bytes in a text as Postgres writes them.
+
+    Raises:
+        DamagedSegmentError: It is none.
+    """
     try:
         if isinstance(value, str) and value.startswith(_HEX):
             return bytes.fromhex(value.removeprefix(_HEX))

@@ -1,4 +1,4 @@
-"""The stream that carries all data of a user: a header, then parts in order, then an ending.
+"""The stream that carries data of a user, all or a granted part: a header, then parts in order, then an ending.
 
 A part is the rows of one table as JSON lines, or one stored object. ``export`` writes streams, ``restore`` reads them,
 and ``archive`` keeps them in files. A move writes a stream into the reader of the other database.
@@ -95,12 +95,12 @@ class StreamUser(BaseModel):
 
 
 class Header(BaseModel):
-    """The version of a stream, its user, and the versions of the table definitions."""
+    """The version of a stream, its user unless it is a granted part, and the versions of the table definitions."""
 
     version: int
     neurigraph: str
     exported_at: datetime
-    user: StreamUser
+    user: StreamUser | None
     shared_ddl: int
     node_ddl: int
 
@@ -137,6 +137,11 @@ def rows_name(table: Table | str, node_id: object = None) -> str:
     """Return the name of the part with the rows of a shared table, or of a table of a node."""
     name = table if isinstance(table, str) else table.name
     return f"tables/{name}.jsonl" if node_id is None else f"nodes/{node_id}/{name}.jsonl"
+
+
+def table_of(name: str) -> str:
+    """Return the table of a part with rows."""
+    return name.rpartition("/")[2].removesuffix(".jsonl")
 
 
 def is_part(name: str) -> bool:

@@ -12,7 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from neurigraph_pipelines.exchange.portability.export import zipped
+from neurigraph_pipelines.exchange.portability.export import written, zipped
 from neurigraph_pipelines.faces.api.authentication import InstallationDep, Owner
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.model import Claims
@@ -66,6 +66,6 @@ def export(caller: Owner, installation: InstallationDep) -> StreamingResponse:
 
 def _zipped(installation: Installation, caller: Claims) -> Generator[bytes]:
     try:
-        yield from zipped(installation.context, caller.user_id)
+        yield from zipped(written(installation.context, caller.user_id))
     finally:
         _SLOTS.release()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-from datetime import datetime
+from hashlib import sha256
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Query, Response
+from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from neurigraph_pipelines.exchange.peers import offering
@@ -21,7 +22,6 @@ from neurigraph_pipelines.wiring.installation import Installation
 
 router = APIRouter(prefix="/mirror", tags=["peers"], responses=documented(401, 403, 404, 422, 503))
 
-_LARGEST_OFFSET = 1 << 50
 _COMPRESSION = 5
 
 Nonce = Annotated[
@@ -52,7 +52,7 @@ def list_nodes(
     """List the nodes that a third party may read, each with a digest of its records."""
     context = installation.acting_for(caller)
     found = offering.list_nodes(context, since=since, horizon=horizon, after=after)
-    return _signed(installation, nonce, accept_encoding, found.model_dump())
+    return _signed(installation, nonce, accept_encoding, found.model_dump(mode="json"))
 
 
 @router.get("/nodes/{node_id}", response_model=views.OfferedRecords)
@@ -68,48 +68,34 @@ def list_records(
 ) -> Response:
     """List the current records of a node with their versions, or digests of parts if there are many."""
     found = offering.list_records(installation.acting_for(caller), node_id, prefix)
-    return _signed(installation, nonce, accept_encoding, found.model_dump(exclude_none=True))
+    return _signed(installation, nonce, accept_encoding, found.model_dump(mode="json", exclude_none=True))
 
 
-@router.post("/nodes/{node_id}/records", response_model=views.PulledRecords, responses=documented(413))
-def pull_records(
-    node_id: UUID,
-    body: PullRecords,
-    caller: Caller,
-    installation: InstallationDep,
-    nonce: Nonce,
-    accept_encoding: AcceptEncoding = "",
-) -> Response:
-    """Return the first of some records with their search segments and small files, by id. Ask again for the others."""
-    found = offering.read_records(installation.acting_for(caller), node_id, body.record_ids, body.model)
-    return _signed(installation, nonce, accept_encoding, {"records": found})
-
-
-@router.get(
-    "/files/{file_id}",
-    response_class=Response,
-    responses={200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}},
+@router.post(
+    "/nodes/{node_id}/records",
+    response_class=StreamingResponse,
+    responses=documented(410, 413)
+    | {200: {"content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}}},
 )
-def pull_piece(
-    file_id: UUID,
-    caller: Caller,
-    installation: InstallationDep,
-    offset: Annotated[int, Query(ge=0, le=_LARGEST_OFFSET, description="Where the piece begins.")] = 0,
-) -> Response:
-    """Return a piece of a file as it is stored, up to 4 MiB. Its record has the checksum of the whole."""
-    piece = offering.read_piece(installation.acting_for(caller), file_id, offset)
-    return Response(piece, media_type="application/octet-stream")
+def pull_records(
+    node_id: UUID, body: PullRecords, caller: Caller, installation: InstallationDep, nonce: Nonce
+) -> StreamingResponse:
+    """Return the first of some records, with their search segments and files, as an export has them.
+
+    The zip file has the columns that peers get, and is signed as a whole. Ask again for the others.
+    """
+    found = offering.read_records(installation.acting_for(caller), node_id, body.record_ids, body.model)
+    headers = {HEADER: PublisherKey(installation.secret).sign(nonce, found.sha256)}
+    return StreamingResponse(found.chunks(), media_type="application/zip", headers=headers)
 
 
 def _signed(installation: Installation, nonce: str, accept_encoding: str, content: object) -> Response:
     """Return an answer with its signature, which is over the text before it is compressed."""
-    answer = json.dumps(content, default=_plain, separators=(",", ":")).encode()
-    headers = {HEADER: PublisherKey(installation.secret).sign(nonce, answer), "Vary": "Accept-Encoding"}
+    answer = json.dumps(content, separators=(",", ":")).encode()
+    headers = {
+        HEADER: PublisherKey(installation.secret).sign(nonce, sha256(answer).digest()),
+        "Vary": "Accept-Encoding",
+    }
     if "gzip" in accept_encoding:
         answer, headers["Content-Encoding"] = gzip.compress(answer, _COMPRESSION), "gzip"
     return Response(answer, media_type="application/json", headers=headers)
-
-
-def _plain(value: object) -> str:
-    """Return a value that JSON has no type for; times are RFC 3339."""
-    return value.isoformat() if isinstance(value, datetime) else str(value)

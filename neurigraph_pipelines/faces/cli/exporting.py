@@ -13,8 +13,7 @@ from typing import Annotated
 import typer
 
 from neurigraph_pipelines.exchange.portability.archive import new_archive, new_file, open_archive
-from neurigraph_pipelines.exchange.portability.export import Exported, zipped
-from neurigraph_pipelines.exchange.portability.export import export_user as write_export
+from neurigraph_pipelines.exchange.portability.export import Exported, written, zipped
 from neurigraph_pipelines.exchange.portability.restore import restore_user
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import argument, claims_of, note_user, opened
@@ -76,13 +75,14 @@ def export_user(
 def _written(installation: Installation, claims: Claims, target: Path, report: Exported) -> Generator[int]:
     with (
         new_archive(target) as archive,
-        closing(write_export(installation.context, claims.user_id, archive, report)) as steps,
+        written(installation.context, claims.user_id, report) as stream,
+        closing(archive.write(stream)) as steps,
     ):
         yield from steps
 
 
 def _encrypted(key: Path, installation: Installation, claims: Claims, target: Path, report: Exported) -> Generator[int]:
-    pieces = AgeKey.read(key).encrypt(zipped(installation.context, claims.user_id, report))
+    pieces = AgeKey.read(key).encrypt(zipped(written(installation.context, claims.user_id, report)))
     with new_file(target) as file:
         for piece in pieces:
             yield file.write(piece)

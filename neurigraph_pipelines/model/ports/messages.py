@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BufferedRandom
 from typing import Protocol
 
 
@@ -36,13 +37,15 @@ class PeerAnswer:
     """The answer of a publisher.
 
     Attributes:
-        body: Unpacked.
+        body: Unpacked; empty if it was written to a file.
+        sha256: Of the body.
         signature: The header of that name, if there is one.
         sent_bytes: Size of the body as it was sent.
     """
 
     status: int
     body: bytes
+    sha256: bytes
     signature: str | None
     sent_bytes: int
 
@@ -64,8 +67,16 @@ class PeerClient(Protocol):
         """
         ...
 
-    def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes, max_bytes: int) -> PeerAnswer:
-        """Send one request to exactly this address.
+    def ask(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        max_bytes: int,
+        into: BufferedRandom | None = None,
+    ) -> PeerAnswer:
+        """Send one request to exactly this address, and write the body of the answer ``into`` a file if there is one.
 
         Raises:
             ProviderError: The address may not be called, or the answer is too large.
