@@ -19,7 +19,7 @@ from psycopg import sql
 from neurigraph_pipelines.database.asking import row_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.changes import GraphNode, node_and_below
-from neurigraph_pipelines.graph.edges import Places
+from neurigraph_pipelines.graph.edges import Places, show_nodes
 from neurigraph_pipelines.graph.history import append_delta, authored, pipeline_author
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_rows
 from neurigraph_pipelines.graph.moving import transfer_records
@@ -29,7 +29,6 @@ from neurigraph_pipelines.graph.provisioning import NodeRef
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.graph.voices import voices_of
 from neurigraph_pipelines.graph.witnesses import followers_of
-from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.stored_files import remove, write_transcript
 from neurigraph_pipelines.ingestion.conditions import conditions_of
 from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
@@ -39,13 +38,14 @@ from neurigraph_pipelines.ingestion.keywords import keywords_of
 from neurigraph_pipelines.ingestion.record_locations import locate, lock_record
 from neurigraph_pipelines.ingestion.record_rows import RecordRows
 from neurigraph_pipelines.ingestion.records import Described, Embedded, RecordPlan, Summarized, Vectors
+from neurigraph_pipelines.ingestion.stored_segments import with_origins
 from neurigraph_pipelines.ingestion.subjects import main_of, only_existing, subjects_of
 from neurigraph_pipelines.ingestion.summarize import summary_of
 from neurigraph_pipelines.ingestion.written_records import Inserted, WrittenRecord
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
-from neurigraph_pipelines.model import Filing, Message, Segment, Voice
+from neurigraph_pipelines.model import Filing, Segment, Voice
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError, StorageError, TransientError
 from neurigraph_pipelines.model.ports import Transaction
@@ -62,6 +62,7 @@ _FIRST_WORDS = 60
 """Characters of a part that a report shows."""
 
 _CHANGED = "the record was changed meanwhile: run it again"
+_EMBEDDINGS = statements("embeddings")
 _FACTS = statements("facts")
 _ACTIONS = statements("actions")
 _QUERIES = statements("splitting")
@@ -92,7 +93,6 @@ class _Stored(NamedTuple):
     last_message: int
     created_at: datetime
     storage_path: str
-    segment: bytes | None
     obstacle: str | None
 
 
@@ -172,12 +172,12 @@ def split(context: Context, planned: PlannedSplit) -> None:
         TransientError: The provider, or the object store, is down.
         NeurigraphError: The memory was changed meanwhile, or a part cannot be made: it stays as it is.
     """
-    whole = _with_origins(context, planned.segment)
+    whole = with_origins(context, planned.segment)
     rows, embedded = _described(context, planned, whole)
     attempt, writer, objects = uuid4(), transcript_writer(context), context.objects
     slug = whole.ref.user_slug
     keys = [durable_key(slug, plan.filing.path, plan.record_id, attempt) for plan in planned.plans]
-    voices = _voices(planned, whole)
+    voices = _voices(context, planned, whole)
 
     def remove_all() -> None:
         for key in keys:
@@ -201,33 +201,13 @@ def _stored(tx: Transaction, schema: sql.Identifier, record_id: UUID) -> _Stored
     return row_of(tx, _QUERIES["stored_part"].format(schema=schema), _Stored, {"record_id": record_id})
 
 
-def _with_origins(context: Context, segment: Segment) -> Segment:
-    """Return a segment that was read from its transcript with what only the inbox knows of its messages."""
-    within = (segment.messages[0].seq, segment.messages[-1].seq)
-    known = {one.seq: one for one in triggers.load(context.database, segment.ref, within).messages}
-
-    def with_origin(message: Message) -> Message:
-        row = known.get(message.seq)
-        if row is None:
-            return replace(message, token_count=context.tokens.count_each([message.content])[0])
-        return replace(
-            message,
-            token_count=row.token_count,
-            key_id=row.key_id,
-            persona_id=row.persona_id,
-            received_through=row.received_through,
-            received_at=row.received_at,
-            section=row.section,
-        )
-
-    return replace(segment, messages=tuple(map(with_origin, segment.messages)))
-
-
-def _voices(planned: PlannedSplit, whole: Segment) -> dict[int, Voice]:
+def _voices(context: Context, planned: PlannedSplit, whole: Segment) -> dict[int, Voice]:
     """Return who speaks in each message, as the memory has it."""
     voices = voices_of(whole.messages, whole.ref.source_kind, whole.ref.user_slug)
-    if planned.stored.segment is not None:
-        rows = SearchSegment.read(planned.stored.segment).rows
+    with context.database.pipeline() as tx:
+        found = tx.execute(_EMBEDDINGS["segment_to_embed"], {"record_id": planned.record_id}).fetchone()
+    if found is not None:
+        rows = SearchSegment.read(found["content"]).rows
         for message, number in rows[["message", "voice"]].tolist():
             voices[message] = VOICES[number] or voices[message]
     return voices
@@ -278,6 +258,7 @@ class _Splitting:
         followers = followers_of(tx, [planned.record_id])
         inserted = self._insert(places, written)
         self._follow(inserted)
+        show_nodes(tx, node_ids)
         said = [said for one in inserted for said in self._rows.said(one)]
         filed = [(one.witness, one.written.plan.filing) for one in inserted if one.witness is not None]
         if left_out := update_graph(tx, places, filed, lambda: said, ()):
@@ -301,7 +282,7 @@ class _Splitting:
         if location is None or location.node_id != planned.node.node_id:
             raise ConflictError(_CHANGED)
         now = _stored(self._tx, location.schema, planned.record_id)
-        if now is None or now._replace(segment=None) != planned.stored._replace(segment=None):
+        if now != planned.stored:
             raise ConflictError(_CHANGED)
         state = self._tx.execute(_STATES, {"record_ids": [planned.record_id], "operation": REFILED}).fetchone()
         if state is None or state["by_hand"]:
@@ -386,8 +367,9 @@ class _Splitting:
     def _require_few_facts(self, node_ids: set[UUID], record_ids: Sequence[UUID]) -> None:
         for node_id in sorted(node_ids):
             node = node_and_below(self._tx, self._user_id, node_id)[0]
-            query = _FACTS["too_many_facts"].format(schema=sql.Identifier(node.schema_name))
-            if any(row["id"] in record_ids for row in self._tx.execute(query, {"node_id": node_id})):
+            wordy = _FACTS["too_many_facts"].format(schema=sql.Identifier(node.schema_name))
+            query = _QUERIES["among_records"].format(found=wordy)
+            if self._tx.execute(query, {"node_id": node_id, "record_ids": record_ids}).fetchone() is not None:
                 raise ConflictError("its facts would have too many words for the messages of one part")
 
 

@@ -8,7 +8,6 @@ SELECT
     r.last_message,
     r.created_at,
     f.storage_path,
-    s.content AS segment,
     CASE
         WHEN r.superseded_by IS NOT NULL THEN 'another memory supersedes it'
         WHEN r.file_pointer <> f.storage_path THEN 'an uploaded file is opened with it'
@@ -19,7 +18,6 @@ SELECT
     END AS obstacle
 FROM {schema}.metadata_records AS r
 INNER JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND f.file_type = 'transcript'
-LEFT JOIN neurigraph.segments AS s ON r.record_id = s.record_id
 WHERE r.record_id = %(record_id)s;
 
 -- name: set_aside
@@ -45,6 +43,12 @@ WITH mentions AS (
 )
 
 DELETE FROM neurigraph.edge_evidence AS v WHERE v.evidence_id = ANY(%(evidence)s);
+
+-- name: among_records
+SELECT w.id
+FROM ({found}) AS w
+WHERE w.id = ANY(%(record_ids)s)
+LIMIT 1;
 
 -- name: move_facts
 -- Give facts to the records that have their last messages. A fact that rests on messages of two records keeps those of

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import Any
 from uuid import UUID
 
+import dagster as dg
 import pytest
 
+from neurigraph_pipelines.defs.ingestion.filing_assets import FilingConfig, record_places
+from neurigraph_pipelines.defs.shared.backfills import FIRST_DAY
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.sharing import Subject
+from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.graph.history import history, record_at
 from neurigraph_pipelines.graph.moving import move_records
@@ -35,13 +41,17 @@ from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.kinds import ActionKind
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.changing_record import Memory
-from tests.support.command_line import environment
+from tests.support.command_line import describe, environment
 from tests.support.dying_refile import other_context, tomorrow
 from tests.support.erasures import NODE, RECORD, erase, traces
 from tests.support.graphs import Graph, new_graph
 from tests.support.linked_facts import inferred, link, links_of, plant_fact
 from tests.support.memories import converse, ingest, plain_context, rows, stored
 from tests.support.undivided import ERRANDS, TAGGED, split_all, undivided
+from tests.support.vectors import day_of_records
+
+# Dagster's own: it reads pydantic's models by an attribute that pydantic has given up.
+pytestmark = pytest.mark.filterwarnings("ignore:The `__fields__` attribute:DeprecationWarning")
 
 
 @pytest.fixture
@@ -119,6 +129,56 @@ def test_each_message_is_in_one_memory_and_found_once(graph: Graph) -> None:
     assert "messages 1 to 3 are" in told.notes[0]
     assert memory(graph, parts["Health"]).operations == ["refile", "create"]
     assert "ramipril" not in (kept.at()["title"] + kept.at()["summary"]).lower()
+    graph.check()
+
+
+def test_command_shows_and_splits(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    describe(graph.here.settings, monkeypatch)
+    record_id, slug = undivided(graph), graph.user.slug
+    command = ["admin", "refile", "--user", slug]
+    assert entry.run([*command, "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "0 records to be moved and 1 to be split by offline" in shown
+    assert f"{record_id}  {slug}/Hobbies, of 3 subjects:" in shown
+    assert f"7–10 → {slug}/Hobbies/Tom (stays): Tom and I go fishing" in shown
+    assert list(graph.records) == [record_id]
+    assert entry.run([*command, "--since", "2020-01-01", "--dry-run", "--json"]) == 0
+    would = json.loads(capsys.readouterr().out)["split"]
+    assert [(part["first_message"], part["to_path"]) for part in would[0]["parts"]] == [
+        (1, f"{slug}/Health"),
+        (4, f"{slug}/Home/Renting"),
+        (7, f"{slug}/Hobbies/Tom"),
+    ]
+    assert entry.run([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["split"] == would
+    assert sorted(graph.records.values()) == ["Health", "Hobbies/Tom", "Home/Renting"]
+
+
+def test_backfill_splits(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    describe(graph.here.settings, monkeypatch)
+    undivided(graph)
+
+    def backfill(*, dry_run: bool) -> dict[str, Any]:
+        with dg.DagsterInstance.ephemeral() as instance:
+            result = dg.materialize(
+                [record_places],
+                instance=instance,
+                resources={"installation": InstallationResource()},
+                run_config=dg.RunConfig({"record_places": FilingConfig(user=graph.user.slug, dry_run=dry_run)}),
+                tags={
+                    "dagster/asset_partition_range_start": FIRST_DAY,
+                    "dagster/asset_partition_range_end": day_of_records(graph.here),
+                },
+            )
+            events = result.asset_observations_for_node if dry_run else result.asset_materializations_for_node
+            return {name: value.value for name, value in events("record_places")[0].metadata.items()}
+
+    assert backfill(dry_run=True)["records to split"] == 1
+    assert list(graph.records.values()) == ["Hobbies"]
+    assert backfill(dry_run=False)["records split"] == 1
+    assert sorted(graph.records.values()) == ["Health", "Hobbies/Tom", "Home/Renting"]
     graph.check()
 
 
