@@ -339,11 +339,12 @@ class _Splitting:
             "first_messages": list(first_messages),
             "last_messages": list(last_messages),
         }
-        for name in (
-            *("move_facts", "move_links", "move_links_of_records", "move_statements_of_facts"),
-            *("copy_retention", "copy_forgotten", "wait_on"),
+        for query in (
+            *(_QUERIES["move_facts"], _QUERIES["move_links"], _QUERIES["move_links_of_records"]),
+            *(_QUERIES["move_statements_of_facts"], _QUERIES["copy_retention"], _QUERIES["copy_forgotten"]),
+            _QUERIES["wait_on"],
         ):
-            self._tx.execute(_QUERIES[name], values)
+            self._tx.execute(query, values)
 
     def _tell(self) -> None:
         """Write into the history of the memory which messages have left it, and that all parts were filed again."""
