@@ -187,6 +187,8 @@ class RecordRows:
         passages = self._insert_segment(tx, record, node.node_id, vectors, stemmers, left_out)
         columns_of_file = _columns_of_file(record, record.main_file, summary)
         (file,) = tx.execute(_QUERIES["replace_file"].format(schema=schema), columns_of_file)
+        if file["compression_state"] == CompressionState.REHYDRATING:
+            raise ConflictError("its file is being decompressed: run it again")
         if file["compression_state"] == CompressionState.DORMANT:
             self._context.objects.delete(active_key(record.main_file.durable.key))
         tx.execute(_EMBEDDINGS["delete_pending"], ids)

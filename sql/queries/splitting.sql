@@ -157,3 +157,45 @@ SELECT
     v.user_id
 FROM neurigraph.pending_verdicts AS v CROSS JOIN unnest(%(new_ids)s::uuid []) AS n (record_id)
 WHERE v.record_id = %(record_id)s;
+
+-- name: origins_of_records
+-- The records that some records were split from, directly or through others, and when. Their deltas until then tell of
+-- the messages that the others have.
+WITH RECURSIVE origins AS (
+    SELECT
+        d.record_id,
+        d.w_coordinate
+    FROM neurigraph.delta_log AS d
+    WHERE d.user_id = %(user_id)s AND d.delta_payload ->> 'operation' = 'split'
+        AND d.delta_payload -> 'after' -> 'parts' ?| %(record_ids)s::text []
+    UNION
+    SELECT
+        d.record_id,
+        d.w_coordinate
+    FROM origins AS o
+    INNER JOIN neurigraph.delta_log AS d
+        ON d.user_id = %(user_id)s AND d.delta_payload ->> 'operation' = 'split'
+            AND d.delta_payload -> 'after' -> 'parts' ? o.record_id::text
+)
+
+SELECT
+    o.record_id,
+    max(o.w_coordinate) AS moment
+FROM origins AS o
+GROUP BY o.record_id;
+
+-- name: erase_words_before
+-- Remove words from the deltas of a record until it was split: a past state shows the words of the present instead.
+UPDATE neurigraph.delta_log AS d SET
+    delta_payload = d.delta_payload || jsonb_build_object(
+        'before', coalesce((d.delta_payload -> 'before') - %(words)s::text [], jsonb_build_object()),
+        'after', coalesce(d.delta_payload -> 'after', jsonb_build_object()) || coalesce((
+            SELECT jsonb_object_agg(w.name, CASE jsonb_typeof(d.delta_payload -> 'after' -> w.name)
+                WHEN 'array' THEN '[]'::jsonb ELSE '""'::jsonb
+            END)
+            FROM unnest(%(words)s::text []) AS w (name)
+            WHERE d.delta_payload -> 'after' ? w.name
+        ), jsonb_build_object()),
+        'notes', jsonb_build_array()
+    )
+WHERE d.record_id = %(record_id)s AND d.w_coordinate <= %(moment)s;

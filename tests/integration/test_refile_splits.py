@@ -29,13 +29,16 @@ from neurigraph_pipelines.ingestion.subjects import subjects_of
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.lifecycle.control import compress
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
+from neurigraph_pipelines.lifecycle.rehydration import _rewrite_working_copy, open_whole
 from neurigraph_pipelines.lifecycle.retention import set_tier
+from neurigraph_pipelines.lifecycle.transitions import FileLocation
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, Filing, GrantType, NodeType, SubjectType, Tier
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
+from neurigraph_pipelines.model.errors import ConflictError, NotFoundError, TransientError
 from neurigraph_pipelines.model.links import LinkEnd
-from neurigraph_pipelines.retrieval.open import open_file
+from neurigraph_pipelines.retrieval.open import _opened, open_file
+from neurigraph_pipelines.retrieval.places import places_in, transcripts
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.kinds import ActionKind
@@ -340,6 +343,21 @@ def test_dormant_memory_stays_dormant(graph: Graph) -> None:
     assert memory(graph, parts["Health"]).at()["file_state"] == "active"
     graph.check()
     assert "spinners" in messages_of(graph, record_id)
+
+
+def test_reader_of_before_gets_no_wrong_text(graph: Graph) -> None:
+    """A reader has found the file; before it reads, the memory is split."""
+    record_id, context = undivided(graph), graph.here.acting_for(graph.claims)
+    file_id = UUID(memory(graph, record_id).at()["file_id"])
+    places = list(places_in(transcripts(context, [file_id])[file_id], None))
+    whole = open_whole(context, FileLocation(file_id, places[0].node_id, places[0].schema_name))[1]
+    parts_of(again(graph))
+    with pytest.raises(TransientError, match="read it again"):
+        _opened(context, file_id, places)
+    now = next(iter(places_in(transcripts(context, [file_id])[file_id], None)))
+    _rewrite_working_copy(context, FileLocation(file_id, now.node_id, now.schema_name), whole)
+    assert "ramipril" not in messages_of(graph, record_id)
+    graph.check()
 
 
 def test_longest_run_keeps_the_id_and_the_rest_becomes_new(here: Installation) -> None:

@@ -13,7 +13,7 @@ from neurigraph_pipelines.lifecycle.orphans import keys_in_use
 from neurigraph_pipelines.model import KEYWORD_COLUMNS
 from neurigraph_pipelines.model.ports import Transaction
 
-_QUERIES = statements("erasure")
+_QUERIES = statements("splitting")
 _LIFECYCLE = statements("lifecycle")
 _WORDS = ["title", "summary", *KEYWORD_COLUMNS.values()]
 
