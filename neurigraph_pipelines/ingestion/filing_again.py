@@ -1,8 +1,8 @@
 """Filing again: stored memories go where today's rules, or another model, would file them.
 
-A memory is moved as a whole, as a person moves one: its id, history, links and facts stay, and so do grants. What
-people moved, revised, pinned or put into quarantine stays where it is, and so does a memory of several subjects, which
-is named. ``refiling`` files what a defect had left at the root.
+A memory is moved as a person moves one: its id, history, links and facts stay, and so do grants. One of several
+subjects is split. What people moved, revised, pinned or put into quarantine stays as it is, where it is. ``refiling``
+files what a defect had left at the root.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 from uuid import UUID
@@ -25,7 +24,7 @@ from neurigraph_pipelines.graph.history import append_delta, pipeline_author
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_rows
 from neurigraph_pipelines.graph.moving import transfer_records
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.graph.navigation import outline, path_view
+from neurigraph_pipelines.graph.navigation import outline
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.graph.witnesses import Witness, messages_with
 from neurigraph_pipelines.ingestion.assign import assign_batch
@@ -33,14 +32,12 @@ from neurigraph_pipelines.ingestion.conditions import conditions_of
 from neurigraph_pipelines.ingestion.graph_updates import update_graph
 from neurigraph_pipelines.ingestion.record_locations import StoredRecord, locate, pages_of_days
 from neurigraph_pipelines.ingestion.records import OFFLINE, Progress
+from neurigraph_pipelines.ingestion.splitting import REFILED, PlannedSplit, Split, plan_split, split
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
 from neurigraph_pipelines.model import Detector, Filing, ItemFailure, Segment
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, NeurigraphError, NotFoundError, TransientError
 from neurigraph_pipelines.model.ports import Transaction
-
-REFILED = "refile"
-"""The operation of the delta that says that a memory was filed again, whether it moved or not."""
 
 _AT_ONCE = 25
 """Memories of a user that are filed with one outline; those after them see what these changed."""
@@ -49,11 +46,11 @@ _QUERIES = statements("refiling")
 
 
 class Move(NamedTuple):
-    """A memory that moves, or would; with several paths it has several subjects, and stays."""
+    """A memory that moves, or would."""
 
     record_id: UUID
     from_path: str
-    to_paths: tuple[str, ...]
+    to_path: str
 
 
 @dataclass(slots=True)
@@ -63,7 +60,8 @@ class FiledAgain:
     Attributes:
         model: The language model that filed.
         moved: Memories that moved to another node.
-        several: Memories of several subjects, which stay, with the node of each.
+        split: Memories of several subjects that became several.
+        whole: Memories of several subjects that stay whole, with the reason.
         stayed: Memories that are filed where they were.
         by_hand: Memories that stay because a person decided about them.
         complete: Memories that this model has filed again before.
@@ -73,7 +71,8 @@ class FiledAgain:
 
     model: str
     moved: list[Move] = field(default_factory=list)
-    several: list[Move] = field(default_factory=list)
+    split: list[Split] = field(default_factory=list)
+    whole: list[tuple[UUID, str]] = field(default_factory=list)
     stayed: int = 0
     by_hand: int = 0
     complete: int = 0
@@ -97,7 +96,7 @@ def file_again(
     dry_run: bool = False,
     on_done: Progress | None = None,
 ) -> FiledAgain:
-    """File the memories of a period again; each is moved, and marked as filed, in a transaction of its own.
+    """File the memories of a period again; each is moved or split, and marked, in a transaction of its own.
 
     Args:
         context: With the language model that files.
@@ -105,14 +104,16 @@ def file_again(
         until: End of the period, exclusive.
         user_id: Only this user's memories.
         again: Include memories that this model has filed again before.
-        dry_run: Only say what would move.
+        dry_run: Only say what would be moved and split.
         on_done: Called with the number of memories that were looked at.
 
     Raises:
         TransientError: The provider is down. What was moved stays, and the next run continues.
     """
     done = FiledAgain(context.language_model.name)
-    for page in pages_of_days(context.database, since, until, user_id):
+    for found in pages_of_days(context.database, since, until, user_id):
+        made = {part.record_id for one in done.split for part in one.parts}  # by this run, and on the next page
+        page = [row for row in found if row.record_id not in made]
         chosen = _chosen(context, page, done, again=again)
         if on_done is not None:
             on_done(len(page) - len(chosen))
@@ -188,16 +189,32 @@ def _filed(
 def _settle(
     context: Context, done: FiledAgain, row: StoredRecord, segment: Segment, filings: Sequence[Filing], *, dry_run: bool
 ) -> None:
-    """Move one memory, or leave it, and count it."""
+    """Move or split one memory, or leave it, and count it."""
     try:
+        planned = plan_split(context, row.record_id, segment, filings)
+        if len(planned.subjects) > 1:
+            _split(context, done, planned, dry_run=dry_run)
+            return
         with context.database.owner() as tx, tx.transaction(force_rollback=dry_run):
-            count = _placed(tx, context, row, segment, filings)
+            count = _placed(tx, context, row, segment, planned.subjects[0])
     except OperationalError:
         raise
+    except NotFoundError:
+        done.gone += 1
     except NeurigraphError as error:
         done.failed.append((row.record_id, str(error)))
     else:
         count(done)
+
+
+def _split(context: Context, done: FiledAgain, planned: PlannedSplit, *, dry_run: bool) -> None:
+    """Split one memory, unless something keeps it whole. That is looked at again by the next run."""
+    if planned.obstacle is not None:
+        done.whole.append((planned.record_id, planned.obstacle))
+        return
+    if not dry_run:
+        split(context, planned)
+    done.split.append(planned.result)
 
 
 class _Outcome(NamedTuple):
@@ -209,14 +226,12 @@ class _Outcome(NamedTuple):
     def __call__(self, done: FiledAgain) -> None:
         """Count it."""
         if self.move is not None:
-            getattr(done, self.counted).append(self.move)
+            done.moved.append(self.move)
         else:
             setattr(done, self.counted, getattr(done, self.counted) + 1)
 
 
-def _placed(
-    tx: Transaction, context: Context, row: StoredRecord, segment: Segment, filings: Sequence[Filing]
-) -> _Outcome:
+def _placed(tx: Transaction, context: Context, row: StoredRecord, segment: Segment, filing: Filing) -> _Outcome:
     slug = lock_graph_exclusive(tx, row.user_id)
     location = locate(tx, row.record_id)
     if location is None:
@@ -225,16 +240,11 @@ def _placed(
         return _Outcome("by_hand")
     source = node_and_below(tx, row.user_id, location.node_id)[0]
     author = pipeline_author(context.language_model.name)
-    mark = partial(append_delta, tx, row.record_id, before={}, after={}, author=author, operation=REFILED)
-    paths = list(dict.fromkeys(filing.path for filing in filings))
-    if len(paths) > 1:
-        mark(notes=["of several subjects, so it stays: " + ", ".join(map(_in_words, paths))])
-        return _Outcome("several", Move(row.record_id, source.path, tuple(path_view([slug, *path]) for path in paths)))
-    target = _moved(tx, context, segment, filings[0], source, Places(tx, row.user_id, slug), row.record_id)
-    mark()
+    target = _moved(tx, context, segment, filing, source, Places(tx, row.user_id, slug), row.record_id)
+    append_delta(tx, row.record_id, before={}, after={}, author=author, operation=REFILED)
     if target is None:
         return _Outcome("stayed")
-    return _Outcome("moved", Move(row.record_id, source.path, (target.path,)))
+    return _Outcome("moved", Move(row.record_id, source.path, target.path))
 
 
 def _moved(
@@ -266,7 +276,3 @@ def _moved(
     for node_id in sorted({source.node_id, target.node_id}):
         rebuild_shell(tx, node_id, places.user_slug)
     return target
-
-
-def _in_words(path: Sequence[str]) -> str:
-    return path_view(list(path)) or "the root"

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from uuid import UUID, uuid5
 
@@ -22,7 +22,6 @@ from neurigraph_pipelines.graph.shell import Addition
 from neurigraph_pipelines.graph.voices import common_origin
 from neurigraph_pipelines.graph.witnesses import Said, Witness, messages_with, named
 from neurigraph_pipelines.inbox.stored_files import StoredFile
-from neurigraph_pipelines.ingestion.conditions import Conditions
 from neurigraph_pipelines.ingestion.distinct_titles import distinct_title, with_id
 from neurigraph_pipelines.ingestion.embedding_models import UserModels
 from neurigraph_pipelines.ingestion.note_records import pinned_node
@@ -38,6 +37,8 @@ from neurigraph_pipelines.ingestion.records import (
     Vectors,
 )
 from neurigraph_pipelines.ingestion.unfinished import UNFINISHED
+from neurigraph_pipelines.ingestion.written_records import Inserted, WrittenRecord
+from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import (
     KEYWORD_COLUMNS,
     RECORD_DIMENSIONS,
@@ -46,13 +47,12 @@ from neurigraph_pipelines.model import (
     Detector,
     Keywords,
     MentionRole,
-    Segment,
     SourceKind,
     Summary,
-    Voice,
 )
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.model.errors import ConflictError
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.languages import CODES, stemmer_of
 from neurigraph_pipelines.text.search_segments import pack_vectors
@@ -69,71 +69,6 @@ _CONTENT_TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenRecord:
-    """One record whose objects are stored, ready for its rows.
-
-    Attributes:
-        part: Its part of the segment.
-        files: The original of an upload, if it has one, and the transcript last.
-        voices: Who speaks in each message of the segment, by its number.
-        private: Whether its source is private.
-        quarantines: The quarantines in force that it meets.
-        known: The record with the same content that is stored already, with the time of its storing.
-    """
-
-    plan: RecordPlan
-    part: Segment
-    files: tuple[StoredFile, ...]
-    voices: Mapping[int, Voice]
-    private: bool = False
-    quarantines: tuple[UUID, ...] = ()
-    known: tuple[UUID, datetime] | None = None
-
-    @property
-    def content_hash(self) -> bytes:
-        """The digest of the transcript's text, which identifies a segment of a source."""
-        return self.files[-1].content_sha256
-
-    @property
-    def main_file(self) -> StoredFile:
-        """The file that opening the record shows: the original if there is one."""
-        return self.files[0]
-
-    def under(self, conditions: Conditions) -> WrittenRecord:
-        """Return the record as it may be stored. One in quarantine changes nothing of the graph."""
-        met = tuple(conditions.quarantines)
-        known = None
-        if conditions.record_id is not None and conditions.created_at is not None:
-            known = (conditions.record_id, conditions.created_at)
-        item = self.as_private() if conditions.private else self
-        item = replace(item, known=known)
-        return replace(item.as_private(), quarantines=met) if met else item
-
-    def as_private(self) -> WrittenRecord:
-        """Return the record without changes to the graph: no nodes, edges, ends of edges, aliases or candidates."""
-        filing = replace(self.plan.filing, new_nodes=(), beside=(), edges=(), aliases=(), candidates=(), endings=())
-        return replace(self, plan=replace(self.plan, filing=filing), private=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Inserted:
-    """The rows of one record.
-
-    Attributes:
-        written: The record whose rows these are.
-        node_id: The node that it is filed at.
-        addition: The values that it adds to the shell of the node; None if it was stored already or is in quarantine.
-        witness: The record as evidence; None if it was stored already.
-    """
-
-    written: WrittenRecord
-    committed: Committed
-    node_id: UUID
-    addition: Addition | None = None
-    witness: Witness | None = None
-
-
 def insert_record(tx: Transaction, schema: sql.Identifier, values: Mapping[str, object]) -> Callable[[], datetime]:
     """Insert the row of a record, with values by column; the result waits for the time of its storing."""
     columns = sql.SQL(", ").join(map(sql.Identifier, values))
@@ -148,6 +83,14 @@ def insert_record(tx: Transaction, schema: sql.Identifier, values: Mapping[str, 
         return stored
 
     return created_at
+
+
+def replace_record(tx: Transaction, schema: sql.Identifier, values: Mapping[str, object]) -> None:
+    """Write columns of the row of a stored record, with values by column."""
+    assigned = sql.SQL(", ").join(
+        sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in values
+    )
+    tx.execute(_QUERIES["replace_record"].format(schema=schema, assigned=assigned), values)
 
 
 class RecordRows:
@@ -185,9 +128,7 @@ class RecordRows:
         """
         plan, ref = record.plan, record.plan.ref
         summary, keywords = self._summaries[plan.record_id], self._keywords[plan.record_id]
-        # Vectors of a model that the user neither uses nor moves to are dropped.
-        usable = models is not None and models.adopt(self._embedded.model)
-        vectors = self._embedded.vectors.get(plan.record_id) if usable else None
+        vectors = self._usable_vectors(plan, models)
         node = pinned_node(tx, ref) or places.reach(plan.filing.path)
         if ref.persona_id is not None:
             require_writable(tx, ref.persona_id, node.node_id)
@@ -201,7 +142,8 @@ class RecordRows:
         summary = _with_distinct_title(tx, record, summary, keywords, left_out)
         self._titles[plan.record_id] = summary.title
         mostly, spoken = languages_spoken(record.part.messages, CODES[self._settings.language], left_out)
-        created_at = self._insert_record(tx, schema, record, summary, keywords, vectors, stemmer_of(mostly))
+        columns = self._columns(record, summary, keywords, vectors, stemmer_of(mostly))
+        created_at = insert_record(tx, schema, columns)
         stemmers = tuple(map(stemmer_of, spoken))
         passages = self._insert_segment(tx, record, node.node_id, vectors, stemmers, left_out)
         for file in record.files:
@@ -219,6 +161,45 @@ class RecordRows:
         witness = Witness(plan.record_id, self._detector, messages_with(record.part.messages))
         committed = Committed(*stored, left_out=tuple(left_out))
         return Inserted(record, committed, node.node_id, addition if not record.quarantines else None, witness)
+
+    def replace(self, tx: Transaction, record: WrittenRecord, models: UserModels | None, node: NodeRef) -> Inserted:
+        """Write the rows of a stored record that keeps a part of its messages: its id, file and state stay.
+
+        Args:
+            tx: A transaction of the owner that has locked the graph exclusively, and knows the author.
+            record: The part, with its transcript alone.
+            models: The user's models; None if there are no vectors.
+            node: The node that the record is at.
+
+        Raises:
+            ConflictError: A defect keeps a row from being made.
+        """
+        plan, schema = record.plan, sql.Identifier(node.schema_name)
+        keywords, vectors = self._keywords[plan.record_id], self._usable_vectors(plan, models)
+        left_out: list[str] = []
+        summary = _with_distinct_title(tx, record, self._summaries[plan.record_id], keywords, left_out)
+        mostly, spoken = languages_spoken(record.part.messages, CODES[self._settings.language], left_out)
+        columns = self._columns(record, summary, keywords, vectors, stemmer_of(mostly))
+        replace_record(tx, schema, {**columns, "embedding_next": None, "embedding_next_model": None})
+        ids = {"record_id": plan.record_id, "node_id": node.node_id, "user_id": plan.ref.user_id}
+        tx.execute(_QUERIES["delete_segment"], ids)
+        stemmers = tuple(map(stemmer_of, spoken))
+        passages = self._insert_segment(tx, record, node.node_id, vectors, stemmers, left_out)
+        columns_of_file = _columns_of_file(record, record.main_file, summary)
+        (file,) = tx.execute(_QUERIES["replace_file"].format(schema=schema), columns_of_file)
+        if file["compression_state"] == CompressionState.REHYDRATING:
+            raise ConflictError("its file is being decompressed: run it again")
+        if file["compression_state"] == CompressionState.DORMANT:
+            self._context.objects.delete(active_key(record.main_file.durable.key))
+        tx.execute(_EMBEDDINGS["delete_pending"], ids)
+        if vectors is None:
+            tx.execute(_EMBEDDINGS["insert_pending"], ids)
+        if left_out:
+            raise ConflictError(f"a part could not be made: {', '.join(left_out)}")
+        path = "/".join((plan.ref.user_slug, *node.names))
+        stored = (plan.record_id, plan.ref.trigger_id, path, summary.title, passages, vectors is None, file["stored"])
+        witness = Witness(plan.record_id, self._detector, messages_with(record.part.messages))
+        return Inserted(record, Committed(*stored), node.node_id, None, witness)
 
     def _left_out_before(self, plan: RecordPlan) -> list[str]:
         """Return the values of a record that earlier steps left out."""
@@ -270,47 +251,43 @@ class RecordRows:
             notes=(*left_out, *plan.filing.notes),
         )
 
-    def _insert_record(
-        self,
-        tx: Transaction,
-        schema: sql.Identifier,
-        record: WrittenRecord,
-        summary: Summary,
-        keywords: Keywords,
-        vectors: Vectors | None,
-        language: str,
-    ) -> Callable[[], datetime]:
+    def _usable_vectors(self, plan: RecordPlan, models: UserModels | None) -> Vectors | None:
+        """Return the vectors of a record; none of a model that the user neither uses nor moves to."""
+        usable = models is not None and models.adopt(self._embedded.model)
+        return self._embedded.vectors.get(plan.record_id) if usable else None
+
+    def _columns(
+        self, record: WrittenRecord, summary: Summary, keywords: Keywords, vectors: Vectors | None, language: str
+    ) -> dict[str, object]:
+        """Return the columns of a record's row."""
         plan, ref = record.plan, record.plan.ref
         persona_id, key_id, received_through = common_origin(record.part.messages)
         embedding = vectors.summary if vectors is not None else np.zeros(RECORD_DIMENSIONS, np.float32)
-        return insert_record(
-            tx,
-            schema,
-            {
-                "record_id": plan.record_id,
-                "title": summary.title,
-                "summary": summary.text,
-                "embedding": Vector(embedding),
-                "embedding_pending": vectors is None,
-                "embedding_model": self._embedded.model if vectors is not None else None,
-                **{column: list(getattr(keywords, name)) for name, column in KEYWORD_COLUMNS.items()},
-                "content_type": _CONTENT_TYPES[ref.source_kind].value,
-                "trigger_type": ref.trigger_type.value,
-                "source_kind": ref.source_kind.value,
-                "source_id": ref.source_id,
-                "first_message": plan.filing.first_message,
-                "last_message": plan.filing.last_message,
-                "content_hash": record.content_hash,
-                "language": f"pg_catalog.{language}",
-                "file_pointer": record.main_file.durable.key,
-                "occurred_at": record.part.occurred_at,
-                "persona_id": persona_id,
-                "key_id": key_id,
-                "received_through": received_through,
-                "received_at": max((m.received_at for m in record.part.messages if m.received_at), default=None),
-                "importance": ref.note.importance if ref.note is not None else None,
-            },
-        )
+        return {
+            "record_id": plan.record_id,
+            "title": summary.title,
+            "summary": summary.text,
+            "embedding": Vector(embedding),
+            "embedding_pending": vectors is None,
+            "embedding_model": self._embedded.model if vectors is not None else None,
+            **{column: list(getattr(keywords, name)) for name, column in KEYWORD_COLUMNS.items()},
+            "content_type": _CONTENT_TYPES[ref.source_kind].value,
+            "trigger_type": ref.trigger_type.value,
+            "source_kind": ref.source_kind.value,
+            "source_id": ref.source_id,
+            "first_message": plan.filing.first_message,
+            "last_message": plan.filing.last_message,
+            "content_hash": record.content_hash,
+            "language": f"pg_catalog.{language}",
+            "file_pointer": record.main_file.durable.key,
+            "occurred_at": record.part.occurred_at,
+            "persona_id": persona_id,
+            "key_id": key_id,
+            "received_through": received_through,
+            "received_at": max((m.received_at for m in record.part.messages if m.received_at), default=None),
+            "importance": ref.note.importance if ref.note is not None else None,
+            **({"created_at": record.created_at} if record.created_at is not None else {}),
+        }
 
     def _insert_segment(
         self,
@@ -343,29 +320,30 @@ class RecordRows:
     def _insert_file(
         self, tx: Transaction, schema: sql.Identifier, record: WrittenRecord, file: StoredFile, summary: Summary
     ) -> None:
-        ref, record_id = record.plan.ref, record.plan.record_id
-        file_id = uuid5(record_id, file.kind)
-        default_name = f"{record.part.occurred_at:%Y-%m-%d} {summary.title}.jsonl".replace("/", "-")
-        tx.execute(
-            _QUERIES["insert_file"].format(schema=schema),
-            {
-                "file_id": file_id,
-                "record_id": record_id,
-                "file_name": file.name or default_name,
-                "file_type": file.file_type,
-                "storage_path": file.durable.key,
-                "compression_state": CompressionState.ACTIVE.value,
-                "compression_format": file.compression,
-                "size_bytes": file.size_bytes,
-                "stored_bytes": file.durable.size_bytes,
-                "stored_sha256": bytes.fromhex(file.durable.sha256),
-                "content_sha256": file.content_sha256,
-                "member_offsets": file.layout.member_offsets,
-                "member_text_offsets": file.layout.member_text_offsets,
-            },
-        )
+        file_id = uuid5(record.plan.record_id, file.kind)
+        columns = _columns_of_file(record, file, summary)
+        state = {"compression_state": CompressionState.ACTIVE.value}
+        tx.execute(_QUERIES["insert_file"].format(schema=schema), {"file_id": file_id, **columns, **state})
         if file.kind == "original":
-            tx.execute(_UPLOADS["set_original"], {"source_id": ref.source_id, "file_id": file_id})
+            tx.execute(_UPLOADS["set_original"], {"source_id": record.plan.ref.source_id, "file_id": file_id})
+
+
+def _columns_of_file(record: WrittenRecord, file: StoredFile, summary: Summary) -> dict[str, object]:
+    """Return the columns of a file's row, besides its id and its state."""
+    default_name = f"{record.part.occurred_at:%Y-%m-%d} {summary.title}.jsonl".replace("/", "-")
+    return {
+        "record_id": record.plan.record_id,
+        "file_name": file.name or default_name,
+        "file_type": file.file_type,
+        "storage_path": file.durable.key,
+        "compression_format": file.compression,
+        "size_bytes": file.size_bytes,
+        "stored_bytes": file.durable.size_bytes,
+        "stored_sha256": bytes.fromhex(file.durable.sha256),
+        "content_sha256": file.content_sha256,
+        "member_offsets": file.layout.member_offsets,
+        "member_text_offsets": file.layout.member_text_offsets,
+    }
 
 
 def _with_distinct_title(

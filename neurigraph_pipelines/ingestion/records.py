@@ -29,16 +29,20 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class RecordPlan:
-    """One future record: a part of a segment and its filing. ``part`` counts from 0 within its segment."""
+    """One future record: a part of a segment and its filing. ``part`` counts from 0 within its segment.
+
+    ``given_id`` is the id of a part of a stored record.
+    """
 
     ref: SegmentRef
     part: int
     filing: Filing
+    given_id: UUID | None = None
 
     @property
     def record_id(self) -> UUID:
         """The id, derived from the trigger and the part, so that a repeated attempt writes the same record."""
-        return uuid5(_RECORD_NAMESPACE, f"{self.ref.trigger_id}:{self.part}")
+        return self.given_id or uuid5(_RECORD_NAMESPACE, f"{self.ref.trigger_id}:{self.part}")
 
     @property
     def messages(self) -> tuple[int, int]:

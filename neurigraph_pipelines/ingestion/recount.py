@@ -25,7 +25,6 @@ from neurigraph_pipelines.text.transcript import Passage
 
 _CHANGED = "the record was changed meanwhile: run it again"
 _QUERIES = statements("commit")
-_CHANGED = "the record was changed meanwhile: run it again"
 
 
 @dataclass(slots=True)

@@ -36,6 +36,7 @@ from neurigraph_pipelines.text.search_segments import SearchSegment, pack_vector
 from neurigraph_pipelines.text.stored_text import passage_text
 from neurigraph_pipelines.text.transcript import Passage, read_messages
 
+_CHANGED = "the record was revised while it was being embedded: embed it again"
 _QUERIES = statements("embeddings")
 
 
@@ -225,14 +226,16 @@ def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vecto
         tx.execute(_QUERIES["delete_pending"], key)
         return
     if record["summary"] != texts.summary:
-        raise ConflictError("the record was revised while it was being embedded: embed it again")
+        raise ConflictError(_CHANGED)
     in_place = record["embedding_pending"] or model in (models.current, record["embedding_model"])
     of_record = _QUERIES["set_vectors"] if in_place else _QUERIES["set_next_vectors"]
     of_segment = _QUERIES["set_segment_vectors"] if in_place else _QUERIES["set_next_segment_vectors"]
     authored(tx, pipeline_author(model))
     tx.execute(of_record.format(schema=location.schema), {**key, "embedding": Vector(vectors.summary), "model": model})
     if texts.passages:
-        tx.execute(of_segment, {**key, "vectors": pack_vectors(vectors.passages), "model": model})
+        packed = {"vectors": pack_vectors(vectors.passages), "passages": len(vectors.passages), "model": model}
+        if tx.execute(of_segment, {**key, **packed}).rowcount == 0:  # it was split
+            raise ConflictError(_CHANGED)
     tx.execute(_QUERIES["delete_pending"], key)
     if models.current == model:
         counted = record["embedding_model"] == model and not record["embedding_pending"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from uuid import UUID
 
 from neurigraph_pipelines.graph.changes import node_and_below
@@ -21,6 +20,7 @@ from neurigraph_pipelines.ingestion.note_records import pinned_filing
 from neurigraph_pipelines.ingestion.persona_filing import may_enter_personas
 from neurigraph_pipelines.ingestion.record_locations import locate
 from neurigraph_pipelines.ingestion.records import OFFLINE
+from neurigraph_pipelines.ingestion.subjects import all_said
 from neurigraph_pipelines.model import Detector, Filing, ItemFailure, MentionRole, Segment
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
@@ -86,14 +86,7 @@ def _filing_of(context: Context, segment: Segment) -> Filing:
     if answer[0].left_out is not None:
         raise NeurigraphError(f"it could not be filed again: {answer[0].left_out}")
     widest = max(answer, key=lambda filing: filing.last_message - filing.first_message)
-    return replace(
-        widest,
-        edges=tuple(edge for filing in answer for edge in filing.edges),
-        beside=tuple(node for filing in answer for node in filing.beside),
-        aliases=tuple(alias for filing in answer for alias in filing.aliases),
-        candidates=tuple(candidate for filing in answer for candidate in filing.candidates),
-        endings=tuple(ending for filing in answer for ending in filing.endings),
-    )
+    return all_said(widest, answer)
 
 
 def _allowed(tx: Transaction, segment: Segment, filing: Filing) -> Filing:

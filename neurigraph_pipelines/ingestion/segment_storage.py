@@ -30,10 +30,11 @@ from neurigraph_pipelines.ingestion.graph_updates import update_graph
 from neurigraph_pipelines.ingestion.note_records import settle_versions
 from neurigraph_pipelines.ingestion.persona_filing import may_enter_personas
 from neurigraph_pipelines.ingestion.read_windows import keep_window
-from neurigraph_pipelines.ingestion.record_rows import Inserted, RecordRows, WrittenRecord
+from neurigraph_pipelines.ingestion.record_rows import RecordRows
 from neurigraph_pipelines.ingestion.records import Committed, Described, Embedded, RecordPlan, Summarized
 from neurigraph_pipelines.ingestion.time_limits import time_limit
 from neurigraph_pipelines.ingestion.unfinished import mark_unfinished
+from neurigraph_pipelines.ingestion.written_records import Inserted, WrittenRecord
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.lifecycle.retention import set_tier_of_source, set_tiers_of_standards

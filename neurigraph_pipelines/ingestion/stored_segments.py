@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
-from neurigraph_pipelines.inbox.triggers import segment_of_record
+from neurigraph_pipelines.inbox.triggers import load, segment_of_record
 from neurigraph_pipelines.ingestion.record_locations import lock_record
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.lifecycle.transitions import transcript_of
-from neurigraph_pipelines.model import Segment
+from neurigraph_pipelines.model import Message, Segment
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.text.transcript import read_messages
@@ -31,3 +32,25 @@ def read_segment(context: Context, user_id: UUID, record_id: UUID) -> Segment:
         raise ConflictError("the record has no transcript to read")
     content = durable_content(context.objects, transcript).content
     return Segment(ref, tuple(read_messages(content)))
+
+
+def with_origins(context: Context, segment: Segment) -> Segment:
+    """Return a segment that was read from its transcript with what only the inbox knows of its messages."""
+    within = (segment.messages[0].seq, segment.messages[-1].seq)
+    known = {one.seq: one for one in load(context.database, segment.ref, within).messages}
+
+    def with_origin(message: Message) -> Message:
+        row = known.get(message.seq)
+        if row is None:
+            return replace(message, token_count=context.tokens.count_each([message.content])[0])
+        return replace(
+            message,
+            token_count=row.token_count,
+            key_id=row.key_id,
+            persona_id=row.persona_id,
+            received_through=row.received_through,
+            received_at=row.received_at,
+            section=row.section,
+        )
+
+    return replace(segment, messages=tuple(map(with_origin, segment.messages)))

@@ -149,18 +149,30 @@ def revert_stuck(
     return found
 
 
-def read_failed(database: Database, location: FileLocation, error: LostObjectError) -> None:
+def _read_failed(database: Database, location: FileLocation, storage_path: str, error: LostObjectError) -> None:
     """Record that a file could not be read."""
     with database.pipeline() as tx:
         require_node(tx, location.node_id)
+        _require_object(transitions.manifest_of(tx, location), storage_path)
         transitions.note_failure(tx, location.schema, location.file_id, str(error), CompressionCause.RETRIEVAL)
 
 
-def read_from_copy(context: Context, location: FileLocation, error: LostObjectError) -> bytes | None:
+def _require_object(manifest: Manifest, storage_path: str) -> None:
+    """Require that a file still has the object that was read.
+
+    Raises:
+        TransientError: It has another one, because its record was split meanwhile.
+    """
+    if manifest.storage_path != storage_path:
+        raise TransientError("the file was written anew while it was read: read it again", retry_after=1.0)
+
+
+def read_from_copy(context: Context, location: FileLocation, storage_path: str, error: LostObjectError) -> bytes | None:
     """Return the content of a file whose durable object is lost from its working copy, and write the object again.
 
     Args:
-        error: Why the durable object cannot be read; it is recorded unless the object is whole afterwards.
+        storage_path: The durable object.
+        error: Why it cannot be read; it is recorded unless the object is whole afterwards.
 
     Returns:
         None if there is no intact working copy.
@@ -169,6 +181,7 @@ def read_from_copy(context: Context, location: FileLocation, error: LostObjectEr
     with context.database.pipeline() as tx:
         require_node(tx, location.node_id)
         manifest = transitions.lock(tx, location)
+        _require_object(manifest, storage_path)
         if manifest.compression_state == CompressionState.ACTIVE and has_working_copy(manifest):
             content = working_content(context.objects, manifest)
         if content is not None:
@@ -179,7 +192,7 @@ def read_from_copy(context: Context, location: FileLocation, error: LostObjectEr
         if is_repaired:
             tx.execute(_QUERIES["clear_failure"].format(schema=location.schema), {"file_id": location.file_id})
     if not is_repaired:
-        read_failed(context.database, location, error)
+        _read_failed(context.database, location, storage_path, error)
     return content.content if content is not None else None
 
 
@@ -195,7 +208,7 @@ def _read(context: Context, location: FileLocation, manifest: Manifest) -> Verif
     try:
         content = durable_content(context.objects, manifest)
     except LostObjectError as error:
-        read_failed(context.database, location, error)
+        _read_failed(context.database, location, manifest.storage_path, error)
         raise
     if has_working_copy(manifest):
         _rewrite_working_copy(context, location, content)
@@ -203,10 +216,11 @@ def _read(context: Context, location: FileLocation, manifest: Manifest) -> Verif
 
 
 def _rewrite_working_copy(context: Context, location: FileLocation, content: VerifiedBytes) -> None:
-    """Write the working copy again, unless the file is no longer active. Errors are only logged."""
+    """Write the working copy again, unless the file is no longer active or has another text. Errors are only logged."""
     with context.database.pipeline() as tx:
         manifest = transitions.lock(tx, location)
-        if manifest.compression_state != CompressionState.ACTIVE:
+        is_other = manifest.content_sha256 not in (None, content.sha256)
+        if is_other or manifest.compression_state != CompressionState.ACTIVE:
             return
         try:
             context.objects.put(active_key(manifest.storage_path), content.chunks())

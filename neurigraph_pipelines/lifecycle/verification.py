@@ -231,7 +231,7 @@ class _Verifier:
         self.done.nodes += 1
 
     def verify_file(self, location: FileLocation) -> None:
-        """Verify one file. Faults count only if the file's state did not change during the check."""
+        """Verify one file. Faults count only if its state and object did not change during the check."""
         self.done.files += 1
         while True:
             manifest = self._manifest(location)
@@ -239,7 +239,10 @@ class _Verifier:
             if manifest is None or not found:
                 return
             now = self._manifest(location)
-            if now is not None and now.compression_state == manifest.compression_state:
+            if now is not None and (now.compression_state, now.storage_path) == (
+                manifest.compression_state,
+                manifest.storage_path,
+            ):
                 break
         for fault, detail in found:
             if fault is Fault.OBJECT:

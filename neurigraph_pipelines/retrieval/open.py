@@ -228,7 +228,7 @@ def _opened(context: Context, file_id: UUID, places: Sequence[Place]) -> list[Me
     except LostObjectError as error:
         (place, *_) = places
         location = FileLocation(place.file_id, place.node_id, place.schema_name)
-        text = read_from_copy(context, location, error)
+        text = read_from_copy(context, location, place.storage_path, error)
         if text is None:
             raise
         return list(_messages(lambda start, length: text[start:][:length], places, file_id))

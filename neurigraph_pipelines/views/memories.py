@@ -42,8 +42,8 @@ class Delta(View):
     delta_id: UUID
     previous_delta_id: UUID | None
     operation: str = Field(
-        description="`create`, `revise`, `embed`, `supersede`, `restore`, `move`, `refile`, `keep`, `promote`, "
-        "`archive` or `unarchive`."
+        description="`create`, `revise`, `embed`, `supersede`, `restore`, `move`, `split`, `refile`, `keep`, "
+        "`promote`, `archive` or `unarchive`."
     )
     before: UserJson = Field(description="The changed fields with their old values.")
     after: UserJson = Field(description="The changed fields with their new values.")

@@ -2,8 +2,8 @@
 
 -- Append a change of a record to its chain, in the transaction that changes the record. The record's registry row is
 -- locked until the end of the transaction, so chains do not fork. `w` is the time of this server, and always later than
--- `w` of the delta before, even if the clock is set back; the first delta has the record's creation time. A revision
--- removes the digests and profiles that were made of the old words, and new vectors mark profiles as stale.
+-- `w` of the delta before, even if the clock is set back; the first delta has the record's creation time. A revision or
+-- a split removes the digests and profiles that were made of the old words, and new vectors mark profiles as stale.
 CREATE OR REPLACE FUNCTION neurigraph.append_delta(
     changed uuid, operation text, old_values jsonb, new_values jsonb, author text, notes jsonb DEFAULT '[]',
     OUT delta_id uuid, OUT w timestamptz
@@ -32,11 +32,11 @@ BEGIN
         nullif(current_setting('neurigraph.author_key', true), '')::uuid
     )
     RETURNING d.delta_id, d.w_coordinate INTO append_delta.delta_id, append_delta.w;
-    IF operation = 'revise' THEN
+    IF operation IN ('revise', 'split') THEN
         DELETE FROM neurigraph.digest_records AS r WHERE r.record_id = changed;
     END IF;
-    IF operation IN ('revise', 'embed') THEN
-        PERFORM neurigraph_private.outdate_profiles(record.node_id, record.source_id, operation = 'revise');
+    IF operation IN ('revise', 'split', 'embed') THEN
+        PERFORM neurigraph_private.outdate_profiles(record.node_id, record.source_id, operation <> 'embed');
     END IF;
 END
 $$;
@@ -199,14 +199,19 @@ BEGIN
 END
 $$;
 
--- Trigger on the append-only logs. Only the owner deletes entries, and only in a transaction that sets
--- neurigraph.erasing; while records move, the node of an entry follows its file.
+-- Trigger on the append-only logs. Only the owner deletes entries, or removes words from deltas, and only in a
+-- transaction that sets neurigraph.erasing; while records move, the node of an entry follows its file.
 CREATE OR REPLACE FUNCTION neurigraph.refuse_change() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF current_user = 'neurigraph_owner' THEN
         IF TG_OP = 'DELETE' AND current_setting('neurigraph.erasing', true) = 'on' THEN
             RETURN OLD;
+        END IF;
+        IF TG_OP = 'UPDATE' AND current_setting('neurigraph.erasing', true) = 'on'
+            AND to_jsonb(NEW) - 'delta_payload' = to_jsonb(OLD) - 'delta_payload'
+        THEN
+            RETURN NEW;
         END IF;
         IF TG_OP = 'UPDATE' AND neurigraph.is_moving()
             AND to_jsonb(NEW) - 'node_id' = to_jsonb(OLD) - 'node_id'

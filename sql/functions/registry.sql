@@ -55,6 +55,7 @@ BEGIN
         END IF;
     ELSIF operation = 'UPDATE' THEN
         UPDATE neurigraph.record_index AS r SET
+            content_hash = register_record.content_hash,
             content_type = register_record.content_type,
             occurred_at = register_record.occurred_at,
             superseded = register_record.superseded,

@@ -35,6 +35,12 @@ SELECT neurigraph.free_title(%(user_id)s, %(record_id)s, %(titles)s::text []) AS
 INSERT INTO {schema}.metadata_records ({columns}) VALUES ({values})
 RETURNING created_at;
 
+-- name: replace_record
+UPDATE {schema}.metadata_records SET {assigned} WHERE record_id = %(record_id)s;
+
+-- name: delete_segment
+DELETE FROM neurigraph.segments AS s WHERE s.record_id = %(record_id)s;
+
 -- name: insert_segment
 INSERT INTO neurigraph.segments (
     record_id, user_id, node_id, passages, words, speakers, languages, content, vectors, model
@@ -70,3 +76,18 @@ VALUES (
     %(compression_format)s, %(size_bytes)s, %(stored_bytes)s, %(stored_sha256)s, %(content_sha256)s,
     %(member_offsets)s, %(member_text_offsets)s
 );
+
+-- name: replace_file
+-- Let the transcript of a record have other bytes. Its state stays.
+UPDATE {schema}.file_manifest AS f SET
+    file_name = %(file_name)s,
+    storage_path = %(storage_path)s,
+    size_bytes = %(size_bytes)s,
+    stored_bytes = %(stored_bytes)s,
+    stored_sha256 = %(stored_sha256)s,
+    content_sha256 = %(content_sha256)s,
+    member_offsets = %(member_offsets)s,
+    member_text_offsets = %(member_text_offsets)s
+FROM {schema}.metadata_records AS r
+WHERE f.record_id = %(record_id)s AND f.file_type = 'transcript' AND f.record_id = r.record_id
+RETURNING f.compression_state, r.created_at AS stored;

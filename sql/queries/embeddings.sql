@@ -148,12 +148,13 @@ UPDATE {schema}.metadata_records SET
 WHERE record_id = %(record_id)s;
 
 -- name: set_segment_vectors
+-- Write the vectors of a segment, unless it has other passages by now.
 UPDATE neurigraph.segments SET
     vectors = %(vectors)s,
     model = %(model)s,
     next_vectors = NULL,
     next_model = NULL
-WHERE record_id = %(record_id)s;
+WHERE record_id = %(record_id)s AND passages = %(passages)s;
 
 -- name: set_next_vectors
 UPDATE {schema}.metadata_records SET embedding_next = %(embedding)s, embedding_next_model = %(model)s
@@ -161,7 +162,7 @@ WHERE record_id = %(record_id)s;
 
 -- name: set_next_segment_vectors
 UPDATE neurigraph.segments SET next_vectors = %(vectors)s, next_model = %(model)s
-WHERE record_id = %(record_id)s;
+WHERE record_id = %(record_id)s AND passages = %(passages)s;
 
 -- name: begin_move
 -- Start the move to this model, for users whose searches compare another model or who are moving to another model.

@@ -78,11 +78,25 @@ CREATE POLICY own_rows ON neurigraph.delta_log TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()))
 WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
 
+-- Whether a record was split at a moment or later: its deltas until then tell of messages that it no longer has.
+CREATE OR REPLACE FUNCTION neurigraph.is_split_since(wanted uuid, moment timestamptz) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (
+        SELECT FROM neurigraph.delta_log AS d
+        WHERE d.record_id = wanted AND d.w_coordinate >= moment AND d.delta_payload ->> 'operation' = 'split'
+    )
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.is_split_since(uuid, timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.is_split_since(uuid, timestamptz) TO neurigraph_agent;
+
 CREATE POLICY granted ON neurigraph.delta_log FOR SELECT TO neurigraph_agent
--- A third party sees memories only as they are now: words that were removed before sharing stay hidden.
+-- A third party sees memories only as they are now: words that were removed before sharing stay hidden. So do words of
+-- messages that a split took to a node which others may not read.
 USING (
     (SELECT neurigraph.claims() ->> 'role') <> 'third_party'
     AND EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = delta_log.record_id)
+    AND NOT neurigraph.is_split_since(record_id, w_coordinate)
 );
 
 -- The logs of records and files in quarantine are hidden from the owner, too, and so are nodes that only quarantined

@@ -18,8 +18,9 @@ from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.graph.moving import move_records
-from neurigraph_pipelines.ingestion.filing_again import REFILED, FiledAgain, Move, file_again
+from neurigraph_pipelines.ingestion.filing_again import FiledAgain, file_again
 from neurigraph_pipelines.ingestion.revision import Revision
+from neurigraph_pipelines.ingestion.splitting import REFILED
 from neurigraph_pipelines.lifecycle.quarantine.holding import quarantine
 from neurigraph_pipelines.lifecycle.quarantine.rules import QuarantineRule
 from neurigraph_pipelines.lifecycle.verification import verify
@@ -30,7 +31,7 @@ from tests.support.command_line import describe, environment
 from tests.support.dying_refile import other_context, tomorrow
 from tests.support.graphs import Graph, new_graph
 from tests.support.linked_facts import inferred, link, plant_fact
-from tests.support.memories import converse, ingest, plain_context, rows, stored
+from tests.support.memories import rows
 from tests.support.vectors import day_of_records
 
 # Dagster's own: it reads pydantic's models by an attribute that pydantic has given up.
@@ -55,7 +56,7 @@ def memory(graph: Graph, record_id: UUID) -> Memory:
 
 def counts(done: FiledAgain) -> tuple[int, ...]:
     assert done.failed == []
-    return len(done.moved), len(done.several), done.stayed, done.by_hand, done.complete
+    return len(done.moved), len(done.split), done.stayed, done.by_hand, done.complete
 
 
 def test_memories_move_whole_and_once(graph: Graph) -> None:
@@ -75,9 +76,9 @@ def test_memories_move_whole_and_once(graph: Graph) -> None:
     done = again(graph)
     assert done == would
     slug = graph.user.slug
-    assert {one.record_id: (one.from_path, one.to_paths) for one in done.moved} == {
-        pike: (f"{slug}/Hobbies/Fishing", (f"{slug}/Pastimes/Fishing",)),
-        lens: (f"{slug}/Hobbies", (f"{slug}/Pastimes",)),
+    assert {one.record_id: (one.from_path, one.to_path) for one in done.moved} == {
+        pike: (f"{slug}/Hobbies/Fishing", f"{slug}/Pastimes/Fishing"),
+        lens: (f"{slug}/Hobbies", f"{slug}/Pastimes"),
     }
     assert graph.records == {pike: "Pastimes/Fishing", lens: "Pastimes", knee: "Health/Knee"}
     assert memory(graph, pike).operations == [REFILED, "move", "create"]
@@ -123,21 +124,6 @@ def test_decisions_of_people_stand(graph: Graph) -> None:
     assert verify(graph.here.context, user_id=graph.user.user_id).findings == []
 
 
-def test_memory_of_several_subjects_stays_and_is_named(graph: Graph) -> None:
-    converse(graph.here, graph.claims, "#Hobbies A new lens.", "Nice.", "The TAX is due.")
-    (stored_one,) = stored(ingest(plain_context(graph.here), graph.user))
-    done = again(graph)
-    assert counts(done) == (0, 1, 0, 0, 0)
-    slug = graph.user.slug
-    assert done.several[0] == Move(stored_one.record_id, f"{slug}/Hobbies", (f"{slug}/Pastimes", f"{slug}/Finance"))
-    assert set(graph.records.values()) == {"Hobbies"}
-    assert memory(graph, stored_one.record_id).deltas[0].notes == [
-        "of several subjects, so it stays: Pastimes, Finance"
-    ]
-    assert counts(again(graph)) == (0, 0, 0, 0, 1)
-    graph.check()
-
-
 def test_killed_run_continues(graph: Graph) -> None:
     graph.remember(*(f"#Hobbies Lens number {number}." for number in range(3)))
     command = [sys.executable, "-m", "tests.support.dying_refile", str(graph.user.user_id)]
@@ -173,7 +159,7 @@ def test_command_and_backfill(
     assert path.startswith("Health")
     assert command("--user", graph.user.slug)["complete"] == 1
     assert entry.run(["admin", "refile", "--user", graph.user.slug, "--again"]) == 0
-    assert "0 records moved by offline; 1 stayed" in capsys.readouterr().out
+    assert "0 records moved and 0 split by offline; 1 stayed" in capsys.readouterr().out
 
     with dg.DagsterInstance.ephemeral() as instance:
         result = dg.materialize(

@@ -20,6 +20,7 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.growing_graph import outline_of, records, store, tell
+from tests.support.undivided import ERRANDS
 from tests.unit.test_segmentation import FISHING, LAUNCH
 
 
@@ -96,19 +97,6 @@ def test_record_ids_are_deterministic(installation: Installation, bob: Claims, t
     assert again == assigned
     ids: list[UUID] = [plan.record_id for plan in assigned.plans]
     assert len(set(ids)) == 2
-
-
-ERRANDS = [
-    ("user", "The doctor put me on ramipril 5 mg this morning, one tablet before breakfast."),
-    ("assistant", "Ramipril is a common choice for high blood pressure. Do you measure it at home?"),
-    ("user", "Yes, twice a day. Yesterday evening the blood pressure was 158 over 94."),
-    ("user", "The landlord sent the new lease for the warehouse. He wants 2,400 euros from March."),
-    ("assistant", "That is an increase of a fifth. Does the old contract allow it?"),
-    ("user", "It allows three per cent a year. I will write to the landlord that we pay 2,060."),
-    ("user", "Tom and I go fishing at Lake Orrin in May. I need new spinners for the pike."),
-    ("assistant", "Silver spinners of 15 grams work well for pike in cold water."),
-    ("user", "Good, I will order three, and Tom brings the boat for the fishing."),
-]
 
 
 def test_grant_on_one_subject_shows_nothing_of_the_others(

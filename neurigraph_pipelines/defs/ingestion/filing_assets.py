@@ -18,7 +18,9 @@ class FilingConfig(JobConfig):
     again: bool = Field(
         default=True, description="Switch it off to leave out records that the configured model has filed again."
     )
-    dry_run: bool = Field(default=False, description="Only say what would move, as an observation, and move nothing.")
+    dry_run: bool = Field(
+        default=False, description="Only say what would be moved and split, as an observation, and change nothing."
+    )
 
 
 @asset_by_day(FilingConfig, deps=["memories"], pool=LANGUAGE_MODEL_POOL)
@@ -27,8 +29,8 @@ def record_places(
 ) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
     """Nodes at which the records stored on each day are filed, by today's rules and the configured language model.
 
-    A backfill files its days again and moves what belongs elsewhere; what a person moved, revised, pinned or put into
-    quarantine stays.
+    A backfill files its days again, moves what belongs elsewhere, and splits what has several subjects; what a person
+    moved, revised, pinned or put into quarantine stays.
     """
     from neurigraph_pipelines.ingestion.filing_again import file_again  # loads numpy
 
@@ -39,15 +41,18 @@ def record_places(
     counts: RunMetadata = {
         "language model": done.model,
         "stayed": done.stayed,
-        "stayed, of several subjects": table({"record": str(one.record_id)} for one in done.several),
+        "stayed whole, of several subjects": table(
+            {"record": str(record_id), "reason": reason} for record_id, reason in done.whole
+        ),
         "left alone, decided by a person": done.by_hand,
         "were filed again already": done.complete,
         "forgotten meanwhile": done.gone,
     }
     if config.dry_run:
-        yield would_do(context, {"records to move": len(done.moved), **counts})
+        yield would_do(context, {"records to move": len(done.moved), "records to split": len(done.split), **counts})
         return
-    yield dg.MaterializeResult(metadata={"records moved": len(done.moved), **counts, "failed": failures(done.failed)})
+    changed = {"records moved": len(done.moved), "records split": len(done.split)}
+    yield dg.MaterializeResult(metadata={**changed, **counts, "failed": failures(done.failed)})
     if done.failed:
         # A retry would fail on the same files.
         raise dg.Failure(f"{len(done.failed)} records stay where they were: a table lists them")

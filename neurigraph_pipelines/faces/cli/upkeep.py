@@ -156,10 +156,12 @@ def refile(
     since: Since = None,
     until: Until = None,
     again: _Again = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would move.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would move, and what would be split.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """File memories again by today's rules, or by another model, and move those that belong elsewhere.
+    """File memories again by today's rules, or by another model: move what belongs elsewhere, split several subjects.
 
     Memories that somebody moved, revised, pinned or put into quarantine stay. If the command is interrupted, run it
     again to continue.
@@ -168,8 +170,9 @@ def refile(
     output, days = Output(as_json), _moments(since, until)
     with _working(output, "filing", user) as (here, user_id, advance):
         done = file_again(here.context, *days, user_id, again=again, dry_run=dry_run, on_done=advance)
-    moves = {name: [one._asdict() for one in getattr(done, name)] for name in ("moved", "several")}
-    output.said({**asdict(done), **moves}, *_refiled(done, dry_run))
+    moved = [one._asdict() for one in done.moved]
+    split = [{**one._asdict(), "parts": [part._asdict() for part in one.parts]} for one in done.split]
+    output.said({**asdict(done), "moved": moved, "split": split}, *_refiled(done, dry_run))
     _end(done.failed)
 
 
@@ -242,12 +245,17 @@ def _resummarized(done: Resummarized, dry_run: bool) -> Iterator[str]:
 
 def _refiled(done: FiledAgain, dry_run: bool) -> Iterator[str]:
     yield (
-        f"{counted(len(done.moved), 'record')} {'to be moved' if dry_run else 'moved'} by {done.model}; "
-        f"{done.stayed:,} stayed, {done.complete:,} were filed again before, {done.by_hand:,} were decided by somebody "
-        "and kept."
+        f"{counted(len(done.moved), 'record')} {'to be moved' if dry_run else 'moved'} and {len(done.split):,} "
+        f"{'to be split' if dry_run else 'split'} by {done.model}; {done.stayed:,} stayed, {done.complete:,} were "
+        f"filed again before, {done.by_hand:,} were decided by somebody and kept."
     )
-    yield from (f"{one.record_id}  {one.from_path} → {one.to_paths[0]}" for one in done.moved)
-    yield from (f"{one.record_id}  stays at {one.from_path}: of {', '.join(one.to_paths)}" for one in done.several)
+    yield from (f"{one.record_id}  {one.from_path} → {one.to_path}" for one in done.moved)
+    for one in done.split:
+        yield f"{one.record_id}  {one.from_path}, of {len(one.parts)} subjects:"
+        for part in one.parts:
+            kept = "stays" if part.record_id == one.record_id else f"{part.record_id}"
+            yield f"  {part.first_message}–{part.last_message} → {part.to_path} ({kept}): {part.words}"
+    yield from (f"{record_id}  of several subjects, stays whole: {reason}" for record_id, reason in done.whole)
     yield from (f"{record_id} failed and stays: {error}" for record_id, error in done.failed)
 
 

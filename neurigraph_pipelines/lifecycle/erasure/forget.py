@@ -26,6 +26,7 @@ from neurigraph_pipelines.lifecycle.erasure.journal import (
     objects_of_user,
     remove_objects,
 )
+from neurigraph_pipelines.lifecycle.erasure.origins import with_origins
 from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureState, ErasureSubject, SubjectKind, erasure, receipt
 from neurigraph_pipelines.lifecycle.erasure.rows import RowsEraser, nodes_below
 from neurigraph_pipelines.lifecycle.erasure.subjects import record_of, require_subject, require_unmirrored, rows_of
@@ -305,6 +306,7 @@ def _strays_of(context: Context, user_id: UUID, subject: ErasureSubject) -> Mapp
             values = {"user_id": user_id, "record_id": record_id}
             is_there = tx.execute(_QUERIES["node_of_record"], values).fetchone() is not None
             record_ids = frozenset([record_id] if record_id is not None and is_there else [])
+        record_ids = with_origins(tx, user_id, record_ids)
     return objects_of_records(context.objects, owner["slug"], record_ids) if record_ids else {}
 
 

@@ -23,6 +23,7 @@ from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.shell import rebuild_followers
 from neurigraph_pipelines.graph.witnesses import Followers, followers_of
 from neurigraph_pipelines.lifecycle.erasure.journal import JournalEntry, entries_of_file, files_of, note_objects
+from neurigraph_pipelines.lifecycle.erasure.origins import erase_traces
 from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureState, SubjectKind, add_to_receipt
 from neurigraph_pipelines.lifecycle.note_memories import settle_memories
 from neurigraph_pipelines.lifecycle.object_keys import active_key
@@ -99,6 +100,7 @@ class RowsEraser:
         chains = self._chains_of([record_id])
         self._hand_over_originals(parts, [record_id])
         self._note_files(schema, [record_id], record_id)
+        self._note(erase_traces(self._tx, self._user_id, [record_id], self._strays))
         self._count(_QUERIES["count_of_segment"], record_id=record_id)
         self._tx.execute(_QUERIES["erase_files"].format(schema=schema), of_record)
         records = self._tx.execute(_QUERIES["erase_record"].format(schema=schema), of_record).rowcount
@@ -145,6 +147,8 @@ class RowsEraser:
         chains = [] if erases_user else self._chains_of(record_ids)
         for node in nodes:
             self._note_files(sql.Identifier(node.schema_name), record_ids, None)
+        if not erases_user:
+            self._note(erase_traces(self._tx, self._user_id, record_ids, self._strays))
         self._count(
             _QUERIES["erase_persona_rights"], user_id=self._user_id, node_ids=[str(node_id) for node_id in node_ids]
         )
