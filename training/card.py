@@ -58,8 +58,8 @@ Recall of the messages that hold the answer, by cosine alone, over all messages 
 
 {figures}
 
-[Duplicates and documents](../benchmarks/RESULTS.md#duplicates-and-documents), through the whole product, as
-`python -m benchmarks encoder` found them:
+The shipped weights in the whole product, beside the published ones: [duplicates and
+documents](../benchmarks/RESULTS.md#duplicates-and-documents), by `python -m benchmarks encoder`.
 
 {product}
 

@@ -19,8 +19,6 @@ RESTATED = 3
 
 WORD = re.compile(r"[^\W_]+")
 NAME = re.compile(r"(?<=[\w,;:'’\"“] )[^\W\d_a-zß-öø-ÿ][^\W_]*")
-"""A word with a capital letter, but for the first of a sentence."""
-
 _ENUMERATOR = re.compile(r"\s*\((?:\w{1,10} )?\d{1,3}\)(?=[.!]?\s*$)")
 _INSISTING = frozenset(
     """a about again also always an and are as be been check checked clear confirm confirmed correct definitely doubt
