@@ -12,9 +12,9 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
+from benchmarks.bench import Bench, SkippedError, forget_own_settings
 from benchmarks.ratios import check
-from benchmarks.report import Section, markdown, write_section
+from benchmarks.report import RESULTS, Section, markdown, write_section
 
 BENCHMARKS = (
     "pipeline",
@@ -25,6 +25,7 @@ BENCHMARKS = (
     "provisioning",
     "scaling",
     "quality",
+    "encoder",
     "evidence",
     "derived",
     "stories",
@@ -39,8 +40,6 @@ BENCHMARKS = (
     "backup",
 )
 """In the order of the page."""
-
-RESULTS = PROJECT_ROOT / "benchmarks" / "RESULTS.md"
 
 _MODULES = {
     "search_speed": "retrieval.comparison",

@@ -79,11 +79,12 @@ class Bench:
         return self._url(name)
 
     @contextmanager
-    def installation(self, *, own_model: bool = False) -> Iterator[Installation]:
+    def installation(self, *, own_model: bool = False, embedder: str = "neurigraph") -> Iterator[Installation]:
         """Yield an empty migrated installation with its own database and home, and offline models.
 
         Args:
             own_model: Use the language model that the caller's settings choose, if they do.
+            embedder: The setting of that name.
         """
         name = f"bench_{uuid4().hex}"
         home = self.folder / name
@@ -95,7 +96,7 @@ class Bench:
                 "database_url": self.database(name),
                 "secret": _SECRET,
                 "role_secret": _SECRET,
-                "embedder": "neurigraph",
+                "embedder": embedder,
                 "ui_port": 0,
                 **((self._own_model if own_model else None) or {"NEURIGRAPH_LANGUAGE_MODEL": "offline"}),
             }

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+RESULTS = Path(__file__).parent / "RESULTS.md"
+
 _HEADER = """# Results of the benchmarks
 
 `make bench` measures everything and rewrites this page; `python -m benchmarks pipeline provisioning` rewrites only
@@ -83,6 +85,12 @@ def replace_section(page: str, name: str, text: str, order: Sequence[str]) -> st
         measured, note = sections[key]
         blocks += [f"<!-- begin {key} -->\n{measured}\n<!-- end {key} -->", *([note] if note else [])]
     return "\n\n".join(blocks) + "\n"
+
+
+def tables_of(page: str, name: str) -> str:
+    """Return the tables of a section of the page, one below the other; the page must have that section."""
+    (text,) = (match["text"] for match in _SECTION.finditer(page) if match["name"] == name)
+    return "\n\n".join(block for block in text.split("\n\n") if block.startswith("|"))
 
 
 def write_section(path: Path, name: str, text: str, order: Sequence[str]) -> None:

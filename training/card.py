@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from benchmarks.report import RESULTS, tables_of
 from training.measures import Measured
 
 _CARD = """# Model card: neurigraph-minilm-1
@@ -57,11 +58,17 @@ Recall of the messages that hold the answer, by cosine alone, over all messages 
 
 {figures}
 
+The shipped weights in the whole product, beside the published ones: [duplicates and
+documents](../benchmarks/RESULTS.md#duplicates-and-documents), by `python -m benchmarks encoder`.
+
+{product}
+
 ## Limits
 
 - The vocabulary is that of English BERT. Other languages with Latin letters are read in pieces of words, and Chinese,
   Japanese, Korean, Arabic or Hindi in characters, many of them unknown: search by words serves these better.
 - It was trained to find messages of conversations. Code, tables and long articles are no part of its data.
+- It does not tell a statement from one with another figure, name or day: words and figures decide what is a duplicate.
 - It knows no facts, and a cosine is no probability: compare cosines of one question only.
 - A message behind others is found by their words, too: "Yes, both of them" is near the question that it answers.
 - Vectors of different models cannot be compared: a user moves by a backfill.
@@ -80,5 +87,11 @@ def model_card(counts: str, figures: Measured, graph: Path, share: float) -> str
     content = graph.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     return _CARD.format(
-        name=graph.name, size=len(content) / 1e6, digest=digest, counts=counts, figures=figures.table(), share=share
+        name=graph.name,
+        size=len(content) / 1e6,
+        digest=digest,
+        counts=counts,
+        figures=figures.table(),
+        product=tables_of(RESULTS.read_text(encoding="utf-8"), "encoder"),
+        share=share,
     )

@@ -185,29 +185,14 @@ class Uploads:
             if details.container_tags:
                 put_into_spaces(tx, claims, details.container_tags, known.source_id)
             return Received(known.source_id, new=False, notes=kept_as(known, arrival.privacy))
-        external_id = arrival.external_id
         is_dropped = (arrival.external_id or "").startswith("drop:")
         if before is not None and details.replaces is None and not is_dropped:
             _require_newer(details.updated_at, before.updated_at)
+        external_id = arrival.external_id
         if before is None and external_id is None and known is None:
             external_id = f"sha256:{arrival.stored.sha256}"  # which one that was replaced has already
-        label = details.document_type if arrival.is_posted else None
-        source_id, created = self._inbox.open_source(
-            tx,
-            user_id,
-            SourceKind.UPLOAD,
-            external_id=external_id,
-            title=arrival.title if arrival.title is not None else PurePosixPath(arrival.name).stem[:MAX_TITLE_LENGTH],
-            started_at=arrival.occurred_at,
-            privacy=arrival.privacy,
-            details=replace(
-                details,
-                document_type=label or arrival.media.document_type_of(details.document_type),
-                replaces=before.source_id if before is not None else None,
-            ),
-        )
-        if not created:
-            raise TransientError("another version of this file is being uploaded right now: try again", retry_after=1)
+        replaces = before.source_id if before is not None else None
+        source_id = self._open_source(tx, user_id, arrival, external_id, replace(details, replaces=replaces))
         row = {
             **content,
             "source_id": source_id,
@@ -220,6 +205,25 @@ class Uploads:
         }
         tx.execute(_QUERIES["insert"], row)
         return Received(source_id, new=True)
+
+    def _open_source(
+        self, tx: Transaction, user_id: UUID, arrival: _Arrival, external_id: str | None, details: SourceDetails
+    ) -> UUID:
+        kind = details.document_type
+        posted = kind if arrival.is_posted else None
+        source_id, created = self._inbox.open_source(
+            tx,
+            user_id,
+            SourceKind.UPLOAD,
+            external_id=external_id,
+            title=arrival.title if arrival.title is not None else PurePosixPath(arrival.name).stem[:MAX_TITLE_LENGTH],
+            started_at=arrival.occurred_at,
+            privacy=arrival.privacy,
+            details=replace(details, document_type=posted or arrival.media.document_type_of(kind)),
+        )
+        if not created:
+            raise TransientError("another version of this file is being uploaded right now: try again", retry_after=1)
+        return source_id
 
     def _newest_version(
         self, tx: Transaction, user_id: UUID, external_id: str | None, replaces: UUID | None

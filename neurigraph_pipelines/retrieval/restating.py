@@ -17,8 +17,8 @@ from neurigraph_pipelines.text.negations import NEGATION
 RESTATED = 3
 """From how many messages of a source that say the same it restates itself; two may be a correction."""
 
-_WORD = re.compile(r"[^\W_]+")
-_NAME = re.compile(r"(?<=[\w,;:'’\"“] )[^\W\d_a-zß-öø-ÿ][^\W_]*")
+WORD = re.compile(r"[^\W_]+")
+NAME = re.compile(r"(?<=[\w,;:'’\"“] )[^\W\d_a-zß-öø-ÿ][^\W_]*")
 _ENUMERATOR = re.compile(r"\s*\((?:\w{1,10} )?\d{1,3}\)(?=[.!]?\s*$)")
 _INSISTING = frozenset(
     """a about again also always an and are as be been check checked clear confirm confirmed correct definitely doubt
@@ -51,8 +51,8 @@ class _Said:
     @classmethod
     def of(cls, source: str, text: str) -> _Said:
         plain = _ENUMERATOR.sub("", text)
-        words = frozenset(_WORD.findall(plain.casefold()))
-        named = {name.casefold() for name in _NAME.findall(plain)}
+        words = frozenset(WORD.findall(plain.casefold()))
+        named = {name.casefold() for name in NAME.findall(plain)}
         return cls(
             source,
             words,

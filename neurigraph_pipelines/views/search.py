@@ -130,7 +130,7 @@ class Duplicates(View):
 
     facts: list[FoundFact] = Field(
         description="Facts of the same words, with a `score` of 1, and those with at least `threshold` of the words in "
-        "common and with the same figures."
+        "common, the same figures and no other name."
     )
     messages: list[MessageHit] = Field(description="Messages of the same words, stored or not.")
     threshold: float

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import BENCHMARKS, benchmark
-from benchmarks.report import replace_section
+from benchmarks.report import replace_section, tables_of
 from tests.conftest import ROOT
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -62,6 +62,22 @@ def test_quality_uses_a_server(tmp_path: Path) -> None:
             "MiniLM alone",
             "reciprocal rank fusion",
         }
+
+
+@pytest.mark.slow
+def test_encoder_measures_both_weights(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    done = run("encoder", "--quick", "--output", str(page))
+    assert done.returncode == 0, done.stderr
+    duplicates, documents = tables_of(page.read_text(), "encoder").split("\n\n")
+    for weights in ("published", "trained"):
+        rows = [line.split(" | ") for line in duplicates.splitlines() if f"| {weights} |" in line]
+        assert {row[0].removeprefix("| ") for row in rows} == {
+            "`POST /v1/duplicates`",
+            "search, in a row",
+            "search, among others",
+        }
+        assert f"| all | 6 | {weights} | " in documents
 
 
 @pytest.mark.slow

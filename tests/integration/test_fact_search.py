@@ -100,6 +100,7 @@ def test_restatements_collapse_and_are_known_before_writing(here: Installation, 
     for text in (MAST, MAST.upper(), MAST):
         converse(here, claims, text, "Good.", text, "Fine.", text.rstrip("."))
     converse(here, claims, "#Food The oak soup needs 12 onions.")
+    converse(here, claims, "#Food The best recipe came from Clara in the spring.")
     pine = "#Boats The mast is of oak and no pine."
     hidden = converse(here, claims, pine)
     ingest(context, user)
@@ -123,8 +124,15 @@ def test_restatements_collapse_and_are_known_before_writing(here: Installation, 
     near = call("/duplicates", text="The oak soup needs 12 big onions")["facts"]
     assert [one["statement"] for one in near] == ["#Food The oak soup needs 12 onions."]
     assert known["threshold"] <= near[0]["score"] < 1
-    nothing = {"facts": [], "messages": [], "threshold": 0.6}
-    for other in ("The oak soup needs 13 big onions", "The oak soup never needs 12 big onions", "Something else"):
+    (recipe,) = call("/duplicates", text="In the spring the best recipe came from Clara")["facts"]
+    assert recipe["statement"] == "#Food The best recipe came from Clara in the spring."
+    nothing = {"facts": [], "messages": [], "threshold": 0.5}
+    for other in (
+        "The oak soup needs 13 big onions",
+        "The oak soup never needs 12 big onions",
+        "The best recipe came from Dave in the spring",
+        "Something else",
+    ):
         assert call("/duplicates", text=other) == nothing, other
     stranger, _ = new_user(here)
     assert (

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.bench import PROJECT_ROOT
+from benchmarks.encoder import QUESTIONS, documents, statements
+from benchmarks.subjects import half_of
 from neurigraph_pipelines.inbox.imports import FORMATS, detect_format, read_conversations
 from neurigraph_pipelines.model import ImportedConversation, Role
+from neurigraph_pipelines.runtime.evaluation.own_questions import read_questions
 from neurigraph_pipelines.text.hygiene import validate_message
 
-SAMPLES = Path(__file__).parents[2] / "samples"
+SAMPLES = PROJECT_ROOT / "samples"
 BOB = SAMPLES / "bob.jsonl"
 
 
@@ -93,3 +98,26 @@ def test_example_of_a_format_can_be_imported(name: str, tmp_path: Path) -> None:
         path.write_bytes(example.read_bytes())
     assert detect_format(path) == name
     assert [type(item) for item in read_conversations(path, name)] == [ImportedConversation]
+
+
+def test_questions_about_documents_name_words_of_their_pages() -> None:
+    pages = {name.partition(".")[0]: content for name, content in documents() if name.endswith(".md")}
+    records = {path.stem: path.read_bytes() for path in (PROJECT_ROOT / "docs" / "adr").glob("*.md")}
+    texts = {name: _flat(content.decode()) for name, content in {**pages, **records}.items()}
+    texts["caldera"] = _flat((SAMPLES / "documents" / "caldera.html").read_text(encoding="utf-8"))
+    questions = read_questions(QUESTIONS)
+    answered = [one for one in questions if all(_flat(said) in texts[Path(one.category).stem] for said in one.evidence)]
+    assert len(answered) >= 85, [one.text for one in questions if one not in answered]  # pages change
+
+
+def test_statements_are_pairs_in_both_halves() -> None:
+    given = statements()
+    assert len({one.name for one in given}) == len(given)
+    assert len({one.language for one in given}) >= 8
+    pairs = [(half_of(one.name), one.said, text) for one in given for _, text in one.pairs]
+    assert all(said != text for _, said, text in pairs)
+    assert min(Counter(half for half, *_ in pairs).values()) >= 75
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ import pytest
 
 from benchmarks.bench import PROJECT_ROOT
 from benchmarks.quality.questions import DATA, beam, locomo, qmsum
+from training.material import read_all
 from training.pairs import pairs_of
-from training.talks import PUBLIC, TALKS, Asked, Said, TalkError, read_public, read_talks
+from training.talks import PUBLIC, TALKS, Asked, Said, Talk, TalkError, read_public, read_talks
 
 SENTENCE = re.compile(r"[.!?。！？\n]+")
 TELLING = 30
@@ -44,15 +47,20 @@ def saved(folder: Path, **changed: Any) -> Path:
     return folder
 
 
-def sentences(texts: Iterator[str]) -> set[str]:
+def sentences(texts: Iterable[str]) -> set[str]:
     parts = (" ".join(part.lower().split()) for text in texts for part in SENTENCE.split(text))
     return {part for part in parts if len(part) >= TELLING}
 
 
+def sentences_of(talks: Iterable[Talk]) -> set[str]:
+    return sentences(
+        text for talk in talks for text in (*(one.text for one in talk.messages), *(one.text for one in talk.asked))
+    )
+
+
+@cache
 def trained_on() -> set[str]:
-    talks = [*read_talks(TALKS), *(read_public(PUBLIC) if PUBLIC.is_dir() else [])]
-    said = (said.text for talk in talks for said in talk.messages)
-    return sentences(iter([*said, *(asked.text for talk in talks for asked in talk.asked)]))
+    return sentences_of([*read_talks(TALKS), *read_public(PUBLIC)])
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -60,6 +68,19 @@ def strings(value: Any) -> Iterator[str]:
         yield value
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from strings(item)
+
+
+def sample_texts(path: Path) -> Iterator[str]:
+    """The texts of a file of ``samples``, whichever format it has."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
+        yield from strings(json.loads(text))
+    elif path.suffix == ".toml":
+        yield from strings(tomllib.loads(text))
+    elif path.suffix == ".jsonl":
+        yield from strings([json.loads(line) for line in text.splitlines() if line])
+    else:
+        yield text
 
 
 def test_talk_is_read(tmp_path: Path) -> None:
@@ -93,12 +114,17 @@ def test_pairs_have_answers_and_others(tmp_path: Path) -> None:
 
 
 def test_samples_are_not_trained_on() -> None:
-    judged = json.loads((PROJECT_ROOT / "samples" / "questions.json").read_text(encoding="utf-8"))
-    labelled = sorted((PROJECT_ROOT / "samples" / "labelled").glob("*.json"))
-    judged = [judged, *(json.loads(path.read_text(encoding="utf-8")) for path in labelled)]
-    told = sentences(text for item in judged for text in strings(item))
-    assert len(told) > 1_000
+    files = [path for path in (PROJECT_ROOT / "samples").rglob("*") if path.is_file()]
+    told = sentences(text for path in files for text in sample_texts(path))
+    assert len(told) > 4_000
     assert not told & trained_on()
+
+
+def test_held_out_talks_are_not_trained_on() -> None:
+    learned, held = read_all(TALKS, PUBLIC, every_talk=False)
+    told = sentences_of(held)
+    assert len(told) > 1_000
+    assert not told & sentences_of(learned)
 
 
 @needs_data

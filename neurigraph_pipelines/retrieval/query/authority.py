@@ -28,7 +28,8 @@ YIELDED_BY_PEOPLE = 0.9
 """Share that is left to other people there: who speaks in the owner's meetings is mostly honest."""
 
 ALIKE = 0.85
-"""The cosine from which two messages of one source say the same."""
+"""The cosine from which two messages of one source say the same. Repetitions in a row reach it, and those behind other
+words do not: 0.75 finds some of them and costs LoCoMo .009 of its recall at 10, and 0.7 costs .033."""
 
 REPEATED = 0.7
 """Share of its score that is left to a message for each better one of its source that says the same."""
