@@ -1,4 +1,4 @@
-"""Failed checks and runs, as Dagster has recorded them in its tables."""
+"""Failed checks and runs, as Dagster has recorded them in its database."""
 
 from __future__ import annotations
 
@@ -45,9 +45,13 @@ class DagsterRecords:
 
 def read(installation: Installation) -> DagsterRecords:
     """Return what failed; nothing if Dagster never ran."""
+    with installation.database.pipeline() as tx:
+        (database,) = tx.execute(_QUERIES["has_dagster"])
+    if not database["present"]:
+        return DagsterRecords()
     with _connected(installation) as connection:
-        row = connection.execute(_QUERIES["has_dagster"]).fetchone()
-        if row is None or not row["present"]:
+        (tables,) = connection.execute(_QUERIES["has_records"])
+        if not tables["present"]:
             return DagsterRecords()
         checks = connection.execute(_QUERIES["failed_checks"], {}).fetchall()
         runs = connection.execute(_QUERIES["failed_runs"], {"limit": RUNS_SHOWN}).fetchall()
