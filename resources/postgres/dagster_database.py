@@ -35,8 +35,8 @@ def dagster_database(url: str) -> str:
     name = str(parts.get("dbname") or parts["user"])
     if len(name.encode()) > _LONGEST_NAME:
         raise ConfigurationError(
-            f"the name of the database {name!r} is too long, since Dagster's is called NAME{_SUFFIX}: rename the database "
-            f"to one of at most {_LONGEST_NAME} bytes"
+            f"the name of the database {name!r} is too long: Dagster's is called NAME{_SUFFIX}, so give it one of at "
+            f"most {_LONGEST_NAME} bytes"
         )
     return name + _SUFFIX
 
