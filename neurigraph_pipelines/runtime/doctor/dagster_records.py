@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +9,6 @@ import psycopg
 from psycopg.rows import dict_row
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.wiring.installation import Installation
 
 RUNS_SHOWN = 3
@@ -49,7 +46,8 @@ def read(installation: Installation) -> DagsterRecords:
         (database,) = tx.execute(_QUERIES["has_dagster"])
     if not database["present"]:
         return DagsterRecords()
-    with _connected(installation) as connection:
+    # As Dagster's role, the only one that may connect.
+    with psycopg.connect(installation.dagster_address, autocommit=True, row_factory=dict_row) as connection:
         (tables,) = connection.execute(_QUERIES["has_records"])
         if not tables["present"]:
             return DagsterRecords()
@@ -60,10 +58,3 @@ def read(installation: Installation) -> DagsterRecords:
         tuple(one["check_name"] for one in checks if not one["is_error"]),
         tuple(FailedRun(**one) for one in runs),
     )
-
-
-@contextmanager
-def _connected(installation: Installation) -> Iterator[Transaction]:
-    """Connect as Dagster's role, the only one that may read its tables."""
-    with psycopg.connect(installation.dagster_address, autocommit=True, row_factory=dict_row) as connection:
-        yield connection

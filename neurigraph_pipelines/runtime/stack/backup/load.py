@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -38,6 +39,7 @@ from resources.postgres.dump import load
 _NEW, _OLD = "_being_restored", "_before_restore"
 _ROLE_PREFIX = "neurigraph_"
 _WRITERS = 8  # threads; they wait for a disk or a network
+_Dumps = Mapping[str, Callable[[], Iterator[bytes]]]
 
 CLOSING_SECONDS = 3.0
 """How long the server's side of a closed connection may take to end."""
@@ -89,10 +91,10 @@ def restore(
     if not replace:
         target.require_empty(wanted)
     parts = [part for part in DUMPS if part in manifest]
-    dumps = {part: _Dump(folder, chosen, DUMPS[part], manifest[part]["sha256"], listener) for part in parts}
+    dumps = {part: partial(_dump, folder, chosen, DUMPS[part], manifest[part]["sha256"], listener) for part in parts}
     listener.on_stage("checking the database")
     for dump in dumps.values():  # pg_restore must not see a damaged one: it may crash
-        for _ in dump.chunks():
+        for _ in dump():
             pass
     listener.on_stage("objects")
     with ThreadPoolExecutor(_WRITERS) as pool:
@@ -152,22 +154,11 @@ def _counted(chunks: Iterator[bytes], listener: BackupListener) -> Iterator[byte
         yield chunk
 
 
-@dataclass(frozen=True, slots=True)
-class _Dump:
-    """A dump in a backup folder."""
-
-    folder: BackupFolder
-    backup_id: str
-    file: str
-    sha256: str
-    listener: BackupListener
-
-    def chunks(self) -> Iterator[bytes]:
-        """Yield the content, and raise DamagedObjectError at its end if its checksum is wrong."""
-        dump = Hashed(_counted(self.folder.read(self.backup_id, self.file), self.listener))
-        yield from dump
-        if dump.sha256 != self.sha256:
-            raise DamagedObjectError(f"{self.file} of the backup is damaged: restore another backup")
+def _dump(folder: BackupFolder, backup_id: str, file: str, sha256: str, listener: BackupListener) -> Iterator[bytes]:
+    dump = Hashed(_counted(folder.read(backup_id, file), listener))
+    yield from dump
+    if dump.sha256 != sha256:
+        raise DamagedObjectError(f"{file} of the backup is damaged: restore another backup")
 
 
 class _Target:
@@ -210,9 +201,7 @@ class _Target:
                         "or --replace"
                     )
 
-    def restore_databases(
-        self, dumps: Mapping[str, _Dump], roles: list[dict[str, Any]], listener: BackupListener
-    ) -> None:
+    def restore_databases(self, dumps: _Dumps, roles: list[dict[str, Any]], listener: BackupListener) -> None:
         """Restore the dumps into new databases, upgrade ours, and exchange them for the old ones."""
         new_name = self._name + _NEW
         url = make_conninfo(self._url, dbname=new_name)
@@ -222,11 +211,11 @@ class _Target:
             if "dagster" in dumps:
                 listener.on_stage("dagster")
                 ensure_dagster_database(self._server_url, self._dagster + _NEW)
-                load(make_conninfo(self._url, dbname=self._dagster + _NEW), dumps["dagster"].chunks(), ROLE)
+                load(make_conninfo(self._url, dbname=self._dagster + _NEW), dumps["dagster"](), ROLE)
             server.execute(QUERIES["create_database"].format(database=sql.Identifier(new_name)))
             server.execute(QUERIES["grant_create"].format(database=sql.Identifier(new_name)))
             listener.on_stage("database")
-            load(url, dumps["database"].chunks())
+            load(url, dumps["database"]())
             listener.on_stage("upgrade")
             migrate(url, self._installation.secret, replace_claims_key=True)
             listener.on_stage("working copies")
