@@ -24,14 +24,14 @@ from neurigraph_pipelines.wiring.installation import Installation
 
 ONE_BY_ONE = 5
 BURST = 50
-SENSOR_SECONDS = 15.0
-"""The interval of `conversation_end_sensor`."""
+SENSOR_SECONDS = 10.0
+"""The time between two ticks of `conversation_end_sensor`."""
 
 POLL_SECONDS = 0.25
 PATIENCE_SECONDS = 180.0
 
 _METHOD = """Dagster's webserver and daemon run as `neurigraph up` runs them. A conversation of 20 to 30 messages is
-put into the inbox and ended at a random moment of fifteen seconds. From then on a search runs four times a
+put into the inbox and ended at a random moment of ten seconds. From then on a search runs four times a
 second until it returns the record. The parts come from Dagster's own record of the run: until the sensor's tick
 requested the run, in the queue, until the worker's first step could start, and in the steps until the record was
 found. The queue and the worker's start are what a run costs beside its steps. The first conversation after the start

@@ -30,8 +30,6 @@ CREATE EXTENSION IF NOT EXISTS vector;
 
 CREATE SCHEMA IF NOT EXISTS neurigraph AUTHORIZATION neurigraph_owner;
 CREATE SCHEMA IF NOT EXISTS neurigraph_private AUTHORIZATION neurigraph_owner;
-CREATE SCHEMA IF NOT EXISTS dagster AUTHORIZATION neurigraph_dagster;
 
 REVOKE ALL ON SCHEMA neurigraph_private FROM PUBLIC;
-REVOKE ALL ON SCHEMA dagster FROM PUBLIC;
 GRANT USAGE ON SCHEMA neurigraph TO neurigraph_pipeline, neurigraph_agent, neurigraph_analyst;

@@ -23,6 +23,7 @@ from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.minilm.embedder import LocalEmbedder, NeurigraphEmbedder
+from resources.postgres.dagster_database import dagster_database
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from tests.support.browser import Browser, find_chromium
 
@@ -278,3 +279,5 @@ def _database(server: ServerLease, administrator: psycopg.Connection, template: 
         administrator.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO neurigraph_owner").format(identifier))
     yield server.url(server.superuser, server.superuser_password, name)
     administrator.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(identifier))
+    dagsters = sql.Identifier(dagster_database(server.url(server.superuser, server.superuser_password, name)))
+    administrator.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(dagsters))

@@ -308,7 +308,6 @@ def _set_logins(connection: Transaction, secret: Secret) -> None:
     for role in (sql.Identifier("neurigraph_agent"), sql.Identifier("neurigraph_analyst")):
         _retry_role_changes(partial(connection.execute, _QUERIES["reset_role"].format(role=role)))
         connection.execute(_QUERIES["reset_role_here"].format(role=role, database=database))
-    connection.execute(_QUERIES["set_dagster_search_path"].format(database=database))
 
 
 def _retry_role_changes(change_roles: Callable[[], object]) -> None:

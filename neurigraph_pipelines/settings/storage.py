@@ -22,7 +22,7 @@ class DatabaseSettings(BaseModel):
 
     url: SecretStr | None = Field(
         default=None,
-        description="Postgres 15 or newer with pgvector 0.7 or newer, as a user who may create roles. "
+        description="Postgres 15 or newer with pgvector 0.7 or newer, as a user who may create roles and databases. "
         "Unset: the embedded server is started on demand.",
     )
     replica_url: SecretStr | None = Field(

@@ -34,7 +34,8 @@ from neurigraph_pipelines.wiring.process_tracing import trace_this_process
 from neurigraph_pipelines.wiring.storage import WiredStorage
 from resources.home_secrets import HomeSecrets
 from resources.postgres.addresses import checked_url
-from resources.postgres.database import PostgresDatabase, analyst_address, ensure_database, url_for_role
+from resources.postgres.dagster_database import dagster_address, ensure_dagster_database
+from resources.postgres.database import PostgresDatabase, analyst_address, ensure_database
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from resources.postgres.watch import kept_running
 
@@ -173,8 +174,12 @@ class Installation(WiredModels, WiredStorage):
 
     @property
     def dagster_address(self) -> str:
-        """Connection string of Dagster's storage: the same database, with a role and a schema of its own."""
-        return url_for_role(self.administrator_url, "neurigraph_dagster", self.secret)
+        """Connection string of Dagster's storage: a database of its own on the same server, with a role of its own."""
+        return dagster_address(self.administrator_url, self.secret)
+
+    def ensure_dagster_database(self) -> None:
+        """Make the database of Dagster's storage unless it exists."""
+        ensure_dagster_database(self.administrator_url)
 
     @property
     def analyst_address(self) -> str:

@@ -35,17 +35,18 @@ _WITHOUT_ROWS = (
 _RESTORE_OPTIONS = ("--format=custom", "--exit-on-error", "--no-password")
 
 
-def dump(url: str, snapshot: str) -> Iterator[bytes]:
-    """Yield a dump of a database as an exported snapshot shows it.
+def dump(url: str, snapshot: str | None = None) -> Iterator[bytes]:
+    """Yield a dump of a database.
 
     Args:
-        snapshot: Of a transaction that stays open until the dump ends.
+        snapshot: Name of the exported snapshot that the dump shows, of a transaction that stays open until it ends.
 
     Raises:
         StorageError: The dump failed; the message has the reason.
     """
     without = [f"--exclude-table-data={table}" for table in _WITHOUT_ROWS]
-    process, errors = _start("pg_dump", url, [*_DUMP_OPTIONS, *without, f"--snapshot={snapshot}"], subprocess.PIPE)
+    options = [*_DUMP_OPTIONS, *without, *([f"--snapshot={snapshot}"] if snapshot else [])]
+    process, errors = _start("pg_dump", url, options, subprocess.PIPE)
     try:
         assert process.stdout is not None
         while piece := process.stdout.read(_PIECE_BYTES):
@@ -55,13 +56,14 @@ def dump(url: str, snapshot: str) -> Iterator[bytes]:
         _end(process, errors)
 
 
-def load(url: str, chunks: Iterable[bytes]) -> None:
-    """Restore a dump into an empty database.
+def load(url: str, chunks: Iterable[bytes], role: str | None = None) -> None:
+    """Restore a dump into an empty database, as a role if one is given.
 
     Raises:
         StorageError: The restore failed; the message has the reason. What was restored stays in the database.
     """
-    process, errors = _start("pg_restore", url, _RESTORE_OPTIONS, subprocess.DEVNULL)
+    options = [*_RESTORE_OPTIONS, *([f"--role={role}"] if role else [])]
+    process, errors = _start("pg_restore", url, options, subprocess.DEVNULL)
     try:
         assert process.stdin is not None
         try:

@@ -77,18 +77,16 @@ BEGIN
     SELECT 'database_bytes', '', '', pg_database_size(current_database())::double precision
     UNION ALL
     SELECT
-        'relation_bytes', p.part, '', sum(p.pages)::double precision * current_setting('block_size')::integer
-    FROM (
-        SELECT
-            CASE
-                WHEN n.nspname = 'dagster' THEN 'dagster' WHEN c.relkind = 'i' THEN 'indexes' ELSE 'tables'
-            END AS part,
-            c.relpages::bigint AS pages
-        FROM pg_class AS c
-        INNER JOIN pg_namespace AS n ON c.relnamespace = n.oid
-        WHERE c.relkind IN ('r', 'i', 't') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
-    ) AS p
-    GROUP BY p.part;
+        'relation_bytes', CASE WHEN c.relkind = 'i' THEN 'indexes' ELSE 'tables' END, '',
+        sum(c.relpages::bigint)::double precision * current_setting('block_size')::integer
+    FROM pg_class AS c
+    INNER JOIN pg_namespace AS n ON c.relnamespace = n.oid
+    WHERE c.relkind IN ('r', 'i', 't') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+    GROUP BY 2
+    UNION ALL
+    SELECT 'relation_bytes', 'dagster', '', pg_database_size(d.oid)::double precision
+    FROM pg_database AS d
+    WHERE d.datname = current_database() || '_dagster' AND has_database_privilege(d.oid, 'CONNECT');
 END
 $$;
 

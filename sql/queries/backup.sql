@@ -37,7 +37,7 @@ SELECT EXISTS (SELECT FROM pg_catalog.pg_database AS d WHERE d.datname = %(name)
 -- name: connections
 SELECT count(*) AS others
 FROM pg_catalog.pg_stat_activity AS a
-WHERE a.datname = %(name)s AND a.pid <> pg_backend_pid();
+WHERE a.datname = ANY(%(names)s) AND a.pid <> pg_backend_pid();
 
 -- name: has_users
 SELECT to_regclass('neurigraph.users') IS NOT NULL AS present;

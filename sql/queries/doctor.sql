@@ -1,4 +1,4 @@
--- Queries of the doctor, to Neurigraph's tables and to Dagster's tables in the database.
+-- Queries of the doctor, to the database of the memories and to Dagster's.
 
 -- name: server
 -- The server. `ahead` is the number of seconds by which the newest sign of life lies in the future.
@@ -64,8 +64,12 @@ WHERE s.persona_id IS NOT NULL
     );
 
 -- name: has_dagster
-SELECT
-    to_regclass('dagster.runs') IS NOT NULL AND to_regclass('dagster.asset_check_executions') IS NOT NULL AS present;
+SELECT EXISTS (
+    SELECT FROM pg_catalog.pg_database AS d WHERE d.datname = current_database() || '_dagster'
+) AS present;
+
+-- name: has_records
+SELECT to_regclass('runs') IS NOT NULL AND to_regclass('asset_check_executions') IS NOT NULL AS present;
 
 -- name: failed_checks
 -- Asset checks whose newest finished evaluation failed.
@@ -77,7 +81,7 @@ FROM (
         c.check_name,
         c.execution_status,
         c.evaluation_event LIKE '%%AssetCheckSeverity.ERROR%%' AS is_error
-    FROM dagster.asset_check_executions AS c
+    FROM asset_check_executions AS c
     WHERE c.execution_status IN ('SUCCEEDED', 'FAILED')
     ORDER BY c.asset_key, c.check_name, c.id DESC
 ) AS n
@@ -90,7 +94,7 @@ SELECT
     r.run_id,
     r.pipeline_name AS job,
     r.update_timestamp AT TIME ZONE 'UTC' AS ended_at
-FROM dagster.runs AS r
+FROM runs AS r
 WHERE r.status = 'FAILURE' AND r.update_timestamp > (now() AT TIME ZONE 'UTC') - interval '1 day'
 ORDER BY r.id DESC
 LIMIT %(limit)s;

@@ -120,10 +120,6 @@ ALTER ROLE {role} RESET ALL;
 -- name: reset_role_here
 ALTER ROLE {role} IN DATABASE {database} RESET ALL;
 
--- name: set_dagster_search_path
--- Dagster creates its tables without naming a schema.
-ALTER ROLE neurigraph_dagster IN DATABASE {database} SET search_path = dagster;
-
 -- name: store_claims_key
 INSERT INTO neurigraph_private.claims_key (only_one, inner_pad, outer_pad)
 VALUES (true, %(inner_pad)s, %(outer_pad)s)

@@ -179,7 +179,7 @@ def test_failing_provider_recovers(running: BreakableStack) -> None:
     assert whole_records(here, user) == 1
     pending = "SELECT FROM neurigraph.pending_embeddings WHERE user_id = %s"
     assert len(rows(here, pending, user.user_id)) == 1
-    for kind in passing | final:  # vectors are healed every minute, which is one more delta
+    for kind in passing | final:  # a sensor heals vectors, which is one more delta
         provider.mend(markers[kind])
     with here.database.pipeline() as tx:
         errors = {sources[one.source_id]: one.error for one in failures.list_failures(tx, user.user_id)}

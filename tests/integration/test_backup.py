@@ -34,9 +34,11 @@ from neurigraph_pipelines.runtime.stack.backup.load import RestoredBackup, resto
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.age_encryption import AgeKey
+from resources.postgres.database import url_for_role
 from resources.postgres.installation import client_program
 from tests.conftest import ADMIN_KEY, ROOT, SECRET
 from tests.support.command_line import environment, run_cli
+from tests.support.dagster_records import note_run, noted_runs
 from tests.support.exported_user import QUESTIONS, Source, exported_user
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import ingest, plain_context, rows
@@ -44,13 +46,16 @@ from tests.support.memories import ingest, plain_context, rows
 OBJECTS = 10
 """Seven durable files, and two uploads that wait."""
 
+RUN = "a run of Dagster"
 SILENT = BackupListener(lambda _: None, lambda _: None)
-BACKUP_MOMENTS = (("objects", 0), ("objects", 1), ("database", 0), ("database", 1), ("manifest", 0), ("completing", 0))
-RESTORE_MOMENTS = (("objects", 1), ("database", 0), ("database", 1), ("upgrade", 0), ("exchange", 0))
+DUMPS = (("dagster", 0), ("dagster", 1), ("database", 0), ("database", 1))
+BACKUP_MOMENTS = (("objects", 0), ("objects", 1), *DUMPS, ("manifest", 0), ("completing", 0))
+RESTORE_MOMENTS = (("objects", 1), *DUMPS, ("upgrade", 0), ("exchange", 0))
 
 
 @pytest.fixture(scope="module")
 def source(shared_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Source:
+    note_run(shared_installation, RUN)
     return exported_user(shared_installation, tmp_path_factory.mktemp("exports"))
 
 
@@ -65,7 +70,7 @@ def folder(source: Source, tmp_path_factory: pytest.TempPathFactory) -> BackupFo
 @pytest.fixture
 def target(tmp_path: Path, administrator: psycopg.Connection, shared_installation: Installation) -> Iterator[Settings]:
     """Settings of an installation with neither database nor objects."""
-    name = f"restored_{tmp_path.name}".replace("-", "_").lower()[:50]
+    name = f"r_{tmp_path.name}".replace("-", "_").lower()[:40]
     values: dict[str, Any] = {"secret": SECRET, "role_secret": SECRET, "admin_key": ADMIN_KEY}
     url = make_conninfo(shared_installation.administrator_url, dbname=name)
     yield Settings.model_validate(
@@ -78,8 +83,8 @@ def target(tmp_path: Path, administrator: psycopg.Connection, shared_installatio
         }
     )
     for suffix in ("", "_being_restored", "_before_restore"):
-        dropped = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name + suffix))
-        administrator.execute(dropped)
+        for one in (name + suffix, f"{name}_dagster{suffix}"):
+            administrator.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(one)))
 
 
 def restored(target: Settings, folder: BackupFolder, *, replace: bool = False) -> RestoredBackup:
@@ -87,10 +92,11 @@ def restored(target: Settings, folder: BackupFolder, *, replace: bool = False) -
         return restore(installation, folder, None, replace, SILENT)
 
 
-def exists(administrator: psycopg.Connection, target: Settings) -> bool:
+def exists(administrator: psycopg.Connection, target: Settings) -> bool:  # any of the two databases
     assert target.database.url is not None
-    name = psycopg.conninfo.conninfo_to_dict(target.database.url.get_secret_value())["dbname"]
-    return administrator.execute("SELECT FROM pg_database WHERE datname = %s", [name]).fetchone() is not None
+    name = str(psycopg.conninfo.conninfo_to_dict(target.database.url.get_secret_value())["dbname"])
+    found = "SELECT FROM pg_database WHERE datname IN (%s, %s)"
+    return administrator.execute(found, [name, f"{name}_dagster"]).fetchone() is not None
 
 
 def contents(here: Installation) -> dict[str, bytes]:
@@ -126,6 +132,7 @@ def test_restore_gives_same_answers(source: Source, target: Settings, tmp_path: 
     assert restored(target, folder).objects == done.objects
     with Installation(target) as there:
         assert same_answers(source, there)
+        assert noted_runs(there) == [RUN]
         assert contents(there) == contents(source.here)
         assert not verify(there.context).findings
         assert not audit_objects(there.context).orphans
@@ -271,7 +278,9 @@ def damage(file: Path) -> None:
     file.write_bytes(content)
 
 
-@pytest.mark.parametrize("what", ["database.dump", "objects.jsonl", "manifest.json", "object", "missing"])
+@pytest.mark.parametrize(
+    "what", ["database.dump", "dagster.dump", "objects.jsonl", "manifest.json", "object", "missing"]
+)
 def test_damage_is_found(source: Source, target: Settings, tmp_path: Path, administrator: Any, what: str) -> None:
     folder = BackupFolder(tmp_path / "backups", None)
     done = back_up(source.here, folder, None, SILENT)
@@ -322,6 +331,32 @@ def test_restore_replaces_only_when_told(
     installation.close()
     with pytest.raises(InvalidInputError, match="no backup 'yesterday'"):
         restore(installation, folder, "yesterday", True, SILENT)
+
+
+def test_restored_runs_are_those_of_the_backup(
+    source: Source, folder: BackupFolder, target: Settings, tmp_path: Path, installation: Installation
+) -> None:
+    """Also where Dagster ran since, and where it never ran before the backup; other roles stay outside."""
+    restored(target, folder)
+    with Installation(target) as there:
+        note_run(there, "a later run")
+        assert noted_runs(there) == [RUN, "a later run"]
+        agent = url_for_role(there.dagster_address, "neurigraph_agent", there.secret)
+        with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
+            psycopg.connect(agent)
+        with psycopg.connect(there.dagster_address), pytest.raises(ConflictError, match="in use by"):
+            restore(there, folder, None, True, SILENT)
+    restored(target, folder, replace=True)
+    with Installation(target) as there:
+        assert noted_runs(there) == [RUN]
+    without = BackupFolder(tmp_path / "without", None)
+    back_up(installation, without, None, SILENT)
+    assert check(without, None, SILENT).damaged == []
+    restored(target, without, replace=True)
+    with Installation(target) as there:
+        there.ensure_dagster_database()
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            noted_runs(there)
 
 
 def test_folder_of_something_else(source: Source, target: Settings, tmp_path: Path) -> None:

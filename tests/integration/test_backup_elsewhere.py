@@ -18,6 +18,7 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from tests.conftest import ADMIN_KEY, SECRET
+from tests.support.dagster_records import note_run, noted_runs
 from tests.support.embedded_server import new_home
 from tests.support.exported_user import QUESTIONS, Source, exported_user
 from tests.support.s3_servers import ACCESS_KEY_ID, SECRET_ACCESS_KEY, new_bucket, rclone_server
@@ -30,6 +31,7 @@ CHIEF = "chief"
 
 @pytest.fixture(scope="module")
 def source(shared_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Source:
+    note_run(shared_installation, "a run")
     return exported_user(shared_installation, tmp_path_factory.mktemp("exports"))
 
 
@@ -70,6 +72,7 @@ def test_role_without_superuser(source: Source, provider_server: ServerLease, tm
                 source.ask(source.here, question) for question in QUESTIONS
             ]
             assert not verify(there.context).findings
+            assert noted_runs(there) == ["a run"]
             folder, again = backed_up(there, tmp_path / f"of-{name}")
             assert again.objects == done.objects
     with psycopg.connect(provider_server.url(CHIEF, CHIEF, "memories")) as connection:

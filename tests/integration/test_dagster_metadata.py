@@ -34,7 +34,7 @@ from neurigraph_pipelines.runtime.stack.dagster_home import storage_url
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.command_line import describe
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
-from tests.support.word_traces import found_in_database
+from tests.support.word_traces import found_in_dagster
 
 
 class PlainInstallation(InstallationResource):
@@ -58,8 +58,8 @@ def here(installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture
 def instance(here: Installation, tmp_path: Path) -> Iterator[dg.DagsterInstance]:
-    """A Dagster instance that keeps its runs and events in the schema beside ours, as in an installation."""
-    here.migrate()  # a copied database does not say where Dagster's tables belong
+    """A Dagster instance that keeps its runs and events in the database beside ours, as in an installation."""
+    here.ensure_dagster_database()
     (tmp_path / "dagster").mkdir()
     storage = {
         "storage": {"postgres": {"postgres_url": storage_url(here, tmp_path / "pgpass")}},
@@ -202,9 +202,8 @@ def test_metadata_holds_no_user_text(here: Installation, instance: dg.DagsterIns
 
     assert len(rows(here, "SELECT FROM neurigraph.record_index WHERE user_id = %s", user.user_id)) == 2
     assert len(instance.get_runs()) > 8
-    assert {word: [table for table in found_in_database(here, word) if "dagster." in table] for word in words} == {
-        word: [] for word in words
-    }
+    assert {word: found_in_dagster(here, word) for word in words} == {word: [] for word in words}
+    assert "public.runs" in found_in_dagster(here, "record_facts")
     shutil.rmtree(tmp_path / "drops")
     kept = instance.storage_directory()
     assert {word: in_files(Path(kept), word) for word in words} == {word: [] for word in words}

@@ -107,7 +107,6 @@ def test_clock_that_was_set_back_is_noticed(installation: Installation) -> None:
 def test_failed_segment_and_failed_checks_are_named(
     installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    installation.migrate()  # lets Dagster's role find its tables
     user, _ = create_user(installation.database, "bob")
     fail(installation, user, "c1")
     home = dagster_home(installation)

@@ -81,6 +81,7 @@ def _load(client: httpx.Client, installation: Installation, provider: ModelProvi
     assert client.post("/v1/files", files=files, headers=headers).status_code in (200, 201, 202)
     installation.uploads.read_due(installation.text_extractor)
     assert store(installation) == 2
+    installation.ensure_dagster_database()
     user, claims = new_owner(installation)
     converse(installation, claims, "#Notes The regatta POISON was cancelled.")
     ingest(plain_context(installation).using(settings=installation.settings.changed(max_attempts=1)), user)
@@ -152,6 +153,7 @@ def test_load_is_counted(loaded: tuple[str, str]) -> None:
     assert value_of(after, "neurigraph_files", state="active") == 3
     assert value_of(after, "neurigraph_object_bytes", state="active") > 100
     assert value_of(after, "neurigraph_database_bytes") > 1_000_000
+    assert value_of(after, "neurigraph_relation_bytes", part="dagster") > 1_000_000
     assert value_of(after, "neurigraph_figures_up") == 1
     assert value_of(after, "neurigraph_build_info") == 1
     assert value_of(after, "process_resident_memory_bytes") > 10_000_000

@@ -5,11 +5,13 @@ from __future__ import annotations
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from neurigraph_pipelines.database.migrations import LOGIN_ROLES
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.wiring.installation import Installation
+from resources.postgres.dagster_database import dagster_database
 from resources.postgres.database import url_for_role
 from tests.conftest import SECRET
 from tests.support.two_users import OWNERS_OWN, World, new_world
@@ -156,3 +158,19 @@ def test_analyst_counts_rows_of_all_users(world: World) -> None:
         assert dict(connection.execute(sql.SQL(counted)).fetchall()) == {"alice": 1, "bob": 1}
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
             connection.execute("CREATE TEMP TABLE mine (id integer)")
+
+
+def test_only_dagster_connects_to_its_database(world: World, administrator: psycopg.Connection) -> None:
+    here = world.installation
+    here.ensure_dagster_database()
+    name = dagster_database(here.administrator_url)
+    for role in LOGIN_ROLES:
+        url = url_for_role(make_conninfo(here.administrator_url, dbname=name), role, Secret(SECRET))
+        if role == "neurigraph_dagster":
+            with psycopg.connect(url) as connection:
+                connection.execute("CREATE TABLE runs (id integer)")
+        else:
+            with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
+                psycopg.connect(url)
+    granted = "SELECT has_database_privilege('public', %s, 'CONNECT'), has_database_privilege('public', %s, 'TEMP')"
+    assert administrator.execute(granted, [name, name]).fetchone() == (False, False)

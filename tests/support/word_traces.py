@@ -1,4 +1,4 @@
-"""Search for a word in every table of the database and every object."""
+"""Search for a word in every table of the databases and every object."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ import re
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from neurigraph_pipelines.text.lexemes import Lexer
 from neurigraph_pipelines.text.search_segments import lexeme_keys
 from neurigraph_pipelines.wiring.installation import Installation
+from resources.postgres.dagster_database import dagster_database
 
 _BYTES = re.compile(rb"\\\\x((?:[0-9a-f]{2})+)")
 """A value of bytes, as COPY writes it."""
+
+
+def found_in_dagster(installation: Installation, word: str) -> list[str]:
+    """Return the tables of Dagster's database with the word in a row."""
+    url = installation.administrator_url
+    return _found(make_conninfo(url, dbname=dagster_database(url)), word, statistics=False)
 
 
 def found_in_database(installation: Installation, word: str, *, statistics: bool = False) -> list[str]:
@@ -24,11 +32,15 @@ def found_in_database(installation: Installation, word: str, *, statistics: bool
     Args:
         statistics: Also what the server noted for its planner, which goes with its next look at the table.
     """
+    return _found(installation.administrator_url, word, statistics=statistics)
+
+
+def _found(url: str, word: str, *, statistics: bool) -> list[str]:
     wanted = word.lower().encode()
     lexemes = Lexer().lexemes(word)
     key = lexeme_keys(lexemes).tobytes() if len(lexemes) == 1 else None
     found = []
-    with psycopg.connect(installation.administrator_url) as connection:
+    with psycopg.connect(url) as connection:
         tables = connection.execute(
             "SELECT n.nspname, c.relname FROM pg_class AS c INNER JOIN pg_namespace AS n ON c.relnamespace = n.oid "
             "WHERE c.relkind IN ('r', 'm') AND n.nspname NOT LIKE 'pg_toast%%' ORDER BY 1, 2"

@@ -155,7 +155,7 @@ heal_job = dg.define_asset_job(
 
 @dg.sensor(
     job=heal_job,
-    minimum_interval_seconds=60,
+    minimum_interval_seconds=300,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Launches a run if a record that waits for its vectors is due.",
 )

@@ -52,7 +52,7 @@ webhooks_job = dg.define_asset_job(
 
 @dg.sensor(
     job=webhooks_job,
-    minimum_interval_seconds=30,
+    minimum_interval_seconds=120,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Launches a run if a delivery to a webhook has been due for ten seconds.",
 )

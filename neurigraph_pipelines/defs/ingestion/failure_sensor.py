@@ -16,6 +16,7 @@ from neurigraph_pipelines.model.errors import NeurigraphError
 
 
 @dg.run_failure_sensor(
+    minimum_interval_seconds=120,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Logs failed runs and reports them to a webhook if one is set.",
 )
@@ -34,7 +35,7 @@ MOST_CHECKS_READ = 500
 
 
 @dg.sensor(
-    minimum_interval_seconds=60,
+    minimum_interval_seconds=300,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Logs checks that failed with severity ERROR and reports them to a webhook if one is set.",
 )

@@ -24,7 +24,7 @@ sources = dg.AssetSpec(
 
 
 @dg.sensor(
-    minimum_interval_seconds=120,
+    minimum_interval_seconds=300,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Reports the days whose memories changed, by runs or without one, and the queue if it changed.",
 )

@@ -58,7 +58,7 @@ actions_job = dg.define_asset_job(
 
 @dg.sensor(
     job=actions_job,
-    minimum_interval_seconds=60,
+    minimum_interval_seconds=300,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Launches a run if an action expired, was not carried out, or has waited too long.",
 )

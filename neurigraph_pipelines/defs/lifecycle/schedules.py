@@ -106,9 +106,9 @@ storage_audit_job = dg.define_asset_job(
 
 @dg.schedule(
     job=recompression_job,
-    cron_schedule="* * * * *",
+    cron_schedule="*/5 * * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Checks once a minute and launches a run only if a file is due.",
+    description="Checks every five minutes and launches a run only if a file is due.",
 )
 def recompression_schedule(
     context: dg.ScheduleEvaluationContext, installation: InstallationResource

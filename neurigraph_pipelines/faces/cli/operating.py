@@ -28,10 +28,14 @@ commands = typer.Typer()
 
 @commands.command()
 def migrate(as_json: Json = False) -> None:
-    """Make the schema in an empty database, or bring the database to this version. Embedded servers need no call."""
+    """Make the schema in an empty database, or bring the database to this version. Embedded servers need no call.
+
+    Makes the database of Dagster, too, which is called NAME_dagster.
+    """
     output = Output(as_json)
     with installed() as installation:
         report = installation.migrate(lambda name: output.note(f"applied {name}"))
+        installation.ensure_dagster_database()
 
     output.said(
         asdict(report),

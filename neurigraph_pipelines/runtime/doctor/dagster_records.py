@@ -1,9 +1,7 @@
-"""Failed checks and runs, as Dagster has recorded them in its tables."""
+"""Failed checks and runs, as Dagster has recorded them in its database."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +9,6 @@ import psycopg
 from psycopg.rows import dict_row
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.wiring.installation import Installation
 
 RUNS_SHOWN = 3
@@ -45,9 +42,14 @@ class DagsterRecords:
 
 def read(installation: Installation) -> DagsterRecords:
     """Return what failed; nothing if Dagster never ran."""
-    with _connected(installation) as connection:
-        row = connection.execute(_QUERIES["has_dagster"]).fetchone()
-        if row is None or not row["present"]:
+    with installation.database.pipeline() as tx:
+        (database,) = tx.execute(_QUERIES["has_dagster"])
+    if not database["present"]:
+        return DagsterRecords()
+    # As Dagster's role, the only one that may connect.
+    with psycopg.connect(installation.dagster_address, autocommit=True, row_factory=dict_row) as connection:
+        (tables,) = connection.execute(_QUERIES["has_records"])
+        if not tables["present"]:
             return DagsterRecords()
         checks = connection.execute(_QUERIES["failed_checks"], {}).fetchall()
         runs = connection.execute(_QUERIES["failed_runs"], {"limit": RUNS_SHOWN}).fetchall()
@@ -56,10 +58,3 @@ def read(installation: Installation) -> DagsterRecords:
         tuple(one["check_name"] for one in checks if not one["is_error"]),
         tuple(FailedRun(**one) for one in runs),
     )
-
-
-@contextmanager
-def _connected(installation: Installation) -> Iterator[Transaction]:
-    """Connect as Dagster's role, the only one that may read its tables."""
-    with psycopg.connect(installation.dagster_address, autocommit=True, row_factory=dict_row) as connection:
-        yield connection

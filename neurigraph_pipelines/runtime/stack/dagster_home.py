@@ -128,7 +128,7 @@ class DagsterHome:
 
 
 def dagster_home(installation: Installation, *, has_tables: bool = False) -> DagsterHome:
-    """Write Dagster's settings and the values that its processes may not have in their environment.
+    """Make Dagster's database, and write its settings and values that its processes may not have in their environment.
 
     Call it again when the address of the embedded server has changed.
 
@@ -137,10 +137,11 @@ def dagster_home(installation: Installation, *, has_tables: bool = False) -> Dag
         has_tables: Whether Dagster's tables are there. Dagster then looks for them no more, which each tick would do.
 
     Raises:
-        ConfigurationError: The project is not installed completely.
+        ConfigurationError: The project is not installed completely, or the database cannot be made.
     """
     if not WORKSPACE.is_file():
         raise ConfigurationError(f"{WORKSPACE} is missing: install the project completely")
+    installation.ensure_dagster_database()
     folder = installation.home / "dagster"
     folder.mkdir(exist_ok=True, mode=0o700)
     settings = installation.settings

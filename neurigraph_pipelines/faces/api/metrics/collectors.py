@@ -63,7 +63,9 @@ _SHOWN = {
     "passages": _Shown(_GAUGE, "Passages of all users."),
     "nodes": _Shown(_GAUGE, "Nodes by the state of their files.", (_STATE,)),
     "database_bytes": _Shown(_GAUGE, "Size of the database on disk."),
-    "relation_bytes": _Shown(_GAUGE, "Size of tables and indexes at their last vacuum.", (("part", PARTS),)),
+    "relation_bytes": _Shown(
+        _GAUGE, "Size of tables and indexes at their last vacuum, and of Dagster's database.", (("part", PARTS),)
+    ),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from neurigraph_pipelines.exchange.portability.stream import Hashed
 from neurigraph_pipelines.model.errors import DamagedObjectError, StorageError
 from neurigraph_pipelines.runtime.stack.backup.create import BackupListener
-from neurigraph_pipelines.runtime.stack.backup.folder import DATABASE, BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.folder import DUMPS, BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.load import listed_objects
 
 
@@ -47,8 +47,9 @@ def check(folder: BackupFolder, backup_id: str | None, listener: BackupListener)
         try:
             manifest = folder.manifest(chosen)
             wanted = dict(listed_objects(folder, chosen, manifest))
-            if Hashed(folder.read(chosen, DATABASE), on_bytes).read() != manifest["database"]["sha256"]:
-                raise DamagedObjectError("its database is damaged")
+            for part in DUMPS.keys() & manifest.keys():
+                if Hashed(folder.read(chosen, DUMPS[part]), on_bytes).read() != manifest[part]["sha256"]:
+                    raise DamagedObjectError(f"its {DUMPS[part]} is damaged")
         except StorageError as error:
             report.damaged.append(f"backup {chosen}: {error}")
             continue

@@ -1,11 +1,11 @@
-"""A backup of an installation while everything runs: database and objects of one moment."""
+"""A backup of an installation while everything runs: database and objects of one moment, and Dagster's database."""
 
 from __future__ import annotations
 
 import json
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,14 +13,10 @@ import neurigraph_pipelines
 from neurigraph_pipelines.database.schema import SHIPPED
 from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.model.ports import Transaction
-from neurigraph_pipelines.runtime.stack.backup.folder import (
-    DATABASE,
-    OBJECT_LIST,
-    VERSION,
-    BackupFolder,
-)
+from neurigraph_pipelines.runtime.stack.backup.folder import DUMPS, OBJECT_LIST, VERSION, BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.snapshot import QUERIES, Copied, consistent_snapshot
 from neurigraph_pipelines.wiring.installation import Installation
+from resources.postgres.dagster_database import dagster_database
 from resources.postgres.dump import dump
 
 
@@ -72,17 +68,22 @@ def back_up(installation: Installation, folder: BackupFolder, keep: int | None, 
         with consistent_snapshot(url, installation.objects, folder, listener.on_bytes) as (tx, copied):
             backup_id = f"{started_at:%Y-%m-%dT%H-%M-%S.%fZ}-{secrets.token_hex(2)}"
             target = folder.begin(backup_id)
-            listener.on_stage("database")
             (exported,) = tx.execute(QUERIES["export_snapshot"])
             description = _description(tx, copied)
-            database = folder.write(target, DATABASE, dump(url, exported["name"]), listener.on_bytes)
+            dumps = {"database": dump(url, exported["name"])}
+            (dagster,) = tx.execute(QUERIES["database_exists"], {"name": dagster_database(url)})
+            if dagster["present"]:  # and first, so that it is hardly younger than the snapshot
+                dumps = {"dagster": dump(installation.dagster_address), **dumps}
+            written = {}
+            for part, chunks in dumps.items():
+                listener.on_stage(part)
+                written[part] = folder.write(target, DUMPS[part], chunks, listener.on_bytes)
         listener.on_stage("manifest")
-        listed = folder.write(target, OBJECT_LIST, _lines(copied), lambda _: None)
+        written["object_list"] = folder.write(target, OBJECT_LIST, _lines(copied), lambda _: None)
         manifest = {
             **description,
             "backup_id": backup_id,
-            "database": {"sha256": database.sha256, "size_bytes": database.size_bytes},
-            "object_list": {"sha256": listed.sha256, "size_bytes": listed.size_bytes},
+            **{part: asdict(file) for part, file in written.items()},
         }
         folder.write_manifest(target, manifest)
         listener.on_stage("completing")
@@ -91,7 +92,7 @@ def back_up(installation: Installation, folder: BackupFolder, keep: int | None, 
         removed = _remove_old(folder, keep)
     return Backup(
         backup_id,
-        database.size_bytes,
+        written["database"].size_bytes,
         len(copied.objects),
         sum(content.size_bytes for content in copied.objects.values()),
         copied.new,

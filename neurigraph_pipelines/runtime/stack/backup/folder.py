@@ -6,7 +6,7 @@ Layout::
     lock                      locked by the process that writes
     objects/ab/NAME           objects, named after their content
     incoming/NAME             objects that are not on the disk yet for sure
-    backups/ID/               database.dump, objects.jsonl, manifest.json, names.txt
+    backups/ID/               database.dump, dagster.dump, objects.jsonl, manifest.json, names.txt
     backups/ID.partial/       a backup that is not complete
 
 A backup is complete when its folder has its name, which is given last. With a key, all but ``neurigraph-backup.json``
@@ -42,7 +42,9 @@ from resources.files import sync_folder, write_whole
 MARKER = "neurigraph-backup.json"
 FORMAT = "neurigraph-backup"
 VERSION = 1
-DATABASE, OBJECT_LIST, MANIFEST, NAMES = "database.dump", "objects.jsonl", "manifest.json", "names.txt"
+OBJECT_LIST, MANIFEST, NAMES = "objects.jsonl", "manifest.json", "names.txt"
+DUMPS = {"dagster": "dagster.dump", "database": "database.dump"}
+"""The file of each dump by its name in the manifest. Dagster's is absent where Dagster never ran."""
 
 _PARTIAL = ".partial"
 _ENCRYPTED = ".age"

@@ -1,4 +1,4 @@
-"""The restore of a backup: objects first, then the database under another name, which is exchanged at the end.
+"""The restore of a backup: objects first, then the databases under other names, which are exchanged at the end.
 
 Until that exchange the installation is what it was, and whatever kills a restore, the next one starts over. Objects
 that are there already are kept if they have the right content.
@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -29,14 +30,16 @@ from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, make_working_c
 from neurigraph_pipelines.model.errors import ConflictError, DamagedObjectError, InvalidInputError, LostObjectError
 from neurigraph_pipelines.model.ports import ObjectStore, Transaction
 from neurigraph_pipelines.runtime.stack.backup.create import BackupListener
-from neurigraph_pipelines.runtime.stack.backup.folder import DATABASE, OBJECT_LIST, BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.folder import DUMPS, OBJECT_LIST, BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.snapshot import QUERIES, StoredContent
 from neurigraph_pipelines.wiring.installation import Installation
+from resources.postgres.dagster_database import ROLE, dagster_database, ensure_dagster_database
 from resources.postgres.dump import load
 
 _NEW, _OLD = "_being_restored", "_before_restore"
 _ROLE_PREFIX = "neurigraph_"
 _WRITERS = 8  # threads; they wait for a disk or a network
+_Dumps = Mapping[str, Callable[[], Iterator[bytes]]]
 
 CLOSING_SECONDS = 3.0
 """How long the server's side of a closed connection may take to end."""
@@ -87,10 +90,12 @@ def restore(
     target.require_idle()
     if not replace:
         target.require_empty(wanted)
+    parts = [part for part in DUMPS if part in manifest]
+    dumps = {part: partial(_dump, folder, chosen, DUMPS[part], manifest[part]["sha256"], listener) for part in parts}
     listener.on_stage("checking the database")
-    # pg_restore must not see a damaged dump: it may crash.
-    for _ in _checked(_counted(folder.read(chosen, DATABASE), listener), manifest["database"]["sha256"]):
-        pass
+    for dump in dumps.values():  # pg_restore must not see a damaged one: it may crash
+        for _ in dump():
+            pass
     listener.on_stage("objects")
     with ThreadPoolExecutor(_WRITERS) as pool:
         puts = [pool.submit(_put, installation.objects, folder, *item, replace, listener) for item in wanted.items()]
@@ -98,7 +103,7 @@ def restore(
             written = sum(put.result() for put in puts)
         finally:
             pool.shutdown(cancel_futures=True)
-    target.restore_database(folder, chosen, manifest, listener)
+    target.restore_databases(dumps, manifest["roles"], listener)
     return RestoredBackup(chosen, len(wanted), written, tuple(manifest["lost_objects"]))
 
 
@@ -149,16 +154,24 @@ def _counted(chunks: Iterator[bytes], listener: BackupListener) -> Iterator[byte
         yield chunk
 
 
+def _dump(folder: BackupFolder, backup_id: str, file: str, sha256: str, listener: BackupListener) -> Iterator[bytes]:
+    dump = Hashed(_counted(folder.read(backup_id, file), listener))
+    yield from dump
+    if dump.sha256 != sha256:
+        raise DamagedObjectError(f"{file} of the backup is damaged: restore another backup")
+
+
 class _Target:
     """The database server and object store of the installation."""
 
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
         self._url = installation.administrator_url
-        self._name = str(conninfo_to_dict(self._url)["dbname"])
+        self._server_url = make_conninfo(self._url, dbname="postgres")
+        self._name, self._dagster = str(conninfo_to_dict(self._url)["dbname"]), dagster_database(self._url)
 
     def require_idle(self) -> None:
-        """Raise ConflictError if programs are connected to the database."""
+        """Raise ConflictError if programs are connected to a database."""
         until = time.monotonic() + CLOSING_SECONDS
         with self._maintenance() as server:
             while others := self._count_others(server):
@@ -170,7 +183,7 @@ class _Target:
                 time.sleep(0.05)
 
     def _count_others(self, server: Transaction) -> int:
-        found = server.execute(QUERIES["connections"], {"name": self._name}).fetchone()
+        found = server.execute(QUERIES["connections"], {"names": [self._name, self._dagster]}).fetchone()
         return int(found["others"]) if found is not None else 0
 
     def require_empty(self, wanted: Mapping[str, StoredContent]) -> None:
@@ -188,39 +201,52 @@ class _Target:
                         "or --replace"
                     )
 
-    def restore_database(
-        self, folder: BackupFolder, backup_id: str, manifest: Mapping[str, Any], listener: BackupListener
-    ) -> None:
-        """Restore the dump into a new database, upgrade it, and exchange it for the old one."""
-        new_name, old_name = self._name + _NEW, self._name + _OLD
+    def restore_databases(self, dumps: _Dumps, roles: list[dict[str, Any]], listener: BackupListener) -> None:
+        """Restore the dumps into new databases, upgrade ours, and exchange them for the old ones."""
+        new_name = self._name + _NEW
         url = make_conninfo(self._url, dbname=new_name)
         with self._maintenance() as server:
-            for name in (new_name, old_name):
-                server.execute(QUERIES["drop_database"].format(database=sql.Identifier(name)))
+            self._drop(server, _NEW, _OLD)
+            _make_roles(server, roles)
+            if "dagster" in dumps:
+                listener.on_stage("dagster")
+                ensure_dagster_database(self._server_url, self._dagster + _NEW)
+                load(make_conninfo(self._url, dbname=self._dagster + _NEW), dumps["dagster"](), ROLE)
             server.execute(QUERIES["create_database"].format(database=sql.Identifier(new_name)))
-            _make_roles(server, manifest["roles"])
             server.execute(QUERIES["grant_create"].format(database=sql.Identifier(new_name)))
             listener.on_stage("database")
-            load(url, _checked(_counted(folder.read(backup_id, DATABASE), listener), manifest["database"]["sha256"]))
+            load(url, dumps["database"]())
             listener.on_stage("upgrade")
             migrate(url, self._installation.secret, replace_claims_key=True)
             listener.on_stage("working copies")
             self._make_working_copies(url)
             listener.on_stage("exchange")
             try:
-                self._exchange(server, new_name, old_name)
+                self._exchange(server, has_dagster="dagster" in dumps)
             except psycopg.errors.ObjectInUse as error:
                 raise ConflictError(
                     "a program connected to the database meanwhile: stop it, and restore again"
                 ) from error
-            server.execute(QUERIES["drop_database"].format(database=sql.Identifier(old_name)))
+            self._drop(server, _OLD)
 
-    def _exchange(self, server: Transaction, new_name: str, old_name: str) -> None:
-        rename = QUERIES["rename_database"]
+    def _drop(self, server: Transaction, *suffixes: str) -> None:
+        for suffix in suffixes:
+            for name in (self._name, self._dagster):
+                server.execute(QUERIES["drop_database"].format(database=sql.Identifier(name + suffix)))
+
+    def _exchange(self, server: Transaction, *, has_dagster: bool) -> None:
+        """Exchange both databases in one transaction: Dagster knows the runs of these memories, or of none."""
+
+        def rename(name: str, new_name: str) -> None:
+            names = {"database": sql.Identifier(name), "new_name": sql.Identifier(new_name)}
+            server.execute(QUERIES["rename_database"].format(**names))
+
         with server.transaction():
-            if self._exists(server):
-                server.execute(rename.format(database=sql.Identifier(self._name), new_name=sql.Identifier(old_name)))
-            server.execute(rename.format(database=sql.Identifier(new_name), new_name=sql.Identifier(self._name)))
+            for name, is_new in ((self._dagster, has_dagster), (self._name, True)):
+                if _exists(server, name):
+                    rename(name, name + _OLD)
+                if is_new:
+                    rename(name + _NEW, name)
 
     def _make_working_copies(self, url: str) -> None:
         """Write the working copies of active files, which a backup leaves out."""
@@ -237,7 +263,7 @@ class _Target:
 
     def _count_users(self) -> int:
         with self._maintenance() as server:
-            if not self._exists(server):
+            if not _exists(server, self._name):
                 return 0
         with psycopg.connect(self._url, row_factory=dict_row) as tx:
             found = tx.execute(QUERIES["has_users"]).fetchone()
@@ -246,19 +272,13 @@ class _Target:
             counted = tx.execute(QUERIES["count_users"]).fetchone()
             return int(counted["users"]) if counted is not None else 0
 
-    def _exists(self, server: Transaction) -> bool:
-        found = server.execute(QUERIES["database_exists"], {"name": self._name}).fetchone()
-        return found is not None and bool(found["present"])
-
     def _maintenance(self) -> Transaction:
-        return psycopg.connect(make_conninfo(self._url, dbname="postgres"), autocommit=True, row_factory=dict_row)
+        return psycopg.connect(self._server_url, autocommit=True, row_factory=dict_row)
 
 
-def _checked(chunks: Iterator[bytes], sha256: str) -> Iterator[bytes]:
-    dump = Hashed(chunks)
-    yield from dump
-    if dump.sha256 != sha256:
-        raise DamagedObjectError("the database of the backup is damaged: restore another backup")
+def _exists(server: Transaction, name: str) -> bool:
+    found = server.execute(QUERIES["database_exists"], {"name": name}).fetchone()
+    return found is not None and bool(found["present"])
 
 
 def _make_roles(server: Transaction, roles: list[dict[str, Any]]) -> None:

@@ -1,0 +1,74 @@
+"""The database of Dagster's storage: made once, also by programs that start at once or died, and closed to others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from neurigraph_pipelines.model.errors import ConfigurationError
+from resources.postgres.dagster_database import dagster_database, ensure_dagster_database
+
+AT_ONCE = 6
+
+
+@pytest.fixture
+def name(database_url: str) -> str:
+    return dagster_database(database_url)
+
+
+@pytest.fixture
+def chief(administrator: psycopg.Connection, database_url: str) -> Iterator[str]:
+    """The address of an administrator who may not create databases."""
+    role = f"chief_{uuid4().hex}"
+    administrator.execute(f"CREATE ROLE {role} LOGIN CREATEROLE PASSWORD '{role}'")
+    administrator.execute(f"GRANT neurigraph_dagster TO {role}")
+    yield make_conninfo(database_url, user=role, password=role)
+    administrator.execute(f"DROP ROLE {role}")
+
+
+def state_of(administrator: psycopg.Connection, name: str) -> tuple[object, ...] | None:
+    """Return the owner of a database, and whether everybody may connect; None without a database."""
+    return administrator.execute(
+        "SELECT pg_get_userbyid(datdba), has_database_privilege('public', oid, 'CONNECT') FROM pg_database "
+        "WHERE datname = %s",
+        [name],
+    ).fetchone()
+
+
+def test_programs_that_start_at_once(administrator: psycopg.Connection, database_url: str, name: str) -> None:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(ensure_dagster_database, [database_url] * AT_ONCE))
+    assert state_of(administrator, name) == ("neurigraph_dagster", False)
+
+
+def test_program_that_died_before_it_had_closed_the_database(
+    administrator: psycopg.Connection, database_url: str, name: str
+) -> None:
+    create = sql.SQL("CREATE DATABASE {} OWNER neurigraph_dagster").format(sql.Identifier(name))
+    administrator.execute(create)
+    assert state_of(administrator, name) == ("neurigraph_dagster", True)
+    ensure_dagster_database(database_url)
+    assert state_of(administrator, name) == ("neurigraph_dagster", False)
+
+
+def test_error_names_the_statement_to_run(administrator: psycopg.Connection, chief: str, name: str) -> None:
+    with pytest.raises(ConfigurationError, match="may not create Dagster's database") as refused:
+        ensure_dagster_database(chief)
+    assert state_of(administrator, name) is None
+    (statement,) = re.findall(r"CREATE DATABASE .* OWNER \w+", str(refused.value))
+    administrator.execute(statement)
+    ensure_dagster_database(chief)
+    assert state_of(administrator, name) == ("neurigraph_dagster", False)
+
+
+def test_name_that_postgres_would_cut_off(database_url: str) -> None:
+    assert dagster_database(make_conninfo(database_url, dbname="a" * 40)) == "a" * 40 + "_dagster"
+    with pytest.raises(ConfigurationError, match="40 bytes"):
+        dagster_database(make_conninfo(database_url, dbname="ä" * 21))
