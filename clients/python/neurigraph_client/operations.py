@@ -12,7 +12,7 @@ from neurigraph_client.calls import NOT_GIVEN, Group, Pages, Steps, W, answer, a
 from neurigraph_client.models import Given
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.views.access import Account, CreatedUser, Grant, GrantPreview, IssuedKey, Key, Personas, SignedIn
+    from neurigraph_pipelines.views.access import Account, CreatedUser, Grant, GrantPreview, Identity, IssuedKey, Key, Personas, SignedIn
     from neurigraph_pipelines.views.actions import Action, Standard
     from neurigraph_pipelines.views.answers import Reply
     from neurigraph_pipelines.views.digests import Digest, RemovedDigest
@@ -154,6 +154,11 @@ class UsersCalls(Group[W]):
     def sign_in(self, user: str, password: str) -> Steps[SignedIn]:
         """Exchange a name and a password for a key that expires after twelve hours."""
         return answer("POST /v1/sign-in", "access.SignedIn", locals(), body=True, once=True)
+
+    @asked
+    def get_identity(self) -> Steps[Identity]:
+        """Say for whom you act, what you see and what you may change."""
+        return answer("GET /v1/identity", "access.Identity", locals())
 
     @asked
     def get_account(self) -> Steps[Account]:
@@ -424,7 +429,7 @@ class FactsCalls(Group[W]):
     """Operations of the group ``facts``."""
 
     @listed
-    def list(self, *, node_id: UUID | None = NOT_GIVEN, below: bool = NOT_GIVEN, kind: Literal["event", "state", "preference", "plan", "decision", "commitment", "relation", "quantity", "other"] | None = NOT_GIVEN, who: str | None = NOT_GIVEN, occurred_after: datetime | None = NOT_GIVEN, occurred_before: datetime | None = NOT_GIVEN, superseded: bool | None = NOT_GIVEN, status: Literal["active", "superseded", "disputed", "archived"] | None = NOT_GIVEN, tag: Sequence[str] | None = NOT_GIVEN, forgotten: bool = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[Fact]:
+    def list(self, *, node_id: UUID | None = NOT_GIVEN, below: bool = NOT_GIVEN, kind: Literal["event", "state", "preference", "plan", "decision", "commitment", "relation", "quantity", "other"] | None = NOT_GIVEN, record_id: UUID | None = NOT_GIVEN, who: str | None = NOT_GIVEN, occurred_after: datetime | None = NOT_GIVEN, occurred_before: datetime | None = NOT_GIVEN, superseded: bool | None = NOT_GIVEN, status: Literal["active", "superseded", "disputed", "archived"] | None = NOT_GIVEN, tag: Sequence[str] | None = NOT_GIVEN, forgotten: bool = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[Fact]:
         """List facts of the whole graph, newest first."""
         return pages("GET /v1/facts", "facts", "facts.Fact", locals())
 

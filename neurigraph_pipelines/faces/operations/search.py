@@ -105,7 +105,7 @@ def get_profile(
     return profile.profile_of(call.context, name, node_id)
 
 
-@operation("GET /unstored/{source_id}")
+@operation("GET /unstored/{source_id}", tool="open_memory")
 def unstored(
     call: Call,
     source_id: UUID,
