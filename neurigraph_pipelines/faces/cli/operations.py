@@ -8,22 +8,21 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 import typer
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from neurigraph_pipelines.access.guards import FREE, Guard, Unchanged
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.resolving import resolved
-from neurigraph_pipelines.faces.cli.result_layouts import shown
+from neurigraph_pipelines.faces.cli.result_layouts import quoted, shown
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened
-from neurigraph_pipelines.faces.cli.source_options import Private
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup
 from neurigraph_pipelines.faces.operations.sight import KINDS
@@ -31,6 +30,8 @@ from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.text.exact_json import keep_exactly
 
+_Form = TypeVar("_Form", bound=BaseModel)
+_Function = TypeVar("_Function", bound=Callable[..., None])
 _EMPTY = inspect.Parameter.empty
 _PLAIN = (bool, int, float, str)
 _OPTIONS = {
@@ -76,6 +77,7 @@ class _Taken:
         about: Its description and its limits.
         default: Its default; ``inspect.Parameter.empty`` if it must be given.
         option: The name of its option; None for an argument.
+        clears: Whether an empty text stands for null.
     """
 
     name: str
@@ -83,6 +85,7 @@ class _Taken:
     about: FieldInfo
     default: Any
     option: str | None
+    clears: bool = False
 
     @property
     def is_nullable(self) -> bool:
@@ -101,6 +104,11 @@ class _Taken:
     def is_list(self) -> bool:
         """Whether it takes several values."""
         return get_origin(self.kind) is list
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is a list of the one value that there is, or empty."""
+        return self.is_list and get_origin(self.item) is Literal and len(get_args(self.item)) == 1
 
     @property
     def is_mapping(self) -> bool:
@@ -122,6 +130,8 @@ class _Taken:
     def metavar(self) -> str:
         """The word that stands for its value."""
         name = self.name.removesuffix("s") if self.is_list else self.name
+        if self.item is datetime:
+            return "TIME"
         return "NAME=VALUE" if self.is_mapping else name.removesuffix("_id").upper()
 
     @property
@@ -148,7 +158,10 @@ class _Taken:
         if self.default is _EMPTY:
             return _parameter(self.name, Annotated[taken, typer.Option(self.option, metavar=self.metavar, help=about)])
         if self.kind is Privacy:
-            return _parameter(self.name, Private, None)
+            names = typer.Option("--private/--shared", help=about, show_default=False)
+            return _parameter(self.name, Annotated[bool | None, names], None)
+        if self.is_flag:
+            return _parameter(self.name, Annotated[bool, typer.Option(self.option, help=about)], False)
         if self.kind is bool:
             names = self.option if self.default is False else f"{self.option}/--no-{self.option[2:]}"
             return _parameter(self.name, Annotated[self.annotation, typer.Option(names, help=about)], self.default)
@@ -159,20 +172,22 @@ class _Taken:
         info = typer.Option(self.option, help=about, metavar=metavar, show_default=False)
         return _parameter(self.name, Annotated[taken | None, info], None)
 
-    def read(self, call: Call, value: Any, named: Mapping[str, object]) -> Any:
+    def read(self, call: Call | None, value: Any, named: Mapping[str, object]) -> Any:
         """Return a value of the command line as the operation takes it.
 
         Raises:
             InvalidInputError: It is not valid.
             NotFoundError: It names nothing that the caller sees.
         """
+        if self.is_flag:
+            return list(get_args(self.item)) if value else []
         if self.is_list:
             return [self._item(call, one, named) for one in value]
         if self.is_mapping and value != [""]:
             return {name: said for one in value for name, said in self._named(argument(one)).items()}
         if self.kind is Privacy and isinstance(value, bool):
             return Privacy.PRIVATE if value else Privacy.SHARED
-        return None if value in ("", [""]) and self.is_nullable else self._item(call, value, named)
+        return None if value in ("", [""]) and self.is_nullable and self.clears else self._item(call, value, named)
 
     def _named(self, text: str) -> Mapping[str, object]:
         """Return a value with its name, or an object of several."""
@@ -189,10 +204,11 @@ class _Taken:
         except ValueError:
             raise InvalidInputError(f"{self.label} is not JSON: {text[:80]!r}") from None
 
-    def _item(self, call: Call, value: Any, named: Mapping[str, object]) -> Any:
+    def _item(self, call: Call | None, value: Any, named: Mapping[str, object]) -> Any:
         if not isinstance(value, str) or isinstance(value, Enum):
             return value
         if self.thing is not None:
+            assert call is not None, "things are looked up for a caller"
             return resolved(call, self.thing, value, named)
         if self.item is datetime:
             return moment(self.label, value)
@@ -226,7 +242,9 @@ def _function(operation: Operation, preset: Mapping[str, Any], about: str) -> Ca
                 if operation.destroys and not given.get("dry_run") and not values["yes"]:
                     _confirm(_answer(operation, takes, call, given | {"dry_run": True}))
                 result = _answer(operation, takes, call, given)
-        Output(as_json).result(result, lambda: shown(result, operation.says))
+            quotes = {} if as_json else quoted(call, given, result)
+        data = result.model_dump(exclude_unset=True) if operation.is_sparse else result
+        Output(as_json).result(data, lambda: shown(result, operation.says, user, quotes))
 
     parameters = [one.parameter() for one in takes]
     parameters += [_parameter("space", Spaces, None)] if operation.in_spaces else []
@@ -243,23 +261,56 @@ def values_of(operation: Operation) -> Iterator[_Taken]:
     """Yield the values that a command takes: the ids of the path, what must be given, and the rest as options."""
     found = []
     for one in operation.parameters:
-        option = _option(operation, one.name, one.is_required)
+        option = _option(operation.options, one.name, one.is_required)
         found.append(_Taken(one.argument, one.kind, one.about, one.default, option))
     if operation.form is not None:
-        for name, about in operation.form[1].model_fields.items():
-            default = _EMPTY if about.is_required() else about.get_default(call_default_factory=True)
-            option = _option(operation, name, about.is_required())
-            found.append(_Taken(name, about.annotation, about, default, option))
+        found += fields_of(operation.form[1], operation.options)
+    found = [replace(one, clears=not operation.is_read) for one in found]
     yield from sorted(found, key=lambda one: (one.option is not None, one.is_list))
 
 
-def _option(operation: Operation, name: str, is_required: bool) -> str | None:
-    if name in operation.options:
-        return operation.options[name]
+def fields_of(form: type[BaseModel], options: Mapping[str, str | None]) -> list[_Taken]:
+    """Return the fields of a form as a command takes them, with the names of some options."""
+    found = []
+    for name, about in form.model_fields.items():
+        default = _EMPTY if about.is_required() else about.get_default(call_default_factory=True)
+        option = _option(options, name, about.is_required())
+        found.append(_Taken(name, about.annotation, about, default, option))
+    return found
+
+
+def _option(options: Mapping[str, str | None], name: str, is_required: bool) -> str | None:
+    if name in options:
+        return options[name]
     return None if is_required else _OPTIONS.get(name, f"--{name.removesuffix('_id').replace('_', '-')}")
 
 
-def _read(takes: Sequence[_Taken], call: Call, values: Mapping[str, Any]) -> dict[str, Any]:
+def with_options(takes: Sequence[_Taken]) -> Callable[[_Function], _Function]:
+    """Add options that follow from fields to a command that is written by hand; it takes them as ``stated``."""
+
+    def adding(function: _Function) -> _Function:
+        hints = get_type_hints(function, include_extras=True)
+        own = [one.replace(annotation=hints[name]) for name, one in inspect.signature(function).parameters.items()]
+        parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own if one.name != "stated"]
+        parameters += [one.parameter() for one in takes]
+        function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        function.__annotations__ = {one.name: one.annotation for one in parameters}
+        return function
+
+    return adding
+
+
+def stated_by(form: type[_Form], takes: Sequence[_Taken], values: Mapping[str, Any]) -> _Form:
+    """Return the form that options which name no things state.
+
+    Raises:
+        InvalidInputError: A value is not valid.
+    """
+    labels = {one.name: one.label for one in takes}
+    return cast(_Form, _checked(form.model_validate, _read(takes, None, values), labels))
+
+
+def _read(takes: Sequence[_Taken], call: Call | None, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that a command was given, as its operation takes them.
 
     Raises:
@@ -271,6 +322,8 @@ def _read(takes: Sequence[_Taken], call: Call, values: Mapping[str, Any]) -> dic
         value = values[one.name]
         if one.default is _EMPTY or not (value is None or value == [] or value == one.default):
             given[one.name] = one.read(call, value, given)
+        elif one.name == "asked_at":  # "yesterday" is a day of this machine's time zone
+            given[one.name] = given.get("at") or datetime.now(UTC).astimezone()
     return given
 
 
