@@ -13,8 +13,8 @@ from neurigraph_pipelines.database.statements import SQL_ROOT
 from neurigraph_pipelines.faces.api.idempotency import CHANGES_NOTHING, why_not
 from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.faces.cli.groups import GROUPS, OTHERS, SHAPES
-from neurigraph_pipelines.faces.cli.operations import values_of
 from neurigraph_pipelines.faces.cli.resolving import BY_NAME
+from neurigraph_pipelines.faces.cli.taken import values_of
 from neurigraph_pipelines.faces.mcp.server import TOOLS
 from neurigraph_pipelines.faces.mcp.tools import BY_HAND
 from neurigraph_pipelines.faces.operations import subjects

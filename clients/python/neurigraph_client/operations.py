@@ -181,25 +181,6 @@ class UsersCalls(Group[W]):
         return answer("DELETE /v1/account/password", "", locals(), changes=True)
 
 
-class FilesCalls(Group[W]):
-    """Operations of the group ``files``."""
-
-    @asked
-    def state(self, file_id: UUID) -> Steps[File]:
-        """Return the state of a file. This does not count as an access."""
-        return answer("GET /v1/files/{file_id}", "files.File", locals())
-
-    @asked
-    def touch(self, file_id: UUID) -> Steps[File]:
-        """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant."""
-        return answer("POST /v1/files/{file_id}/touch", "files.File", locals(), changes=True)
-
-    @asked
-    def compress(self, file_id: UUID) -> Steps[File]:
-        """Make a file dormant now. Nothing happens if it is dormant already."""
-        return answer("POST /v1/files/{file_id}/compress", "files.File", locals(), changes=True)
-
-
 class PeersCalls(Group[W]):
     """Operations of the group ``peers``."""
 
@@ -256,6 +237,25 @@ class RetrievalCalls(Group[W]):
     def unstored(self, source_id: UUID, *, from_message: int = NOT_GIVEN, limit: int = NOT_GIVEN) -> Steps[UnstoredMessages]:
         """Read the messages of a conversation, event, upload or note that are not stored yet: no file has them."""
         return answer("GET /v1/unstored/{source_id}", "files.UnstoredMessages", locals())
+
+
+class FilesCalls(Group[W]):
+    """Operations of the group ``files``."""
+
+    @asked
+    def state(self, file_id: UUID) -> Steps[File]:
+        """Return the state of a file. This does not count as an access."""
+        return answer("GET /v1/files/{file_id}", "files.File", locals())
+
+    @asked
+    def touch(self, file_id: UUID) -> Steps[File]:
+        """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant."""
+        return answer("POST /v1/files/{file_id}/touch", "files.File", locals(), changes=True)
+
+    @asked
+    def compress(self, file_id: UUID) -> Steps[File]:
+        """Make a file dormant now. Nothing happens if it is dormant already."""
+        return answer("POST /v1/files/{file_id}/compress", "files.File", locals(), changes=True)
 
 
 class GraphCalls(Group[W]):
@@ -913,11 +913,6 @@ class Operations(Group[W]):
         return UsersCalls(self._sender)
 
     @cached_property
-    def files(self) -> FilesCalls[W]:
-        """Operations of this group."""
-        return FilesCalls(self._sender)
-
-    @cached_property
     def peers(self) -> PeersCalls[W]:
         """Operations of this group."""
         return PeersCalls(self._sender)
@@ -926,6 +921,11 @@ class Operations(Group[W]):
     def retrieval(self) -> RetrievalCalls[W]:
         """Operations of this group."""
         return RetrievalCalls(self._sender)
+
+    @cached_property
+    def files(self) -> FilesCalls[W]:
+        """Operations of this group."""
+        return FilesCalls(self._sender)
 
     @cached_property
     def graph(self) -> GraphCalls[W]:

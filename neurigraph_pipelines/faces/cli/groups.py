@@ -31,7 +31,7 @@ GROUPS = {
     "agents": Group("Connect coding agents; `neurigraph mcp` connects others.", (), ("coding_agents",)),
     "memory": Group(
         "Single memories: list, show, change, move, keep.",
-        ("memories", "graph_changes", "facts", "links", "retention"),
+        ("memories", "files", "graph_changes", "facts", "links", "retention"),
         ("lifecycle",),
     ),
     "memory archive": Group(

@@ -11,9 +11,9 @@ import typer
 from pydantic import Field
 
 from neurigraph_pipelines.faces.cli.import_kinds import Import
-from neurigraph_pipelines.faces.cli.operations import fields_of, stated_by, with_options
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import DryRun, UserSlug, option, positional
+from neurigraph_pipelines.faces.cli.taken import fields_of, stated_by, with_options
 from neurigraph_pipelines.faces.operations.source_fields import PRIVACY, SourceFields
 from neurigraph_pipelines.inbox.export_formats import EXPORT_FORMATS
 from neurigraph_pipelines.inbox.imports.zones import with_zone

@@ -1,4 +1,4 @@
-"""Commands about the states of files: ``state``, ``touch``, ``compress``, ``verify`` and ``storage``."""
+"""Commands about the states of files: ``state``, ``compress``, ``verify`` and ``storage``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ from neurigraph_pipelines.wiring.installation import Installation
 commands = typer.Typer()
 administration = typer.Typer()
 
-_FileId = Annotated[str, positional("Id from `neurigraph search`.", "FILE_OR_RECORD_ID")]
 _NOT_ALL = 1
 
 
@@ -66,16 +65,6 @@ def _node_state(installation: Installation, claims: Claims, identifier: str) -> 
     except NotFoundError:
         raise NotFoundError(f"there is no file, record or node {identifier!r}") from None
     return node
-
-
-@commands.command()
-def touch(identifier: _FileId, user: UserSlug, as_json: Json = False) -> None:
-    """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant."""
-    with opened() as installation:
-        claims = claims_of(installation, user)
-        file_id = file_id_of(installation, claims, identifier)
-        data = control.touch(installation.acting_for(claims), file_id)
-    Output(as_json).result(data, lambda: shown(data, ""))
 
 
 @commands.command()

@@ -19,17 +19,19 @@ from neurigraph_pipelines.faces.cli.session import (
     UserSlug,
     argument,
     claims_of,
-    moment,
     opened,
     option,
     positional,
     user_id_of,
 )
+from neurigraph_pipelines.faces.cli.taken import fields_of, stated_by, with_options
+from neurigraph_pipelines.faces.operations.call import Call
+from neurigraph_pipelines.faces.operations.forms import WantedSources
 from neurigraph_pipelines.inbox import privacy as privacies
 from neurigraph_pipelines.inbox.privacy import find_source
-from neurigraph_pipelines.inbox.source_lists import SourceFilter, get_source, list_sources
+from neurigraph_pipelines.inbox.source_lists import get_source, list_sources
 from neurigraph_pipelines.ingestion import failures as failing
-from neurigraph_pipelines.model import SETTLED, Claims, Privacy, Progress, SourceKind
+from neurigraph_pipelines.model import SETTLED, Claims, Privacy, SourceKind
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.views.sources import SourceState
 from neurigraph_pipelines.wiring.installation import Installation
@@ -37,48 +39,25 @@ from neurigraph_pipelines.wiring.installation import Installation
 commands = typer.Typer()
 failures = typer.Typer()
 
-_State = Annotated[Progress | None, option("Only sources in this state.")]
-_ExternalId = Annotated[str | None, option("Only the source with this id.")]
-_Title = Annotated[str | None, option("Only sources with all of these words in the title.")]
-_After = Annotated[str | None, option("Received at this time or later.", metavar="TIME")]
-_Before = Annotated[str | None, option("Received before this time.", metavar="TIME")]
-_StartedAfter = Annotated[str | None, option("Started at this time or later.", metavar="TIME")]
-_StartedBefore = Annotated[str | None, option("Started before this time.", metavar="TIME")]
-
+_FILTERS = fields_of(WantedSources, {"external_id": "--external-id"})
 _PAUSE_SECONDS = 0.5
 
 
 @commands.command("list")
+@with_options(_FILTERS)
 def list_of_kind(
     kind: Annotated[SourceKind, positional("What to list.")],
     user: UserSlug,
-    state: _State = None,
-    external_id: _ExternalId = None,
-    title: _Title = None,
-    received_after: _After = None,
-    received_before: _Before = None,
-    started_after: _StartedAfter = None,
-    started_before: _StartedBefore = None,
     limit: Limit = 20,
     cursor: Cursor = None,
     as_json: Json = False,
+    **stated: Any,
 ) -> None:
     """List sources of one kind with their states, the last received first."""
-    wanted = SourceFilter(
-        state,
-        external_id and argument(external_id),
-        title and argument(title),
-        moment("--received-after", received_after),
-        moment("--received-before", received_before),
-        moment("--started-after", started_after),
-        moment("--started-before", started_before),
-    )
     with opened() as installation:
-        claims = claims_of(installation, user)
-        page = list_sources(
-            installation.database, installation.cursors, claims, kind, wanted, limit=limit, cursor=cursor
-        )
-
+        call = Call(installation, claims_of(installation, user), "cli")
+        wanted = stated_by(WantedSources, _FILTERS, stated, call).filter
+        page = list_sources(call.database, installation.cursors, call.caller, kind, wanted, limit=limit, cursor=cursor)
     Output(as_json).result(page.shown(f"{kind}s"), lambda: listed(page.items, page.next_cursor))
 
 

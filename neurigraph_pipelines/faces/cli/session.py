@@ -98,7 +98,6 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the changes, and 
 """The option of commands that can preview their effect."""
 
 
-
 @contextmanager
 def installed(home: Path | None = None) -> Iterator[Installation]:
     """Open the installation that the settings describe, without migrating or checking it.
