@@ -63,6 +63,10 @@ class Page(Generic[_Item]):
             return self.next_cursor
         return self._seal(self.items[shown - 1])
 
+    def beginning(self, fitting: list[_Item]) -> Page[_Item]:
+        """Return the page with the first of its items only, as a caller shows them."""
+        return Page(fitting, self.cursor_after(len(fitting)) if fitting else None, self._seal)
+
     def into(self, view: type[_View]) -> _View:
         """Return the page as a view whose first field is the list of the items."""
         return view.model_validate({next(iter(view.model_fields)): self.items, "next_cursor": self.next_cursor})

@@ -100,8 +100,8 @@ def find_source(database: Database, claims: Claims, name: str) -> UUID:
     return source_id
 
 
-def put_into_spaces(tx: Transaction, claims: Claims, container_tags: Sequence[str], source_id: UUID) -> None:
-    """Put an upload that is sent again into spaces, with all that was read from it. A new tag makes its space.
+def put_into_spaces(tx: Transaction, claims: Claims, container_tags: Sequence[str], *source_ids: UUID) -> None:
+    """Put uploads that are sent again into spaces, with all that was read from them. A new tag makes its space.
 
     Raises:
         NotFoundError: The caller may not name spaces.
@@ -109,6 +109,6 @@ def put_into_spaces(tx: Transaction, claims: Claims, container_tags: Sequence[st
     """
     if claims.role != "user":
         raise NotFoundError(NO_SPACE)
-    values = {"user_id": claims.user_id, "container_tags": list(checked_tags(container_tags)), "source_id": source_id}
+    values = {"user_id": claims.user_id, "container_tags": list(checked_tags(container_tags))}
     tx.execute(_SPACES["make_missing"], values)
-    tx.execute(_SPACES["add_upload"], values)
+    tx.execute(_SPACES["add_uploads"], {**values, "source_ids": list(source_ids)})

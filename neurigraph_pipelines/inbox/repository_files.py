@@ -6,7 +6,7 @@ The upload of the repository itself says which commit it is and which files it h
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -16,6 +16,7 @@ from uuid import UUID
 from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.statements import statements
+from neurigraph_pipelines.inbox.privacy import put_into_spaces
 from neurigraph_pipelines.model import (
     Claims,
     ExtractedPart,
@@ -56,6 +57,21 @@ def known_commit(database: Database, claims: Claims, external_id: str) -> tuple[
     return (row["source_id"], commit_of(row["file_name"])) if row is not None else None
 
 
+def put_repository_into_spaces(
+    database: Database, claims: Claims, source_id: UUID, external_id: str, container_tags: Sequence[str]
+) -> None:
+    """Put a repository that is known, and its files, into further spaces."""
+    with database.agent(claims) as tx:
+        of_files = {"user_id": claims.user_id, "member_id": claims.member_id, "prefix": _prefix_of(external_id)}
+        files = [row["source_id"] for row in tx.execute(_QUERIES["files"], of_files)]
+        put_into_spaces(tx, claims, container_tags, source_id, *files)
+
+
+def _prefix_of(external_id: str) -> str:
+    """Return the beginning of the external ids of a repository's files."""
+    return f"file-of:{hashlib.sha256(external_id.encode()).hexdigest()[:32]}:"
+
+
 def take_files(
     uploads: Uploads,
     database: Database,
@@ -82,8 +98,8 @@ def take_files(
     """
     with database.pipeline() as tx:
         (row,) = tx.execute(_QUERIES["repository"], {"source_id": source_id})
-        prefix = f"file-of:{hashlib.sha256(row['external_id'].encode()).hexdigest()[:32]}"
-        values = {"user_id": row["user_id"], "member_id": row["member_id"], "prefix": f"{prefix}:"}
+        prefix = _prefix_of(row["external_id"])
+        values = {"user_id": row["user_id"], "member_id": row["member_id"], "prefix": prefix}
         known = {one["external_id"]: one for one in tx.execute(_QUERIES["files"], values)}
     files: list[RepositoryFile] = []
     found = extractor.unpack(content, most_files, files.append)
@@ -91,7 +107,7 @@ def take_files(
         raise UnreadableFileError("the repository cannot be read: its server sent another commit than it named")
     receive = _receiver(uploads, row, datetime.fromisoformat(found.facts["committed"]))
     for file in files:
-        before = known.pop(external_id := external_id_of(prefix, file.path), None)
+        before = known.pop(external_id := external_id_of(prefix.rstrip(":"), file.path), None)
         if before is None or before["sha256"] != hashlib.sha256(file.content).digest():
             receive(file, external_id)
     for external_id, gone in known.items():

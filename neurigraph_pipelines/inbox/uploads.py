@@ -25,7 +25,7 @@ from neurigraph_pipelines.inbox.extraction import document_messages
 from neurigraph_pipelines.inbox.imports.date_order import stated_order
 from neurigraph_pipelines.inbox.lost_files import lost_of_upload, mend_upload, rewrite_transcripts
 from neurigraph_pipelines.inbox.privacy import put_into_spaces
-from neurigraph_pipelines.inbox.repository_files import known_commit, take_files
+from neurigraph_pipelines.inbox.repository_files import known_commit, put_repository_into_spaces, take_files
 from neurigraph_pipelines.inbox.source_details import checked_details
 from neurigraph_pipelines.inbox.upload_leases import LEASE_SECONDS, LeasedUpload, kept
 from neurigraph_pipelines.inbox.upload_notes import KnownUpload, kept_as, notes_of, reader_of
@@ -259,6 +259,10 @@ class Uploads:
     def known_commit(self, claims: Claims, external_id: str) -> tuple[UUID, str] | None:
         """Return the upload and the commit of the newest version of a repository; None if there is none to keep."""
         return known_commit(self._database, claims, external_id)
+
+    def add_to_spaces(self, claims: Claims, source_id: UUID, external_id: str, container_tags: Sequence[str]) -> None:
+        """Put a repository that is known, and its files, into further spaces."""
+        put_repository_into_spaces(self._database, claims, source_id, external_id, container_tags)
 
     def receive_read(self, claims: Claims, file_name: str, file: RepositoryFile, **stated: Any) -> None:
         """Receive a file whose text is known already; one whose text is not waits to be read like any other.

@@ -69,7 +69,10 @@ def receive_address(
         page = fetcher.fetch(url)
         return receive(page.file_name, [page.content], details=details)
     known = uploads.known_commit(claims, external_id) if details.replaces is None else None
-    return _receive_repository(fetcher, url, known, details, receive)
+    received = _receive_repository(fetcher, url, known, details, receive)
+    if known is not None and details.container_tags:  # files that did not change are in none of them yet
+        uploads.add_to_spaces(claims, known[0], external_id, details.container_tags)
+    return received
 
 
 def _receive_repository(

@@ -23,6 +23,22 @@ class CreatedUser(View):
     api_key: str
 
 
+class Identity(View):
+    """Who calls, and what the caller sees and may do."""
+
+    role: str = Field(description="`user`, `bound`, `persona`, `member` or `third_party`.")
+    subject_id: str = Field(description="The user, persona or third party that calls.")
+    user_id: UUID = Field(description="Whose memory it is.")
+    key_id: UUID | None = Field(description="The API key of the call.")
+    may_write: bool
+    may_forget: bool
+    top_node_id: UUID | None = Field(description="The topmost node that the caller sees; null if there is none.")
+    top_node_path: str | None
+    nodes: int = Field(description="Number of nodes that the caller sees.")
+    records: int
+    version: str = Field(description="Of the installation.")
+
+
 class Account(View):
     """The profile that a user states."""
 

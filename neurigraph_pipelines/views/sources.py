@@ -58,6 +58,7 @@ class Provenance(View):
 class Source(Provenance):
     """The fields that conversations, events, uploads and notes share."""
 
+    COLUMNS = ("source_id", "received_at", "state", "title", "external_id", "error")
     KIND: ClassVar[SourceKind]
 
     external_id: str
@@ -124,6 +125,7 @@ class Imported(View):
 class ListedUpload(Source):
     """An uploaded file and how far it is. It is never `open`; sending a failed one again retries it."""
 
+    COLUMNS = ("source_id", "received_at", "state", "file_name", "error", "notes")
     KIND = SourceKind.UPLOAD
 
     upload_id: UUID

@@ -41,6 +41,7 @@ WHERE s.source_id = %(source_id)s;
 -- name: files
 -- The newest version of each file of a repository. For a deleted file the newest version is the notice of its deletion.
 SELECT DISTINCT ON (s.external_id)
+    s.source_id,
     s.external_id,
     s.title,
     u.sha256

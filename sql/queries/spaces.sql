@@ -50,8 +50,8 @@ SELECT
 FROM unnest(%(source_ids)s::uuid []) AS s (source_id)
 ON CONFLICT DO NOTHING;
 
--- name: add_upload
--- Put an upload into spaces, with the sources that were read from it.
+-- name: add_uploads
+-- Put uploads into spaces, with the sources that were read from them.
 INSERT INTO neurigraph.source_spaces (source_id, space_id, user_id)
 SELECT
     s.source_id,
@@ -59,7 +59,7 @@ SELECT
     s.user_id
 FROM neurigraph.sources AS s
 INNER JOIN neurigraph.spaces AS p ON s.user_id = p.user_id
-WHERE s.user_id = %(user_id)s AND (s.source_id = %(source_id)s OR s.upload_id = %(source_id)s)
+WHERE s.user_id = %(user_id)s AND (s.source_id = ANY(%(source_ids)s) OR s.upload_id = ANY(%(source_ids)s))
     AND p.container_tag = ANY(%(container_tags)s)
 ON CONFLICT DO NOTHING;
 

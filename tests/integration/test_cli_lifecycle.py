@@ -174,7 +174,7 @@ def test_text_output(file: StoredFile, capsys: pytest.CaptureFixture[str]) -> No
     for expected, arguments in (
         ("1 file would become dormant", ("memory", "compress", "--dry-run")),
         ("1 file became dormant", ("memory", "compress")),
-        ("compressed by manual", ("memory", "state", str(file.file_id))),
+        ("compressed    manual", ("memory", "state", str(file.file_id))),
         ("dormant files", ("memory", "state", "Notes")),
         (f"{file.user.slug}/Notes", ("admin", "storage")),
     ):

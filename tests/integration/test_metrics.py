@@ -195,6 +195,12 @@ def test_labels_are_closed_vocabularies(loaded: tuple[str, str], installed: Inst
     assert not re.search(r"[0-9a-f]{8}-[0-9a-f]{4}-", after), "no id"
 
 
+def test_every_call_of_a_model_has_a_label() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "resources").rglob("*.py")]
+    measured = {name for text in sources for name in re.findall(r'@measured\("model\.(\w+)"\)', text)}
+    assert measured - {"read", "judge_answer"} <= {*process.CALLS}, "these two are of an examiner, whom no API asks"
+
+
 def test_dashboard_shows_what_exists(loaded: tuple[str, str]) -> None:
     dashboard = json.loads(DASHBOARD.read_text())
     queries = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]

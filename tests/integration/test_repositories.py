@@ -149,6 +149,7 @@ def test_repository_is_a_document_over_http(installation: Installation, tmp_path
         assert (added.status_code, added.json()["status"]) == (202, "pending")
         same = client.post("/v1/files", data={"url": server.url("sloop"), "document_type": "repository"})
         assert (same.status_code, same.json()["upload_id"]) == (200, added.json()["id"])
+        client.post("/v3/documents", json={**document, "containerTags": ["boats"]})
         text = client.post("/v3/documents", json={"content": f"See {server.url('sloop')}", "type": "repository"})
         assert text.status_code == 202
         store(installation)
@@ -158,6 +159,10 @@ def test_repository_is_a_document_over_http(installation: Installation, tmp_path
         assert client.get(text.headers["location"]).json()["content"].startswith("See http")
         hits = client.post("/v3/search", json={"q": "metres of the anchor chain"}).json()["results"]
         assert hits[0]["metadata"]["path"] == "src/anchor.py"
+        client.post("/v3/documents", json={**document, "containerTags": ["harbour"]})
+        for tag in ("boats", "harbour"):
+            asked = {"q": "metres of the anchor chain", "containerTags": [tag]}
+            assert client.post("/v3/search", json=asked).json()["results"][0]["metadata"]["path"] == "src/anchor.py"
         absent = client.post("/v1/files", data={"url": server.url("absent.git")})
         assert (absent.status_code, "answered 404" in absent.text) == (422, True)
 

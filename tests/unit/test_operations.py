@@ -13,9 +13,10 @@ from neurigraph_pipelines.database.statements import SQL_ROOT
 from neurigraph_pipelines.faces.api.idempotency import CHANGES_NOTHING, why_not
 from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.faces.cli.groups import GROUPS, OTHERS, SHAPES
-from neurigraph_pipelines.faces.cli.operations import values_of
 from neurigraph_pipelines.faces.cli.resolving import BY_NAME
+from neurigraph_pipelines.faces.cli.taken import values_of
 from neurigraph_pipelines.faces.mcp.server import TOOLS
+from neurigraph_pipelines.faces.mcp.tools import BY_HAND
 from neurigraph_pipelines.faces.operations import subjects
 from neurigraph_pipelines.faces.operations.registry import Operation
 from neurigraph_pipelines.faces.operations.sight import KINDS
@@ -71,8 +72,9 @@ def test_takes_a_key_if_it_changes_anything(operation: Operation) -> None:
 
 
 def test_tools_are_those_that_operations_name() -> None:
-    by_hand = {"open_memory", "who_am_i", "searchDatabase"}
-    assert {one.tool for one in OPERATIONS} - {None} == {tool.name for tool in TOOLS} - by_hand
+    names = {tool.name for tool in TOOLS}
+    assert {one.tool for one in OPERATIONS} - {None} == names - {"searchDatabase"}
+    assert {tool.name for tool in TOOLS if not tool.arguments.operations} == BY_HAND.keys()
 
 
 def test_no_two_have_one_name_route_or_command() -> None:

@@ -12,7 +12,7 @@ from neurigraph_client.calls import NOT_GIVEN, Group, Pages, Steps, W, answer, a
 from neurigraph_client.models import Given
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.views.access import Account, CreatedUser, Grant, GrantPreview, IssuedKey, Key, Personas, SignedIn
+    from neurigraph_pipelines.views.access import Account, CreatedUser, Grant, GrantPreview, Identity, IssuedKey, Key, Personas, SignedIn
     from neurigraph_pipelines.views.actions import Action, Standard
     from neurigraph_pipelines.views.answers import Reply
     from neurigraph_pipelines.views.digests import Digest, RemovedDigest
@@ -156,6 +156,11 @@ class UsersCalls(Group[W]):
         return answer("POST /v1/sign-in", "access.SignedIn", locals(), body=True, once=True)
 
     @asked
+    def get_identity(self) -> Steps[Identity]:
+        """Say for whom you act, what you see and what you may change."""
+        return answer("GET /v1/identity", "access.Identity", locals())
+
+    @asked
     def get_account(self) -> Steps[Account]:
         """Return the profile that the user states."""
         return answer("GET /v1/account", "access.Account", locals())
@@ -174,25 +179,6 @@ class UsersCalls(Group[W]):
     def remove_password(self) -> Steps[None]:
         """Remove the password. Only keys open the page then."""
         return answer("DELETE /v1/account/password", "", locals(), changes=True)
-
-
-class FilesCalls(Group[W]):
-    """Operations of the group ``files``."""
-
-    @asked
-    def state(self, file_id: UUID) -> Steps[File]:
-        """Return the state of a file. This does not count as an access."""
-        return answer("GET /v1/files/{file_id}", "files.File", locals())
-
-    @asked
-    def touch(self, file_id: UUID) -> Steps[File]:
-        """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant."""
-        return answer("POST /v1/files/{file_id}/touch", "files.File", locals(), changes=True)
-
-    @asked
-    def compress(self, file_id: UUID) -> Steps[File]:
-        """Make a file dormant now. Nothing happens if it is dormant already."""
-        return answer("POST /v1/files/{file_id}/compress", "files.File", locals(), changes=True)
 
 
 class PeersCalls(Group[W]):
@@ -246,6 +232,25 @@ class RetrievalCalls(Group[W]):
     def unstored(self, source_id: UUID, *, from_message: int = NOT_GIVEN, limit: int = NOT_GIVEN) -> Steps[UnstoredMessages]:
         """Read the messages of a conversation, event, upload or note that are not stored yet: no file has them."""
         return answer("GET /v1/unstored/{source_id}", "files.UnstoredMessages", locals())
+
+
+class FilesCalls(Group[W]):
+    """Operations of the group ``files``."""
+
+    @asked
+    def state(self, file_id: UUID) -> Steps[File]:
+        """Return the state of a file. This does not count as an access."""
+        return answer("GET /v1/files/{file_id}", "files.File", locals())
+
+    @asked
+    def touch(self, file_id: UUID) -> Steps[File]:
+        """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant."""
+        return answer("POST /v1/files/{file_id}/touch", "files.File", locals(), changes=True)
+
+    @asked
+    def compress(self, file_id: UUID) -> Steps[File]:
+        """Make a file dormant now. Nothing happens if it is dormant already."""
+        return answer("POST /v1/files/{file_id}/compress", "files.File", locals(), changes=True)
 
 
 class GraphCalls(Group[W]):
@@ -419,7 +424,7 @@ class FactsCalls(Group[W]):
     """Operations of the group ``facts``."""
 
     @listed
-    def list(self, *, node_id: UUID | None = NOT_GIVEN, below: bool = NOT_GIVEN, kind: Literal["event", "state", "preference", "plan", "decision", "commitment", "relation", "quantity", "other"] | None = NOT_GIVEN, who: str | None = NOT_GIVEN, occurred_after: datetime | None = NOT_GIVEN, occurred_before: datetime | None = NOT_GIVEN, superseded: bool | None = NOT_GIVEN, status: Literal["active", "superseded", "disputed", "archived"] | None = NOT_GIVEN, tag: Sequence[str] | None = NOT_GIVEN, forgotten: bool = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[Fact]:
+    def list(self, *, node_id: UUID | None = NOT_GIVEN, below: bool = NOT_GIVEN, kind: Literal["event", "state", "preference", "plan", "decision", "commitment", "relation", "quantity", "other"] | None = NOT_GIVEN, record_id: UUID | None = NOT_GIVEN, who: str | None = NOT_GIVEN, occurred_after: datetime | None = NOT_GIVEN, occurred_before: datetime | None = NOT_GIVEN, superseded: bool | None = NOT_GIVEN, status: Literal["active", "superseded", "disputed", "archived"] | None = NOT_GIVEN, tag: Sequence[str] | None = NOT_GIVEN, forgotten: bool = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[Fact]:
         """List facts of the whole graph, newest first."""
         return pages("GET /v1/facts", "facts", "facts.Fact", locals())
 
@@ -903,11 +908,6 @@ class Operations(Group[W]):
         return UsersCalls(self._sender)
 
     @cached_property
-    def files(self) -> FilesCalls[W]:
-        """Operations of this group."""
-        return FilesCalls(self._sender)
-
-    @cached_property
     def peers(self) -> PeersCalls[W]:
         """Operations of this group."""
         return PeersCalls(self._sender)
@@ -916,6 +916,11 @@ class Operations(Group[W]):
     def retrieval(self) -> RetrievalCalls[W]:
         """Operations of this group."""
         return RetrievalCalls(self._sender)
+
+    @cached_property
+    def files(self) -> FilesCalls[W]:
+        """Operations of this group."""
+        return FilesCalls(self._sender)
 
     @cached_property
     def graph(self) -> GraphCalls[W]:

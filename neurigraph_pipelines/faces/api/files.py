@@ -1,4 +1,4 @@
-"""Files: open a file or one message of it, and read or change its state. ``uploads`` receives new files."""
+"""Files: open a file or one message of it. ``uploads`` receives new files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from starlette.concurrency import run_in_threadpool
 
 from neurigraph_pipelines.faces.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.faces.api.problems import documented, retry_after
-from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import CompressionState
 from neurigraph_pipelines.model.errors import RehydratingError
 from neurigraph_pipelines.retrieval.open import TRANSCRIPT_MEDIA_TYPE, OpenedFile, open_file, open_message
@@ -29,24 +28,6 @@ MAX_WAIT_SECONDS = 30.0
 _PAUSE_SECONDS = 0.2
 _LARGEST_SEQ = 2**31 - 1
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
-
-
-@router.get("/{file_id}")
-def file_state(file_id: UUID, caller: Caller, installation: InstallationDep) -> views.File:
-    """Return the state of a file. This does not count as an access."""
-    return control.file_state(installation.database, caller, file_id)
-
-
-@router.post("/{file_id}/touch")
-def touch(file_id: UUID, caller: Caller, installation: InstallationDep) -> views.File:
-    """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant."""
-    return control.touch(installation.acting_for(caller), file_id)
-
-
-@router.post("/{file_id}/compress", responses=documented(403, 409))
-def compress(file_id: UUID, caller: Caller, installation: InstallationDep) -> views.File:
-    """Make a file dormant now. Nothing happens if it is dormant already."""
-    return control.compress(installation.acting_for(caller), file_id)
 
 
 @router.post(

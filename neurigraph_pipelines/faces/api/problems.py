@@ -79,6 +79,7 @@ _DESCRIPTIONS = {
     413: "The body is too long.",
     422: "The request is not valid; nothing was stored.",
     429: "Too many requests with this key, or wrong passwords or codes; `Retry-After` says when to try again.",
+    502: "The provider of a model refused, or gave no usable answer.",
     503: "A part of the service is unavailable; `Retry-After` says when to try again.",
 }
 Responses = dict[int | str, dict[str, object]]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from inspect import Parameter, Signature
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from pydantic.fields import FieldInfo
 from starlette.concurrency import run_in_threadpool
 
 from neurigraph_pipelines.access.guards import Guard
@@ -20,11 +21,11 @@ from neurigraph_pipelines.faces.api.preconditions import (
 )
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.operations import requests
-from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
+from neurigraph_pipelines.faces.operations.forms import Cursor, Limit, WantedSources
 from neurigraph_pipelines.inbox import privacy
 from neurigraph_pipelines.inbox.source_lists import SourceFilter, get_source, list_sources
 from neurigraph_pipelines.inbox.waiting import MAX_WAIT_SECONDS
-from neurigraph_pipelines.model import SETTLED, Progress, SourceKind
+from neurigraph_pipelines.model import SETTLED, SourceKind
 from neurigraph_pipelines.views.sources import (
     Conversations,
     ConversationState,
@@ -37,20 +38,17 @@ from neurigraph_pipelines.views.sources import (
 )
 
 
-async def _wanted(
-    state: Annotated[Progress | None, Query(description="Only sources in this state.")] = None,
-    external_id: Annotated[str | None, Query(description="Only the source with this id.")] = None,
-    title: Annotated[str | None, Query(description="Only sources with all of these words in the title.")] = None,
-    received_after: Annotated[datetime | None, Query(description="Received at this time or later.")] = None,
-    received_before: Annotated[datetime | None, Query(description="Received before this time.")] = None,
-    started_after: Annotated[datetime | None, Query(description="Started at this time or later.")] = None,
-    started_before: Annotated[datetime | None, Query(description="Started before this time.")] = None,
-    upload_id: Annotated[UUID | None, Query(description="Only conversations of this uploaded export.")] = None,
-) -> SourceFilter:
-    times = (received_after, received_before, started_after, started_before)
-    return SourceFilter(state, external_id, title, *times, upload_id)
+async def _wanted(**given: Any) -> SourceFilter:
+    return WantedSources(**given).filter
 
 
+def _filter(name: str, about: FieldInfo) -> Parameter:
+    asked: Any = Annotated[about.annotation, Query(description=about.description)]
+    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=asked, default=None)
+
+
+_filters = [_filter(name, about) for name, about in WantedSources.model_fields.items()]
+_wanted.__signature__ = Signature(_filters)  # type: ignore[attr-defined]
 Wanted = Annotated[SourceFilter, Depends(_wanted)]
 """The filters of a list."""
 

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from neurigraph_pipelines.faces.cli.about_user import note_user
 from neurigraph_pipelines.faces.cli.output import Json, Output, printable
-from neurigraph_pipelines.faces.cli.session import argument, installed, note_user, opened
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 commands = typer.Typer()
@@ -43,6 +43,7 @@ def mcp(context: typer.Context, user: MemoryOf = None) -> None:
             "Waiting for a client on standard input: `neurigraph mcp install` says how to add it."
         )
     from neurigraph_pipelines.faces.cli.operating import keeper
+    from neurigraph_pipelines.faces.cli.session import argument, opened
     from neurigraph_pipelines.faces.mcp.stdio import import_ahead, serve
 
     import_ahead()
@@ -66,6 +67,7 @@ def install(
     as_json: Json = False,
 ) -> None:
     """Print how to connect the usual clients. Nothing is written, and no key is printed."""
+    from neurigraph_pipelines.faces.cli.session import installed
     from neurigraph_pipelines.faces.mcp.clients import Client, Reached, Transport, instructions
 
     if client is not None and client not in _CLIENTS:

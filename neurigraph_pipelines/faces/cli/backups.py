@@ -12,7 +12,7 @@ import typer
 
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import installed, opened
+from neurigraph_pipelines.faces.cli.session import installed, opened, option, positional
 from neurigraph_pipelines.runtime.stack.backup.check import check
 from neurigraph_pipelines.runtime.stack.backup.create import BackupListener, back_up
 from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
@@ -21,21 +21,18 @@ from resources.age_encryption import AgeKey
 
 commands = typer.Typer()
 
-Folder = Annotated[Path, typer.Argument(help="The folder of the backups.")]
+Folder = Annotated[Path, positional("The folder of the backups.")]
 KeyFile = Annotated[
-    Path | None,
-    typer.Option("--key", help="File with an age key. A public key encrypts; only the secret key decrypts."),
+    Path | None, option("File with an age key. A public key encrypts; only the secret key decrypts.", "--key")
 ]
-BackupId = Annotated[str | None, typer.Option("--backup", help="Id of a backup. Default: the newest.")]
+BackupId = Annotated[str | None, option("Id of a backup. Default: the newest.", "--backup")]
 
 
 @commands.command("add")
 def create(
     folder: Folder,
     key: KeyFile = None,
-    keep: Annotated[
-        int | None, typer.Option(min=1, help="Keep this many of the newest backups, and remove older ones.")
-    ] = None,
+    keep: Annotated[int | None, option("Keep this many of the newest backups, and remove older ones.", min=1)] = None,
     as_json: Json = False,
 ) -> None:
     """Back up the database and all stored files as of one moment, while everything runs.
@@ -92,7 +89,7 @@ def list_backups(folder: Folder, key: KeyFile = None, as_json: Json = False) -> 
 
 @commands.command("new-key")
 def new_key(
-    file: Annotated[Path, typer.Argument(help="The new key file, readable only by you.")], as_json: Json = False
+    file: Annotated[Path, positional("The new key file, readable only by you.")], as_json: Json = False
 ) -> None:
     """Make a key for encrypted backups. Keep a copy elsewhere: without it a backup cannot be read.
 
@@ -110,9 +107,7 @@ def restore(
     folder: Folder,
     key: KeyFile = None,
     backup: BackupId = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Delete the memories that this installation holds.")
-    ] = False,
+    replace: Annotated[bool, option("Delete the memories that this installation holds.", "--replace")] = False,
     as_json: Json = False,
 ) -> None:
     """Restore a backup into this installation, which must be empty and not running.

@@ -20,7 +20,7 @@ from neurigraph_pipelines.faces.cli.agent_settings import EVENTS, Change, Comman
 from neurigraph_pipelines.faces.cli.agents import MemoryOf
 from neurigraph_pipelines.faces.cli.git_history import repository_of, space_of
 from neurigraph_pipelines.faces.cli.output import Json, Output, printable
-from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, installed, opened
+from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, installed, opened, option, positional
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model.chat import Turn
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError
@@ -38,13 +38,12 @@ _MOST_BYTES = 1_000_000
 _BEGINS = ("SessionStart", "sessionStart")
 _ASKED = "decisions, conventions, preferences, what failed and what mended it, what is open"
 
-Agents = Annotated[str, typer.Argument(metavar="AGENT", help=f"One of {', '.join(AGENTS)}, or all.")]
+Agents = Annotated[str, positional(f"One of {', '.join(AGENTS)}, or all.", "AGENT")]
 Project = Annotated[
-    Path | None,
-    typer.Option("--project", metavar="FOLDER", help="Settings of this project. Default: those of the user."),
+    Path | None, option("Settings of this project. Default: those of the user.", "--project", metavar="FOLDER")
 ]
-Confirmed = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the changes, and write nothing.")]
+Confirmed = Annotated[bool, option("Do not ask for confirmation.", "--yes")]
+DryRun = Annotated[bool, option("Show the changes, and write nothing.", "--dry-run")]
 
 
 @commands.command("add")

@@ -10,11 +10,11 @@ import typer
 
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import DryRun, argument, opened
+from neurigraph_pipelines.faces.cli.session import DryRun, argument, opened, positional
 
 commands = typer.Typer()
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the database.", show_default=False)]
+Name = Annotated[str, positional("Name of the database.", "NAME")]
 
 
 @commands.command("list")
@@ -32,7 +32,7 @@ def list_databases(as_json: Json = False) -> None:
 @commands.command("add")
 def add(
     name: Name,
-    home: Annotated[Path, typer.Argument(metavar="HOME", help="Home folder of its installation.", show_default=False)],
+    home: Annotated[Path, positional("Home folder of its installation.", "HOME")],
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import opened, user_id_of
+from neurigraph_pipelines.faces.cli.session import opened, option, user_id_of
 from neurigraph_pipelines.ingestion.model_comparison import CanaryModel, Comparison, RankingFigures, compare_models
 from neurigraph_pipelines.ingestion.model_registry import describe_model, list_models
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -21,15 +21,10 @@ commands = typer.Typer()
 def embedding_models(
     canary: Annotated[
         Literal["openai", "voyage", "minilm", "neurigraph"] | None,
-        typer.Option(help="Compare a model of this service with the current one first.", show_default=False),
+        option("Compare a model of this service with the current one first."),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Model of the canary. Default: the one of the settings.", show_default=False)
-    ] = None,
-    user: Annotated[
-        str | None,
-        typer.Option("--user", "-u", help="Also compare on the kept questions of this user.", show_default=False),
-    ] = None,
+    model: Annotated[str | None, option("Model of the canary. Default: the one of the settings.")] = None,
+    user: Annotated[str | None, option("Also compare on the kept questions of this user.", "--user", "-u")] = None,
     as_json: Json = False,
 ) -> None:
     """List the embedding models that users have, had or move to; with --canary, compare another one first.

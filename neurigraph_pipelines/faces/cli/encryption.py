@@ -10,7 +10,7 @@ import typer
 
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import opened
+from neurigraph_pipelines.faces.cli.session import opened, option
 from neurigraph_pipelines.lifecycle.encrypting import encrypt_stored
 from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.runtime.stack.home_lock import HomeLock
@@ -46,7 +46,7 @@ def status(as_json: Json = False) -> None:
 @commands.command()
 def apply(
     limit: Annotated[int, typer.Option(min=1, help="Most files that are encrypted now.")] = 10_000,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count the files, and encrypt none.")] = False,
+    dry_run: Annotated[bool, option("Count the files, and encrypt none.", "--dry-run")] = False,
     as_json: Json = False,
 ) -> None:
     """Encrypt the files that were stored before encryption was switched on. Run it again after an interruption."""

@@ -16,20 +16,10 @@ from typing import Annotated
 import typer
 
 import neurigraph_pipelines
-from neurigraph_pipelines.faces.cli import (
-    agents,
-    evaluating,
-    forgetting,
-    importing,
-    ingesting,
-    reading,
-    stack,
-    status,
-    users,
-)
-from neurigraph_pipelines.faces.cli.groups import add_all, add_groups, daily_operations
+from neurigraph_pipelines.faces.cli import agents
+from neurigraph_pipelines.faces.cli.about_user import note_user
+from neurigraph_pipelines.faces.cli.groups import add_all, add_daily, add_groups
 from neurigraph_pipelines.faces.cli.output import printable
-from neurigraph_pipelines.faces.cli.session import note_user
 from neurigraph_pipelines.faces.cli.signals import install_handlers
 from neurigraph_pipelines.model.errors import (
     AlreadyRunningError,
@@ -62,19 +52,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for daily in (
-    stack.commands,
-    importing.commands,
-    reading.commands,
-    daily_operations(),
-    forgetting.commands,
-    ingesting.commands,
-    users.choosing,
-    status.commands,
-    evaluating.commands,
-    agents.commands,
-):
-    add_all(app, daily)
+add_daily(app)
+add_all(app, agents.commands)
 add_groups(app)
 
 

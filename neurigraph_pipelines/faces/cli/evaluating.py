@@ -6,57 +6,56 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+from rich.console import RenderableType
+from rich.text import Text
 
+from neurigraph_pipelines.faces.cli import layouts
+from neurigraph_pipelines.faces.cli.about_user import note_user
 from neurigraph_pipelines.faces.cli.output import Json, Output
-from neurigraph_pipelines.faces.cli.session import claims_of, note_user, opened, usual_user
+from neurigraph_pipelines.faces.cli.session import claims_of, opened, option, positional, usual_user
 from neurigraph_pipelines.faces.cli.signals import one_signal
 from neurigraph_pipelines.model.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from neurigraph_pipelines.runtime.evaluation.asking import Result
-    from neurigraph_pipelines.runtime.evaluation.figures import Circumstances, Figures
-    from neurigraph_pipelines.wiring.installation import Installation
+from neurigraph_pipelines.runtime.evaluation.asking import Readers, Result
+from neurigraph_pipelines.runtime.evaluation.figures import Circumstances, Figures, figures_of
+from neurigraph_pipelines.runtime.evaluation.own_questions import read_questions
+from neurigraph_pipelines.runtime.evaluation.published import count_questions, read_published
+from neurigraph_pipelines.runtime.evaluation.report import make_folder, parts_of_report, shortened, write_report
+from neurigraph_pipelines.runtime.evaluation.running import ask_all, ask_samples
+from neurigraph_pipelines.wiring.databases import settings_of
+from neurigraph_pipelines.wiring.installation import Installation
+from neurigraph_pipelines.wiring.scratch import scratch_installation
 
 commands = typer.Typer()
 
 _Format = Literal["own", "locomo", "longmemeval", "beam", "personamem"]
 _User = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Whose graph your own questions are asked of. Default: that of `neurigraph use`, or the only user.",
         "--user",
         "-u",
-        help="Whose graph your own questions are asked of. Default: that of `neurigraph use`, or the only user.",
-        show_default=False,
     ),
 ]
-_Reader = Annotated[
-    str | None, typer.Option(help="Model that reads, at the language model's server.", show_default=False)
-]
-_Judge = Annotated[str | None, typer.Option(help="Model that judges, at the same server.", show_default=False)]
-_Price = Annotated[float | None, typer.Option(min=0, help="Price of a million tokens.", show_default=False)]
+_Reader = Annotated[str | None, option("Model that reads, at the language model's server.")]
+_Judge = Annotated[str | None, option("Model that judges, at the same server.")]
+_Price = Annotated[float | None, option("Price of a million tokens.", min=0)]
 
 
-@commands.command("eval", short_help="Measure answers to questions whose answers are known.")
+@commands.command("eval")
 def evaluate(
-    file: Annotated[
-        Path, typer.Argument(help="Your questions, one JSON object a line, or a file of a published benchmark.")
-    ],
+    file: Annotated[Path, positional("Your questions, one JSON object a line, or a file of a published benchmark.")],
     user: _User = None,
     format_name: Annotated[_Format, typer.Option("--format", help="The format of the file.")] = "own",
-    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first questions.", show_default=False)] = None,
+    limit: Annotated[int | None, option("Ask only the first questions.", min=1)] = None,
     reader: _Reader = None,
     judge: _Judge = None,
     answers: Annotated[bool, typer.Option(help="Answer the questions. With --no-answers, only count evidence.")] = True,
     price_in: _Price = None,
     price_out: _Price = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write report.md and report.html there.", show_default=False)
-    ] = None,
+    output: Annotated[Path | None, option("Write report.md and report.html there.", "--output", "-o")] = None,
     as_json: Json = False,
 ) -> None:
     """Ask questions whose answers or sources are known, and report what was found, answered, missed and spent.
@@ -65,9 +64,6 @@ def evaluate(
     entry in the log of retrievals. The history of a published benchmark is stored in an installation of its own, which
     is removed at the end. A configured language model reads and judges; without one, the offline model quotes.
     """
-    from neurigraph_pipelines.runtime.evaluation.figures import figures_of
-    from neurigraph_pipelines.runtime.evaluation.report import make_folder, write_report
-
     if format_name != "own" and user is not None:
         raise InvalidInputError(f"--format {format_name} has a history of its own: leave --user out")
     if (price_in is None) != (price_out is None):
@@ -87,11 +83,6 @@ def evaluate(
 
 def _layout(figures: Figures) -> RenderableType:
     """Return the report for a terminal: each part with its title, its texts, and its table."""
-    from rich.text import Text
-
-    from neurigraph_pipelines.faces.cli import layouts
-    from neurigraph_pipelines.runtime.evaluation.report import parts_of_report, shortened
-
     drawn: list[RenderableType] = []
     for part in parts_of_report(figures):
         drawn += [Text(f"\n{part.title}" if drawn else part.title, "bold"), *map(layouts.plain, part.texts)]
@@ -122,9 +113,6 @@ class _Run:
 
     def own(self, user: str | None) -> list[Result]:
         """Ask the user's own questions of the user's graph."""
-        from neurigraph_pipelines.runtime.evaluation.own_questions import read_questions
-        from neurigraph_pipelines.runtime.evaluation.running import ask_all
-
         questions = read_questions(self.file, self.limit)
         slug = note_user(user or usual_user())
         assert slug is not None
@@ -135,11 +123,6 @@ class _Run:
 
     def published(self, name: Any) -> list[Result]:
         """Store the history of a published benchmark, ask its questions, and remove what was stored."""
-        from neurigraph_pipelines.runtime.evaluation.published import count_questions, read_published
-        from neurigraph_pipelines.runtime.evaluation.running import ask_samples
-        from neurigraph_pipelines.wiring.databases import settings_of
-        from neurigraph_pipelines.wiring.scratch import scratch_installation
-
         total = count_questions(name, self.file, self.limit)  # what is broken is known before a server starts
         self.output.note("Making an installation for this evaluation, which is removed at its end.")
         here = self._opened(self.opening.enter_context(scratch_installation(settings_of(None))))
@@ -150,15 +133,11 @@ class _Run:
 
     def about(self, price_in: float | None, price_out: float | None) -> Circumstances:
         """Return what the figures are of."""
-        from neurigraph_pipelines.runtime.evaluation.figures import Circumstances
-
         here = self._here
         models = (here.tokens.name, here.language_model.name, here.embedder.model)
         return Circumstances(self._subject, *models, self._readers, price_in, price_out)
 
     def _opened(self, here: Installation) -> Installation:
-        from neurigraph_pipelines.runtime.evaluation.asking import Readers
-
         self._here = here
         reader, judge = (here.make_examiner(name) if self.answers else None for name in self.models)
         self._readers = Readers(reader, judge, self.answers)

@@ -15,8 +15,9 @@ import typer
 from neurigraph_pipelines.exchange.portability.archive import new_archive, new_file, open_archive
 from neurigraph_pipelines.exchange.portability.export import Exported, written, zipped
 from neurigraph_pipelines.exchange.portability.restore import restore_user
+from neurigraph_pipelines.faces.cli.about_user import note_user
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import argument, claims_of, note_user, opened
+from neurigraph_pipelines.faces.cli.session import argument, claims_of, opened, option, positional
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.wiring.installation import Installation
@@ -33,9 +34,9 @@ FORMAT = "neurigraph"
 @commands.command("export")
 def export_user(
     user: Annotated[str, typer.Argument(help="Slug of the user.", callback=note_user)],
-    target: Annotated[Path, typer.Argument(help="A name ending in .zip creates a zip file, any other a folder.")],
+    target: Annotated[Path, positional("A name ending in .zip creates a zip file, any other a folder.")],
     key: Annotated[
-        Path | None, typer.Option(help="Encrypt it as one zip file for the age key, secret or public, in this file.")
+        Path | None, option("Encrypt it as one zip file for the age key, secret or public, in this file.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import typer
+from rich.console import Console
 
+from neurigraph_pipelines.access.short_ids import id_of, may_begin
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli.result_layouts import shown
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
     DryRun,
@@ -19,39 +23,36 @@ from neurigraph_pipelines.faces.cli.session import (
     claims_of,
     node_id_of,
     opened,
+    option,
+    positional,
     user_id_of,
 )
+from neurigraph_pipelines.lifecycle.erasure import forget as erasing
+from neurigraph_pipelines.lifecycle.erasure import scrubbing
+from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures, preview
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind, receipts, with_objects
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, TransientError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject
-    from neurigraph_pipelines.model import Claims
-    from neurigraph_pipelines.model.context import Context
-    from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview
-    from neurigraph_pipelines.wiring.installation import Installation
+from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview
+from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
 administration = typer.Typer()
 
-Confirmed = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+Confirmed = Annotated[bool, option("Do not ask for confirmation.", "--yes")]
 
 _THROUGH = "command line"
-_NODES_SHOWN = 20
 _NOT_ALL = 1
 
 
-@commands.command(short_help="Erase a memory, fact, node or user for good.")
+@commands.command()
 def forget(
     user: UserSlug,
     identifier: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="ID_OR_PATH", help="Id of a record, node or fact, or a node's path.", show_default=False
-        ),
+        str | None, positional("Id of a record, node or fact, or a node's path.", "ID_OR_PATH")
     ] = None,
-    everything: Annotated[bool, typer.Option("--everything", help="Erase the user and all their data.")] = False,
+    everything: Annotated[bool, option("Erase the user and all their data.", "--everything")] = False,
     dry_run: DryRun = False,
     yes: Confirmed = False,
     as_json: Json = False,
@@ -62,8 +63,6 @@ def forget(
     """
     if everything == (identifier is not None):
         raise InvalidInputError("give a record, a node or a fact, or --everything to erase the user")
-    from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind, with_objects
-
     output = Output(as_json)
     with opened() as installation:
         claims = claims_of(installation, user, whole_graph=True)
@@ -71,7 +70,7 @@ def forget(
         if dry_run:
             if preview is None:
                 raise NotFoundError("it was erased already: `neurigraph admin erasures` shows the receipt")
-            output.result(preview, lambda: _preview_view(preview))
+            output.result(preview, lambda: shown(preview, ""))
             return
         if preview is not None and not yes:
             _confirm(preview)
@@ -80,7 +79,7 @@ def forget(
         if subject.kind is SubjectKind.USER:
             installation.databases.directory.forget(subject.subject_id)
         data = with_objects(installation.database, receipt)
-    output.result(data, lambda: _receipt_view(receipt))
+    output.result(data, lambda: shown(receipt, ""))
     if receipt.finished_at is None:
         raise TransientError(
             "the erasure has begun and is not finished: `neurigraph admin erasures --finish` does the rest"
@@ -89,11 +88,9 @@ def forget(
 
 def _erase(context: Context, subject: ErasureSubject, nodes: int | None, output: Output) -> Erasure:
     """Erase a subject with so many nodes, and show the progress."""
-    from neurigraph_pipelines.lifecycle.erasure.forget import forget
-
     with output.progress() as progress:
         tasks = {name: progress.add_task(name, total=total) for name, total in (("nodes", nodes), ("objects", None))}
-        return forget(
+        return erasing.forget(
             context, subject, through=_THROUGH, on_done=lambda what, count: progress.advance(tasks[what], count)
         )
 
@@ -101,14 +98,11 @@ def _erase(context: Context, subject: ErasureSubject, nodes: int | None, output:
 @administration.command()
 def erasures(
     user: AnyUserSlug = None,
-    finish: Annotated[bool, typer.Option("--finish", help="First finish erasures that were interrupted.")] = False,
+    finish: Annotated[bool, option("First finish erasures that were interrupted.", "--finish")] = False,
     limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number of receipts, newest first.")] = 50,
     as_json: Json = False,
 ) -> None:
     """Show the receipts of erasures: ids, counts and checksums, without any erased text."""
-    from neurigraph_pipelines.lifecycle.erasure.forget import finish_erasures
-    from neurigraph_pipelines.lifecycle.erasure.receipts import receipts, with_objects
-
     with opened() as installation:
         if finish:
             finish_erasures(installation.context)
@@ -116,15 +110,8 @@ def erasures(
         with installation.database.pipeline() as tx:
             found = receipts(tx, user_id, limit=limit)
         data = {"erasures": [with_objects(installation.database, receipt) for receipt in found]}
-
-    def layout() -> Any:
-        from rich.console import Group
-
-        from neurigraph_pipelines.faces.cli import layouts
-
-        return Group(*map(_receipt_view, found)) if found else layouts.lines("Nothing was erased.")
-
-    Output(as_json).result(data, layout)
+    receipts_shown = [shown(one, "") for one in found] or [layouts.lines("Nothing was erased.")]
+    Output(as_json).result(data, lambda: layouts.stacked(*receipts_shown))
 
 
 @administration.command()
@@ -134,8 +121,6 @@ def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
     Each table is locked while it is rewritten, and needs its own size in free disk space. Database logs and backups are
     not changed.
     """
-    from neurigraph_pipelines.lifecycle.erasure import scrubbing
-
     output = Output(as_json)
     with opened() as installation, output.progress() as progress:
         task = progress.add_task("tables", total=None)
@@ -145,8 +130,6 @@ def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
         )
 
     def layout() -> Any:
-        from neurigraph_pipelines.faces.cli import layouts
-
         busy = [f"In use, so run it again for: {', '.join(report.busy)}"] if report.busy else []
         return layouts.lines(f"{report.tables:,} tables rewritten.", *busy)
 
@@ -159,9 +142,6 @@ def _find(
     installation: Installation, claims: Claims, identifier: str | None
 ) -> tuple[ErasureSubject, ErasurePreview | None]:
     """Return the subject and a preview of its erasure, which is None if that was done or begun before."""
-    from neurigraph_pipelines.lifecycle.erasure.forget import preview
-    from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind, receipts
-
     if identifier is None:
         user = ErasureSubject(SubjectKind.USER, claims.user_id)
         return user, preview(installation.database, claims, user)
@@ -182,8 +162,6 @@ def _called(installation: Installation, claims: Claims, text: str) -> dict[str, 
     Raises:
         InvalidInputError: Several nodes have the name, or ids of several things begin with the text.
     """
-    from neurigraph_pipelines.access.short_ids import id_of, may_begin
-
     found = dict[str, UUID]()
     with suppress(NotFoundError):
         found["node"] = node_id_of(installation, claims, text)
@@ -200,38 +178,5 @@ def _called(installation: Installation, claims: Claims, text: str) -> dict[str, 
 def _confirm(preview: ErasurePreview) -> None:
     if not sys.stdin.isatty():
         raise InvalidInputError("this cannot be undone: confirm with --yes, or use --dry-run first")
-    from rich.console import Console
-
-    Console(stderr=True, markup=False, highlight=False, emoji=False).print(_preview_view(preview))
+    Console(stderr=True, markup=False, highlight=False, emoji=False).print(shown(preview, ""))
     typer.confirm("Erase all of this permanently?", abort=True, err=True)
-
-
-def _preview_view(preview: ErasurePreview) -> Any:
-    from neurigraph_pipelines.faces.cli import layouts
-
-    return layouts.lines(
-        f"Would erase the {preview.subject_kind} {preview.subject_id}:",
-        *(f"  node {path}" for path in preview.nodes[:_NODES_SHOWN]),
-        *([f"  and {len(preview.nodes) - _NODES_SHOWN:,} more nodes"] if len(preview.nodes) > _NODES_SHOWN else []),
-        f"  records {preview.records:,}, changes in their history {preview.deltas:,}",
-        f"  files {preview.files:,}, {preview.object_bytes:,} bytes",
-        f"  complete sources {preview.sources:,}, sources of which parts remain {preview.shared_sources:,}",
-        f"  messages that wait to be stored {preview.waiting_messages:,}",
-    )
-
-
-def _receipt_view(receipt: Erasure) -> Any:
-    from neurigraph_pipelines.faces.cli import layouts
-
-    def lines() -> Iterator[str]:
-        when = f"finished {receipt.finished_at:%Y-%m-%d %H:%M:%S} UTC" if receipt.finished_at else "not finished"
-        asked = f"requested {receipt.requested_at:%Y-%m-%d %H:%M:%S} UTC"
-        yield f"{receipt.subject_kind} {receipt.subject_id}, {asked}, {when}"
-        yield f"  receipt {receipt.erasure_id}, user {receipt.user_id}, through {receipt.requested_through}"
-        erased = (f"{name.replace('_', ' ')} {count:,}" for name, count in receipt.erased.items())
-        yield f"  erased: {', '.join(erased) or 'nothing'}"
-        for name, ids in receipt.kept.items():
-            if ids:
-                yield f"  kept, because other records need them: {name} {', '.join(map(str, ids))}"
-
-    return layouts.lines(*lines())

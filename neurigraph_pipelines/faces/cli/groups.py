@@ -31,7 +31,7 @@ GROUPS = {
     "agents": Group("Connect coding agents; `neurigraph mcp` connects others.", (), ("coding_agents",)),
     "memory": Group(
         "Single memories: list, show, change, move, keep.",
-        ("memories", "graph_changes", "facts", "links", "retention"),
+        ("memories", "files", "graph_changes", "facts", "links", "retention"),
         ("lifecycle",),
     ),
     "memory archive": Group(
@@ -105,10 +105,22 @@ OTHERS = {
 
 
 DAILY = {
-    "note": ("inbox", "Write a note, remembered as it is."),
-    "context": ("search", "Make the block of memory for a prompt."),
+    "up": Group("Run everything until Ctrl-C: Postgres, Dagster, the API.", (), ("stack",)),
+    "demo": Group("Store sample conversations and ask about them.", (), ("stack",)),
+    "import": Group("Take in conversations, exports, mails or any file.", (), ("importing",)),
+    "search": Group("Find memories, and quote the best messages.", ("search",)),
+    "ask": Group("Answer a question in words, with citations.", ("search",)),
+    "open": Group("Open a file, or one message of it.", (), ("reading",)),
+    "note": Group("Write a note, remembered as it is.", ("inbox",)),
+    "context": Group("Make the block of memory for a prompt.", ("search",)),
+    "forget": Group("Erase a memory, fact, node or user for good.", (), ("forgetting",)),
+    "ingest": Group("Store what was handed in, in this process.", (), ("ingesting",)),
+    "use": Group("Choose the user of commands without --user.", (), ("users.choosing",)),
+    "status": Group("Show what runs, and its faults.", (), ("status",)),
+    "doctor": Group("Check everything, and name remedies.", (), ("status",)),
+    "eval": Group("Measure answers to questions whose answers are known.", (), ("evaluating",)),
 }
-"""Commands of operations outside of groups: the subject of each, and what the help says."""
+"""Commands outside of groups, in the order of the help: where each is, and what the help says."""
 
 
 def add_all(app: typer.Typer, commands: typer.Typer) -> None:
@@ -119,13 +131,11 @@ def add_all(app: typer.Typer, commands: typer.Typer) -> None:
     app.add_typer(commands)
 
 
-def daily_operations() -> typer.Typer:
-    """Return the commands of operations that are in no group; their modules are imported when one is wanted."""
-    commands = typer.Typer()
-    for name, (subject, about) in DAILY.items():
-        kind = type(name.title(), (_Later,), {"subject": subject})
-        commands.command(name, cls=kind, short_help=about)(lambda: None)
-    return commands
+def add_daily(app: typer.Typer) -> None:
+    """Add the commands that are in no group to a Typer; their modules are imported when one is wanted."""
+    for name, group in DAILY.items():
+        kind = type(name.title(), (_Later,), {"group": group})
+        app.command(name, cls=kind, short_help=group.about)(lambda: None)
 
 
 def add_groups(app: typer.Typer, within: str = "") -> None:
@@ -150,45 +160,40 @@ class _Lazy(TyperGroup):
 
 
 class _Later(TyperCommand):
-    """A command that imports its operation when it is wanted."""
+    """A command whose module is imported when it is wanted."""
 
-    subject: ClassVar[str]
+    group: ClassVar[Group]
 
-    help: Any = property(lambda self: self._operation.help, lambda *_: None)
-    params: Any = property(lambda self: self._operation.params, lambda *_: None)
+    help: Any = property(lambda self: self._command.help, lambda *_: None)
+    params: Any = property(lambda self: self._command.params, lambda *_: None)
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Return the context of the operation's command, which runs instead."""
-        return self._operation.make_context(info_name, args, parent, **extra)
+        """Return the context of the command of the module, which runs instead."""
+        return self._command.make_context(info_name, args, parent, **extra)
 
     @property
-    def _operation(self) -> Any:
-        return _of_subject(self.subject)[self.name]
+    def _command(self) -> Any:
+        return _made(self.group, "").commands[self.name]
 
 
-@cache
-def _of_subject(subject: str) -> Any:
-    """Return the commands outside of groups of a subject."""
-    from neurigraph_pipelines.faces.cli.operations import add_commands
-
-    group = typer.Typer()
-    group.callback()(lambda: None)
-    add_commands(group, import_module(f"neurigraph_pipelines.faces.operations.{subject}").operation, "")
-    return typer.main.get_group(group).commands
-
-
-@cache
 def _loaded(words: str) -> Any:
     """Return a group with its commands."""
+    return _made(GROUPS[words], words)
+
+
+@cache
+def _made(group: Group, words: str) -> Any:
+    """Return the commands of a group with the words before them; of none, those outside of groups."""
     from neurigraph_pipelines.faces.cli.operations import add_commands
 
-    group = typer.Typer()
-    group.callback()(lambda: None)  # so that a single command is a group, too
-    for name in GROUPS[words].subjects:
-        add_commands(group, import_module(f"neurigraph_pipelines.faces.operations.{name}").operation, words)
-    for place in GROUPS[words].commands:
+    made = typer.Typer()
+    made.callback()(lambda: None)  # so that a single command is a group, too
+    for name in group.subjects:
+        add_commands(made, import_module(f"neurigraph_pipelines.faces.operations.{name}").operation, words)
+    for place in group.commands:
         name, _, part = place.partition(".")
         module = import_module(f"neurigraph_pipelines.faces.cli.{name}")
-        add_all(group, getattr(module, part or "commands"))
-    add_groups(group, words)
-    return typer.main.get_command(group)
+        add_all(made, getattr(module, part or "commands"))
+    if words:
+        add_groups(made, words)
+    return typer.main.get_group(made)

@@ -13,7 +13,6 @@ from neurigraph_pipelines.faces.cli.exporting import FORMAT, import_export
 from neurigraph_pipelines.faces.cli.git_history import repository_of, space_of, write_history
 from neurigraph_pipelines.faces.cli.output import Output
 from neurigraph_pipelines.faces.cli.session import argument, opened
-from neurigraph_pipelines.faces.cli.source_options import stated_privacy
 from neurigraph_pipelines.faces.cli.uploading import ensure_owner, find_owner, import_document, import_page
 from neurigraph_pipelines.faces.cli.vaults import format_of, import_notes, import_view
 from neurigraph_pipelines.faces.cli.watching import watch
@@ -23,7 +22,7 @@ from neurigraph_pipelines.inbox.imports.date_order import DateOrder
 from neurigraph_pipelines.inbox.imports.git_log import FORMAT as GIT
 from neurigraph_pipelines.inbox.imports.source import content_size, require_there
 from neurigraph_pipelines.inbox.imports.vault import FORMS
-from neurigraph_pipelines.model import Claims, ReceivedThrough, RejectedItem
+from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough, RejectedItem
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.external_ids import external_id_of
@@ -39,7 +38,7 @@ class Import:
 
     user: str
     format_name: str
-    private: bool | None
+    privacy: Privacy | None
     details: SourceDetails
     output: Output
     dates: str | None
@@ -61,7 +60,7 @@ class Import:
                 raise InvalidInputError(
                     "--dry-run is for conversations: what is at an address is fetched and stored as a whole."
                 )
-            import_page(what, self.user, self.output, self.private, external_id, self.details)
+            import_page(what, self.user, self.output, self.privacy, external_id, self.details)
             return
         path = Path(what)
         require_there(path)
@@ -106,13 +105,13 @@ class Import:
         if chosen in FORMS:
             if external_id is not None:
                 raise InvalidInputError("--external-id is for one file: the notes of a vault are known by their paths.")
-            import_notes(file, chosen, self.user, self.output, stated_privacy(self.private), self.details, self.dry_run)
+            import_notes(file, chosen, self.user, self.output, self.privacy, self.details, self.dry_run)
         elif chosen == FORMAT:
             import_export(file, self.user, self.output, None)
         elif chosen == DOCUMENT:
             if self.format_name == "auto" and (reason := why_document(file)) is not None:
                 self.output.note(f"not read as a conversation: {reason}")
-            import_document(file, self.user, self.output, self.private, external_id, self.details)
+            import_document(file, self.user, self.output, self.privacy, external_id, self.details)
         else:
             self._take_conversations(file, chosen)
 
@@ -141,7 +140,7 @@ class Import:
                         installation.acting_for(Claims.of_user(owner.user_id, ReceivedThrough.IMPORT)),
                         file,
                         chosen,
-                        privacy=stated_privacy(self.private),
+                        privacy=self.privacy,
                         details=self.details,
                         dry_run=self.dry_run,
                         on_bytes=on_bytes,

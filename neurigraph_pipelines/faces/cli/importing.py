@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import typer
+from pydantic import Field
 
-from neurigraph_pipelines.faces.cli import source_options
+from neurigraph_pipelines.faces.cli.import_kinds import Import
 from neurigraph_pipelines.faces.cli.output import Json, Output
-from neurigraph_pipelines.faces.cli.session import DryRun, SpaceTags, UserSlug
+from neurigraph_pipelines.faces.cli.session import DryRun, UserSlug, option, positional
+from neurigraph_pipelines.faces.cli.taken import fields_of, stated_by, with_options
+from neurigraph_pipelines.faces.operations.source_fields import PRIVACY, SourceFields
 from neurigraph_pipelines.inbox.export_formats import EXPORT_FORMATS
+from neurigraph_pipelines.inbox.imports.zones import with_zone
+from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.views.base import Form
 
 commands = typer.Typer()
 
@@ -19,10 +27,10 @@ _FORMATS = (*EXPORT_FORMATS, "vault", "basic-memory", "document", "neurigraph")
 
 _What = Annotated[
     str,
-    typer.Argument(
-        metavar="FILE",
-        help="An export (.json, .jsonl, .txt, .zip, a folder), a vault of Markdown notes, any file, or the URL of a "
+    positional(
+        "An export (.json, .jsonl, .txt, .zip, a folder), a vault of Markdown notes, any file, or the URL of a "
         "web page or a repository (.git).",
+        "FILE",
     ),
 ]
 _FormatName = Annotated[
@@ -34,20 +42,16 @@ _FormatName = Annotated[
     ),
 ]
 _ExternalId = Annotated[
-    str | None,
-    typer.Option(help="Your id of a file that is stored as it is: other bytes under it are its next version."),
+    str | None, option("Your id of a file that is stored as it is: other bytes under it are its next version.")
 ]
 _Dates = Annotated[
     Literal["dmy", "mdy", "ymd"] | None,
-    typer.Option(help="The order of day, month and year in dates in numbers; else as the file shows."),
+    option("The order of day, month and year in dates in numbers; else as the file shows."),
 ]
-_Key = Annotated[Path | None, typer.Option(help="The file of the secret age key of an encrypted export.")]
-_Watch = Annotated[
-    bool, typer.Option("--watch", help="Import the files of a folder, and new and changed files, until Ctrl-C.")
-]
+_Key = Annotated[Path | None, option("The file of the secret age key of an encrypted export.")]
+_Watch = Annotated[bool, option("Import the files of a folder, and new and changed files, until Ctrl-C.", "--watch")]
 _Git = Annotated[
-    bool,
-    typer.Option("--git", help="FILE is a repository on this machine: take in its commits and decisions (docs/adr)."),
+    bool, option("FILE is a repository on this machine: take in its commits and decisions (docs/adr).", "--git")
 ]
 
 
@@ -57,30 +61,33 @@ def _known_format(name: str) -> str:
     return name
 
 
-@commands.command("import", short_help="Take in conversations, exports, mails or any file.")
+class _Stated(Form, SourceFields):
+    """What is said of a file."""
+
+    time_zone: str | None = Field(
+        default=None, description="The time zone of times that name none, such as Europe/Berlin. Default: UTC."
+    )
+    privacy: Privacy | None = Field(default=None, description=PRIVACY)
+
+
+_OPTIONS = fields_of(_Stated, {"document_type": "--type", "metadata": "--meta"})
+
+
+@commands.command("import")
+@with_options(_OPTIONS)
 def import_file(
     what: _What,
     user: UserSlug,
     format_name: _FormatName = "auto",
     external_id: _ExternalId = None,
-    origin: source_options.Origin = None,
-    document_type: source_options.Type = None,
-    url: source_options.Url = None,
-    channel: source_options.ChannelName = None,
-    author: source_options.Author = None,
-    meta: source_options.Meta = None,
-    updated_at: source_options.UpdatedAt = None,
-    replaces: source_options.Replaces = None,
-    tier: source_options.TierName = None,
-    space: SpaceTags = None,
-    time_zone: source_options.TimeZone = None,
-    private: source_options.Private = None,
+    replaces: Annotated[UUID | None, option("The source that it is the next version of, by its id.")] = None,
     dates: _Dates = None,
     watch: _Watch = False,
     git: _Git = False,
     key: _Key = None,
     dry_run: DryRun = False,
     as_json: Json = False,
+    **stated: Any,
 ) -> None:
     """Import the conversations of a file into the inbox, or the file itself if it contains none.
 
@@ -90,11 +97,9 @@ def import_file(
     next version. Of a vault of Markdown notes, each note becomes a note at a node of its own, and links become edges.
     A Neurigraph export is restored completely, if its user does not exist here.
     """
-    from neurigraph_pipelines.faces.cli.import_kinds import Import
-
-    where = (origin, document_type, url, channel, author, meta, updated_at, replaces, tier, space, time_zone)
-    details = source_options.details_of(*where)
-    chosen = Import(user, format_name, private, details, Output(as_json), dates, dry_run)
+    source = stated_by(_Stated, _OPTIONS, stated)
+    details = with_zone(replace(source.details, replaces=replaces), source.time_zone)
+    chosen = Import(user, format_name, source.privacy, details, Output(as_json), dates, dry_run)
     if git and format_name != "auto":
         raise InvalidInputError("--git reads a repository, which has one format: leave --format out.")
     if git:

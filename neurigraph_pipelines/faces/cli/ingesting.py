@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, opened, user_id_of
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.inbox.queue_hold import QueueHold
-    from neurigraph_pipelines.inbox.triggers import Queue
-    from neurigraph_pipelines.ingestion.healing import Healed
-    from neurigraph_pipelines.ingestion.records import BatchResult, Committed
-    from neurigraph_pipelines.knowledge.reading import FactsRead
-    from neurigraph_pipelines.knowledge.reconciling import Reconciled
-    from neurigraph_pipelines.model import ItemFailure
-    from neurigraph_pipelines.wiring.installation import Installation
+from neurigraph_pipelines.faces.cli.uploading import read_uploads
+from neurigraph_pipelines.inbox import triggers
+from neurigraph_pipelines.inbox.queue_hold import QueueHold, current_hold
+from neurigraph_pipelines.inbox.triggers import Queue
+from neurigraph_pipelines.ingestion.batch import STEPS, run_due
+from neurigraph_pipelines.ingestion.healing import Healed, heal_pending
+from neurigraph_pipelines.ingestion.records import BatchResult, Committed
+from neurigraph_pipelines.ingestion.unfinished import REMEDY
+from neurigraph_pipelines.knowledge.reading import FactsRead, read_waiting
+from neurigraph_pipelines.knowledge.reconciling import Reconciled, reconcile_waiting
+from neurigraph_pipelines.model import ItemFailure
+from neurigraph_pipelines.retrieval.packing import pack_after_commit
+from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
 
@@ -31,7 +35,7 @@ _RETURNED_REMEDY = (
 _UNREAD_REMEDY = "`neurigraph source failure list` shows why, and `neurigraph source failure replay` reads them again"
 
 
-@commands.command(short_help="Store what was handed in, in this process.")
+@commands.command()
 def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Store all due segments: file, summarise, extract keywords, embed and commit them.
 
@@ -41,15 +45,6 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     The exit code is 1 if a segment came back or a file could not be read, and 5 if segments came back and none was
     stored.
     """
-    from neurigraph_pipelines.faces.cli.uploading import read_uploads
-    from neurigraph_pipelines.inbox import triggers
-    from neurigraph_pipelines.inbox.queue_hold import current_hold
-    from neurigraph_pipelines.ingestion.batch import STEPS, run_due
-    from neurigraph_pipelines.ingestion.healing import heal_pending
-    from neurigraph_pipelines.knowledge.reading import read_waiting
-    from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
-    from neurigraph_pipelines.retrieval.packing import pack_after_commit
-
     output = Output(as_json)
     results: list[BatchResult] = []
     with opened() as installation:
@@ -143,8 +138,6 @@ class _Ingested:
 
 
 def _ingest_view(done: _Ingested, installation: Installation) -> Any:
-    from neurigraph_pipelines.faces.cli import layouts
-
     queue, embedder, waiting = done.queue, installation.embedder.model, done.healed.waiting
     lines = [
         f"{counted(len(done.stored), 'record')} stored in {counted(done.nodes, 'node')} "
@@ -190,8 +183,6 @@ def _ingest_view(done: _Ingested, installation: Installation) -> Any:
 
 def _faults_view(done: _Ingested) -> list[str]:
     """Return sources that were repeated, unreadable or incomplete, each with its remedy."""
-    from neurigraph_pipelines.ingestion.unfinished import REMEDY
-
     lines = []
     if done.returned:
         lines.append(f"Came back: {counted(len(done.returned), 'segment')}. {_RETURNED_REMEDY}.")

@@ -22,11 +22,10 @@ from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.facts import Fact, FoundFact
 from neurigraph_pipelines.views.failures import FailureOfUser
-from neurigraph_pipelines.views.files import File, Message, NodeFiles
+from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.graph import Profile, Shell, TreeNode
 from neurigraph_pipelines.views.memories import Delta, Difference, Memory
 from neurigraph_pipelines.views.search import Found, Hit, MessageHit, Rationale
-from neurigraph_pipelines.views.sources import ListedUpload, Source
 
 EXCERPT_CHARACTERS = 300
 MESSAGES_SHOWN = 5
@@ -296,17 +295,6 @@ def failures(found: Sequence[FailureOfUser]) -> RenderableType:
     return Group(*parts)
 
 
-def state(found: File | NodeFiles) -> RenderableType:
-    """Return the state of a file with its state history, or the states of a node's files."""
-    parts: list[RenderableType] = [
-        fields({name.replace("_", " "): value for name, value in found if name != "history"})
-    ]
-    for change in found.history if isinstance(found, File) else ():
-        why = f": {change.error}" if change.error else ""
-        parts.append(plain(f"{_date(change.occurred_at)}  {change.event} by {change.triggered_by}{why}", "dim"))
-    return Group(*parts)
-
-
 def fields(values: Mapping[str, object]) -> Group:
     """Return one line per name and value, without empty values."""
     width = max(map(len, values)) + 2
@@ -337,24 +325,6 @@ def _date(moment: datetime | str) -> str:
 def _excerpt(text: str) -> str:
     one_line = " ".join(text.split())
     return one_line if len(one_line) <= EXCERPT_CHARACTERS else one_line[: EXCERPT_CHARACTERS - 1].rstrip() + "…"
-
-
-def sources(found: Sequence[Source], next_cursor: str | None) -> RenderableType:
-    """Return conversations, events, uploads or notes, one a row, and how to see more."""
-    return page(
-        [
-            {
-                one.KIND: one.source_id,
-                "received": _date(one.received_at),
-                "state": one.state,
-                "title": one.file_name if isinstance(one, ListedUpload) else one.title or one.external_id,
-                "error": one.error or "",
-                **({"notes": "; ".join(one.notes)} if isinstance(one, ListedUpload) else {}),
-            }
-            for one in found
-        ],
-        next_cursor,
-    )
 
 
 def page(rows: Sequence[Mapping[str, object]], next_cursor: str | None) -> RenderableType:

@@ -1,4 +1,4 @@
-"""Commands about the states of files: ``state``, ``touch``, ``compress``, ``verify`` and ``storage``."""
+"""Commands about the states of files: ``state``, ``compress``, ``verify`` and ``storage``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.progress import Progress
 
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli.result_layouts import shown
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
     DryRun,
@@ -20,6 +21,8 @@ from neurigraph_pipelines.faces.cli.session import (
     file_id_of,
     node_id_of,
     opened,
+    option,
+    positional,
     user_id_of,
 )
 from neurigraph_pipelines.lifecycle import control
@@ -36,17 +39,12 @@ from neurigraph_pipelines.wiring.installation import Installation
 commands = typer.Typer()
 administration = typer.Typer()
 
-_FileId = Annotated[
-    str, typer.Argument(metavar="FILE_OR_RECORD_ID", help="Id from `neurigraph search`.", show_default=False)
-]
 _NOT_ALL = 1
 
 
 @commands.command()
 def state(
-    identifier: Annotated[
-        str, typer.Argument(metavar="FILE_OR_NODE", help="Id of a file, record or node, or path of a node.")
-    ],
+    identifier: Annotated[str, positional("Id of a file, record or node, or path of a node.", "FILE_OR_NODE")],
     user: UserSlug,
     as_json: Json = False,
 ) -> None:
@@ -58,7 +56,7 @@ def state(
             data: File | NodeFiles = control.file_state(installation.database, claims, file_id)
         except (InvalidInputError, NotFoundError):
             data = _node_state(installation, claims, identifier)
-    Output(as_json).result(data, lambda: _state_view(data))
+    Output(as_json).result(data, lambda: shown(data, ""))
 
 
 def _node_state(installation: Installation, claims: Claims, identifier: str) -> NodeFiles:
@@ -70,25 +68,11 @@ def _node_state(installation: Installation, claims: Claims, identifier: str) -> 
 
 
 @commands.command()
-def touch(identifier: _FileId, user: UserSlug, as_json: Json = False) -> None:
-    """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant."""
-    with opened() as installation:
-        claims = claims_of(installation, user)
-        file_id = file_id_of(installation, claims, identifier)
-        data = control.touch(installation.acting_for(claims), file_id)
-    Output(as_json).result(data, lambda: _state_view(data))
-
-
-@commands.command()
 def compress(
-    identifier: Annotated[
-        str | None, typer.Argument(metavar="FILE_OR_RECORD_ID", help="Id from `neurigraph search`.", show_default=False)
-    ] = None,
+    identifier: Annotated[str | None, positional("Id from `neurigraph search`.", "FILE_OR_RECORD_ID")] = None,
     user: AnyUserSlug = None,
-    node: Annotated[str | None, typer.Option(help="All files of this node, by path or id.", show_default=False)] = None,
-    due: Annotated[
-        bool, typer.Option("--due", help="All files due by the settings, as in Dagster's schedules.")
-    ] = False,
+    node: Annotated[str | None, option("All files of this node, by path or id.")] = None,
+    due: Annotated[bool, option("All files due by the settings, as in Dagster's schedules.", "--due")] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -173,14 +157,10 @@ def _compressed_view(report: SweepReport, dry_run: bool) -> Any:
 @administration.command()
 def verify(
     user: AnyUserSlug = None,
-    node: Annotated[
-        str | None, typer.Option(help="Only this node of --user, by path or id.", show_default=False)
-    ] = None,
-    sample: Annotated[
-        int | None, typer.Option(min=1, max=1_000_000, help="Check only this many random files.", show_default=False)
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Only check that objects exist; read none.")] = False,
-    repair: Annotated[bool, typer.Option("--repair", help="Repair faults with only one possible repair.")] = False,
+    node: Annotated[str | None, option("Only this node of --user, by path or id.")] = None,
+    sample: Annotated[int | None, option("Check only this many random files.", min=1, max=1_000_000)] = None,
+    quick: Annotated[bool, option("Only check that objects exist; read none.", "--quick")] = False,
+    repair: Annotated[bool, option("Repair faults with only one possible repair.", "--repair")] = False,
     as_json: Json = False,
 ) -> None:
     """Check objects, checksums, passages, registries, counters and the state log, and list all faults.
@@ -270,7 +250,3 @@ def storage(user: AnyUserSlug = None, as_json: Json = False) -> None:
 
 def _totals(totals: StorageTotals) -> dict[str, int]:
     return {**asdict(totals), "saved_bytes": totals.saved_bytes}
-
-
-def _state_view(data: File | NodeFiles) -> Any:
-    return layouts.state(data)

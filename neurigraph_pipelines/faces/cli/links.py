@@ -14,10 +14,11 @@ from neurigraph_pipelines.faces.cli.session import (
     UserSlug,
     argument,
     claims_of,
-    filter_option,
     moment,
     node_id_of,
     opened,
+    option,
+    positional,
 )
 from neurigraph_pipelines.knowledge.linking import end_link, sign_ending, sign_link, state_link
 from neurigraph_pipelines.knowledge.signing import private_key_of
@@ -29,18 +30,10 @@ from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
 
-_Link = Annotated[str, typer.Argument(metavar="LINK_ID", help="From `neurigraph fact links`.", show_default=False)]
-_Start = Annotated[
-    str, typer.Argument(metavar="FROM", help="`fact:ID` or `record:ID`; an id alone is a fact.", show_default=False)
-]
+_Link = Annotated[str, positional("From `neurigraph fact links`.", "LINK_ID")]
+_Start = Annotated[str, positional("`fact:ID` or `record:ID`; an id alone is a fact.", "FROM")]
 _Key = Annotated[
-    Path | None,
-    typer.Option(
-        help="Sign with this Ed25519 private key (PEM), which is not stored.",
-        exists=True,
-        dir_okay=False,
-        show_default=False,
-    ),
+    Path | None, option("Sign with this Ed25519 private key (PEM), which is not stored.", exists=True, dir_okay=False)
 ]
 _Share = Annotated[float, typer.Option(min=0.0, max=1.0, help="From 0 to 1.")]
 
@@ -48,17 +41,14 @@ _Share = Annotated[float, typer.Option(min=0.0, max=1.0, help="From 0 to 1.")]
 @commands.command()
 def add(
     start: _Start,
-    relation: Annotated[str, typer.Argument(help="Such as caused_by, led_to, supports or part_of.")],
-    end: Annotated[
-        str,
-        typer.Argument(metavar="TO", help="`fact:ID`, `record:ID`, `node:PATH` or `source:ID`.", show_default=False),
-    ],
+    relation: Annotated[str, positional("Such as caused_by, led_to, supports or part_of.")],
+    end: Annotated[str, positional("`fact:ID`, `record:ID`, `node:PATH` or `source:ID`.", "TO")],
     user: UserSlug,
-    reason: Annotated[str | None, typer.Option(help="Why, in one sentence.", show_default=False)] = None,
+    reason: Annotated[str | None, option("Why, in one sentence.")] = None,
     strength: _Share = 1.0,
     confidence: _Share = 1.0,
-    valid_from: Annotated[str | None, filter_option("Since when it holds.", "TIME")] = None,
-    valid_until: Annotated[str | None, filter_option("When it stopped holding.", "TIME")] = None,
+    valid_from: Annotated[str | None, option("Since when it holds.", metavar="TIME")] = None,
+    valid_until: Annotated[str | None, option("When it stopped holding.", metavar="TIME")] = None,
     key: _Key = None,
     as_json: Json = False,
 ) -> None:
@@ -86,7 +76,7 @@ def add(
 def end_of(
     link: _Link,
     user: UserSlug,
-    at: Annotated[str | None, filter_option("When it stopped holding. Default: now.", "TIME")] = None,
+    at: Annotated[str | None, option("When it stopped holding. Default: now.", metavar="TIME")] = None,
     key: _Key = None,
     as_json: Json = False,
 ) -> None:

@@ -11,6 +11,7 @@ import typer
 from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli.result_layouts import listed
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
     Cursor,
@@ -18,15 +19,19 @@ from neurigraph_pipelines.faces.cli.session import (
     UserSlug,
     argument,
     claims_of,
-    moment,
     opened,
+    option,
+    positional,
     user_id_of,
 )
+from neurigraph_pipelines.faces.cli.taken import fields_of, stated_by, with_options
+from neurigraph_pipelines.faces.operations.call import Call
+from neurigraph_pipelines.faces.operations.forms import WantedSources
 from neurigraph_pipelines.inbox import privacy as privacies
 from neurigraph_pipelines.inbox.privacy import find_source
-from neurigraph_pipelines.inbox.source_lists import SourceFilter, get_source, list_sources
+from neurigraph_pipelines.inbox.source_lists import get_source, list_sources
 from neurigraph_pipelines.ingestion import failures as failing
-from neurigraph_pipelines.model import SETTLED, Claims, Privacy, Progress, SourceKind
+from neurigraph_pipelines.model import SETTLED, Claims, Privacy, SourceKind
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.views.sources import SourceState
 from neurigraph_pipelines.wiring.installation import Installation
@@ -34,57 +39,31 @@ from neurigraph_pipelines.wiring.installation import Installation
 commands = typer.Typer()
 failures = typer.Typer()
 
-_State = Annotated[Progress | None, typer.Option(help="Only sources in this state.", show_default=False)]
-_ExternalId = Annotated[str | None, typer.Option(help="Only the source with this id.", show_default=False)]
-_Title = Annotated[str | None, typer.Option(help="Only sources with all of these words in the title.")]
-_After = Annotated[str | None, typer.Option(metavar="TIME", help="Received at this time or later.")]
-_Before = Annotated[str | None, typer.Option(metavar="TIME", help="Received before this time.")]
-_StartedAfter = Annotated[str | None, typer.Option(metavar="TIME", help="Started at this time or later.")]
-_StartedBefore = Annotated[str | None, typer.Option(metavar="TIME", help="Started before this time.")]
-
+_FILTERS = fields_of(WantedSources, {"external_id": "--external-id"})
 _PAUSE_SECONDS = 0.5
 
 
 @commands.command("list")
-def listed(
-    kind: Annotated[SourceKind, typer.Argument(help="What to list.", show_default=False)],
+@with_options(_FILTERS)
+def list_of_kind(
+    kind: Annotated[SourceKind, positional("What to list.")],
     user: UserSlug,
-    state: _State = None,
-    external_id: _ExternalId = None,
-    title: _Title = None,
-    received_after: _After = None,
-    received_before: _Before = None,
-    started_after: _StartedAfter = None,
-    started_before: _StartedBefore = None,
     limit: Limit = 20,
     cursor: Cursor = None,
     as_json: Json = False,
+    **stated: Any,
 ) -> None:
     """List sources of one kind with their states, the last received first."""
-    wanted = SourceFilter(
-        state,
-        external_id and argument(external_id),
-        title and argument(title),
-        moment("--received-after", received_after),
-        moment("--received-before", received_before),
-        moment("--started-after", started_after),
-        moment("--started-before", started_before),
-    )
     with opened() as installation:
-        claims = claims_of(installation, user)
-        page = list_sources(
-            installation.database, installation.cursors, claims, kind, wanted, limit=limit, cursor=cursor
-        )
-
-    Output(as_json).result(page.shown(f"{kind}s"), lambda: layouts.sources(page.items, page.next_cursor))
+        call = Call(installation, claims_of(installation, user), "cli")
+        wanted = stated_by(WantedSources, _FILTERS, stated, call).filter
+        page = list_sources(call.database, installation.cursors, call.caller, kind, wanted, limit=limit, cursor=cursor)
+    Output(as_json).result(page.shown(f"{kind}s"), lambda: listed(page.items, page.next_cursor))
 
 
 @commands.command("show")
 def progress(
-    source: Annotated[
-        str,
-        typer.Argument(help="Id or external id of a conversation, event, upload or note.", show_default=False),
-    ],
+    source: Annotated[str, positional("Id or external id of a conversation, event, upload or note.")],
     user: UserSlug,
     wait: Annotated[float, typer.Option(min=0, max=86_400, help="Seconds to wait until it is stored or failed.")] = 0.0,
     as_json: Json = False,
@@ -118,10 +97,8 @@ def _get(installation: Installation, claims: Claims, source_id: UUID) -> SourceS
 
 @commands.command("edit")
 def set_privacy(
-    source: Annotated[str, typer.Argument(help="Id or external id of a conversation, event, upload or note.")],
-    privacy: Annotated[
-        Privacy, typer.Argument(help="private: only the owner sees it. shared: everybody who sees its nodes.")
-    ],
+    source: Annotated[str, positional("Id or external id of a conversation, event, upload or note.")],
+    privacy: Annotated[Privacy, positional("private: only the owner sees it. shared: everybody who sees its nodes.")],
     user: UserSlug,
     as_json: Json = False,
 ) -> None:
@@ -142,7 +119,7 @@ def set_privacy(
 @failures.command("list")
 def list_failed(
     user: AnyUserSlug = None,
-    replayed: Annotated[bool, typer.Option("--replayed", help="Include failures that were replayed.")] = False,
+    replayed: Annotated[bool, option("Include failures that were replayed.", "--replayed")] = False,
     limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number of failures, newest first.")] = 50,
     as_json: Json = False,
 ) -> None:
@@ -160,7 +137,7 @@ def replay(
     failure_ids: Annotated[
         list[str] | None, typer.Argument(metavar="FAILURE_ID…", help="Ids from `neurigraph source failure list`.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Replay all open failures.")] = False,
+    everything: Annotated[bool, option("Replay all open failures.", "--all")] = False,
     user: AnyUserSlug = None,
     as_json: Json = False,
 ) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, installed, opened
+from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, installed, opened, option
 from neurigraph_pipelines.graph import navigation, provisioning
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.model import Claims
@@ -104,10 +104,9 @@ def rotate_secret(as_json: Json = False) -> None:
 
 @commands.command()
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: the setting api_host.")] = None,
+    host: Annotated[str | None, option("Address to listen on. Default: the setting api_host.")] = None,
     port: Annotated[
-        int | None,
-        typer.Option(min=0, max=65_535, help="Port to listen on; 0 for any free port. Default: the setting api_port."),
+        int | None, option("Port to listen on; 0 for any free port. Default: the setting api_port.", min=0, max=65_535)
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -3,201 +3,29 @@
 from __future__ import annotations
 
 import inspect
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import datetime
-from enum import Enum
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
-from uuid import UUID
+from dataclasses import replace
+from typing import Annotated, Any
 
 import typer
-from pydantic import TypeAdapter, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import TypeAdapter
 
 from neurigraph_pipelines.access.guards import FREE, Guard, Unchanged
 from neurigraph_pipelines.faces.cli.output import Json, Output
-from neurigraph_pipelines.faces.cli.resolving import resolved
-from neurigraph_pipelines.faces.cli.result_layouts import shown
-from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened
-from neurigraph_pipelines.faces.cli.source_options import Private
+from neurigraph_pipelines.faces.cli.result_layouts import quoted, shown
+from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, opened, option
+from neurigraph_pipelines.faces.cli.taken import Taken, checked, parameter_of, read_values, values_of
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup
 from neurigraph_pipelines.faces.operations.sight import KINDS
-from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.text.exact_json import keep_exactly
 
-_EMPTY = inspect.Parameter.empty
-_PLAIN = (bool, int, float, str)
-_OPTIONS = {
-    "container_tags": "--space",
-    "tags": "--tag",
-    "entities": "--entity",
-    "topics": "--topic",
-    "dates": "--date",
-    "relationships": "--relationship",
-    "events": "--event",
-    "record_ids": "--record",
-    "path_glob": "--path",
-    "entity_context": "--context",
-    "expires_at": "--expires",
-    "grace_seconds": "--grace",
-    "ttl_seconds": "--ttl",
-    "older_than_days": "--older-than",
-    "pinned": "--pin",
-}
-"""Options that have shorter names than their fields."""
-
-Expected = Annotated[
-    str | None,
-    typer.Option(
-        metavar="VERSION",
-        help="Change it only if this is its newest version, such as the newest delta of a memory.",
-        show_default=False,
-    ),
-]
-Confirmed = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
-Spaces = Annotated[
-    list[str] | None, typer.Option("--space", metavar="TAG", help="Only what is in one of these spaces.")
-]
-
-
-@dataclass(frozen=True)
-class _Taken:
-    """A value that a command takes: a parameter of an operation, or a field of its form.
-
-    Attributes:
-        name: Its name in the operation.
-        annotation: Its type in the operation.
-        about: Its description and its limits.
-        default: Its default; ``inspect.Parameter.empty`` if it must be given.
-        option: The name of its option; None for an argument.
-    """
-
-    name: str
-    annotation: Any
-    about: FieldInfo
-    default: Any
-    option: str | None
-
-    @property
-    def is_nullable(self) -> bool:
-        """Whether it may be None."""
-        return NoneType in get_args(self.annotation)
-
-    @property
-    def kind(self) -> Any:
-        """Its type, without None."""
-        if get_origin(self.annotation) not in (Union, UnionType):
-            return self.annotation
-        kinds = [one for one in get_args(self.annotation) if one is not NoneType]
-        return kinds[0] if len(kinds) == 1 else self.annotation
-
-    @property
-    def is_list(self) -> bool:
-        """Whether it takes several values."""
-        return get_origin(self.kind) is list
-
-    @property
-    def is_mapping(self) -> bool:
-        """Whether it takes values by names."""
-        return get_origin(self.kind) is dict
-
-    @property
-    def item(self) -> Any:
-        """The type of one value."""
-        return get_args(self.kind)[0] if self.is_list else self.kind
-
-    @property
-    def thing(self) -> str | None:
-        """The kind of thing that its ids name; None if it holds no ids."""
-        name = self.name.removesuffix("s") if self.is_list else self.name
-        return KINDS.get(name, name.removesuffix("_id")) if self.item is UUID else None
-
-    @property
-    def metavar(self) -> str:
-        """The word that stands for its value."""
-        name = self.name.removesuffix("s") if self.is_list else self.name
-        return "NAME=VALUE" if self.is_mapping else name.removesuffix("_id").upper()
-
-    @property
-    def label(self) -> str:
-        """How messages call it."""
-        return self.option or self.metavar
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether Typer reads its values itself."""
-        is_choice = get_origin(self.item) is Literal or (isinstance(self.item, type) and issubclass(self.item, Enum))
-        return self.item in _PLAIN or is_choice
-
-    def parameter(self) -> inspect.Parameter:
-        """Return the parameter as Typer reads it."""
-        kind = self.item if self.is_plain else str
-        taken = list[kind] if self.is_list or self.is_mapping else kind  # type: ignore[valid-type]
-        about = self.about.description or ""
-        if self.option is None:
-            argument = typer.Argument(metavar=self.metavar, help=about, show_default=False)
-            if self.default is not _EMPTY:
-                return _parameter(self.name, Annotated[taken | None, argument], None)
-            return _parameter(self.name, Annotated[taken, argument])
-        if self.default is _EMPTY:
-            return _parameter(self.name, Annotated[taken, typer.Option(self.option, metavar=self.metavar, help=about)])
-        if self.kind is Privacy:
-            return _parameter(self.name, Private, None)
-        if self.kind is bool:
-            names = self.option if self.default is False else f"{self.option}/--no-{self.option[2:]}"
-            return _parameter(self.name, Annotated[self.annotation, typer.Option(names, help=about)], self.default)
-        metavar = self.metavar if kind is str else None
-        if isinstance(self.default, int | float | Enum) and not self.is_list:
-            info = typer.Option(self.option, help=about, metavar=metavar)
-            return _parameter(self.name, Annotated[taken, info], self.default)
-        info = typer.Option(self.option, help=about, metavar=metavar, show_default=False)
-        return _parameter(self.name, Annotated[taken | None, info], None)
-
-    def read(self, call: Call, value: Any, named: Mapping[str, object]) -> Any:
-        """Return a value of the command line as the operation takes it.
-
-        Raises:
-            InvalidInputError: It is not valid.
-            NotFoundError: It names nothing that the caller sees.
-        """
-        if self.is_list:
-            return [self._item(call, one, named) for one in value]
-        if self.is_mapping and value != [""]:
-            return {name: said for one in value for name, said in self._named(argument(one)).items()}
-        if self.kind is Privacy and isinstance(value, bool):
-            return Privacy.PRIVATE if value else Privacy.SHARED
-        return None if value in ("", [""]) and self.is_nullable else self._item(call, value, named)
-
-    def _named(self, text: str) -> Mapping[str, object]:
-        """Return a value with its name, or an object of several."""
-        if text.startswith("{"):
-            return dict(self._json(text))
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise InvalidInputError(f"{self.label} {text[:50]!r} has no name and value: write it as NAME=VALUE")
-        return {name: value}
-
-    def _json(self, text: str) -> Any:
-        try:
-            return json.loads(keep_exactly(text.encode(), names_twice=False))
-        except ValueError:
-            raise InvalidInputError(f"{self.label} is not JSON: {text[:80]!r}") from None
-
-    def _item(self, call: Call, value: Any, named: Mapping[str, object]) -> Any:
-        if not isinstance(value, str) or isinstance(value, Enum):
-            return value
-        if self.thing is not None:
-            return resolved(call, self.thing, value, named)
-        if self.item is datetime:
-            return moment(self.label, value)
-        text = argument(value)
-        return text if self.is_plain else self._json(text)
+_VERSION = "Change it only if this is its newest version, such as the newest delta of a memory."
+Expected = Annotated[str | None, option(_VERSION, metavar="VERSION")]
+Confirmed = Annotated[bool, option("Do not ask for confirmation.", "--yes")]
+Spaces = Annotated[list[str] | None, option("Only what is in one of these spaces.", "--space", metavar="TAG")]
 
 
 def add_commands(group: typer.Typer, subject: OperationGroup, words: str) -> None:
@@ -220,58 +48,25 @@ def _function(operation: Operation, preset: Mapping[str, Any], about: str) -> Ca
             operation.who.require(installation.database, caller)
             call = Call(installation, caller, "cli").within([argument(one) for one in values.get("space") or ()])
             with _named(takes, values):
-                given = dict(preset) | _read(takes, call, values)
+                given = dict(preset) | read_values(takes, call, values)
                 call.look(**{one.name: given.get(one.argument) for one in operation.parameters if one.name in KINDS})
                 call = replace(call, once=_guard(operation, given, values.get("expected")))
                 if operation.destroys and not given.get("dry_run") and not values["yes"]:
                     _confirm(_answer(operation, takes, call, given | {"dry_run": True}))
                 result = _answer(operation, takes, call, given)
-        Output(as_json).result(result, lambda: shown(result, operation.says))
+            quotes = {} if as_json else quoted(call, given, result)
+        data = result.model_dump(exclude_unset=True) if operation.is_sparse else result
+        Output(as_json).result(data, lambda: shown(result, operation.says, user, quotes))
 
     parameters = [one.parameter() for one in takes]
-    parameters += [_parameter("space", Spaces, None)] if operation.in_spaces else []
-    parameters += [_parameter("expected", Expected, None)] if operation.guarded is not None else []
-    parameters += [_parameter("yes", Confirmed, False)] if operation.destroys else []
-    parameters += [_parameter("user", UserSlug), _parameter("as_json", Json, False)]
+    parameters += [parameter_of("space", Spaces, None)] if operation.in_spaces else []
+    parameters += [parameter_of("expected", Expected, None)] if operation.guarded is not None else []
+    parameters += [parameter_of("yes", Confirmed, False)] if operation.destroys else []
+    parameters += [parameter_of("user", UserSlug), parameter_of("as_json", Json, False)]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__doc__ = about
     return run
-
-
-def values_of(operation: Operation) -> Iterator[_Taken]:
-    """Yield the values that a command takes: the ids of the path, what must be given, and the rest as options."""
-    found = []
-    for one in operation.parameters:
-        option = _option(operation, one.name, one.is_required)
-        found.append(_Taken(one.argument, one.kind, one.about, one.default, option))
-    if operation.form is not None:
-        for name, about in operation.form[1].model_fields.items():
-            default = _EMPTY if about.is_required() else about.get_default(call_default_factory=True)
-            option = _option(operation, name, about.is_required())
-            found.append(_Taken(name, about.annotation, about, default, option))
-    yield from sorted(found, key=lambda one: (one.option is not None, one.is_list))
-
-
-def _option(operation: Operation, name: str, is_required: bool) -> str | None:
-    if name in operation.options:
-        return operation.options[name]
-    return None if is_required else _OPTIONS.get(name, f"--{name.removesuffix('_id').replace('_', '-')}")
-
-
-def _read(takes: Sequence[_Taken], call: Call, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that a command was given, as its operation takes them.
-
-    Raises:
-        InvalidInputError: A value is not valid.
-        NotFoundError: A value names nothing that the caller sees.
-    """
-    given: dict[str, Any] = {}
-    for one in takes:
-        value = values[one.name]
-        if one.default is _EMPTY or not (value is None or value == [] or value == one.default):
-            given[one.name] = one.read(call, value, given)
-    return given
 
 
 def _guard(operation: Operation, given: Mapping[str, Any], expected: str | None) -> Guard:
@@ -283,7 +78,7 @@ def _guard(operation: Operation, given: Mapping[str, Any], expected: str | None)
 
 
 @contextmanager
-def _named(takes: Sequence[_Taken], values: Mapping[str, Any]) -> Iterator[None]:
+def _named(takes: Sequence[Taken], values: Mapping[str, Any]) -> Iterator[None]:
     """Name the things that a command named, if one of them is not found and the message names none."""
     try:
         yield
@@ -310,7 +105,7 @@ def _confirm(preview: object) -> None:
     typer.confirm("Do this for good?", abort=True, err=True)
 
 
-def _answer(operation: Operation, takes: Sequence[_Taken], call: Call, values: Mapping[str, Any]) -> Any:
+def _answer(operation: Operation, takes: Sequence[Taken], call: Call, values: Mapping[str, Any]) -> Any:
     """Return the result of an operation with the values of its command.
 
     Raises:
@@ -326,30 +121,9 @@ def _answer(operation: Operation, takes: Sequence[_Taken], call: Call, values: M
             kind: Any = Annotated[one.kind, *limits] if limits else one.kind
             adapter: TypeAdapter[Any] = TypeAdapter(kind)
             value = given.pop(one.argument)
-            taken[one.argument] = _checked(adapter.validate_python, value, {"": labels[one.argument]})
+            taken[one.argument] = checked(adapter.validate_python, value, {"": labels[one.argument]})
     if operation.form is not None:
         name, form, is_optional = operation.form
         if given or not is_optional:
-            taken[name] = _checked(form.model_validate, given, labels)
+            taken[name] = checked(form.model_validate, given, labels)
     return operation.function(call, **taken)
-
-
-def _checked(validate: Callable[[Any], Any], value: Any, labels: Mapping[str, str]) -> Any:
-    """Return a value that pydantic has checked.
-
-    Raises:
-        InvalidInputError: It is not valid; the message names its option.
-    """
-    try:
-        return validate(value)
-    except ValidationError as error:
-        told = []
-        for one in error.errors(include_url=False, include_input=False, include_context=False):
-            name = str(one["loc"][0]) if one["loc"] else ""
-            label = labels.get(name, "")
-            told.append(f"{label}: {one['msg']}" if label else one["msg"].removeprefix("Value error, "))
-        raise InvalidInputError("; ".join(told)) from None
-
-
-def _parameter(name: str, annotation: Any, default: Any = _EMPTY) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)

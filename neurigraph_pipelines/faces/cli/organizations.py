@@ -10,15 +10,15 @@ from neurigraph_pipelines.exchange.organizations import membership
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.resolving import resolved
 from neurigraph_pipelines.faces.cli.result_layouts import shown
-from neurigraph_pipelines.faces.cli.session import UserSlug, claims_of, opened
+from neurigraph_pipelines.faces.cli.session import UserSlug, claims_of, opened, option, positional
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.organizations import organization as found
 from neurigraph_pipelines.faces.operations.organizations import remove_member
 
 commands = typer.Typer()
 
-_Organization = Annotated[str, typer.Argument(metavar="ORGANIZATION", help="Slug of an organization.")]
-_Forget = Annotated[bool, typer.Option("--forget/--keep", help="Erase your shared sources, or leave them there.")]
+_Organization = Annotated[str, positional("Slug of an organization.", "ORGANIZATION")]
+_Forget = Annotated[bool, option("Erase your shared sources, or leave them there.", "--forget/--keep")]
 
 
 @commands.command("leave")

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from neurigraph_pipelines.views.facts import Fact
-    from neurigraph_pipelines.views.search import Origin
-    from neurigraph_pipelines.views.sources import Provenance
+from neurigraph_pipelines.views.facts import Fact
+from neurigraph_pipelines.views.search import Origin
+from neurigraph_pipelines.views.sources import Provenance
 
 
 def described(origin: Origin, voice: str | None = None) -> str:

@@ -13,12 +13,12 @@ from neurigraph_pipelines.exchange.peers import pulling, subscriptions
 from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
 from neurigraph_pipelines.exchange.peers.subscriptions import Peer
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import DryRun, UserSlug, argument, claims_of, opened
+from neurigraph_pipelines.faces.cli.session import DryRun, UserSlug, argument, claims_of, opened, option, positional
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError
 
 commands = typer.Typer()
 
-PeerName = Annotated[str, typer.Argument(metavar="PEER", help="Name of a peer.", show_default=False)]
+PeerName = Annotated[str, positional("Name of a peer.", "PEER")]
 KeyFile = Annotated[
     Path,
     typer.Option("--key-file", help="File with the key that the publisher issued; - reads it from standard input."),
@@ -37,8 +37,8 @@ def publisher_key(as_json: Json = False) -> None:
 
 @commands.command("add")
 def add(
-    name: Annotated[str, typer.Argument(help="A name for the peer, and for the node that its memories are below.")],
-    url: Annotated[str, typer.Argument(help="Address of the publisher's API.")],
+    name: Annotated[str, positional("A name for the peer, and for the node that its memories are below.")],
+    url: Annotated[str, positional("Address of the publisher's API.")],
     user: UserSlug,
     key_file: KeyFile,
     publisher_key: Annotated[
@@ -121,7 +121,7 @@ def remove(
     peer: PeerName,
     user: UserSlug,
     dry_run: DryRun = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    yes: Annotated[bool, option("Do not ask for confirmation.", "--yes")] = False,
     as_json: Json = False,
 ) -> None:
     """Remove a peer with everything that is mirrored of it."""

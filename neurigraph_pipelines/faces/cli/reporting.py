@@ -10,7 +10,7 @@ import typer
 
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import AnyUserSlug, opened, user_id_of
+from neurigraph_pipelines.faces.cli.session import AnyUserSlug, opened, option, user_id_of
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -24,15 +24,11 @@ Form = Literal["markdown", "csv", "parquet"]
 @commands.command()
 def report(
     by: Annotated[Literal["day", "node", "user"], typer.Option(help="What a row is about.")] = "day",
-    since: Annotated[
-        str | None, typer.Option(metavar="DAY", help="The first day (UTC), such as 2026-05-31.", show_default=False)
-    ] = None,
-    until: Annotated[str | None, typer.Option(metavar="DAY", help="The last day.", show_default=False)] = None,
+    since: Annotated[str | None, option("The first day (UTC), such as 2026-05-31.", metavar="DAY")] = None,
+    until: Annotated[str | None, option("The last day.", metavar="DAY")] = None,
     user: AnyUserSlug = None,
     form: Annotated[Form, typer.Option("--format", help="Parquet needs `--output`, and pyarrow.")] = "markdown",
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the table to this file.", show_default=False)
-    ] = None,
+    output: Annotated[Path | None, option("Write the table to this file.", metavar="FILE")] = None,
     as_json: Json = False,
 ) -> None:
     """Count what was stored: memories, segments, tokens, facts, failures, and bytes of files in the object store.

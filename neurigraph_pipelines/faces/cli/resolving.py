@@ -9,7 +9,7 @@ from uuid import UUID
 from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.access.spaces import get_space
 from neurigraph_pipelines.exchange.organizations import membership
-from neurigraph_pipelines.faces.cli.session import argument, node_id_of
+from neurigraph_pipelines.faces.cli.session import argument, file_id_of, node_id_of
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.inbox.privacy import find_source
 from neurigraph_pipelines.model.errors import NotFoundError
@@ -27,8 +27,9 @@ def resolved(call: Call, kind: str, text: str, named: Mapping[str, object]) -> U
         NotFoundError: There is no such thing, or the caller may not see it.
     """
     text = text.removeprefix(f"{kind}:")
-    with suppress(ValueError):
-        return UUID(text)
+    if kind != "file":  # the id of a record names its file, too
+        with suppress(ValueError):
+            return UUID(text)
     if kind in BY_NAME:
         return BY_NAME[kind](call, argument(text), named)
     return id_of(call.database, call.caller, kind, argument(text))
@@ -36,6 +37,10 @@ def resolved(call: Call, kind: str, text: str, named: Mapping[str, object]) -> U
 
 def _node(call: Call, text: str, _: Mapping[str, object]) -> UUID:
     return node_id_of(call.installation, call.caller, text)
+
+
+def _file(call: Call, text: str, _: Mapping[str, object]) -> UUID:
+    return file_id_of(call.installation, call.caller, text)
 
 
 def _source(call: Call, text: str, _: Mapping[str, object]) -> UUID:
@@ -67,6 +72,7 @@ def _member(call: Call, text: str, named: Mapping[str, object]) -> UUID:
 
 BY_NAME: dict[str, Callable[[Call, str, Mapping[str, object]], UUID]] = {
     "node": _node,
+    "file": _file,
     "source": _source,
     "space": _space,
     "organization": _organization,

@@ -10,7 +10,7 @@ import typer
 from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output
-from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened
+from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened, option
 from neurigraph_pipelines.ingestion import canaries
 from neurigraph_pipelines.ingestion.canaries import PlantedCanary
 from neurigraph_pipelines.retrieval import log
@@ -31,9 +31,9 @@ _WHO = {
 def list_retrievals(
     user: UserSlug,
     record: Annotated[
-        str | None, typer.Option("--record", metavar="RECORD_ID", help="Only retrievals that returned this memory.")
+        str | None, option("Only retrievals that returned this memory.", "--record", metavar="RECORD_ID")
     ] = None,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help="Only at this time or later.")] = None,
+    since: Annotated[str | None, option("Only at this time or later.", metavar="TIME")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of entries, newest first.")] = 50,
     as_json: Json = False,
 ) -> None:
@@ -71,9 +71,7 @@ def list_retrievals(
 @canary.command("add")
 def plant_canary(
     user: UserSlug,
-    text: Annotated[
-        str | None, typer.Option(help="The text of the memory. Default: made-up recovery words.", show_default=False)
-    ] = None,
+    text: Annotated[str | None, option("The text of the memory. Default: made-up recovery words.")] = None,
     as_json: Json = False,
 ) -> None:
     """Plant a memory that nobody should ever retrieve. The first retrieval is logged as an error and fails a check.

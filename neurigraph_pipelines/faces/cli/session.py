@@ -5,32 +5,33 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import typer
 
+from neurigraph_pipelines.access.authentication import require_remembered
+from neurigraph_pipelines.access.short_ids import id_of, may_begin
 from neurigraph_pipelines.database.paging import MAX_PAGE
-from neurigraph_pipelines.model import ReceivedThrough
+from neurigraph_pipelines.exchange.organizations.callers import claims_called
+from neurigraph_pipelines.faces.cli.about_user import ABOUT, note_user
+from neurigraph_pipelines.graph.navigation import shell
+from neurigraph_pipelines.graph.node_lists import node_called
+from neurigraph_pipelines.graph.provisioning import list_users
+from neurigraph_pipelines.lifecycle.transitions import locate
+from neurigraph_pipelines.model import Claims, ReceivedThrough
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.model import Claims
-    from neurigraph_pipelines.wiring.installation import Installation
+from neurigraph_pipelines.retrieval.open import file_of_record
+from neurigraph_pipelines.runtime.stack.home_lock import running_stack
+from neurigraph_pipelines.text.container_tags import checked_tags
+from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.wiring.databases import made_ready, settings_of
+from neurigraph_pipelines.wiring.installation import Installation
 
 USERS_NAMED = 5
 """Most users that an error names."""
-
-_about: ContextVar[str | None] = ContextVar("about", default=None)
-
-
-def note_user(user: str | None) -> str | None:
-    """Note whom a command is about, so that ``opened`` finds the database; the callback of options of a user."""
-    _about.set(user)
-    return user
 
 
 def usual_user() -> str:
@@ -39,9 +40,6 @@ def usual_user() -> str:
     Raises:
         InvalidInputError: No user was chosen, and there is none or more than one.
     """
-    from neurigraph_pipelines.graph.provisioning import list_users
-    from neurigraph_pipelines.wiring.databases import settings_of
-
     chosen = usual_user_file(settings_of(None).home)
     if chosen.exists():
         return chosen.read_text(encoding="utf-8").strip()
@@ -56,6 +54,16 @@ def usual_user() -> str:
 def usual_user_file(home: Path) -> Path:
     """Return the file with the name of the user that commands are about without ``--user``."""
     return home.expanduser() / "user"
+
+
+def option(description: str, *names: str, **more: Any) -> Any:
+    """Return an option that may be left out."""
+    return typer.Option(*names, help=description, show_default=False, **more)
+
+
+def positional(description: str, metavar: str | None = None) -> Any:
+    """Return an argument."""
+    return typer.Argument(metavar=metavar, help=description, show_default=False)
 
 
 UserSlug = Annotated[
@@ -90,18 +98,6 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the changes, and 
 """The option of commands that can preview their effect."""
 
 
-SpaceTags = Annotated[
-    list[str] | None,
-    typer.Option("--space", metavar="TAG", help="A space, by its container tag. Repeatable.", show_default=False),
-]
-"""The option of commands that can be limited to spaces, or that name the spaces of a source."""
-
-
-def filter_option(description: str, metavar: str | None = None) -> Any:
-    """Return the option of a filter of a list; without it, nothing is left out."""
-    return typer.Option(help=description, metavar=metavar, show_default=False)
-
-
 @contextmanager
 def installed(home: Path | None = None) -> Iterator[Installation]:
     """Open the installation that the settings describe, without migrating or checking it.
@@ -109,9 +105,6 @@ def installed(home: Path | None = None) -> Iterator[Installation]:
     Args:
         home: Another home folder, whose file of settings then counts.
     """
-    from neurigraph_pipelines.wiring.databases import settings_of
-    from neurigraph_pipelines.wiring.installation import Installation
-
     with Installation(settings_of(home)) as installation:
         yield installation
 
@@ -128,21 +121,16 @@ def opened(home: Path | None = None) -> Iterator[Installation]:
     Raises:
         ConfigurationError: The settings are wrong, or the schema is missing or of another version.
     """
-    from neurigraph_pipelines.wiring.databases import made_ready
-
     with installed(home) as installation:
         if installation.settings.database.url is None and not (installation.home / "postgres").exists():
             print("Making the database, once. This takes a few seconds.", file=sys.stderr, flush=True)
         made_ready(installation)
-        user = _about.get() if home is None else None
+        user = ABOUT.get() if home is None else None
         yield installation if user is None else installation.databases.of_user(argument(user).partition("@")[0])
 
 
 def next_step() -> str:
     """Return the name of what stores new sources: the stack that runs on the home folder, or a command."""
-    from neurigraph_pipelines.runtime.stack.home_lock import running_stack
-    from neurigraph_pipelines.wiring.databases import settings_of
-
     running = running_stack(settings_of(None).home.expanduser().absolute())
     return "Next: neurigraph ingest" if running is None else "It is stored by `neurigraph up`, which runs."
 
@@ -161,10 +149,6 @@ def claims_of(
         ForgettingError: The user is being forgotten, and the command is not for the whole graph.
         InvalidInputError: The name is an organization's, or a container tag is not well-formed.
     """
-    from neurigraph_pipelines.access.authentication import require_remembered
-    from neurigraph_pipelines.exchange.organizations.callers import claims_called
-    from neurigraph_pipelines.text.container_tags import checked_tags
-
     caller = claims_called(installation.database, argument(name), ReceivedThrough.CLI, whole_graph=whole_graph)
     if not whole_graph:
         require_remembered(installation.database, caller.user_id)
@@ -187,10 +171,6 @@ def file_id_of(installation: Installation, claims: Claims, identifier: str) -> U
         InvalidInputError: The text is not an id.
         NotFoundError: There is no such file or record, or the caller may not see it.
     """
-    from neurigraph_pipelines.access.short_ids import id_of
-    from neurigraph_pipelines.lifecycle.transitions import locate
-    from neurigraph_pipelines.retrieval.open import file_of_record
-
     database, text = installation.database, argument(identifier)
     try:
         with suppress(NotFoundError):
@@ -211,10 +191,6 @@ def node_id_of(installation: Installation, claims: Claims, place: str) -> UUID:
         NotFoundError: There is no such node, or the caller may not see it.
         InvalidInputError: Several nodes have the name, or such an id.
     """
-    from neurigraph_pipelines.access.short_ids import id_of, may_begin
-    from neurigraph_pipelines.graph.navigation import shell
-    from neurigraph_pipelines.graph.node_lists import node_called
-
     try:
         wanted = UUID(place)
     except ValueError:
@@ -251,6 +227,4 @@ def moment(option: str, text: str | None) -> datetime | None:
 
 def argument(text: str) -> str:
     """Return an argument as valid text: bytes that are not UTF-8 arrive as lone surrogates, which are replaced."""
-    from neurigraph_pipelines.text.hygiene import clean_text
-
     return clean_text(text, "repair")[0]

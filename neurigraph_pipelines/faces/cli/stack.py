@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from neurigraph_pipelines.faces.cli import layouts, leaving
 from neurigraph_pipelines.faces.cli.output import Json, Output
-from neurigraph_pipelines.faces.cli.session import installed, opened
+from neurigraph_pipelines.faces.cli.session import installed, opened, option, positional
 from neurigraph_pipelines.faces.cli.signals import one_signal
 from neurigraph_pipelines.model.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.views.answers import Reply
-    from neurigraph_pipelines.views.fact_queries import QueriedFacts
-    from neurigraph_pipelines.views.graph import TreeNode
+from neurigraph_pipelines.runtime.stack import demo as demonstration
+from neurigraph_pipelines.runtime.stack.dagster_home import dagster_home
+from neurigraph_pipelines.runtime.stack.processes import LocalStack
+from neurigraph_pipelines.runtime.stack.services import installed_program, launchd_agent, systemd_unit
+from neurigraph_pipelines.settings.sources import ENV_FILE
+from neurigraph_pipelines.views.answers import Reply
+from neurigraph_pipelines.views.fact_queries import QueriedFacts
+from neurigraph_pipelines.views.graph import TreeNode
 
 commands = typer.Typer()
 administration = typer.Typer()
 
 
-@commands.command(short_help="Run everything until Ctrl-C: Postgres, Dagster, the API.")
+@commands.command()
 def up(as_json: Json = False) -> None:
     """Run everything until interrupted, and restart processes that die: Postgres, Dagster, the HTTP API."""
-    from neurigraph_pipelines.faces.cli import leaving
-    from neurigraph_pipelines.runtime.stack.processes import LocalStack
-
     output = Output(as_json)
     with one_signal(), opened() as installation:
         for line in leaving.sentences(leaving.report(installation)):
@@ -38,8 +39,6 @@ def up(as_json: Json = False) -> None:
             urls = {"dagster_ui": stack.ui_url, "api": stack.api.url, "logs": str(installation.home / "logs")}
 
             def layout() -> Any:
-                from neurigraph_pipelines.faces.cli import layouts
-
                 texts = (
                     f"Dagster's UI:  {urls['dagster_ui']}",
                     f"Page and API:  {urls['api']} (documentation of the API at {urls['api']}/docs)",
@@ -55,18 +54,13 @@ def up(as_json: Json = False) -> None:
 
 @administration.command()
 def service(
-    manager: Annotated[
-        Literal["systemd", "launchd"], typer.Argument(help="The program that starts services on this machine.")
-    ],
+    manager: Annotated[Literal["systemd", "launchd"], positional("The program that starts services on this machine.")],
     as_json: Json = False,
 ) -> None:
     """Print the file that lets systemd (Linux) or launchd (macOS) keep `neurigraph up` running.
 
     Put settings into `settings.env` of the home folder: the file may be read by every account.
     """
-    from neurigraph_pipelines.runtime.stack.services import installed_program, launchd_agent, systemd_unit
-    from neurigraph_pipelines.settings.sources import ENV_FILE
-
     with installed() as installation:
         home = installation.home
     (home / "logs").mkdir(exist_ok=True, mode=0o700)  # launchd makes no folders
@@ -80,12 +74,9 @@ def service(
         typer.echo(text, nl=False)
 
 
-@commands.command(short_help="Store sample conversations and ask about them.")
+@commands.command()
 def demo(as_json: Json = False) -> None:
     """Ingest sample conversations with Dagster, show the tree, answers, a block for a prompt, and reasons, and stop."""
-    from neurigraph_pipelines.faces.cli import layouts
-    from neurigraph_pipelines.runtime.stack import demo as demonstration
-
     output = Output(as_json)
     answers: list[object] = []
     trees: list[TreeNode] = []
@@ -123,15 +114,11 @@ def demo(as_json: Json = False) -> None:
 
 @administration.command()
 def ui(
-    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: the setting ui_host.")] = None,
-    port: Annotated[
-        int | None, typer.Option(min=1, max=65_535, help="Port to listen on. Default: the setting ui_port.")
-    ] = None,
+    host: Annotated[str | None, option("Address to listen on. Default: the setting ui_host.")] = None,
+    port: Annotated[int | None, option("Port to listen on. Default: the setting ui_port.", min=1, max=65_535)] = None,
     as_json: Json = False,
 ) -> None:
     """Serve Dagster's UI behind its token until interrupted, for running Dagster without `up`."""
-    from neurigraph_pipelines.runtime.stack.dagster_home import dagster_home
-
     with opened() as installation:
         settings = installation.settings.ui
         host, port = host or settings.host, port or settings.port
@@ -139,8 +126,6 @@ def ui(
     url = dagster.ui_url(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
 
     def layout() -> Any:
-        from neurigraph_pipelines.faces.cli import layouts
-
         return layouts.unbroken(f"Dagster's UI: {url}")
 
     Output(as_json).result({"url": url}, layout)
@@ -150,8 +135,6 @@ def ui(
 @administration.command()
 def daemon(as_json: Json = False) -> None:
     """Run Dagster's daemon until interrupted, for running Dagster without `up`."""
-    from neurigraph_pipelines.runtime.stack.dagster_home import dagster_home
-
     with opened() as installation:
         dagster = dagster_home(installation)
     Output(as_json).data({"dagster_home": str(dagster.folder)})
@@ -165,8 +148,6 @@ def code_server(
     as_json: Json = False,
 ) -> None:
     """Serve Dagster's definitions until interrupted, for daemons and UIs of other machines."""
-    from neurigraph_pipelines.runtime.stack.dagster_home import dagster_home
-
     with opened() as installation:
         dagster = dagster_home(installation)
     Output(as_json).data({"code_server": f"{host}:{port}"})
@@ -179,8 +160,6 @@ def worker(
     as_json: Json = False,
 ) -> None:
     """Execute runs that the setting broker_url hands out, until interrupted; runs under way end first."""
-    from neurigraph_pipelines.runtime.stack.dagster_home import dagster_home
-
     with opened() as installation:
         if installation.settings.runs.broker_url is None:
             raise ConfigurationError("workers get their runs from a Redis: set NEURIGRAPH_BROKER_URL")

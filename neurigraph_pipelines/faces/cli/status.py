@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 
+from neurigraph_pipelines.faces.cli import layouts, leaving
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import installed
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.wiring.installation import Installation
+from neurigraph_pipelines.ingestion.failures import list_failures
+from neurigraph_pipelines.ingestion.readiness import check
+from neurigraph_pipelines.runtime.doctor import dagster_records
+from neurigraph_pipelines.runtime.doctor.examination import examine
+from neurigraph_pipelines.runtime.doctor.findings import Level
+from neurigraph_pipelines.runtime.stack.home_lock import running_stack
+from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
 NOT_READY = 1
 ERRORS_SHOWN = 3
 
 
-@commands.command(short_help="Show what runs, and its faults.")
+@commands.command()
 def status(as_json: Json = False) -> None:
     """Show the parts that run on this home folder, their faults (exit code 1), and data that leaves this machine."""
-    from neurigraph_pipelines.faces.cli import leaving
-    from neurigraph_pipelines.ingestion.readiness import check
-    from neurigraph_pipelines.runtime.stack.home_lock import running_stack
-
     with installed() as installation:
         running = running_stack(installation.home)
         found = check(installation.context)
@@ -33,8 +34,6 @@ def status(as_json: Json = False) -> None:
         errors = [] if any(fault.part == "reading" for fault in found.faults) else last_errors(installation)
 
     def layout() -> Any:
-        from neurigraph_pipelines.faces.cli import layouts
-
         age = found.queue_age_seconds
         queue = (
             [] if age is None else [f"the oldest waiting segment waits for {age:,.0f} s" if age else "nothing waits"]
@@ -50,23 +49,18 @@ def status(as_json: Json = False) -> None:
         raise typer.Exit(NOT_READY)
 
 
-@commands.command(short_help="Check everything, and name remedies.")
+@commands.command()
 def doctor(as_json: Json = False) -> None:
     """Check packages, disk, permissions, clocks, keys, models, queue and checks, and name the remedy of each fault.
 
     The exit code is 1 if something does not work; warnings leave it at 0.
     """
-    from neurigraph_pipelines.runtime.doctor.examination import examine
-    from neurigraph_pipelines.runtime.doctor.findings import Level
-
     with installed() as installation:
         findings = list(examine(installation))
     worst = [one for one in findings if one.level is Level.ERROR]
     warnings = sum(one.level is Level.WARNING for one in findings)
 
     def layout() -> Any:
-        from neurigraph_pipelines.faces.cli import layouts
-
         texts = []
         for one in findings:
             texts.append(f"{one.level:<8} {one.subject}: {one.found}")
@@ -101,9 +95,6 @@ class LastError(NamedTuple):
 
 def last_errors(installation: Installation) -> list[LastError]:
     """Return the newest segments and uploads that failed for good, and failed runs of Dagster, newest first."""
-    from neurigraph_pipelines.ingestion.failures import list_failures
-    from neurigraph_pipelines.runtime.doctor import dagster_records
-
     with installation.database.pipeline() as tx:
         failures = list_failures(tx, limit=ERRORS_SHOWN)
     runs = dagster_records.read(installation).runs

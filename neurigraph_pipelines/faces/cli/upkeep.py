@@ -13,7 +13,7 @@ import typer
 
 from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import AnyUserSlug, DryRun, argument, opened, user_id_of
+from neurigraph_pipelines.faces.cli.session import AnyUserSlug, DryRun, argument, opened, option, positional, user_id_of
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 from neurigraph_pipelines.ingestion.filing_again import FiledAgain, file_again
 from neurigraph_pipelines.ingestion.record_locations import storage_times
@@ -31,14 +31,12 @@ commands = typer.Typer()
 archive = typer.Typer()
 digests = typer.Typer()
 
-_CountOnly = Annotated[bool, typer.Option("--dry-run", help="Only count the memories.")]
-_Again = Annotated[bool, typer.Option("--again", help="Include memories that this model has worked on before.")]
+_CountOnly = Annotated[bool, option("Only count the memories.", "--dry-run")]
+_Again = Annotated[bool, option("Include memories that this model has worked on before.", "--again")]
 
 _DAY = ["%Y-%m-%d"]
-Since = Annotated[datetime | None, typer.Option(formats=_DAY, help="Only memories stored on this day (UTC) or later.")]
-Until = Annotated[
-    datetime | None, typer.Option(formats=_DAY, help="Only memories stored on this day (UTC) or earlier.")
-]
+Since = Annotated[datetime | None, option("Only memories stored on this day (UTC) or later.", formats=_DAY)]
+Until = Annotated[datetime | None, option("Only memories stored on this day (UTC) or earlier.", formats=_DAY)]
 _NOT_ALL = 1
 
 
@@ -117,19 +115,16 @@ def reembed(since: Since = None, until: Until = None, user: AnyUserSlug = None, 
 
 @commands.command()
 def resummarize(
-    records: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="RECORD_ID…", help="Only these memories of the user.", show_default=False),
-    ] = None,
+    records: Annotated[list[str] | None, positional("Only these memories of the user.", "RECORD_ID…")] = None,
     user: AnyUserSlug = None,
     since: Since = None,
     until: Until = None,
     again: _Again = False,
     also_revised: Annotated[
-        bool, typer.Option("--also-revised", help="Include memories that somebody revised; this replaces their text.")
+        bool, option("Include memories that somebody revised; this replaces their text.", "--also-revised")
     ] = False,
     keywords_only: Annotated[
-        bool, typer.Option("--keywords-only", help="Rewrite keywords, and leave titles and summaries as they are.")
+        bool, option("Rewrite keywords, and leave titles and summaries as they are.", "--keywords-only")
     ] = False,
     dry_run: _CountOnly = False,
     as_json: Json = False,
@@ -156,9 +151,7 @@ def refile(
     since: Since = None,
     until: Until = None,
     again: _Again = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what would move, and what would be split.")
-    ] = False,
+    dry_run: Annotated[bool, option("Only show what would move, and what would be split.", "--dry-run")] = False,
     as_json: Json = False,
 ) -> None:
     """File memories again by today's rules, or by another model: move what belongs elsewhere, split several subjects.
@@ -178,10 +171,7 @@ def refile(
 
 @commands.command()
 def refact(
-    records: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="RECORD_ID…", help="Only these memories.", show_default=False),
-    ] = None,
+    records: Annotated[list[str] | None, positional("Only these memories.", "RECORD_ID…")] = None,
     user: AnyUserSlug = None,
     since: Since = None,
     until: Until = None,

@@ -11,14 +11,13 @@ from uuid import UUID
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Output
 from neurigraph_pipelines.faces.cli.session import argument, next_step, opened
-from neurigraph_pipelines.faces.cli.source_options import stated_privacy
 from neurigraph_pipelines.graph.provisioning import User, find_user
 from neurigraph_pipelines.inbox import drop_intake as drops
 from neurigraph_pipelines.inbox.imports.source import unreadable
 from neurigraph_pipelines.inbox.source_lists import get_source
 from neurigraph_pipelines.inbox.uploads import Received
 from neurigraph_pipelines.inbox.web_pages import receive_address
-from neurigraph_pipelines.model import Claims, ReceivedThrough, SourceKind
+from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough, SourceKind
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, UnreadableFileError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.media_types import GIT_PACK
@@ -30,7 +29,7 @@ _READ_BYTES = 1 << 20
 
 
 def import_document(
-    path: Path, user: str, output: Output, private: bool | None, external_id: str | None, details: SourceDetails
+    path: Path, user: str, output: Output, privacy: Privacy | None, external_id: str | None, details: SourceDetails
 ) -> None:
     """Upload a file and extract its text.
 
@@ -55,7 +54,7 @@ def import_document(
                 external_id=argument(external_id) if external_id is not None else None,
                 occurred_at=day_of_file(path.name) or datetime.fromtimestamp(status.st_mtime, UTC),
                 details=details,
-                privacy=stated_privacy(private),
+                privacy=privacy,
                 is_document=True,
             )
         state = _read(installation, claims, received.upload_id, path.name)
@@ -64,7 +63,7 @@ def import_document(
 
 
 def import_page(
-    url: str, user: str, output: Output, private: bool | None, external_id: str | None, details: SourceDetails
+    url: str, user: str, output: Output, privacy: Privacy | None, external_id: str | None, details: SourceDetails
 ) -> None:
     """Fetch a web page or a repository, and extract its text.
 
@@ -83,7 +82,7 @@ def import_page(
                 argument(url),
                 external_id=argument(external_id) if external_id is not None else None,
                 details=details,
-                privacy=stated_privacy(private),
+                privacy=privacy,
             )
         state = _read(installation, claims, received.upload_id, url)
     led_to = "repository" if state.media_type == GIT_PACK.name else "page"

@@ -6,36 +6,36 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.access import accounts
+from neurigraph_pipelines.exchange.portability.move_user import Moved, move_user
+from neurigraph_pipelines.faces.cli import layouts
+from neurigraph_pipelines.faces.cli.about_user import note_user
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
 from neurigraph_pipelines.faces.cli.session import (
     DryRun,
     UserSlug,
     argument,
     claims_of,
-    note_user,
     opened,
+    option,
+    positional,
     usual_user,
     usual_user_file,
 )
 from neurigraph_pipelines.model.errors import ConflictError
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.exchange.portability.move_user import Moved
-    from neurigraph_pipelines.wiring.installation import Installation
+from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
 choosing = typer.Typer()
 
 
-@choosing.command(short_help="Choose the user of commands without --user.")
+@choosing.command()
 def use(
-    user: Annotated[
-        str | None, typer.Argument(metavar="USER", help="Slug of a user, or MEMBER@ORGANIZATION.", show_default=False)
-    ] = None,
+    user: Annotated[str | None, positional("Slug of a user, or MEMBER@ORGANIZATION.", "USER")] = None,
     as_json: Json = False,
 ) -> None:
     """Choose the user that commands are about if they have no --user. Without USER, say who that is."""
@@ -50,10 +50,9 @@ def use(
 
 @commands.command("add")
 def add(
-    user: Annotated[str, typer.Argument(metavar="USER", help="Slug of the user.", show_default=False)],
+    user: Annotated[str, positional("Slug of the user.", "USER")],
     database: Annotated[
-        str | None,
-        typer.Option(help="Name of one of several databases. Default: the one with the fewest users.", metavar="NAME"),
+        str | None, option("Name of one of several databases. Default: the one with the fewest users.", metavar="NAME")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -64,8 +63,6 @@ def add(
         )
 
     def layout() -> Any:
-        from neurigraph_pipelines.faces.cli import layouts
-
         return layouts.unbroken(key)
 
     Output(as_json).result({**asdict(made), "database": name, "api_key": key}, layout)
@@ -73,13 +70,8 @@ def add(
 
 @commands.command("move")
 def move(
-    user: Annotated[str, typer.Argument(metavar="USER", help="Slug of the user.", show_default=False)],
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="TARGET", help="Name of a database, or home folder of another installation.", show_default=False
-        ),
-    ],
+    user: Annotated[str, positional("Slug of the user.", "USER")],
+    target: Annotated[str, positional("Name of a database, or home folder of another installation.", "TARGET")],
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -93,8 +85,6 @@ def move(
         moved = _moved(source, argument(user), target, dry_run, lambda more: progress.advance(task, more))
 
     def layout() -> Any:
-        from neurigraph_pipelines.faces.cli import layouts
-
         if dry_run:
             return layouts.lines(f"{moved.slug} can be moved to {target}.")
         if moved.healed:
@@ -109,8 +99,6 @@ def move(
 
 def _moved(source: Installation, slug: str, target: str, dry_run: bool, on_bytes: Callable[[int], None]) -> Moved:
     """Move a user within the directory, or to an installation that is not in it, as long as there is no other."""
-    from neurigraph_pipelines.exchange.portability.move_user import move_user
-
     known = source.databases.directory.databases()
     home = Path(target)
     named = next(
@@ -129,12 +117,10 @@ def _moved(source: Installation, slug: str, target: str, dry_run: bool, on_bytes
 @commands.command("password")
 def password(
     user: UserSlug,
-    remove: Annotated[bool, typer.Option("--remove", help="Remove it: only keys open the page then.")] = False,
+    remove: Annotated[bool, option("Remove it: only keys open the page then.", "--remove")] = False,
     as_json: Json = False,
 ) -> None:
     """Set the password that opens the page; asks for it, or reads a line of standard input."""
-    from neurigraph_pipelines.access import accounts
-
     entered = None if remove else _entered()
     with opened() as installation:
         accounts.set_password(installation.database, claims_of(installation, user), entered)

@@ -62,12 +62,18 @@ class AgentCall:
         """The context of domain functions."""
         return self.installation.acting_for(self.claims)
 
-    def do(self, operation: Callable[..., _Result], values: Mapping[str, Any]) -> _Result:
+    def do(
+        self,
+        operation: Callable[..., _Result],
+        values: Mapping[str, Any],
+        fitting: Callable[[list[Any]], list[Any]] | None = None,
+    ) -> _Result:
         """Do an operation as every face does it, and return its view.
 
         Args:
             operation: The function that is declared as the operation.
             values: Its parameters and the fields of its form by name; ids as the caller gave them.
+            fitting: Takes the items of a list, and returns the first ones that the answer has room for.
 
         Raises:
             InvalidInputError: A value is not valid.
@@ -86,7 +92,9 @@ class AgentCall:
                 raise InvalidInputError(wrong_arguments(error, list(values))) from None
         if declared.changes:
             stop_if_cancelled()
-        return operation(Call(self.installation, self.claims, "mcp", run_after=self.run_after), **taken)
+        return operation(
+            Call(self.installation, self.claims, "mcp", run_after=self.run_after, fitting=fitting), **taken
+        )
 
     def _looked_up(self, name: str, value: Any) -> Any:
         kind = KINDS.get(name)

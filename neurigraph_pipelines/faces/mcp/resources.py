@@ -12,7 +12,8 @@ from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.framing import inline
 from neurigraph_pipelines.faces.mcp.tools.answer import Result
 from neurigraph_pipelines.faces.mcp.tools.graph import BrowseArguments, browse_graph
-from neurigraph_pipelines.faces.mcp.tools.identity import NoArguments, who_am_i
+from neurigraph_pipelines.faces.mcp.tools.identity import Identity
+from neurigraph_pipelines.faces.operations.accounts import get_identity
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 MEDIA_TYPE = "text/plain"
@@ -79,10 +80,11 @@ def _node(node_id: str, call: AgentCall) -> str:
 
 
 def _profile(call: AgentCall) -> str:
-    identity = who_am_i(call, NoArguments())
-    if identity.top_node_id is None:
+    identity = Identity(view=call.do(get_identity, {}))
+    top_id = identity.view.top_node_id
+    if top_id is None:
         return _text(identity)
-    top = browse_graph(call, BrowseArguments(node=identity.top_node_id, limit=_PROFILE_RECORDS))
+    top = browse_graph(call, BrowseArguments(node=str(top_id), limit=_PROFILE_RECORDS))
     return "\n".join([_text(identity), "", *top.lines()])
 
 

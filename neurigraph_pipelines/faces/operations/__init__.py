@@ -14,6 +14,7 @@ SUBJECTS = (
     "inbox",
     "search",
     "accounts",
+    "files",
     "nodes",
     "memories",
     "facts",

@@ -8,6 +8,7 @@ from neurigraph_pipelines.access import accounts
 from neurigraph_pipelines.access.accounts import MAX_EMAIL, MAX_NAME, MAX_PASSWORD, MIN_PASSWORD
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.registry import OperationGroup
+from neurigraph_pipelines.graph.identity import identity_of
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.views import access as views
 from neurigraph_pipelines.views.base import Form
@@ -32,6 +33,12 @@ class NewPassword(Form):
     """A password to set."""
 
     password: str = Field(json_schema_extra={"minLength": MIN_PASSWORD, "maxLength": MAX_PASSWORD})
+
+
+@operation("GET /identity", tool="who_am_i")
+def get_identity(call: Call) -> views.Identity:
+    """Say for whom you act, what you see and what you may change."""
+    return identity_of(call.database, call.caller)
 
 
 @operation("GET /account", "user show")

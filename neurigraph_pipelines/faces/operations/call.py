@@ -67,11 +67,12 @@ class Call:
     Attributes:
         installation: The installation that answers.
         caller: The claims of the caller.
-        door: The face that was called: ``api`` or ``cli``.
+        door: The face that was called: ``api``, ``cli`` or ``mcp``.
         once: The guard of an operation that would have its effect twice.
         is_repeated: Whether the call was answered before: its effect is there, and only the object is to be read.
         told: What the operation tells the face besides its result.
         run_after: Takes a function and its arguments, which are run when nobody waits for them.
+        fitting: Takes the items of a page, and returns the first ones that the answer has room for, as it shows them.
     """
 
     installation: Installation
@@ -81,6 +82,7 @@ class Call:
     is_repeated: bool = False
     told: Told = field(default_factory=Told)
     run_after: Callable[..., object] | None = None
+    fitting: Callable[[list[Any]], list[Any]] | None = None
 
     @cached_property
     def context(self) -> Context:
@@ -98,7 +100,8 @@ class Call:
         Args:
             listing: Takes the database, what seals cursors, the caller, then ``about`` and ``filters``.
         """
-        return listing(self.database, self.installation.cursors, self.caller, *about, **filters).into(view)
+        page = listing(self.database, self.installation.cursors, self.caller, *about, **filters)
+        return (page if self.fitting is None else page.beginning(self.fitting(page.items))).into(view)
 
     def versioned(self, version: str | None, answer: _View) -> _View:
         """Note the version of the object in an answer, and return the answer."""

@@ -46,7 +46,7 @@ def list_digests(
     )
 
 
-@operation("POST /digests", "memory digest add", status=201, refusals=(409,), who=Who.OWNER)
+@operation("POST /digests", "memory digest add", status=201, refusals=(409, 502), who=Who.OWNER)
 def make_digest(call: Call, body: NewDigest) -> views.Digest:
     """Put some memories into words. The same memories again give the digest that is there."""
     for record_id in body.record_ids:

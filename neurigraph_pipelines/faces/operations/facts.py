@@ -28,6 +28,7 @@ def list_facts(
     node_id: Annotated[UUID | None, Field(description="Of memories in this node, or below it.")] = None,
     below: Annotated[bool, Field(description="False leaves out the nodes below `node_id`.")] = True,
     kind: FactKind | None = None,
+    record_id: Annotated[UUID | None, Field(description="Of this memory.")] = None,
     who: Annotated[str | None, Field(description="About this person, as the fact names them.")] = None,
     occurred_after: Annotated[datetime | None, Field(description="Of events then or later.")] = None,
     occurred_before: Annotated[datetime | None, Field(description="Of events before this time.")] = None,
@@ -41,11 +42,11 @@ def list_facts(
     cursor: Cursor = None,
 ) -> views.Facts:
     """List facts of the whole graph, newest first."""
-    call.look(node_id=node_id)
+    call.look(node_id=node_id, record_id=record_id)
     wanted = FactFilter(
         node_id,
         below,
-        None,
+        record_id,
         kind,
         who,
         occurred_after,

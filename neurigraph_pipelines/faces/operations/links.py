@@ -41,7 +41,7 @@ def links_of_record(
     return _page(call, wanted, limit, cursor)
 
 
-@operation("GET /facts/{fact_id}/links", "fact links")
+@operation("GET /facts/{fact_id}/links", "fact links", tool="memory_facts")
 def links_of_fact(
     call: Call,
     fact_id: UUID,
@@ -144,7 +144,4 @@ def revoke_signing_key(call: Call, signing_key_id: UUID) -> views.SigningKey:
 
 
 def _page(call: Call, wanted: listing.LinkFilter, limit: int, cursor: str | None) -> views.Links:
-    found = listing.list_links(
-        call.database, call.installation.cursors, call.caller, wanted, limit=limit, cursor=cursor
-    )
-    return views.Links(links=list(found.items), next_cursor=found.next_cursor)
+    return call.page(views.Links, listing.list_links, wanted, limit=limit, cursor=cursor)

@@ -95,7 +95,7 @@ def node_state(call: Call, node_id: UUID) -> NodeFiles:
     return control.node_state(call.database, call.caller, node_id)
 
 
-@operation("GET /nodes/{node_id}/records")
+@operation("GET /nodes/{node_id}/records", tool="browse_graph")
 def records(call: Call, node_id: UUID, limit: Limit = 50, cursor: Cursor = None) -> Records:
     """List the records of one node, newest first."""
     return call.page(Records, navigation.page_of_records, node_id, limit, cursor)

@@ -230,7 +230,10 @@ _ASKED_AT = "Reference time for words such as `yesterday`; days begin at midnigh
 
 
 class _Question(Form, Where):
-    query: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
+    query: str = Field(
+        description="A question in plain words.",
+        json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS},
+    )
     at: datetime | None = Field(
         default=None,
         description="Search only memories that were stored by this moment, and return them as they were then.",
@@ -248,7 +251,7 @@ class _Question(Form, Where):
         json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_CHARACTERS},
     )
     include_superseded: bool = Field(default=False, description="Also return memories that newer ones have replaced.")
-    asked_at: datetime | None = Field(default=None, description=f"{_ASKED_AT} Default: `at`, or now in UTC.")
+    asked_at: datetime | None = Field(default=None, description=f"{_ASKED_AT} Default: `at`, or now; over HTTP in UTC.")
 
     @property
     def question(self) -> Question:
@@ -273,7 +276,7 @@ class Search(_Question):
         default=False, description="Return the components of every score, and the names, edges and facts behind them."
     )
     include: list[Literal["facts"]] = Field(
-        default_factory=list, max_length=1, description="Further results beside memories and messages."
+        default_factory=list, max_length=1, description="Also return facts: single statements."
     )
 
 
@@ -309,7 +312,7 @@ class PromptFor(Form, Where):
         default="text", description="`messages` are two for a language model; `json` has the lines with all ids."
     )
 
-    asked_at: datetime | None = Field(default=None, description=f"{_ASKED_AT} Default: now in UTC.")
+    asked_at: datetime | None = Field(default=None, description=f"{_ASKED_AT} Default: now; over HTTP in UTC.")
 
     @model_validator(mode="after")
     def _asks_once(self) -> Self:

@@ -27,7 +27,20 @@ from neurigraph_pipelines.views.search import Duplicates, Found
 operation = OperationGroup("search")
 
 
-@operation("POST /search", tool="search_memory", is_read=True, is_sparse=True)
+_FILTERS = {"occurred_after": "--after", "occurred_before": "--before", "source_kinds": "--kind"}
+
+
+@operation(
+    "POST /search",
+    "search",
+    tool="search_memory",
+    is_read=True,
+    is_sparse=True,
+    options={**_FILTERS, "include": "--facts"},
+    sentences={
+        "search": "Search memories for a question, and quote the best message of each. With --json no file is read."
+    },
+)
 def search(call: Call, body: requests.Search) -> Found:
     """Search memories and messages for a question. No file is opened."""
     call = call.within(body.container_tags)
@@ -62,7 +75,7 @@ def walk_facts(call: Call, body: QueryFacts) -> QueriedFacts:
     return query_facts(call.context, body.asked)
 
 
-@operation("POST /ask", tool="get_context", is_read=True, tag="ask")
+@operation("POST /ask", "ask", tool="get_context", is_read=True, tag="ask", options=_FILTERS)
 def ask(call: Call, body: requests.Ask) -> Reply:
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
     call = call.within(body.container_tags)
@@ -105,7 +118,7 @@ def get_profile(
     return profile.profile_of(call.context, name, node_id)
 
 
-@operation("GET /unstored/{source_id}")
+@operation("GET /unstored/{source_id}", tool="open_memory")
 def unstored(
     call: Call,
     source_id: UUID,

@@ -28,7 +28,10 @@ _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
 
 RETRIEVALS = ("search", "ask", "open")
 STEPS = ("parse", "gather", "select", "load", "rank", "view")
-CALLS = ("embed", "expand", "rerank", "plan", "place", "summarize", "read_segment", "extract_keywords", "answer")
+CALLS = (
+    *("embed", "expand", "rerank", "plan", "place", "read_segment", "summarize", "merge", "extract_keywords"),
+    *("extract_facts", "judge", "answer", "tools"),
+)
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 OTHER_METHOD = "_OTHER"
 """As OpenTelemetry calls every other method."""

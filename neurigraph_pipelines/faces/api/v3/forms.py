@@ -123,9 +123,7 @@ class SearchDocuments(CamelForm):
         default=THRESHOLD, ge=0, le=1, description="Documents and chunks with a lower score, before age, are left out."
     )
     include_summary: bool = Field(default=True, description="Return the summary of each document.")
-    include_full_docs: bool = Field(
-        default=False, description="Return the text of each document, its beginning if long."
-    )
+    include_full_docs: bool = Field(default=False, description="Return the text of each document, or its beginning.")
     container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=ONLY_SPACES)
     scoped_document_ids: _Scope
     recency_weight: float = Field(
@@ -195,12 +193,6 @@ class Chat(CamelForm):
     def asked(self) -> Asked:
         """The message as a domain value."""
         tags = checked_tags([self.metadata.project_id]) if self.metadata.project_id is not None else ()
-        return Asked(
-            [message.turn for message in self.messages],
-            self.mode,
-            self.conversation_id,
-            tags[0] if tags else None,
-            frozenset(self.scoped_document_ids) if self.scoped_document_ids else None,
-            self.metadata.expand_context,
-            self.metadata.preferred_tone,
-        )
+        chat = ([message.turn for message in self.messages], self.mode, self.conversation_id)
+        where = (tags[0] if tags else None, frozenset(self.scoped_document_ids) or None)
+        return Asked(*chat, *where, self.metadata.expand_context, self.metadata.preferred_tone)

@@ -1,24 +1,27 @@
 """Answers of tools: structured content for programs, and the same as text for a language model.
 
-Field names are those of the HTTP API.
+An answer is a view of the operation, or the fields of it that an agent needs, under the names of the HTTP API.
 """
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import BaseModel, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_serializer
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
-from pydantic_core.core_schema import plain_serializer_function_ser_schema
+from pydantic_core.core_schema import SerializerFunctionWrapHandler, plain_serializer_function_ser_schema
 
+from neurigraph_pipelines.faces.mcp.budget import Budget
 from neurigraph_pipelines.faces.mcp.framing import NOTICE
 from neurigraph_pipelines.text.visible import visible
 from neurigraph_pipelines.views.base import View
+
+_View = TypeVar("_View", bound=View)
 
 
 class Result(BaseModel, ABC):
@@ -31,6 +34,33 @@ class Result(BaseModel, ABC):
     def texts(self) -> list[str]:
         """Return the blocks of text of the answer; each says what remembered text is."""
         return ["\n".join([NOTICE, *self.lines()])]
+
+
+class Shown(Result, Generic[_View]):
+    """An answer that shows the fields of a view that an agent needs, beside fields of its own."""
+
+    SHOWS: ClassVar[tuple[str, ...]]
+    """Fields of the view."""
+
+    UNLISTED: ClassVar[tuple[str, ...]] = ()
+    """Further fields of the view, which the schema leaves out, since every agent pays for it."""
+
+    view: _View = Field(exclude=True)
+
+    @model_serializer(mode="wrap")
+    def _flat(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        own: dict[str, Any] = handler(self)
+        return shown(self.view, (*self.SHOWS, *self.UNLISTED)) | own
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Return the schema with those of the view's fields."""
+        schema = handler.resolve_ref_schema(handler(core))
+        own = schema["properties"]
+        if "view" in own:
+            of_view = handler.resolve_ref_schema(own.pop("view"))["properties"]
+            schema["properties"] = {name: of_view[name] for name in cls.SHOWS} | own
+        return schema
 
 
 class Only:
@@ -54,6 +84,24 @@ class Only:
 def shown(view: View, names: Iterable[str]) -> dict[str, Any]:
     """Return the fields of a view that an agent needs, as JSON has them."""
     return {name: plain(getattr(view, name)) for name in names}
+
+
+def fitting(
+    budget: Budget, names: tuple[str, ...], shortened: Callable[[_View], _View] | None = None
+) -> Callable[[list[_View]], list[_View]]:
+    """Return a function that returns the first items that fit, with some fields.
+
+    Args:
+        shortened: Shortens the first item if not even that fits, or the next call would show as little.
+    """
+
+    def beginning(items: list[_View]) -> list[_View]:
+        for number, item in enumerate(items):
+            if not budget.fits(as_json(shown(item, names))):
+                return [shortened(item)] if shortened is not None and not number else items[:number]
+        return items
+
+    return beginning
 
 
 def plain(value: Any) -> Any:

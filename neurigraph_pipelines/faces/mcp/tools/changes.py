@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
 
-from neurigraph_pipelines.faces.mcp.calls import AgentCall, stop_if_cancelled
+from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.framing import inline
-from neurigraph_pipelines.faces.mcp.tools.answer import Only, Result, shown
+from neurigraph_pipelines.faces.mcp.tools.answer import Only, Result, Shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool, takes
-from neurigraph_pipelines.faces.operations import memories
-from neurigraph_pipelines.lifecycle.erasure import forget as erasure
+from neurigraph_pipelines.faces.operations import erasures, memories
 from neurigraph_pipelines.lifecycle.erasure.confirmation import confirmation, require_confirmation
 from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
-from neurigraph_pipelines.model import ReceivedThrough
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.views.erasures import Erasure, ErasurePreview
+from neurigraph_pipelines.views.memories import Memory
 
 MAX_SUBJECTS = 50
 
@@ -32,25 +31,24 @@ class SupersedeArguments(Arguments):
     by: str = Field(default="", description="The newer memory; leave it out to undo.")
 
 
-class Superseded(Result):
+class Superseded(Shown[Memory]):
     """What holds now."""
 
-    record_id: str
-    superseded_by: str | None
+    SHOWS = ("record_id", "superseded_by")
 
     def lines(self) -> Iterator[str]:
         """Yield the new version."""
-        if self.superseded_by is None:
-            yield f"The memory with record_id {self.record_id} holds again: searches find it."
+        record_id, newer_id = self.view.record_id, self.view.superseded_by
+        if newer_id is None:
+            yield f"The memory with record_id {record_id} holds again: searches find it."
         else:
-            yield f"The memory with record_id {self.record_id} is replaced by record_id {self.superseded_by}."
+            yield f"The memory with record_id {record_id} is replaced by record_id {newer_id}."
             yield "Searches skip it; memory_history still shows it. To undo, call again without by."
 
 
 def supersede(call: AgentCall, given: SupersedeArguments) -> Superseded:
     """Mark a memory as replaced, or undo that."""
-    memory = call.do(memories.supersede, {"by": None} | given.of(memories.supersede))
-    return Superseded(**shown(memory, Superseded.model_fields))
+    return Superseded(view=call.do(memories.supersede, {"by": None} | given.of(memories.supersede)))
 
 
 class ForgetArguments(Arguments):
@@ -77,7 +75,7 @@ class ForgetReply(Result):
     would_erase: list[Annotated[ErasurePreview, Only()]] = Field(default_factory=list)
     token: str | None = None
     expires_at: str | None = None
-    receipts: list[Annotated[Erasure, Only()]] = Field(default_factory=list)
+    receipts: list[Annotated[Erasure, Only(*Erasure.model_fields)]] = Field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """Yield the preview and the next step, or the receipt."""
@@ -102,19 +100,21 @@ class ForgetReply(Result):
 
 def forget(call: AgentCall, given: ForgetArguments) -> ForgetReply:
     """Show a preview of an erasure; with the preview's token, erase."""
-    installation, subjects = call.installation, given.subjects
-    database, secret = installation.database, installation.secret
+    subjects, asked = given.subjects, (call.installation.database, call.installation.secret, call.claims)
     if not given.token:
-        previews = [erasure.preview(database, call.claims, subject) for subject in subjects]
-        token, expires_at = confirmation(database, secret, call.claims, subjects)
+        previews = [_erased(call, subject, dry_run=True) for subject in subjects]
+        token, expires_at = confirmation(*asked, subjects)
         short = [one.model_copy(update={"nodes": one.nodes[:_NODES_SHOWN]}) for one in previews]
         return ForgetReply(is_dry_run=True, would_erase=short, token=token, expires_at=expires_at.isoformat())
-    require_confirmation(database, secret, call.claims, subjects, given.token)
-    receipts = []
-    for subject in subjects:
-        stop_if_cancelled()
-        receipts.append(erasure.forget(call.context, subject, through=ReceivedThrough.MCP))
-    return ForgetReply(is_dry_run=False, receipts=receipts)
+    require_confirmation(*asked, subjects, given.token)
+    return ForgetReply(is_dry_run=False, receipts=[_erased(call, subject, dry_run=False) for subject in subjects])
+
+
+def _erased(call: AgentCall, subject: ErasureSubject, *, dry_run: bool) -> Any:
+    """Return the preview of an erasure, or its receipt."""
+    if subject.kind is SubjectKind.NODE:
+        return call.do(erasures.forget_node, {"node_id": subject.subject_id, "dry_run": dry_run})
+    return call.do(erasures.forget_record, {"record_id": subject.subject_id, "dry_run": dry_run})
 
 
 SUPERSEDE = Tool(

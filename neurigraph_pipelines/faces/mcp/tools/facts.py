@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Literal
-from uuid import UUID
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
+from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.framing import described, inline, path_of, quoted
-from neurigraph_pipelines.faces.mcp.tools.answer import Only, Result, as_json, shown
-from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
+from neurigraph_pipelines.faces.mcp.tools.answer import Only, Result, as_json, fitting, shown
+from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, MaxTokens, Tool, takes
+from neurigraph_pipelines.faces.operations import facts as operations
+from neurigraph_pipelines.faces.operations.links import links_of_fact
 from neurigraph_pipelines.faces.operations.search import walk_facts
-from neurigraph_pipelines.knowledge import fact_lists as listing
-from neurigraph_pipelines.knowledge.fact_lists import FactFilter
-from neurigraph_pipelines.knowledge.link_lists import LinkFilter, list_links
 from neurigraph_pipelines.text.visible import visible
 from neurigraph_pipelines.views.facts import Fact, SaidIn
 from neurigraph_pipelines.views.kinds import LinkVerdict, Role
@@ -41,17 +39,22 @@ _SAID = (
 _LINK = ("link_id", "confidence", "verdict", "words", "kind", "id", "text")
 
 
+@takes(walk_facts, query="", fact_id="")
+@takes(
+    operations.list_facts,
+    record_id="",
+    node_id=("node", "Path or id: what lies there or below."),
+    who="About this person.",
+    limit="",
+    cursor="",
+)
+@takes(operations.get_fact, fact_id="")
 class FactArguments(Arguments):
     """Arguments of ``memory_facts``."""
 
     fact_id: str = Field(default="", description="Only this one.")
-    record_id: str = ""
-    node: str = Field(default="", max_length=2_000, description="Path or id: what lies there or below.")
-    who: str = Field(default="", description="About this person.")
     walk: Walked = Field(default="", description="Follow links from fact_id or query.")
-    query: str = ""
     limit: int = Field(default=20, ge=1, le=MAX_PAGE)
-    cursor: Cursor = ""
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
@@ -61,9 +64,7 @@ class FoundFacts(Result):
     facts: list[Annotated[Fact, Only(*_FACT)]]
     paths: list[str] = Field(default_factory=list)
     said_in: list[Annotated[SaidIn, Only(*_SAID)]] = Field(default_factory=list)
-    links: SkipJsonSchema[list[Annotated[Link, Only(*_LINK)]]] = Field(
-        default_factory=list
-    )  # every agent pays for schemas
+    links: SkipJsonSchema[list[Annotated[Link, Only(*_LINK)]]] = Field(default_factory=list)
     next_cursor: str | None = None
     notes: list[str] = Field(default_factory=list)
 
@@ -92,42 +93,34 @@ class FoundFacts(Result):
 
 def memory_facts(call: AgentCall, given: FactArguments) -> FoundFacts:
     """List the facts that fit, newest first, or show one with where it was said."""
-    database, claims, budget = call.installation.database, call.claims, call.budget(given.max_tokens)
-    fact_id = call.id_of("fact", given.fact_id) if given.fact_id else None
-    if given.walk:
-        return _walked(call, given, given.walk, fact_id)
-    if fact_id is not None:
-        found = listing.fact(database, claims, fact_id)
-        budget.fits(as_json(shown(found, _FACT)))
-        fitting = [place for place in found.said_in if budget.fits(as_json(shown(place, _SAID)))]
-        asked = LinkFilter(fact_id=fact_id)
-        holding = list_links(database, call.installation.cursors, claims, asked, limit=MAX_LINKS).items
-        links: list[Link] = [one for one in holding if budget.fits(as_json(shown(one, _LINK)))]
-        left = len(found.said_in) - len(fitting)
-        notes = [f"{left} further places are left out: call again with a larger max_tokens."] if left else []
-        return FoundFacts(facts=[found], said_in=fitting, links=links, notes=notes)
-    wanted = FactFilter(
-        node_id=call.node(given.node) if given.node else None,
-        record_id=call.id_of("record", given.record_id) if given.record_id else None,
-        who=given.who or None,
-    )
-    page = listing.list_facts(
-        database, call.installation.cursors, claims, wanted, limit=given.limit, cursor=given.cursor or None
-    )
-    facts = list[Fact]()
-    for fact in page.items:
-        if not budget.fits(as_json(shown(fact, _FACT))) and facts:
-            break
-        facts.append(fact)
-    return FoundFacts(facts=facts, next_cursor=page.cursor_after(len(facts)) if facts else None)
-
-
-def _walked(call: AgentCall, given: FactArguments, kind: str, fact_id: UUID | None) -> FoundFacts:
-    """Return the facts that a graph query begins at and leads to, and the paths in words, as far as they fit."""
-    who = [given.who] if given.who else []
-    asked = {"query": given.query or None, "kind": kind, "fact_id": fact_id, "who": who, "max_nodes": given.limit}
-    answer = call.do(walk_facts, asked)
     budget = call.budget(given.max_tokens)
+    if given.walk:
+        return _walked(call, given, budget)
+    if given.fact_id:
+        return _one(call, given, budget)
+    listed = call.do(
+        operations.list_facts, given.of(operations.list_facts), fitting(budget, _FACT, shortened=lambda fact: fact)
+    )
+    return FoundFacts(facts=listed.facts, next_cursor=listed.next_cursor)
+
+
+def _one(call: AgentCall, given: FactArguments, budget: Budget) -> FoundFacts:
+    """Return a fact with the places and links that fit."""
+    found = call.do(operations.get_fact, given.of(operations.get_fact))
+    budget.fits(as_json(shown(found, _FACT)))
+    places = [place for place in found.said_in if budget.fits(as_json(shown(place, _SAID)))]
+    holding = call.do(links_of_fact, {"fact_id": found.fact_id, "limit": MAX_LINKS}).links
+    links: list[Link] = [one for one in holding if budget.fits(as_json(shown(one, _LINK)))]
+    left = len(found.said_in) - len(places)
+    notes = [f"{left} further places are left out: call again with a larger max_tokens."] if left else []
+    return FoundFacts(facts=[found], said_in=places, links=links, notes=notes)
+
+
+def _walked(call: AgentCall, given: FactArguments, budget: Budget) -> FoundFacts:
+    """Return the facts that a graph query begins at and leads to, and the paths in words, as far as they fit."""
+    who = given.of(operations.list_facts).get("who")
+    asked = {"kind": given.walk, "who": [who] if who else [], "max_nodes": given.limit}
+    answer = call.do(walk_facts, given.of(walk_facts) | asked)
     found = FoundFacts(facts=[], notes=list(answer.notes))
     reached = [(one, "") for one in answer.matches] + [(one.fact, one.path_description) for one in answer.related]
     for fact, path in reached:

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
-from pydantic.json_schema import SkipJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.framing import described, inline, kept_until, listed, path_of
 from neurigraph_pipelines.faces.mcp.graph_app import VIEW
-from neurigraph_pipelines.faces.mcp.tools.answer import Only, Result, as_json, plain, shown
-from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, MaxTokens, Tool
-from neurigraph_pipelines.graph import history, navigation
+from neurigraph_pipelines.faces.mcp.tools.answer import Only, Result, Shown, as_json, fitting, plain, shown
+from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, MaxTokens, Tool, takes
+from neurigraph_pipelines.faces.operations import memories, nodes
+from neurigraph_pipelines.faces.operations.accounts import get_identity
 from neurigraph_pipelines.model import KEYWORD_COLUMNS
+from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.text.hygiene import utc
 from neurigraph_pipelines.views.base import View
-from neurigraph_pipelines.views.graph import Child, Edge
+from neurigraph_pipelines.views.graph import Child, Edge, Shell
 from neurigraph_pipelines.views.memories import Delta, Memory
 from neurigraph_pipelines.views.records import Record
 
 MAX_PAGE = 100
 
 _BEGINNING, _FEW = 200, 3  # of a change that does not fit
-_NODE = ("node_id", "name", "path", "kind", "node_type", "state", "depth", "parent_node_id", "record_count")
 _BELOW = ("node_id", "name", "node_type", "kind", "state", "record_count")
 _EDGE = ("relation", "direction", "node_id", "node_name", "strength", "valid")
 _RECORD = ("record_id", "title", "summary", "occurred_at", "expires_at", "file_id")
@@ -38,28 +38,21 @@ _DELTA = ("delta_id", "operation", "changed_at", "authored_by", "before", "after
 _View = TypeVar("_View", bound=View)
 
 
+@takes(nodes.records, node_id=("node", ""), limit="", cursor="")
 class BrowseArguments(Arguments):
     """Arguments of ``browse_graph``."""
 
     node: str = Field(default="", max_length=2_000, description="Path such as Family/Dave, or id; default: the top.")
     limit: int = Field(default=10, ge=0, le=MAX_PAGE, description="Records to list.")
-    cursor: Cursor = ""
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
-class NodeWithContent(Result):
+class NodeWithContent(Shown[Shell]):
     """A node with its children, edges and records."""
 
-    node_id: str
-    name: str
-    path: str
-    kind: str
-    node_type: SkipJsonSchema[str]  # every agent pays for schemas
-    state: SkipJsonSchema[str]
-    depth: SkipJsonSchema[int]
-    parent_node_id: SkipJsonSchema[str | None]
-    summary: str | None
-    record_count: int
+    SHOWS = ("node_id", "name", "path", "kind", "summary", "record_count")
+    UNLISTED = ("node_type", "state", "depth", "parent_node_id")
+
     children: list[Annotated[Child, Only(*_BELOW)]]
     edges: list[Annotated[Edge, Only(*_EDGE)]]
     records: list[Annotated[Record, Only(*_RECORD)]]
@@ -68,8 +61,9 @@ class NodeWithContent(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield the node, the nodes below and beside it, and its records."""
-        yield f"node {path_of(self.path)}: node_id {self.node_id}, {self.kind}, {self.record_count} records"
-        yield from described(None, self.summary)
+        node = self.view
+        yield f"node {path_of(node.path)}: node_id {node.node_id}, {node.kind}, {node.record_count} records"
+        yield from described(None, node.summary)
         if self.children:
             yield "Below it:"
         for child in self.children:
@@ -92,49 +86,44 @@ class NodeWithContent(Result):
 
 def browse_graph(call: AgentCall, given: BrowseArguments) -> NodeWithContent:
     """Show one node: as much of it as fits, its records last."""
-    database, cursors, claims = call.installation.database, call.installation.cursors, call.claims
-    wanted = call.node(given.node) if given.node else None
-    with database.agent(claims) as tx:
-        node_id = wanted or navigation.tree(tx, claims.user_id).node_id
-        node = navigation.shell(tx, node_id)
-    # Without records there is no next page.
-    page = navigation.page_of_records(database, cursors, claims, node_id, max(given.limit, 1), given.cursor or None)
-    records = page.items[: given.limit]
+    place = {"node_id": given.node or call.do(get_identity, {}).top_node_id}
+    if place["node_id"] is None:
+        raise NotFoundError
+    node = call.do(nodes.shell, place)
     budget, notes = call.budget(given.max_tokens), list[str]()
-    summary = budget.cut(plain(node.summary or ""))
+    node = node.model_copy(update={"summary": budget.cut(plain(node.summary or ""))})
     budget.fits(as_json(shown(node, ("node_id", "path", "kind", "parent_node_id"))))
     children = _fitting(node.children, _BELOW, "nodes below it", budget, notes)
     edges = _fitting(node.edges, _EDGE, "edges", budget, notes)
-    fitting = _fitting(records, _RECORD, "", budget, [])
-    if records and not fitting:  # or the next call would show as little
-        fitting = [records[0].model_copy(update={"summary": f"{budget.cut(records[0].summary)}…"})]
+
+    def shortened(record: Record) -> Record:
+        return record.model_copy(update={"summary": f"{budget.cut(record.summary)}…"})
+
+    # Without records there is no next page.
+    wanted = given.of(nodes.records) | place | {"limit": max(given.limit, 1)}
+    fit = fitting(budget, _RECORD, shortened)
+    page = call.do(nodes.records, wanted, lambda records: fit(records[: given.limit]))
     return NodeWithContent(
-        **shown(node, _NODE),
-        summary=summary,
-        children=children,
-        edges=edges,
-        records=fitting,
-        next_cursor=page.cursor_after(len(fitting)) if fitting else None,
-        notes=notes,
+        view=node, children=children, edges=edges, records=page.records, next_cursor=page.next_cursor, notes=notes
     )
 
 
 def _fitting(items: list[_View], names: tuple[str, ...], what: str, budget: Budget, notes: list[str]) -> list[_View]:
     """Return the first items that fit, and note how many do not."""
-    for number, item in enumerate(items):
-        if not budget.fits(as_json(shown(item, names))):
-            notes.append(f"{len(items) - number} {what} are left out: call again with a larger max_tokens.")
-            return items[:number]
-    return items
+    beginning: Callable[[list[_View]], list[_View]] = fitting(budget, names)
+    fit = beginning(items)
+    if len(fit) < len(items):
+        notes.append(f"{len(items) - len(fit)} {what} are left out: call again with a larger max_tokens.")
+    return fit
 
 
+@takes(memories.memory, record_id="", at="")
+@takes(memories.deltas, record_id="", limit="", cursor="")
 class HistoryArguments(Arguments):
     """Arguments of ``memory_history``."""
 
-    record_id: str
     at: datetime | None = Field(default=None, description="Instead: the memory as it was then.")
     limit: int = Field(default=10, ge=1, le=MAX_PAGE)
-    cursor: Cursor = ""
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
@@ -182,32 +171,25 @@ def _beginning(value: Any) -> Any:
     return value[:_FEW] if isinstance(value, list) else value
 
 
+def _shortened(delta: Delta) -> Delta:
+    """Return a change with the beginnings of its values."""
+    cut = {
+        side: {name: _beginning(value) for name, value in getattr(delta, side).items()} for side in ("before", "after")
+    }
+    return delta.model_copy(update=cut)
+
+
 def memory_history(call: AgentCall, given: HistoryArguments) -> MemoryHistory:
     """Return the changes that fit, newest first, or one version."""
-    database, record_id = call.installation.database, call.id_of("record", given.record_id)
     budget = call.budget(given.max_tokens)
     if given.at is not None:
-        version = history.record_at(database, call.claims, record_id, utc(given.at))
-        summary = budget.cut(plain(version.summary))
-        return MemoryHistory(record_id=str(record_id), version=version.model_copy(update={"summary": summary}))
-    page = history.page_of_history(
-        database, call.installation.cursors, call.claims, record_id, given.limit, given.cursor or None
-    )
-    fitting = list[Delta]()
-    for delta in page.items:
-        one = delta
-        if not budget.fits(as_json(shown(one, _DELTA))):
-            if fitting:
-                break
-            cut = {
-                side: {name: _beginning(value) for name, value in getattr(one, side).items()}
-                for side in ("before", "after")
-            }
-            one = one.model_copy(update=cut)
-        fitting.append(one)
-    return MemoryHistory(
-        record_id=str(record_id), deltas=fitting, next_cursor=page.cursor_after(len(fitting)) if fitting else None
-    )
+        version = call.do(memories.memory, given.of(memories.memory) | {"at": utc(given.at)})
+        version = version.model_copy(update={"summary": budget.cut(plain(version.summary))})
+        return MemoryHistory(record_id=str(version.record_id), version=version)
+    record_id = call.id_of("record", given.of(memories.deltas)["record_id"])
+    asked = given.of(memories.deltas) | {"record_id": record_id}
+    page = call.do(memories.deltas, asked, fitting(budget, _DELTA, _shortened))
+    return MemoryHistory(record_id=str(record_id), deltas=page.deltas, next_cursor=page.next_cursor)
 
 
 BROWSE_GRAPH = Tool(

@@ -15,12 +15,13 @@ from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS, Budget
 from neurigraph_pipelines.faces.mcp.calls import AgentCall, stop_if_cancelled
 from neurigraph_pipelines.faces.mcp.failures import said
 from neurigraph_pipelines.faces.mcp.framing import described, inline, kept_until, path_of, quoted
-from neurigraph_pipelines.faces.mcp.tools.answer import Result, shown
+from neurigraph_pipelines.faces.mcp.tools.answer import Result, Shown, shown
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Cursor, ListOf, MaxTokens, Tool
-from neurigraph_pipelines.graph import history
+from neurigraph_pipelines.faces.operations.memories import memory
+from neurigraph_pipelines.faces.operations.search import unstored
 from neurigraph_pipelines.model.errors import InvalidInputError, LostObjectError, NotFoundError
 from neurigraph_pipelines.retrieval.open import open_messages
-from neurigraph_pipelines.retrieval.unstored import open_unstored
+from neurigraph_pipelines.text.visible import visible
 from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.memories import Memory
 
@@ -42,26 +43,24 @@ class OpenArguments(Arguments):
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
-class OpenedMessage(Result):
+class OpenedMessage(Shown[Message]):
     """One message, or a part of it."""
 
-    seq: int
-    author: str | None
-    role: str
-    voice: str
-    occurred_at: str
-    content: str
+    SHOWS = ("seq", "author", "role", "voice", "occurred_at", "content")
+
     is_whole: bool
 
     def lines(self) -> Iterator[str]:
         """Yield who said it and when, and the words."""
-        who = f"{self.voice}, {inline(self.author)}" if self.author else self.voice
-        yield f"message {self.seq}, said by {who}, {self.occurred_at}" + ("" if self.is_whole else ", a part of it")
-        yield quoted(self.content)
+        one = self.view
+        who = f"{one.voice}, {inline(one.author)}" if one.author else one.voice
+        part = "" if self.is_whole else ", a part of it"
+        yield f"message {one.seq}, said by {who}, {one.occurred_at.isoformat()}{part}"
+        yield quoted(one.content)
 
 
 class Opened(Result):
-    """A memory with its messages."""
+    """A memory with its messages; or the messages of a source, which is no memory yet."""
 
     record_id: str | None
     source_id: str | None = None
@@ -100,15 +99,13 @@ class Opened(Result):
 
 def open_memory(call: AgentCall, given: OpenArguments) -> Opened:
     """Read the messages that fit, of a record from its object, or of a source whose messages are not stored yet."""
-    database, claims = call.installation.database, call.claims
     known, message = place_of(given.record_id)
     if message is not None:
         given = given.model_copy(update={"messages": [message, *given.messages]})
     try:
-        record_id = call.id_of("record", known)
+        found = call.do(memory, {"record_id": known})
     except NotFoundError:
-        return _open_unstored(call, given, id_of(database, claims, "source", known))
-    found = history.record_at(database, claims, record_id)
+        return _open_unstored(call, given, id_of(call.installation.database, call.claims, "source", known))
     first, offset = _place(given.cursor)
     wanted = sorted(set(given.messages)) or range(found.first_message, found.last_message + 1)
     budget = call.budget(given.max_tokens)
@@ -138,14 +135,14 @@ def _open_unstored(call: AgentCall, given: OpenArguments, source_id: UUID) -> Op
     first, offset = _place(given.cursor)
     budget = call.budget(given.max_tokens)
     wanted, shown, cursor = set(given.messages), list[OpenedMessage](), None
-    found = open_unstored(call.context, source_id, from_message=max(first, 1), limit=READ_AT_ONCE)
+    asked = {"source_id": source_id, "limit": READ_AT_ONCE}
+    found = call.do(unstored, asked | {"from_message": max(first, 1)})
     records = found.record_ids
     while found.messages and cursor is None:
         stop_if_cancelled()
         chosen = [one for one in found.messages if not wanted or one.seq in wanted]
         cursor = _show(chosen, (first, offset), budget, shown)
-        after = found.messages[-1].seq + 1
-        found = open_unstored(call.context, source_id, from_message=after, limit=READ_AT_ONCE)
+        found = call.do(unstored, asked | {"from_message": found.messages[-1].seq + 1})
     summary = f"Stored by now, as record_id {', '.join(map(str, records))}." if records and not shown else ""
     return Opened(
         record_id=None,
@@ -200,19 +197,21 @@ def _show(opened: Sequence[Message], place: tuple[int, int], budget: Budget, sho
             return f"{one.seq}+{begin}" if begin else str(one.seq)
         message = _message(one, begin, budget)
         shown.append(message)
-        end = begin + len(message.content)
+        end = begin + len(message.view.content)
         if end < len(one.content):
             return f"{one.seq}+{end}"
     return None
 
 
 def _message(opened: Message, begin: int, budget: Budget) -> OpenedMessage:
-    values = shown(opened, OpenedMessage.model_fields.keys() - {"is_whole"})
-    about = OpenedMessage(**{**values, "content": "", "is_whole": True})
-    budget.fits("\n".join(about.lines()))
-    rest = str(values["content"])[begin:]
-    part = budget.cut(rest) or rest[:_LEAST]
-    return about.model_copy(update={"content": part, "is_whole": len(part) == len(opened.content)})
+    budget.fits("\n".join(_part(opened, "", is_whole=True).lines()))
+    whole = visible(opened.content)
+    part = budget.cut(whole[begin:]) or whole[begin : begin + _LEAST]
+    return _part(opened, part, is_whole=len(part) == len(opened.content))
+
+
+def _part(opened: Message, content: str, *, is_whole: bool) -> OpenedMessage:
+    return OpenedMessage(view=opened.model_copy(update={"content": content}), is_whole=is_whole)
 
 
 OPEN_MEMORY = Tool(

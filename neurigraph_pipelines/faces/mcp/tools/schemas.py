@@ -13,7 +13,8 @@ def schema_of(model: type[BaseModel], *, is_input: bool) -> JsonSchemaValue:
     """Return the JSON schema of a model without parts that its readers do not need.
 
     Every agent pays for it in tokens: titles go, empty defaults, the null of what may be left out, the lengths of
-    texts and a least number of 0 or 1 (they are checked all the same), and which parts of an answer are always there.
+    texts and a least number of 0 or 1 (they are checked all the same); of an answer what its fields mean, and which of
+    them are always there.
     """
     schema = model.model_json_schema()
     shortened = _shortened(schema, schema.get("$defs", {}), is_input)
@@ -23,6 +24,7 @@ def schema_of(model: type[BaseModel], *, is_input: bool) -> JsonSchemaValue:
 
 
 _DROPPED = frozenset(["title", "$defs", "required", "minLength", "maxLength", "maxItems"])
+_DROPPED_OF_ANSWERS = frozenset(["description", "format", "enum"])
 _EMPTY: tuple[Any, ...] = (None, "", [])
 _MOST_OF_DATABASE = 2**31 - 1
 
@@ -50,9 +52,10 @@ def _shortened(schema: Any, definitions: JsonSchemaValue, is_input: bool) -> Any
         )
         for name, value in schema.items()
         if name not in _DROPPED
+        and (is_input or name not in _DROPPED_OF_ANSWERS)
         and not (name == "default" and value in _EMPTY)
         and not (name == "additionalProperties" and value is True)
         and not (name == "minimum" and value in (0, 1))
         and not (name == "maximum" and value == _MOST_OF_DATABASE)
-        and not (name == "items" and value.keys() <= {"type", "additionalProperties"} and not is_input)
+        and not (name == "items" and value.keys() <= {"type", "format", "additionalProperties"} and not is_input)
     }

@@ -12,7 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from neurigraph_pipelines.faces.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.faces.mcp.calls import AgentCall
 from neurigraph_pipelines.faces.mcp.framing import described, inline, kept_until, path_of
-from neurigraph_pipelines.faces.mcp.tools.answer import Only, Result, plain, shown
+from neurigraph_pipelines.faces.mcp.tools.answer import Only, Result, Shown, plain
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, MaxTokens, Tool, takes
 from neurigraph_pipelines.faces.operations import search as operations
 from neurigraph_pipelines.retrieval import prompt
@@ -55,35 +55,31 @@ class SearchArguments(Arguments):
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
-class ShortHit(Result):
+class ShortHit(Shown[views.Hit]):
     """A memory that matches."""
 
-    record_id: str | None
-    source_id: str
-    stored: bool
-    title: str
-    summary: str
-    node_id: str | None
-    node_path: str | None
-    occurred_at: str
-    expires_at: SkipJsonSchema[str | None]  # every agent pays for schemas
-    score: float
-    file_id: str | None
+    SHOWS = (
+        *("record_id", "source_id", "stored", "title", "summary", "node_id", "node_path", "occurred_at", "score"),
+        "file_id",
+    )
+    UNLISTED = ("expires_at",)
+
     said_by: list[str]
     source: Annotated[Provenance, Only(*_SOURCE)]
     messages: list[Annotated[views.MessageHit, Only("seq", "author", "section", "voice", "score")]]
 
     def lines(self) -> Iterator[str]:
         """Yield the node of the memory, its speakers and times, and its text."""
-        yield f"{_place(self)}, {self.occurred_at}, score {self.score:.2f}"
+        hit = self.view
+        yield f"{_place(hit)}, {hit.occurred_at.isoformat()}, score {hit.score:.2f}"
         said = [
             f"{one.seq} ({one.voice or 'unknown'}{_named(one.author)}{_named(one.section)})" for one in self.messages
         ]
         yield from _came_from(self.source)
-        yield from kept_until(self.expires_at)
+        yield from kept_until(hit.expires_at)
         if self.said_by:
             yield f"said by: {', '.join(self.said_by)}" + (f"; best messages: {', '.join(said)}" if said else "")
-        yield from described(self.title, self.summary)
+        yield from described(hit.title, hit.summary)
 
 
 class FoundMemories(Result):
@@ -130,13 +126,13 @@ def search_memory(call: AgentCall, given: SearchArguments) -> FoundMemories:
         said.setdefault(message.key, []).append(message)
     hits = found.hits[given.skip :]
     for hit in hits[: given.limit]:
-        one = _hit(hit, said.get(hit.key, [])[:_MESSAGES])
-        if not budget.fits(one.title, one.summary, one.node_path or "", fixed=_HIT_TOKENS):
+        one = hit
+        if not budget.fits(hit.title, hit.summary, hit.node_path or "", fixed=_HIT_TOKENS):
             if shown:
                 break
-            budget.fits(one.title, one.node_path or "", fixed=_HIT_TOKENS)
-            one.summary = f"{budget.cut(one.summary)}…"
-        shown.append(one)
+            budget.fits(hit.title, hit.node_path or "", fixed=_HIT_TOKENS)
+            one = hit.model_copy(update={"summary": f"{budget.cut(hit.summary)}…"})
+        shown.append(_hit(one, said.get(hit.key, [])[:_MESSAGES]))
     rest = len(hits) > len(shown)
     skip = given.skip + len(shown) if rest else None
     return FoundMemories(hits=shown, facts=facts, next_skip=skip, notes=plain(found.notes))
@@ -144,7 +140,7 @@ def search_memory(call: AgentCall, given: SearchArguments) -> FoundMemories:
 
 def _hit(hit: views.Hit, messages: list[views.MessageHit]) -> ShortHit:
     return ShortHit(
-        **shown(hit, ShortHit.model_fields.keys() & views.Hit.model_fields.keys()),
+        view=hit,
         said_by=[str(voice) for voice in hit.origin.voices],
         source=hit.origin.source,
         messages=messages,
@@ -165,7 +161,7 @@ def _came_from(source: Provenance) -> Iterator[str]:
         yield f"source: {', '.join(facts)}"
 
 
-def _place(one: ShortHit | Citation) -> str:
+def _place(one: views.Hit | Citation) -> str:
     """Return where a hit or citation lies: its record and node, or its source if it is not stored yet."""
     if one.stored:
         return f"record_id {one.record_id}, in {path_of(one.node_path)}"

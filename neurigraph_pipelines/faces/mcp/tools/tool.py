@@ -17,13 +17,15 @@ from pydantic.fields import FieldInfo
 
 from neurigraph_pipelines.faces.mcp.budget import LEAST_TOKENS, MOST_TOKENS
 from neurigraph_pipelines.faces.mcp.calls import AgentCall
-from neurigraph_pipelines.faces.mcp.tools.answer import Result
+from neurigraph_pipelines.faces.mcp.tools.answer import Result, Shown
 from neurigraph_pipelines.faces.mcp.tools.schemas import schema_of
 from neurigraph_pipelines.faces.operations import declarations, operations_of
 from neurigraph_pipelines.text.exact_json import keep_exactly
+from neurigraph_pipelines.views.base import View
 
 _Taken = TypeVar("_Taken", bound="Arguments")
 _Value = TypeVar("_Value")
+_View = TypeVar("_View", bound=View)
 
 
 _LEFT_OUT: tuple[object, ...] = (None, "", [])
@@ -97,6 +99,11 @@ def takes(
         return cast(type[_Taken], made)
 
     return taking
+
+
+def does(operation: Callable[..., _View], result: type[Shown[_View]]) -> Callable[[AgentCall, Arguments], Shown[_View]]:
+    """Return the function of a tool that does one operation and shows its view."""
+    return lambda call, given: result(view=call.do(operation, given.of(operation)))
 
 
 def _argument(annotation: Any, about: FieldInfo, default: Any, said: str) -> tuple[Any, Any]:
