@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from neurigraph_pipelines.faces.cli.session import claims_of, note_user, opened, usual_user
+from neurigraph_pipelines.faces.cli.about_user import note_user
+from neurigraph_pipelines.faces.cli.session import claims_of, opened, usual_user
 from neurigraph_pipelines.runtime.evaluation.history import History
 from neurigraph_pipelines.runtime.evaluation.own_questions import read_questions
 from neurigraph_pipelines.text.languages import CODES
