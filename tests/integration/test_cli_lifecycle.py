@@ -54,8 +54,8 @@ def test_compress_and_open_one_file(file: StoredFile, ask: Ask) -> None:
     assert ask("memory", "touch", file.file_id)["last_accessed_at"] > state["last_accessed_at"]
     assert file.state == "dormant"
     assert ask("open", record_id)["messages"]
-    assert ask("memory", "state", "Notes")["active_files"] == 1
-    assert ask("memory", "state", file.place.node_id)["state"] == "active"
+    assert ask("node", "state", "Notes")["active_files"] == 1
+    assert ask("node", "state", file.place.node_id)["state"] == "active"
 
 
 def test_compress_by_node_user_or_due(file: StoredFile, ask: Ask) -> None:
@@ -154,8 +154,8 @@ def test_invalid_commands_and_unknown_ids(file: StoredFile, ask: Ask) -> None:
         (3, ("memory", "compress", "--node", other.place.node_id), file.user.slug),
         (3, ("memory", "touch", other.file_id), file.user.slug),
         (3, ("memory", "state", other.file_id), file.user.slug),
-        (3, ("memory", "state", other.place.node_id), file.user.slug),
-        (3, ("memory", "state", "No/Such\0\ud800/Node 🦊" + "x" * 300), file.user.slug),
+        (3, ("node", "state", other.place.node_id), file.user.slug),
+        (3, ("node", "state", "No/Such\0\ud800/Node 🦊" + "x" * 300), file.user.slug),
         (3, ("admin", "verify", "--node", other.place.node_id), file.user.slug),
         (
             3,
@@ -175,7 +175,7 @@ def test_text_output(file: StoredFile, capsys: pytest.CaptureFixture[str]) -> No
         ("1 file would become dormant", ("memory", "compress", "--dry-run")),
         ("1 file became dormant", ("memory", "compress")),
         ("compressed    manual", ("memory", "state", str(file.file_id))),
-        ("dormant files", ("memory", "state", "Notes")),
+        ("dormant files", ("node", "state", "Notes")),
         (f"{file.user.slug}/Notes", ("admin", "storage")),
     ):
         assert entry.run([*arguments, "--user", file.user.slug]) == 0

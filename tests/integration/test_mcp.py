@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
@@ -143,6 +144,12 @@ def test_agent_finds_opens_and_browses(address: str, key: str, graph: SharedGrap
 
     read_waiting(plain_context(graph.installation), user_id=graph.owner.user_id)
     over_http(address, key, session, mode)
+
+
+def test_identity_is_that_of_the_api(address: str, key: str) -> None:
+    told = httpx.get(f"{address}/v1/identity", headers={"Authorization": f"Bearer {key}"}).json()
+    assert found(call_over_http(address, key, "who_am_i")) == told
+    assert (told["role"], told["nodes"] > 1) == ("user", True)
 
 
 def test_search_database_has_the_known_shape(address: str, key: str, graph: SharedGraph) -> None:

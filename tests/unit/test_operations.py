@@ -20,6 +20,7 @@ from neurigraph_pipelines.faces.mcp.tools import BY_HAND
 from neurigraph_pipelines.faces.operations import subjects
 from neurigraph_pipelines.faces.operations.registry import Operation
 from neurigraph_pipelines.faces.operations.sight import KINDS
+from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.views.base import View
 
 OPERATIONS = [one for subject in subjects() for one in subject.operations]
@@ -95,6 +96,13 @@ def test_every_id_of_a_command_may_be_shortened() -> None:
     )
     things = {one.thing for operation in OPERATIONS if words(operation) for one in values_of(operation)}
     assert things - short - BY_NAME.keys() == {None, "invitee"}  # another user, of whom nobody sees a list
+
+
+@of_all
+def test_private_is_explained_by_its_field(operation: Operation) -> None:
+    for one in values_of(operation):
+        if one.kind is Privacy and one.option is not None:
+            assert one.about.description == one.parameter().annotation.__metadata__[0].help
 
 
 def last_words(group: TyperGroup, words: tuple[str, ...] = ()) -> Iterator[str]:

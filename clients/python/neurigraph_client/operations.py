@@ -239,7 +239,7 @@ class FilesCalls(Group[W]):
 
     @asked
     def state(self, file_id: UUID) -> Steps[File]:
-        """Return the state of a file. This does not count as an access."""
+        """Return the state of a file, with its history. This does not count as an access."""
         return answer("GET /v1/files/{file_id}", "files.File", locals())
 
     @asked

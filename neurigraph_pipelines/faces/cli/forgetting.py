@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated, Any
 from uuid import UUID
 
 import typer
-from rich.console import Console
 
 from neurigraph_pipelines.access.short_ids import id_of, may_begin
 from neurigraph_pipelines.faces.cli import layouts
+from neurigraph_pipelines.faces.cli.operations import Confirmed, confirm
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.result_layouts import shown
 from neurigraph_pipelines.faces.cli.session import (
@@ -40,7 +39,6 @@ from neurigraph_pipelines.wiring.installation import Installation
 commands = typer.Typer()
 administration = typer.Typer()
 
-Confirmed = Annotated[bool, option("Do not ask for confirmation.", "--yes")]
 
 _THROUGH = "command line"
 _NOT_ALL = 1
@@ -73,7 +71,7 @@ def forget(
             output.result(preview, lambda: shown(preview, ""))
             return
         if preview is not None and not yes:
-            _confirm(preview)
+            confirm(preview)
         nodes = len(preview.nodes) if preview is not None else None
         receipt = _erase(installation.acting_for(claims), subject, nodes, output)
         if subject.kind is SubjectKind.USER:
@@ -173,10 +171,3 @@ def _called(installation: Installation, claims: Claims, text: str) -> dict[str, 
     if len(set(found.values())) > 1:
         raise InvalidInputError(f"ids of several things begin with {text}: give more characters")
     return found
-
-
-def _confirm(preview: ErasurePreview) -> None:
-    if not sys.stdin.isatty():
-        raise InvalidInputError("this cannot be undone: confirm with --yes, or use --dry-run first")
-    Console(stderr=True, markup=False, highlight=False, emoji=False).print(shown(preview, ""))
-    typer.confirm("Erase all of this permanently?", abort=True, err=True)

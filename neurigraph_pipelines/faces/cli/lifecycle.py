@@ -1,4 +1,4 @@
-"""Commands about the states of files: ``state``, ``compress``, ``verify`` and ``storage``."""
+"""Commands about the states of files: ``compress``, ``verify`` and ``storage``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from rich.progress import Progress
 
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.result_layouts import shown
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
     DryRun,
-    UserSlug,
     claims_of,
     file_id_of,
     node_id_of,
@@ -32,39 +30,13 @@ from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, storage
 from neurigraph_pipelines.lifecycle.verification import Finding, Verification, verify_sample
 from neurigraph_pipelines.lifecycle.verification import verify as verify_files
 from neurigraph_pipelines.model import Claims, CompressionState
-from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.views.files import File, NodeFiles
+from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
 administration = typer.Typer()
 
 _NOT_ALL = 1
-
-
-@commands.command()
-def state(
-    identifier: Annotated[str, positional("Id of a file, record or node, or path of a node.", "FILE_OR_NODE")],
-    user: UserSlug,
-    as_json: Json = False,
-) -> None:
-    """Show whether a file is active, dormant or being decompressed, with its state history; or the files of a node."""
-    with opened() as installation:
-        claims = claims_of(installation, user)
-        try:
-            file_id = file_id_of(installation, claims, identifier)
-            data: File | NodeFiles = control.file_state(installation.database, claims, file_id)
-        except (InvalidInputError, NotFoundError):
-            data = _node_state(installation, claims, identifier)
-    Output(as_json).result(data, lambda: shown(data, ""))
-
-
-def _node_state(installation: Installation, claims: Claims, identifier: str) -> NodeFiles:
-    try:
-        node = control.node_state(installation.database, claims, node_id_of(installation, claims, identifier))
-    except NotFoundError:
-        raise NotFoundError(f"there is no file, record or node {identifier!r}") from None
-    return node
 
 
 @commands.command()

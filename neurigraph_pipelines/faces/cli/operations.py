@@ -52,7 +52,7 @@ def _function(operation: Operation, preset: Mapping[str, Any], about: str) -> Ca
                 call.look(**{one.name: given.get(one.argument) for one in operation.parameters if one.name in KINDS})
                 call = replace(call, once=_guard(operation, given, values.get("expected")))
                 if operation.destroys and not given.get("dry_run") and not values["yes"]:
-                    _confirm(_answer(operation, takes, call, given | {"dry_run": True}))
+                    confirm(_answer(operation, takes, call, given | {"dry_run": True}))
                 result = _answer(operation, takes, call, given)
             quotes = {} if as_json else quoted(call, given, result)
         data = result.model_dump(exclude_unset=True) if operation.is_sparse else result
@@ -93,7 +93,7 @@ def _named(takes: Sequence[Taken], values: Mapping[str, Any]) -> Iterator[None]:
         raise NotFoundError(f"there is no {' or '.join(named)}".replace("_", " ")) from None
 
 
-def _confirm(preview: object) -> None:
+def confirm(preview: object) -> None:
     """Show what would be destroyed, and ask.
 
     Raises:

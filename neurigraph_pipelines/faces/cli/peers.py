@@ -12,8 +12,9 @@ import typer
 from neurigraph_pipelines.exchange.peers import pulling, subscriptions
 from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
 from neurigraph_pipelines.exchange.peers.subscriptions import Peer
+from neurigraph_pipelines.faces.cli.operations import Confirmed, confirm
 from neurigraph_pipelines.faces.cli.output import Json, Output, counted
-from neurigraph_pipelines.faces.cli.session import DryRun, UserSlug, argument, claims_of, opened, option, positional
+from neurigraph_pipelines.faces.cli.session import DryRun, UserSlug, argument, claims_of, opened, positional
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError
 
 commands = typer.Typer()
@@ -121,7 +122,7 @@ def remove(
     peer: PeerName,
     user: UserSlug,
     dry_run: DryRun = False,
-    yes: Annotated[bool, option("Do not ask for confirmation.", "--yes")] = False,
+    yes: Confirmed = False,
     as_json: Json = False,
 ) -> None:
     """Remove a peer with everything that is mirrored of it."""
@@ -134,14 +135,10 @@ def remove(
         if dry_run:
             output.said(preview, f"Removing {peer} would forget {what}.")
             return
-        if not yes and not _is_confirmed(f"Forget {what}?"):
-            raise InvalidInputError("nothing was removed: confirm with --yes")
+        if not yes:
+            confirm(preview)
         receipt = subscriptions.remove(peering, name, _THROUGH)
     output.said(receipt, f"Removed {peer}: {what} are forgotten.")
-
-
-def _is_confirmed(question: str) -> bool:
-    return sys.stdin.isatty() and typer.confirm(question, err=True)
 
 
 def _key(file: Path) -> str:

@@ -12,9 +12,9 @@ from neurigraph_pipelines.views.files import File
 operation = OperationGroup("files")
 
 
-@operation("GET /files/{file_id}")
+@operation("GET /files/{file_id}", "memory state")
 def file_state(call: Call, file_id: UUID) -> File:
-    """Return the state of a file. This does not count as an access."""
+    """Return the state of a file, with its history. This does not count as an access."""
     return control.file_state(call.database, call.caller, file_id)
 
 
