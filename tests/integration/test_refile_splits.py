@@ -347,11 +347,11 @@ def test_dormant_memory_stays_dormant(graph: Graph) -> None:
 
 def test_reader_of_before_gets_no_wrong_text(graph: Graph) -> None:
     """A reader has found the file; before it reads, the memory is split."""
-    record_id, context = undivided(graph), graph.here.acting_for(graph.claims)
+    record_id, context = undivided(graph, TAGGED), graph.here.acting_for(graph.claims)
     file_id = UUID(memory(graph, record_id).at()["file_id"])
     places = list(places_in(transcripts(context, [file_id])[file_id], None))
     whole = open_whole(context, FileLocation(file_id, places[0].node_id, places[0].schema_name))[1]
-    parts_of(again(graph))
+    parts_of(again(graph, by_marks=True))
     with pytest.raises(TransientError, match="read it again"):
         _opened(context, file_id, places)
     now = next(iter(places_in(transcripts(context, [file_id])[file_id], None)))
