@@ -171,7 +171,8 @@ class Mirror:
                 own = {"file_id": str(uuid5(record.record_id, kind)), "compression_state": CompressionState.ACTIVE}
                 yield "file_manifest", json.dumps({**file.model_dump(mode="json"), **own, **of_record})
             if record.segment is not None:
-                yield "segments", _of_segment(record, record.segment, model, self.context.settings.language, ids)
+                others = {**ids, "vectors": record.segment.vectors, "model": model} if record.has_vectors else ids
+                yield "segments", _of_segment(record, record.segment, others, self.context.settings.language)
             mirrored = {"peer_id": str(self.peer_id), "publisher_record_id": str(record.row.record_id)}
             yield "mirrored_records", json.dumps({**ids, **mirrored, "version": str(record.version)})
 
@@ -222,9 +223,7 @@ def _of_record(record: GrantedRecord, model: str | None) -> dict[str, object]:
     }
 
 
-def _of_segment(
-    record: GrantedRecord, segment: SegmentRow, model: str | None, usual: str, ids: Mapping[str, str]
-) -> str:
+def _of_segment(record: GrantedRecord, segment: SegmentRow, others: Mapping[str, object], usual: str) -> str:
     """Return the row of a segment. Whatever the publisher says, the voice is one that was fetched.
 
     The messages have no ids of their writers, as they are none of this installation.
@@ -233,5 +232,4 @@ def _of_segment(
     rows["voice"] = VOICES.index(Voice.FETCHED)
     fetched = segment.content._replace(rows=rows, external_ids=[None] * len(rows))
     spoken = known_languages((*segment.languages, record.row.language.rpartition(".")[2]))
-    vectors = {"vectors": segment.vectors, "model": model} if record.has_vectors else {}
-    return line_of(fetched, spoken, usual, {**ids, **vectors})
+    return line_of(fetched, spoken, usual, others)

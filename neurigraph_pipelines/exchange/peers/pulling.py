@@ -287,10 +287,8 @@ def _refused() -> Iterator[None]:
     except Exception as error:
         if not isinstance(error, InvalidInputError) and explained(error) is None:
             raise
-        raise ProviderError(
-            "the publisher sent records that cannot be read or stored, and nothing of them is used: run one version of "
-            "Neurigraph on both sides, or ask the publisher's operator"
-        ) from error
+        said = "the publisher sent records that cannot be read, and nothing of them is used"
+        raise ProviderError(f"{said}: run one version of Neurigraph on both sides, or ask its operator") from error
 
 
 def _key_of(peering: Peering, peer_id: UUID) -> str:

@@ -107,7 +107,6 @@ def granted(
     Args:
         context: Of the caller: row-level security applies.
         statement: Returns lines with the names of their parts. One statement reads one snapshot.
-        values: Of the statement.
         report: Receives the counts.
 
     Raises:
