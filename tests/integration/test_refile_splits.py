@@ -356,6 +356,7 @@ def test_reader_of_before_gets_no_wrong_text(graph: Graph) -> None:
         _opened(context, file_id, places)
     now = next(iter(places_in(transcripts(context, [file_id])[file_id], None)))
     _rewrite_working_copy(context, FileLocation(file_id, now.node_id, now.schema_name), whole)
+    assert verify(graph.here.context, user_id=graph.user.user_id).findings == []
     assert "ramipril" not in messages_of(graph, record_id)
     graph.check()
 
