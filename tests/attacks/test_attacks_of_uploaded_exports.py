@@ -20,7 +20,7 @@ from resources.extractors.export_reader import SubprocessExportReader
 from tests.support.memories import new_user, rows
 from tests.support.uploads import read_upload, store, upload
 
-pytestmark = pytest.mark.attack
+pytestmark = [pytest.mark.attack, pytest.mark.slow]
 
 MEGABYTE = 1 << 20
 MESSAGE = {"uuid": "m1", "sender": "human", "text": "The keel."}

@@ -19,7 +19,7 @@ from tests.support.browser import Browser
 from tests.support.documents import pdf_of
 from tests.support.memories import ingest, new_user, plain_context
 
-pytestmark = pytest.mark.attack
+pytestmark = [pytest.mark.attack, pytest.mark.slow]
 
 _PAGES = 5_000
 _MARKUP = "<img src=x onerror=window.ran=1>"

@@ -18,7 +18,7 @@ from neurigraph_pipelines.runtime.stack.backup.load import restore
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.files import store_file
 
-pytestmark = pytest.mark.attack
+pytestmark = [pytest.mark.attack, pytest.mark.slow]
 
 SILENT = BackupListener(lambda _: None, lambda _: None)
 

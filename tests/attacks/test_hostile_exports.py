@@ -28,7 +28,7 @@ from tests.support.exported_user import QUESTIONS, Source, exported_user, replac
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import WordEmbedder, rows
 
-pytestmark = pytest.mark.attack
+pytestmark = [pytest.mark.attack, pytest.mark.slow]
 
 VICTIMS_WORDS = "#Notes The victim's own words. " * 20
 

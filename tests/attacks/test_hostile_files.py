@@ -26,7 +26,7 @@ from tests.support.two_users import World
 from tests.support.uploads import read_upload
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.attack
+pytestmark = [pytest.mark.attack, pytest.mark.slow]
 
 MEGABYTE = 1 << 20
 SECRET_TEXT = "what only the server may read"

@@ -19,7 +19,7 @@ from resources.postgres.database import url_for_role
 from tests.support.command_line import run_cli
 from tests.support.embedded_server import new_home
 
-pytestmark = pytest.mark.attack
+pytestmark = [pytest.mark.attack, pytest.mark.slow]
 
 OTHER = "another secret that is long enough to be taken"
 

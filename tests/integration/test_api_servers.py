@@ -19,6 +19,8 @@ from tests.support.api_calls import TALK, new_user, remember, store
 from tests.support.balancer import api_processes, round_robin
 from tests.support.memories import rows
 
+pytestmark = pytest.mark.slow
+
 UNNAMED = {"messages": [{"role": "user", "content": "The keel needs bolts."}]}
 
 

@@ -26,6 +26,8 @@ from tests.support.hidden_memories import POISON, context, derived, hidden_recor
 from tests.support.memories import ingest, plain_context, rows, stored
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def graph(shared_installation: Installation) -> SharedGraph:

@@ -36,6 +36,8 @@ from tests.support.memories import converse, ingest, plain_context, rows, stored
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 WORDS = "#Poisonfarm The zyxgrub of Mallory. @Dave:bribery"
 _RETRIEVALS = statements("retrievals")
 

@@ -43,6 +43,8 @@ from tests.support.exported_user import QUESTIONS, Source, exported_user
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import ingest, plain_context, rows
 
+pytestmark = pytest.mark.slow
+
 OBJECTS = 10
 """Seven durable files, and two uploads that wait."""
 

@@ -30,6 +30,8 @@ from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_backup import SILENT, target
 from tests.support.told_people import People
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["target"]  # the fixture
 
 

@@ -19,6 +19,8 @@ from neurigraph_pipelines.database.schema import SHIPPED
 from tests.support.cli_runs import TALK, ask, new_user, run, write_talks
 from tests.support.command_line import PROGRAM
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def user() -> str:

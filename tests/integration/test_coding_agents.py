@@ -14,6 +14,8 @@ from neurigraph_pipelines.faces.cli.coding_agents import BRIEF_TOKENS
 from tests.support import cli_runs as cli
 from tests.support.command_line import PROGRAM
 
+pytestmark = pytest.mark.slow
+
 SECRET = "ghp_" + "a1B2" * 9
 CLAUDE = (
     b'{\n    "model": "opus",\n  "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "echo hi"}]}]}}'

@@ -21,6 +21,8 @@ from tests.support.model_clients import make_client, make_model, make_segment
 from tests.support.model_provider import Fault, ModelProvider
 from tests.support.model_rules import SYNONYMS
 
+pytestmark = pytest.mark.slow
+
 TEXTS = [f"Today I thought about {subject}, idea number {number}." for number in range(20) for subject in SYNONYMS]
 
 

@@ -14,6 +14,8 @@ from neurigraph_pipelines.model.errors import ConfigurationError
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.support.embedded_server import ask
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["reachable for the server's account", "private"])
 def home(request: pytest.FixtureRequest) -> Iterator[Path]:

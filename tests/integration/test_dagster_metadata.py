@@ -36,6 +36,8 @@ from tests.support.command_line import describe
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.word_traces import found_in_dagster
 
+pytestmark = pytest.mark.slow
+
 
 class PlainInstallation(InstallationResource):
     """The installation with the plain models, which file, and fail, where a message says."""

@@ -45,6 +45,8 @@ from tests.support.embedded_server import new_home, server_pid
 from tests.support.memories import converse, ingest, plain_context, rows
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 JWT = {"jwt_audience": "neurigraph", "jwt_issuer": "https://issuer.example", "jwt_secret": "s" * 40}
 
 

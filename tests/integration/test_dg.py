@@ -8,9 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import environment
+
+pytestmark = pytest.mark.slow
 
 DG = Path(sys.executable).parent / "dg"
 OTHER_NUMBER = json.dumps({"resources": {"models": {"config": {"concurrency": 2}}}})

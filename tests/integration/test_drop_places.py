@@ -26,6 +26,8 @@ from tests.support.documents import pdf_of
 from tests.support.s3_servers import moto_server, new_bucket, opened_bucket, s3_client
 from tests.support.uploads import FERRY, found, opened, read_upload, staged, store, upload, uploads_of, user
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def bob(installation: Installation) -> Claims:

@@ -39,6 +39,8 @@ from tests.support.vectors import (
 )
 from tests.support.waiting import wait_for_process
 
+pytestmark = pytest.mark.slow
+
 OLD, NEW = NamedEmbedder("old-words"), NamedEmbedder("new-words")
 TOPICS = ("copper gutters for the boathouse", "a violin lesson on Monday", "seven trout from Lake Orrin")
 FOREVER = datetime.now(UTC) + timedelta(days=1)

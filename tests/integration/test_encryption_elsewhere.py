@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pydantic import SecretStr
 
 from neurigraph_pipelines.graph.moving import move_records
@@ -27,6 +28,8 @@ from tests.support.exported_user import export
 from tests.support.exported_user import restore as restore_export
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
 from tests.support.s3_servers import ACCESS_KEY_ID, SECRET_ACCESS_KEY, moto_server, new_bucket, s3_client
+
+pytestmark = pytest.mark.slow
 
 WORD = "quokka"
 

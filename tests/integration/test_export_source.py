@@ -30,6 +30,8 @@ from tests.support.sites import serving_site
 from tests.support.uploads import store
 from tests.unit.test_mailbox_place import dripping, mail_server, ok
 
+pytestmark = pytest.mark.slow
+
 DG = Path(sys.executable).parent / "dg"
 PAGE = (ROOT / "docs" / "uploads.md").read_text(encoding="utf-8")
 TALK = b'{"external_id": "t1", "messages": [{"role": "user", "content": "The ferry to Bryher leaves at noon."}]}\n'

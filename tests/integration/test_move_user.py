@@ -39,6 +39,8 @@ from tests.support.embedded_server import new_home
 from tests.support.exported_user import QUESTIONS, Source, all_rows, exported_user
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def other(

@@ -20,6 +20,8 @@ from resources.storage.s3_bucket import S3Bucket
 from tests.support.s3_proxy import Fault, S3Proxy, s3_proxy
 from tests.support.s3_servers import SECRET_ACCESS_KEY, moto_server, new_bucket, opened_bucket, rclone_server
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).parents[2]
 PART = 5 << 20
 CONTENT = bytes(range(256)) * 4_000

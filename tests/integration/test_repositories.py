@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.inbox.repository_files import pack_name
@@ -24,6 +25,8 @@ from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.git_server import commit, git_server, many_files
 from tests.support.uploads import found, staged, store, uploads_of, user
+
+pytestmark = pytest.mark.slow
 
 _SAIL = "def reef(wind):\n    return 'two reefs' if wind > 20 else 'full sail'\n"
 _FIRST: dict[str, str | bytes | None] = {

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.ingestion.batch import run_due
@@ -19,6 +20,8 @@ from tests.support.certificates import certificate_of
 from tests.support.command_line import run_cli
 from tests.support.git_server import commit, git_server
 from tests.support.uploads import uploads_of, user
+
+pytestmark = pytest.mark.slow
 
 _LINES = [f"rope_{number} = {number * 7}  # metres of the rope with the number {number}" for number in range(1, 201)]
 _FILES: dict[str, str | bytes | None] = {

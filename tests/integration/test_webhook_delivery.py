@@ -28,6 +28,8 @@ from tests.support.waiting import wait_until
 from tests.support.webhook_receiver import Behaviour, WebhookReceiver
 from tests.support.webhooks import local_outbox, make_due
 
+pytestmark = pytest.mark.slow
+
 
 class Owner:
     """A user with one record and one webhook."""

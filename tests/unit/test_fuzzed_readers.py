@@ -32,6 +32,8 @@ from resources.offline.units import units_of
 from tests.support.chats import MODEL, chat
 from tests.support.made_text import texts
 
+pytestmark = pytest.mark.slow
+
 SECONDS = float(os.environ.get("NEURIGRAPH_FUZZ_SECONDS", "0"))
 """How long other texts than the usual ones are tried, all readers together."""
 

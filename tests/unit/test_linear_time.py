@@ -29,6 +29,8 @@ from resources.offline.prose import sentences
 from resources.tokens.tokenizer import EstimatedCounter
 from tests.support.long_texts import lives, segment_of
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 4.0
 """Processor time, several times the usual, from which the time of a quarter is measured too."""
 FOUR_TIMES_AS_LONG = 7.0
