@@ -334,6 +334,7 @@ class _Splitting:
         first_messages, last_messages = zip(*(plan.messages for plan in plans), strict=True)
         values = {
             "record_id": self._planned.record_id,
+            "user_id": self._user_id,
             "record_ids": [plan.record_id for plan in plans],
             "new_ids": [plan.record_id for plan in plans if plan.record_id != self._planned.record_id],
             "first_messages": list(first_messages),
@@ -343,7 +344,7 @@ class _Splitting:
         for query in (
             *(_QUERIES["move_facts"], _QUERIES["move_links"], _QUERIES["move_links_of_records"]),
             *(_QUERIES["move_statements_of_facts"], _QUERIES["copy_retention"], _QUERIES["copy_forgotten"]),
-            _QUERIES["wait_on"],
+            *(_QUERIES["copy_retrievals"], _QUERIES["wait_on"]),
         ):
             self._tx.execute(query, values)
 

@@ -142,6 +142,11 @@ FROM neurigraph.forgotten_facts AS o
 CROSS JOIN unnest(%(new_ids)s::uuid []) AS n (record_id)
 WHERE o.record_id = %(record_id)s;
 
+-- name: copy_retrievals
+-- Whoever retrieved the record may have read the messages that the new records have, and asked for these.
+UPDATE neurigraph.retrievals AS r SET record_ids = r.record_ids || %(new_ids)s::uuid []
+WHERE r.user_id = %(user_id)s AND %(record_id)s = ANY(r.record_ids);
+
 -- name: wait_on
 -- Let the new records wait for what the record waits for. A run that reads the record at this moment loses its lease:
 -- it has read messages that the record no longer has. So have the windows that were read.

@@ -125,3 +125,19 @@ def test_decision_about_a_fact_of_two_parts_keeps_the_memory_whole(graph: Graph)
     ((failed, reason),) = again(graph).failed
     assert (failed, "decided about a fact" in reason) == (record_id, True)
     assert (graph.records, sorted(here.objects.keys("")), rows(here, "SELECT * FROM neurigraph.facts")) == before
+
+
+def test_forgotten_part_takes_questions_along_that_found_its_words(graph: Graph) -> None:
+    here = graph.here
+    record_id = undivided(graph)
+    with here.database.owner() as tx:
+        tx.execute(
+            "INSERT INTO neurigraph.retrievals (user_id, operation, role, subject_id, record_ids, question)"
+            " VALUES (%(user)s, 'search', 'user', %(user)s, %(records)s, 'How much ramipril?')",
+            {"user": graph.user.user_id, "records": [record_id]},
+        )
+    parts = parts_of(again(graph))
+    (row,) = rows(here, "SELECT record_ids FROM neurigraph.retrievals")
+    assert set(row["record_ids"]) == set(parts.values()), "the log says who has read the messages"
+    erase(here, graph.claims, RECORD, parts["Health"])
+    assert traces(here, "ramipril") == []
