@@ -29,5 +29,5 @@ def read_windows(tx: Transaction, record_id: UUID) -> dict[bytes, list[ReadFact]
 
 def keep_window(tx: Transaction, record_id: UUID, attempts: int, digest: bytes, facts: Sequence[ReadFact]) -> None:
     """Keep the facts of a window, if its record waits, and has been leased so many times."""
-    values = {"attempts": attempts, "window_digest": digest, "facts": Jsonb(_FACTS.dump_python(list(facts), mode="json"))}
-    tx.execute(_QUERIES["keep_window"], {"record_id": record_id, **values})
+    kept = {"window_digest": digest, "facts": Jsonb(_FACTS.dump_python(list(facts), mode="json"))}
+    tx.execute(_QUERIES["keep_window"], {"record_id": record_id, "attempts": attempts, **kept})

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+
+from pathlib import Path
+from uuid import uuid4
+
 import pytest
 
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
-from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
+from neurigraph_pipelines.knowledge.grounding import Said
 from neurigraph_pipelines.knowledge.reading import TO_READ, read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact
 from neurigraph_pipelines.knowledge.windows import KeptWindows
 from neurigraph_pipelines.knowledge.writing import write_read
+from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.facts import ReadFact
 from neurigraph_pipelines.views.kinds import FactKind, StatedAs
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_refile_splits import again, parts_of
-from tests.support.erasures import RECORD, erase, traces
+from tests.support.erasures import RECORD, USER, erase, traces
+from tests.support.exported_user import export, replace_text, restore
 from tests.support.graphs import Graph, new_graph
 from tests.support.memories import make_persona, rows
 from tests.support.undivided import undivided
@@ -141,3 +148,22 @@ def test_forgotten_part_takes_questions_along_that_found_its_words(graph: Graph)
     assert set(row["record_ids"]) == set(parts.values()), "the log says who has read the messages"
     erase(here, graph.claims, RECORD, parts["Health"])
     assert traces(here, "ramipril") == []
+
+
+def test_copy_of_a_split_memory_forgets_a_part_as_well(graph: Graph, tmp_path: Path) -> None:
+    """The copy has other ids, because the first user is here, too."""
+    here = graph.here
+    undivided(graph)
+    parts_of(again(graph))
+    export(here, graph.user, tmp_path / "one")
+    replace_text(tmp_path / "one", {str(graph.user.user_id): str(uuid4()), graph.user.slug: "copied"})
+    restore(here, tmp_path / "one", "copied")
+    (user,) = rows(here, "SELECT user_id FROM neurigraph.users WHERE slug = 'copied'")
+    erase(here, graph.claims, USER, graph.user.user_id)
+    query = "SELECT record_id FROM neurigraph.record_index INNER JOIN neurigraph.graph_index USING (node_id)"
+    (health,) = rows(here, f"{query} WHERE node_name = 'Health'")
+    assert traces(here, "ramipril") != []
+    claims = Claims(str(user["user_id"]), "user", user["user_id"])
+    erase(here, claims, RECORD, health["record_id"])
+    assert traces(here, "ramipril") == []
+    assert verify(here.context).findings == []

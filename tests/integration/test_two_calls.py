@@ -130,6 +130,7 @@ def test_plan_for_the_end_of_the_calendar_costs_no_summary(
     here: Installation, asked: Context, bob: tuple[User, Claims], provider: ModelProvider
 ) -> None:
     user, claims = bob
+
     def answer_late(shape: str, question: str) -> dict[str, Any]:
         answer = answer_chat(shape, question)
         if shape == "SegmentAnswer":
