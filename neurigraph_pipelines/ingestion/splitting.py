@@ -355,15 +355,14 @@ class _Splitting:
             ConflictError: Somebody decided about one of them.
         """
         of_record = {"record_id": self._planned.record_id, "user_id": self._user_id}
-        ranges = [plan.messages for plan in plans]
-        whole, shared = [], []
-        for fact in self._tx.execute(_FACTS["known_facts"], of_record).fetchall():
-            within = any(first <= fact["first_message"] and fact["last_message"] <= last for first, last in ranges)
-            (whole if within else shared).append(fact)
+        starts = {plan.filing.first_message for plan in plans}
+        known = self._tx.execute(_FACTS["known_facts"], of_record).fetchall()
+        shared = [one for one in known if starts & {*range(one["first_message"] + 1, one["last_message"] + 1)}]
         if any(fact["is_kept"] for fact in shared):
             raise ConflictError("somebody decided about a fact that rests on messages of several parts")
         if shared:
-            self._tx.execute(_FACTS["delete_facts"], {**of_record, "kept": [fact["fact_id"] for fact in whole]})
+            kept = [fact["fact_id"] for fact in known if fact not in shared]
+            self._tx.execute(_FACTS["delete_facts"], {**of_record, "kept": kept})
             self._tx.execute(_QUERIES["read_parts"], of_record)
 
     def _tell(self) -> None:

@@ -1,7 +1,6 @@
-"""What a split leaves in the record that keeps its id."""
+"""What a split leaves: windows, facts and questions of messages that moved, and exports that run meanwhile."""
 
 from __future__ import annotations
-
 
 from pathlib import Path
 from uuid import uuid4
@@ -17,6 +16,7 @@ from neurigraph_pipelines.knowledge.windows import KeptWindows
 from neurigraph_pipelines.knowledge.writing import write_read
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.facts import ReadFact
 from neurigraph_pipelines.views.kinds import FactKind, StatedAs
 from neurigraph_pipelines.wiring.installation import Installation
@@ -167,3 +167,11 @@ def test_copy_of_a_split_memory_forgets_a_part_as_well(graph: Graph, tmp_path: P
     erase(here, claims, RECORD, health["record_id"])
     assert traces(here, "ramipril") == []
     assert verify(here.context).findings == []
+
+
+def test_export_during_a_split_is_refused_before_it_lacks_a_text(graph: Graph, tmp_path: Path) -> None:
+    undivided(graph)
+    with pytest.raises(TransientError, match="export again"):
+        export(graph.here, graph.user, tmp_path / "one.zip", lambda: again(graph))
+    assert list(tmp_path.glob("one*")) == []
+    assert export(graph.here, graph.user, tmp_path / "one.zip").lost == []
