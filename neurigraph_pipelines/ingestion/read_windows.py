@@ -27,7 +27,7 @@ def read_windows(tx: Transaction, record_id: UUID) -> dict[bytes, list[ReadFact]
     return {bytes(row["digest"]): _FACTS.validate_python(row["facts"]) for row in rows}
 
 
-def keep_window(tx: Transaction, record_id: UUID, digest: bytes, facts: Sequence[ReadFact]) -> None:
-    """Keep the facts of a window, if its record waits."""
-    values = {"window_digest": digest, "facts": Jsonb(_FACTS.dump_python(list(facts), mode="json"))}
-    tx.execute(_QUERIES["keep_window"], {"record_id": record_id, **values})
+def keep_window(tx: Transaction, record_id: UUID, attempts: int, digest: bytes, facts: Sequence[ReadFact]) -> None:
+    """Keep the facts of a window, if its record waits, and has been leased so many times."""
+    kept = {"window_digest": digest, "facts": Jsonb(_FACTS.dump_python(list(facts), mode="json"))}
+    tx.execute(_QUERIES["keep_window"], {"record_id": record_id, "attempts": attempts, **kept})

@@ -257,7 +257,7 @@ class SegmentStorage:
         for record_id in record_ids:
             also = self._summaries[record_id].also
             if also is not None:
-                keep_window(tx, record_id, bytes.fromhex(also.window), also.facts)
+                keep_window(tx, record_id, 0, bytes.fromhex(also.window), also.facts)
 
     def _insert_records(
         self, tx: Transaction, segment: _Written, models: UserModels | None, places: Places

@@ -334,17 +334,36 @@ class _Splitting:
         first_messages, last_messages = zip(*(plan.messages for plan in plans), strict=True)
         values = {
             "record_id": self._planned.record_id,
+            "user_id": self._user_id,
             "record_ids": [plan.record_id for plan in plans],
             "new_ids": [plan.record_id for plan in plans if plan.record_id != self._planned.record_id],
             "first_messages": list(first_messages),
             "last_messages": list(last_messages),
         }
+        self._drop_shared_facts(plans)
         for query in (
             *(_QUERIES["move_facts"], _QUERIES["move_links"], _QUERIES["move_links_of_records"]),
             *(_QUERIES["move_statements_of_facts"], _QUERIES["copy_retention"], _QUERIES["copy_forgotten"]),
-            _QUERIES["wait_on"],
+            *(_QUERIES["copy_retrievals"], _QUERIES["wait_on"]),
         ):
             self._tx.execute(query, values)
+
+    def _drop_shared_facts(self, plans: Sequence[RecordPlan]) -> None:
+        """Delete the facts that rest on messages of several parts, and let the parts be read for others.
+
+        Raises:
+            ConflictError: Somebody decided about one of them.
+        """
+        of_record = {"record_id": self._planned.record_id, "user_id": self._user_id}
+        starts = {plan.filing.first_message for plan in plans}
+        known = self._tx.execute(_FACTS["known_facts"], of_record).fetchall()
+        shared = [one for one in known if starts & {*range(one["first_message"] + 1, one["last_message"] + 1)}]
+        if any(fact["is_kept"] for fact in shared):
+            raise ConflictError("somebody decided about a fact that rests on messages of several parts")
+        if shared:
+            kept = [fact["fact_id"] for fact in known if fact not in shared]
+            self._tx.execute(_FACTS["delete_facts"], {**of_record, "kept": kept})
+            self._tx.execute(_QUERIES["read_parts"], of_record)
 
     def _tell(self) -> None:
         """Write into the history of the memory which messages have left it, and that all parts were filed again."""

@@ -191,7 +191,7 @@ def _read_record(context: Context, leased: Leased) -> tuple[int, int]:
         stated = stated_by(tx, leased.record_id, segment.messages[0])
     segment = _told(segment)
     said = Said(segment.messages, segment.ref.owner_name)
-    kept = KeptWindows(context, leased.record_id, leased.user_id, said)
+    kept = KeptWindows(context, leased, said)
     found = storable(model.extract_facts(segment, kept)) if stated is None and segment.messages else []
     grounded = {fact.statement: fact for fact in found if said.grounds(fact)}
     facts = within_bounds(list(grounded.values()), segment.messages)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from uuid import UUID
 
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.ingestion.read_windows import keep_window, read_windows
+from neurigraph_pipelines.ingestion.waiting_records import Leased
 from neurigraph_pipelines.knowledge.grounding import Said, most_important
 from neurigraph_pipelines.knowledge.writing import forgotten_statements
 from neurigraph_pipelines.model.context import Context
@@ -19,20 +19,20 @@ from neurigraph_pipelines.text.statement_key import statement_key
 
 
 class KeptWindows:
-    """Implements ``ports.KeptFacts`` for one record.
+    """Implements ``ports.KeptFacts`` for one record, as long as its lease holds.
 
     Attributes:
         dropped: How many facts were left out of the windows that were read now.
     """
 
-    def __init__(self, context: Context, record_id: UUID, user_id: UUID, said: Said) -> None:
-        self._context, self._record_id, self._user_id, self._said = context, record_id, user_id, said
+    def __init__(self, context: Context, leased: Leased, said: Said) -> None:
+        self._context, self._leased, self._said = context, leased, said
         self.dropped = 0
 
     @cached_property
     def _known(self) -> dict[bytes, list[ReadFact]]:
         with self._context.database.pipeline() as tx:
-            return read_windows(tx, self._record_id)
+            return read_windows(tx, self._leased.record_id)
 
     def find(self, digest: bytes) -> list[ReadFact] | None:
         """Return the facts of a window; None if it was not read."""
@@ -43,8 +43,8 @@ class KeptWindows:
         kept = most_important([fact for fact in facts if self._said.grounds(fact)], *bounds(words, tokens))
         self.dropped += len(facts) - len(kept)
         with self._context.database.pipeline() as tx:
-            lock_graph_shared(tx, self._user_id)  # so that nobody forgets one of these statements meanwhile
-            forgotten = forgotten_statements(tx, self._record_id)
+            lock_graph_shared(tx, self._leased.user_id)  # so that nobody forgets one of these statements meanwhile
+            forgotten = forgotten_statements(tx, self._leased.record_id)
             left = [fact for fact in kept if statement_key(fact.statement) not in forgotten]
-            keep_window(tx, self._record_id, digest, left)
+            keep_window(tx, self._leased.record_id, self._leased.attempts, digest, left)
         return left

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID, uuid5
+from uuid import UUID, uuid4, uuid5
 
 from psycopg.types.json import Jsonb
 
@@ -100,11 +100,11 @@ def write_read(tx: Transaction, record_id: UUID, user_id: UUID, extractor: str, 
     forgotten = forgotten_statements(tx, record_id)
     known = tx.execute(_QUERIES["known_facts"], of_record).fetchall()
     ids = {row["statement"]: row["fact_id"] for row in known}
-    rows = [
-        _row(ids.get(fact.statement) or uuid5(record_id, fact.statement), fact)
-        for fact in facts
-        if statement_key(fact.statement) not in forgotten
-    ]
+    left = [fact for fact in facts if statement_key(fact.statement) not in forgotten]
+    derived = [uuid5(record_id, fact.statement) for fact in left if fact.statement not in ids]
+    taken = {row["fact_id"] for row in tx.execute(_QUERIES["taken_ids"], {**of_record, "fact_ids": derived})}
+    new = (one if one not in taken else uuid4() for one in derived)
+    rows = [_row(ids[fact.statement] if fact.statement in ids else next(new), fact) for fact in left]
     found = {row["statement"] for row in rows}
     kept = [row["fact_id"] for row in known if row["is_kept"] and row["statement"] not in found]
     again = [row["fact_id"] for row in known if row["statement"] in found]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import MAXYEAR, timedelta
 from typing import Literal
 
 from neurigraph_pipelines.model.facts import MAX_STATEMENT, FoundLink, ReadFact, Slot
@@ -113,7 +113,7 @@ def in_order(windows: Iterable[Iterable[ReadFact]]) -> list[ReadFact]:
 def _fact(answer: FactAnswer, statement: str, author: str | None) -> ReadFact:
     kind, occurred = FactKind(answer.kind), period_of([answer.occurred.strip()])
     parts = [_text(part, MAX_PART) for part in (answer.subject, answer.predicate, answer.object)]
-    ends = kind in (FactKind.PLAN, FactKind.COMMITMENT) and occurred is not None and occurred.end_at is not None
+    end = occurred.end_at if occurred and kind in (FactKind.PLAN, FactKind.COMMITMENT) else None
     return ReadFact(
         statement=statement,
         first_message=answer.first_message,
@@ -127,7 +127,7 @@ def _fact(answer: FactAnswer, statement: str, author: str | None) -> ReadFact:
         how=_text(answer.how, MAX_PART) or None,
         slot=Slot(*parts) if all(parts) else None,
         occurred=occurred,
-        expires_at=occurred.end_at + timedelta(days=1) if ends and occurred and occurred.end_at else None,
+        expires_at=end + timedelta(days=1) if end and end.year < MAXYEAR else None,
         confidence=_share(answer.confidence),
         importance=_share(answer.importance),
         impact=Impact(answer.impact),

@@ -47,7 +47,7 @@ from resources.providers.answers import (
 )
 from resources.providers.chat import ChatModel, enclosed, prompt, unchanged
 from resources.providers.fact_answers import FactsAnswer, SegmentAnswer, in_order, read_facts
-from resources.providers.retries import ProviderClient, UnusableAnswerError
+from resources.providers.retries import ProviderClient, SlowAnswerError, UnusableAnswerError
 from resources.providers.text_windows import split_text
 from resources.providers.transcript import (
     about_text,
@@ -163,7 +163,7 @@ class OpenAiLanguageModel:
     def read(self, segment: Segment, words: int) -> Summary:
         """Return a summary, and the keywords and facts that one call reads with it where text and context allow.
 
-        A model whose answers to all three at once are unusable is asked for the summary alone.
+        A model whose answers to all three at once are unusable, or too slow, is asked for the summary alone.
 
         Raises:
             TransientError: As ``place``.
@@ -188,7 +188,7 @@ class OpenAiLanguageModel:
         try:
             ask = self._call(prompt("segment").format(**parts), enclosed(blocks), SegmentAnswer, read)
             return self._client.call(*ask)
-        except UnusableAnswerError:
+        except (UnusableAnswerError, SlowAnswerError):
             return self.summarize(segment, words)
 
     @measured("model.merge")

@@ -35,6 +35,10 @@ _RETRIED_STATUS = frozenset({408, 409, 425, 429})
 """Statuses below 500 that are retried."""
 
 
+class SlowAnswerError(TransientError):
+    """No answer came in time: a shorter one might."""
+
+
 class UnusableAnswerError(ProviderError):
     """The provider's answer cannot be used; another attempt may give a better one."""
 
@@ -156,7 +160,7 @@ class ProviderClient:
         try:
             return ask(client)
         except openai.APITimeoutError as error:
-            raise TransientError(f"{self.service} did not answer within {self._timeout:g} s.") from error
+            raise SlowAnswerError(f"{self.service} did not answer within {self._timeout:g} s.") from error
         except openai.APIStatusError as error:
             raise self._status_error(error) from error
         except (openai.APIResponseValidationError, JSONDecodeError, UnicodeDecodeError) as error:

@@ -10,7 +10,7 @@ FROM neurigraph.read_windows AS w
 WHERE w.record_id = %(record_id)s;
 
 -- name: keep_window
--- Store the facts of a window, if its record still waits.
+-- Store the facts of a window, if its record still waits and no other run has taken it over.
 INSERT INTO neurigraph.read_windows (record_id, digest, user_id, facts)
 SELECT
     p.record_id,
@@ -18,7 +18,7 @@ SELECT
     p.user_id,
     %(facts)s::jsonb AS facts
 FROM neurigraph.pending_facts AS p
-WHERE p.record_id = %(record_id)s
+WHERE p.record_id = %(record_id)s AND p.attempts = %(attempts)s
 FOR KEY SHARE
 ON CONFLICT DO NOTHING;
 

@@ -23,6 +23,8 @@ WHERE r.record_id = ANY(%(record_ids)s) AND (
 SELECT
     f.fact_id,
     f.seq,
+    f.first_message,
+    f.last_message,
     f.statement,
     f.pinned OR EXISTS (SELECT FROM neurigraph.fact_deltas AS d WHERE d.fact_id = f.fact_id)
     OR EXISTS (SELECT FROM neurigraph.facts AS c WHERE c.root_id = f.root_id AND c.fact_id <> f.fact_id)
@@ -34,6 +36,11 @@ FROM neurigraph.facts AS f
 WHERE f.record_id = %(record_id)s
 ORDER BY f.seq
 FOR UPDATE;
+
+-- name: taken_ids
+-- Which ids facts of other records have: facts whose messages a split took there.
+SELECT f.fact_id FROM neurigraph.facts AS f
+WHERE f.fact_id = ANY(%(fact_ids)s) AND f.record_id <> %(record_id)s;
 
 -- name: forgotten_statements
 SELECT f.statement_key FROM neurigraph.forgotten_facts AS f

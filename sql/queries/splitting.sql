@@ -12,6 +12,12 @@ SELECT
         WHEN r.superseded_by IS NOT NULL THEN 'another memory supersedes it'
         WHEN r.file_pointer <> f.storage_path THEN 'an uploaded file is opened with it'
         WHEN EXISTS (
+            SELECT FROM neurigraph.record_index AS i
+            INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+            INNER JOIN neurigraph.graph_index AS p ON p.node_id = ANY(g.path)
+            WHERE i.record_id = r.record_id AND p.node_type = 'persona'
+        ) THEN 'a persona reads it at its node: move it first'
+        WHEN EXISTS (
             SELECT FROM neurigraph.actions AS a
             WHERE r.record_id IN (a.record_id, a.other_record_id) AND a.finished_at IS NULL AND a.kind <> 'move'
         ) THEN 'a decision about it is open'
@@ -51,15 +57,17 @@ WHERE w.id = ANY(%(record_ids)s)
 LIMIT 1;
 
 -- name: move_facts
--- Give facts to the records that have their last messages. A fact that rests on messages of two records keeps those of
--- its own.
-UPDATE neurigraph.facts AS f SET
-    record_id = p.record_id,
-    first_message = greatest(f.first_message, p.first_message)
+-- Give facts to the records that have their messages.
+UPDATE neurigraph.facts AS f SET record_id = p.record_id
 FROM unnest(%(record_ids)s::uuid [], %(first_messages)s::integer [], %(last_messages)s::integer [])
     AS p (record_id, first_message, last_message)
 WHERE f.record_id = %(record_id)s AND f.last_message BETWEEN p.first_message AND p.last_message
-    AND (p.record_id <> f.record_id OR f.first_message < p.first_message);
+    AND p.record_id <> f.record_id;
+
+-- name: read_parts
+-- Let the record wait to be read for facts, unless it waits already.
+INSERT INTO neurigraph.pending_facts (record_id, user_id) VALUES (%(record_id)s, %(user_id)s)
+ON CONFLICT DO NOTHING;
 
 -- name: move_links
 -- Give links to the records of their facts, which the trigger of the table reads again.
@@ -134,10 +142,19 @@ FROM neurigraph.forgotten_facts AS o
 CROSS JOIN unnest(%(new_ids)s::uuid []) AS n (record_id)
 WHERE o.record_id = %(record_id)s;
 
+-- name: copy_retrievals
+-- Whoever retrieved the record may have read the messages that the new records have, and asked for these.
+UPDATE neurigraph.retrievals AS r SET record_ids = r.record_ids || %(new_ids)s::uuid []
+WHERE r.user_id = %(user_id)s AND %(record_id)s = ANY(r.record_ids);
+
 -- name: wait_on
 -- Let the new records wait for what the record waits for. A run that reads the record at this moment loses its lease:
--- it has read messages that the record no longer has.
-WITH restarted AS (
+-- it has read messages that the record no longer has. So have the windows that were read.
+WITH windows AS (
+    DELETE FROM neurigraph.read_windows AS w WHERE w.record_id = %(record_id)s
+),
+
+restarted AS (
     UPDATE neurigraph.pending_facts AS p SET attempts = p.attempts + 1, next_attempt_at = now()
     WHERE p.record_id = %(record_id)s
     RETURNING p.user_id

@@ -225,7 +225,7 @@ def test_facts_links_and_life_follow_the_messages(graph: Graph) -> None:
     for row in held:
         expected = health if row["last_message"] < 4 else renting if row["last_message"] < 7 else record_id
         assert row["record_id"] == expected
-    assert sorted(row["first_message"] for row in held) == list(range(1, 11))
+    assert sorted(row["first_message"] for row in held) == [1, 2, 3, 5, 6, 7, 8, 9, 10]  # the fourth rests on two parts
     kept = {one["link_id"]: one for one in links_of(here, user_id)}
     assert (kept[of_facts]["from_record_id"], kept[of_facts]["to_record_id"]) == (health, record_id)
     assert kept[of_record]["from_record_id"] == record_id

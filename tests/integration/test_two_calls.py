@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from resources.providers.retries import UNUSABLE_RETRIES, ProviderClient
 from tests.support.memories import converse, ingest, rows, stored
 from tests.support.model_clients import make_client, make_model
 from tests.support.model_provider import Fault, ModelProvider
+from tests.support.model_rules import answer_chat
 
 TOLD = ("Yesterday the doctor at Mercy Hospital said I can run again.", "The marathon with Dave is in October.")
 
@@ -106,6 +108,42 @@ def test_model_that_cannot_do_all_at_once_is_asked_one_by_one(
     made = calls(provider)
     assert made.pop("SegmentAnswer") == 1 + UNUSABLE_RETRIES
     assert made == {"PlacementsAnswer": 1, "SummaryAnswer": 1, "KeywordsAnswer": 1, "FactsAnswer": 1}
+
+
+def test_model_that_is_too_slow_for_all_at_once_is_asked_one_by_one(
+    here: Installation, context: Context, bob: tuple[User, Claims], provider: ModelProvider
+) -> None:
+    user, claims = bob
+    provider.fail_when("Mercy Hospital", Fault("stall", seconds=60), "SegmentAnswer")
+    converse(here, claims, *TOLD)
+    client = make_client(provider, timeout=0.5, max_retries=1)
+    try:
+        assert len(stored(ingest(context.using(language_model=make_model(client)), user))) == 1
+    finally:
+        client.close()
+    made = calls(provider)
+    assert made.pop("SegmentAnswer") == 2
+    assert made == {"PlacementsAnswer": 1, "SummaryAnswer": 1, "KeywordsAnswer": 1}
+
+
+def test_plan_for_the_end_of_the_calendar_costs_no_summary(
+    here: Installation, asked: Context, bob: tuple[User, Claims], provider: ModelProvider
+) -> None:
+    user, claims = bob
+
+    def answer_late(shape: str, question: str) -> dict[str, Any]:
+        answer = answer_chat(shape, question)
+        if shape == "SegmentAnswer":
+            for fact in answer["facts"]["facts"]:
+                fact |= {"kind": "plan", "occurred": "9999-12-30"}
+        return answer
+
+    provider.answer_with(answer_late)
+    converse(here, claims, *TOLD)
+    (record,) = stored(ingest(asked, user))
+    assert record.left_out == ()
+    assert read_waiting(asked, user_id=user.user_id).facts == len(TOLD)
+    assert calls(provider) == {"PlacementsAnswer": 1, "SegmentAnswer": 1}
 
 
 @pytest.mark.parametrize("context_tokens", [4_000, 100_000])

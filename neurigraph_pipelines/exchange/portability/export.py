@@ -46,7 +46,7 @@ from neurigraph_pipelines.exchange.portability.tables import (
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, durable_content
 from neurigraph_pipelines.lifecycle.transitions import locate, manifest_of
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError
+from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError, TransientError
 from neurigraph_pipelines.model.ports import Transaction
 
 _QUERIES = statements("portability")
@@ -236,14 +236,16 @@ class _Written(Stream):
     def _content_by_now(self, row: Manifest | StagedObject) -> Iterator[bytes] | None:
         """Look beyond the snapshot for the content of an absent object; None means that it is lost.
 
-        The object of a file has one key for good. An upload may be stored by a record since the snapshot.
+        The object of a file has one key until a split. An upload may be stored by a record since the snapshot.
 
         Raises:
             NotFoundError: The file or upload is forgotten.
+            TransientError: The memory was split, and the text that the rows tell of is gone.
         """
         with self._database.pipeline() as tx:
             if isinstance(row, Manifest):
-                locate(tx, row.file_id)
+                if manifest_of(tx, locate(tx, row.file_id)).storage_path != row.storage_path:
+                    raise TransientError("a memory was split while it was exported: export again")
                 return None
             upload = tx.execute(_QUERIES["file_of_upload"], {"source_id": row.source_id}).fetchone()
             if upload is None:
