@@ -164,18 +164,18 @@ def test_failed_step_is_executed_again_alone(running: BreakableStack) -> None:
 @contextmanager
 def held_before_embedding(running: BreakableStack) -> Iterator[Callable[[], bool]]:
     """Let runs wait where one step has ended and `embed` has not begun; yield whether one waits."""
-    with psycopg.connect(running.installation.administrator_url, autocommit=True) as connection:
-        connection.execute("""CREATE FUNCTION dagster.hold() RETURNS trigger LANGUAGE plpgsql AS
+    with psycopg.connect(running.installation.dagster_address, autocommit=True) as connection:
+        connection.execute("""CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS
             $$ BEGIN PERFORM pg_advisory_xact_lock(24); RETURN new; END $$""")
-        connection.execute("""CREATE TRIGGER hold BEFORE INSERT ON dagster.event_logs FOR EACH ROW
+        connection.execute("""CREATE TRIGGER hold BEFORE INSERT ON event_logs FOR EACH ROW
             WHEN (new.step_key = 'memories.embed' AND new.dagster_event_type = 'STEP_START')
-            EXECUTE FUNCTION dagster.hold()""")
+            EXECUTE FUNCTION hold()""")
         connection.execute("SELECT pg_advisory_lock(24)")
         try:
             yield lambda: waiters(running.installation, connection) > 0
         finally:
             connection.execute("SELECT pg_advisory_unlock(24)")
-            connection.execute("DROP FUNCTION dagster.hold CASCADE")
+            connection.execute("DROP FUNCTION hold CASCADE")
 
 
 def test_run_killed_between_two_steps_goes_on(running: BreakableStack) -> None:
