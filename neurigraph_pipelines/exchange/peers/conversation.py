@@ -9,7 +9,7 @@ from io import BufferedRandom
 from urllib.parse import urlencode
 from uuid import UUID
 
-from neurigraph_pipelines.exchange.peers.granted_rows import MAX_FILE_BYTES, MAX_ROWS_BYTES, read
+from neurigraph_pipelines.exchange.peers.granted_rows import MAX_STREAM_BYTES, read
 from neurigraph_pipelines.exchange.peers.signatures import new_nonce, require_signed
 from neurigraph_pipelines.model.errors import NotFoundError, ProviderError, TransientError, UnauthenticatedError
 from neurigraph_pipelines.model.ports import PeerClient
@@ -17,9 +17,6 @@ from neurigraph_pipelines.views.mirrors import OfferedNode, OfferedNodes, Offere
 
 MAX_ANSWER_BYTES = 16 << 20
 """Most bytes of a listing."""
-
-MAX_STREAM_BYTES = 2 * MAX_FILE_BYTES + MAX_ROWS_BYTES
-"""Most bytes of the stream of records: those of one with two large files."""
 
 MAX_NODES = 2_000
 """Nodes of one mirror: each has tables of its own here."""

@@ -16,7 +16,7 @@ from uuid import UUID
 from neurigraph_pipelines.database.asking import row_of, rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.peers.conversation import Conversation
-from neurigraph_pipelines.exchange.peers.granted_rows import GrantedRows
+from neurigraph_pipelines.exchange.peers.granted_rows import GrantedRows, require_few_files
 from neurigraph_pipelines.exchange.peers.mirroring import Mirror
 from neurigraph_pipelines.exchange.peers.offering import MAX_PREFIX, RECORDS_AT_ONCE
 from neurigraph_pipelines.exchange.peers.peering import Peering
@@ -261,6 +261,7 @@ class _Pull:
         """
         with TemporaryFile() as file:
             self._publisher.pull(publisher_node_id, asked, self._model, file)
+            require_few_files(file)
             with _refused(), open_zip(file, "the answer") as archive:
                 page = GrantedRows(archive, publisher_node_id, asked)
                 for record_id in page.records.keys() & difference.outdated.keys():
