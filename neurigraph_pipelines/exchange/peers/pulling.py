@@ -80,8 +80,8 @@ def pull(peering: Peering, peer_id: UUID, on_done: Progress = lambda _, __: None
     """
     database = peering.context.database
     with _alone(peering, peer_id) as peer:
-        with database.pipeline() as tx:
-            (began,) = tx.execute(_QUERIES["begun"])
+        with database.owner() as tx:
+            (began,) = tx.execute(_QUERIES["begun"], {"peer_id": peer_id})
         try:
             run = _Pull(peering, peer, on_done)
             horizon = run.run()
@@ -91,7 +91,7 @@ def pull(peering: Peering, peer_id: UUID, on_done: Progress = lambda _, __: None
                 tx.execute(_QUERIES["tried"], {"peer_id": peer_id, "error": word})
             raise
         with database.owner() as tx:
-            tx.execute(_QUERIES["finished"], {"peer_id": peer_id, "began_at": began["now"], "horizon": horizon})
+            tx.execute(_QUERIES["finished"], {"peer_id": peer_id, "began_at": began["tried_at"], "horizon": horizon})
     return run.done
 
 
