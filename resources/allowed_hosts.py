@@ -93,7 +93,7 @@ class AllowedCalls:
         content: bytes = b"",
         max_bytes: int = 0,
         *,
-        seconds: float | None = None,
+        seconds_more: float = 0.0,
         into: IO[bytes] | None = None,
     ) -> Answer:
         """Send one request; see ``outgoing_request.send``.
@@ -110,7 +110,8 @@ class AllowedCalls:
             method,
             url,
             headers=headers,
-            seconds=seconds or self._seconds,
+            seconds=self._seconds,
+            seconds_more=seconds_more,
             content=content,
             max_bytes=max_bytes,
             check_address=check_address,

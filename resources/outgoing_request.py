@@ -21,6 +21,7 @@ from typing import IO, Any, NamedTuple
 import httpx
 
 _GZIP = 31  # zlib's window bits for a gzip header and trailer
+_GROWS_AFTER = 4 << 20
 
 
 class Answer(NamedTuple):
@@ -48,6 +49,7 @@ def send(
     max_bytes: int = 0,
     check_address: Callable[[str], None] = lambda _: None,
     into: IO[bytes] | None = None,
+    seconds_more: float = 0.0,
 ) -> Answer:
     """Send one request and read the beginning of the answer.
 
@@ -63,6 +65,7 @@ def send(
         max_bytes: Bytes of the answer's body to read, as they are sent; the rest is not read.
         check_address: Raises for an IP address that must not be connected to; called with each one of the host.
         into: A file to write the body to; the answer has none then. It is written to once the host has answered.
+        seconds_more: By how much the time limit grows with every four MiB of the body that have come.
 
     Returns:
         The status, at most ``max_bytes`` bytes of the body, and how long to wait.
@@ -78,8 +81,8 @@ def send(
             check_address(address)
         for address in addresses[:-1]:
             with suppress(httpx.ConnectError, httpx.ConnectTimeout):
-                return _exchange(method, target, address, headers, deadline, content, max_bytes, into)
-        return _exchange(method, target, addresses[-1], headers, deadline, content, max_bytes, into)
+                return _exchange(method, target, address, headers, (deadline, seconds_more), content, max_bytes, into)
+        return _exchange(method, target, addresses[-1], headers, (deadline, seconds_more), content, max_bytes, into)
     except (OSError, httpx.TransportError, httpx.InvalidURL) as error:
         raise ConnectionError(type(error).__name__) from error
 
@@ -134,15 +137,20 @@ def _exchange(
     url: httpx.URL,
     address: str,
     headers: Mapping[str, str],
-    deadline: float,
+    limits: tuple[float, float],
     content: bytes,
     max_bytes: int,
     into: IO[bytes] | None,
 ) -> Answer:
     """Use the transport of httpx, because its client logs the whole address, which may contain a secret."""
+    (deadline, more), size = limits, 0
+
+    def until() -> float:
+        return deadline + more * (size // _GROWS_AFTER)
+
     # Loading the system's certificates takes a while, and plain http needs none.
     tls = ssl.create_default_context() if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    with _cut_off(deadline) as trace, httpx.HTTPTransport(tls, trust_env=False) as transport:
+    with _cut_off(until) as trace, httpx.HTTPTransport(tls, trust_env=False) as transport:
         request = httpx.Request(
             method,
             url.copy_with(host=address),
@@ -156,7 +164,7 @@ def _exchange(
         )
         answer = transport.handle_request(request)
         with closing(answer):
-            body, size = bytearray(), 0
+            body = bytearray()
             if max_bytes:
                 for chunk in answer.iter_raw():
                     (body.extend if into is None else into.write)(chunk)
@@ -164,7 +172,7 @@ def _exchange(
                     if size >= max_bytes:
                         break
                 else:  # a body without a length ends like this when it is cut off, too
-                    if time.monotonic() >= deadline:
+                    if time.monotonic() >= until():
                         raise TimeoutError("body")
             return Answer(
                 answer.status_code, bytes(body[:max_bytes]), answer.headers.get("Retry-After"), answer.headers
@@ -172,31 +180,36 @@ def _exchange(
 
 
 @contextmanager
-def _cut_off(deadline: float) -> Iterator[Callable[[str, Mapping[str, object]], None]]:
-    """Shut the connection down at a deadline; yields a trace function for httpx.
+def _cut_off(until: Callable[[], float]) -> Iterator[Callable[[str, Mapping[str, object]], None]]:
+    """Shut the connection down at a deadline, which may move; yields a trace function for httpx.
 
     The timeouts of httpx bound each read, so they do not end an answer that arrives byte by byte.
     """
-    timers: list[threading.Timer] = []
+    ended = threading.Event()
+    watches: list[threading.Thread] = []
     sockets: list[socket.socket] = []
+
+    def watch(connected: socket.socket) -> None:
+        while not ended.wait(max(until() - time.monotonic(), 0.0)):
+            if time.monotonic() >= until():
+                _shut_down(connected)
+                return
 
     def trace(event: str, info: Mapping[str, Any]) -> None:
         if event == "connection.connect_tcp.complete":
             # A duplicate reaches the connection below TLS, too.
-            duplicate = info["return_value"].get_extra_info("socket").dup()
-            sockets.append(duplicate)
-            timer = threading.Timer(max(deadline - time.monotonic(), 0.0), _shut_down, [duplicate])
-            timers.append(timer)
-            timer.start()
+            sockets.append(info["return_value"].get_extra_info("socket").dup())
+            watches.append(threading.Thread(target=watch, args=sockets[-1:], name="time limit", daemon=True))
+            watches[-1].start()
 
     try:
         yield trace
     finally:
-        for timer in timers:
-            timer.cancel()
-            timer.join()
-        for one in sockets:
-            one.close()
+        ended.set()
+        for one in watches:
+            one.join()
+        for connected in sockets:
+            connected.close()
 
 
 def _shut_down(connected: socket.socket) -> None:

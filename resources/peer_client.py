@@ -15,9 +15,6 @@ from neurigraph_pipelines.model.ports import PeerAnswer
 from resources.allowed_hosts import AllowedCalls, AllowedHosts
 from resources.outgoing_request import content_of
 
-_BYTES_IN_TIME = 4 << 20
-"""Bytes of an answer that may take the time of one request."""
-
 
 class HttpPeerClient(AllowedCalls):
     """Implements ``ports.PeerClient`` over HTTP.
@@ -25,7 +22,8 @@ class HttpPeerClient(AllowedCalls):
     Args:
         hosts: Names that may be called, as ``AllowedHosts`` says.
         local_hosts: Names or addresses that may be called over http and at addresses that are not public.
-        seconds: Time limit for one request with its first four MiB, the name lookup included, and for every four more.
+        seconds: Time limit for one request with its first four MiB, the name lookup included, and for every four more
+            once these have come.
     """
 
     def __init__(self, hosts: tuple[str, ...], local_hosts: tuple[str, ...], seconds: float) -> None:
@@ -41,10 +39,11 @@ class HttpPeerClient(AllowedCalls):
         into: BufferedRandom | None = None,
     ) -> PeerAnswer:
         """Send one request."""
-        seconds = self._seconds * (1 + max_bytes // _BYTES_IN_TIME)
         accepted = {"Accept-Encoding": "gzip" if into is None else "identity"}
         try:
-            answer = self._send(method, url, {**accepted, **headers}, body, max_bytes + 1, seconds=seconds, into=into)
+            answer = self._send(
+                method, url, {**accepted, **headers}, body, max_bytes + 1, seconds_more=self._seconds, into=into
+            )
         except OSError as error:
             raise TransientError(f"the publisher could not be reached in time ({error})") from error
         try:

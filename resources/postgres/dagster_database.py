@@ -9,11 +9,12 @@ from __future__ import annotations
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.rows import dict_row
+from psycopg.rows import DictRow, dict_row
 
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.errors import ConfigurationError
+from neurigraph_pipelines.model.ports import Transaction
 from resources.postgres.database import url_for_role
 
 ROLE = "neurigraph_dagster"
@@ -56,14 +57,14 @@ def ensure_dagster_database(administrator_url: str, name: str | None = None) -> 
         name: Another name for it.
 
     Raises:
-        ConfigurationError: The administrator may not create databases.
+        ConfigurationError: The administrator may not create databases, or the name is taken by one of somebody else.
     """
     name = name or dagster_database(administrator_url)
     names = {"name": sql.Identifier(name)}
     with psycopg.connect(administrator_url, autocommit=True, row_factory=dict_row) as connection:
         connection.execute(_QUERIES["lock"])
-        (found,) = connection.execute(_QUERIES["found"], {"name": name})
-        if not found["present"]:
+        found = found_database(connection, name)
+        if found is None:
             try:
                 connection.execute(_QUERIES["create"].format(**names))
             except psycopg.errors.InsufficientPrivilege as error:
@@ -71,8 +72,23 @@ def ensure_dagster_database(administrator_url: str, name: str | None = None) -> 
                     f"{connection.info.user} may not create Dagster's database: run "
                     f"{_QUERIES['create'].format(**names).as_string(connection)} as a user who may"
                 ) from error
-        if found["is_open"]:
+        if found is None or found["is_open"]:
             with connection.transaction():
                 connection.execute(_QUERIES["become_dagster"])
                 connection.execute(_QUERIES["close"].format(**names))
                 connection.execute(_QUERIES["show_size"].format(**names))
+
+
+def found_database(connection: Transaction, name: str) -> DictRow | None:
+    """Return whether Dagster's database is open to everybody; None if there is none.
+
+    Raises:
+        ConfigurationError: A database of this name belongs to somebody else, and nothing may touch it.
+    """
+    found = connection.execute(_QUERIES["found"], {"name": name}).fetchone()
+    if found is not None and found["owner"] != ROLE:
+        raise ConfigurationError(
+            f"the database {name!r} is not Dagster's, as it belongs to {found['owner']}: rename it, or make {ROLE} its "
+            "owner if it was made for Dagster here"
+        )
+    return found

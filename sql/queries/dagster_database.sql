@@ -5,10 +5,10 @@
 SELECT pg_advisory_lock(hashtext('neurigraph.dagster_database'));
 
 -- name: found
--- Whether it exists, and whether roles of others may connect to it, as they may to every new one.
+-- Its owner, and whether roles of others may connect to it, as they may to every new one.
 SELECT
-    count(*) > 0 AS present,
-    coalesce(bool_or(has_database_privilege('public', d.oid, 'CONNECT')), true) AS is_open
+    pg_catalog.pg_get_userbyid(d.datdba) AS owner,
+    has_database_privilege('public', d.oid, 'CONNECT') AS is_open
 FROM pg_catalog.pg_database AS d
 WHERE d.datname = %(name)s;
 

@@ -46,17 +46,17 @@ ORDER BY p.created_at, p.peer_id;
 SELECT pg_try_advisory_lock(hashtextextended('neurigraph.pull:' || %(peer_id)s, 0)) AS locked;
 
 -- name: tried
-UPDATE neurigraph.peers SET
-    tried_at = clock_timestamp(),
-    last_error = %(error)s
+UPDATE neurigraph.peers SET last_error = %(error)s
 WHERE peer_id = %(peer_id)s;
 
 -- name: begun
-SELECT clock_timestamp() AS now;
+-- An attempt counts from its beginning: whatever ends the process, the other peers come first then.
+UPDATE neurigraph.peers SET tried_at = clock_timestamp()
+WHERE peer_id = %(peer_id)s
+RETURNING tried_at;
 
 -- name: finished
 UPDATE neurigraph.peers SET
-    tried_at = clock_timestamp(),
     pulled_at = %(began_at)s,
     horizon = %(horizon)s,
     last_error = NULL

@@ -17,6 +17,7 @@ import httpx
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
@@ -25,6 +26,7 @@ from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.runtime.stack.processes import LocalStack
 from neurigraph_pipelines.runtime.ui.guard import Guard
 from neurigraph_pipelines.wiring.installation import Installation
+from resources.postgres.dagster_database import dagster_database
 from tests.support.command_line import PROGRAM, environment
 from tests.support.dagster_stack import await_true, graphql, launch
 from tests.support.raw_http import exchange, head
@@ -61,7 +63,6 @@ SECRETS = {
 @pytest.fixture(scope="module")
 def stack(shared_installation: Installation) -> Iterator[LocalStack]:
     """The stack of an operator whose environment holds secrets."""
-    shared_installation.migrate()  # a copied database does not say where Dagster's tables belong
     with pytest.MonkeyPatch.context() as given:
         here = environment(shared_installation.settings, NEURIGRAPH_UI_PORT="0", **SECRETS)
         SECRETS["NEURIGRAPH_SECRET"] = here["NEURIGRAPH_SECRET"]
@@ -294,7 +295,7 @@ def test_logs_repeat_no_configuration(stack: LocalStack) -> None:
     assert wanted not in events
     for value in SECRETS.values():
         assert stored_in(stack, value) == []
-    assert "dagster.runs" in stored_in(stack, wanted)  # the scan finds what is there: the configuration itself
+    assert "runs" in stored_in(stack, wanted)  # the scan finds what is there: the configuration itself
 
 
 def test_processes_have_no_secret(stack: LocalStack) -> None:
@@ -323,13 +324,14 @@ def stored_in(stack: LocalStack, text: str) -> list[str]:
     folders = (stack.dagster.folder / "storage", stack.dagster.folder.parent / "logs")
     files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     found = [str(path) for path in files if text.encode() in path.read_bytes()]
-    with psycopg.connect(os.environ["NEURIGRAPH_DATABASE_URL"]) as connection:
-        names = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'dagster'").fetchall()
+    url = os.environ["NEURIGRAPH_DATABASE_URL"]
+    with psycopg.connect(make_conninfo(url, dbname=dagster_database(url))) as connection:
+        names = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
         assert names
         for (name,) in names:
-            query = sql.SQL("SELECT FROM dagster.{0} WHERE strpos({0}::text, %s) > 0").format(sql.Identifier(name))
+            query = sql.SQL("SELECT FROM {0} WHERE strpos({0}::text, %s) > 0").format(sql.Identifier(name))
             if connection.execute(query, [text]).fetchall():
-                found.append(f"dagster.{name}")
+                found.append(name)
     return found
 
 

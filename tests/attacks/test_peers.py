@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from tempfile import TemporaryFile
 from typing import Any
 from uuid import UUID
 
@@ -12,14 +14,17 @@ import httpx
 import pytest
 
 from neurigraph_pipelines.exchange.peers import conversation, subscriptions
+from neurigraph_pipelines.exchange.peers.granted_rows import MAX_STREAM_BYTES
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.model import Privacy, SubjectType
 from neurigraph_pipelines.model.errors import ProviderError, TransientError
 from neurigraph_pipelines.wiring.installation import Installation
+from resources.peer_client import HttpPeerClient
 from tests.support.lying_publisher import LyingPublisher, lying_publisher
 from tests.support.memories import converse, ingest, plain_context
 from tests.support.peers import GRANTED, THIRD_PARTY, Pair, mirrored, new_pair, offered
+from tests.support.webhook_receiver import Behaviour, WebhookReceiver
 
 pytestmark = pytest.mark.attack
 
@@ -78,6 +83,30 @@ def test_endless_streams_are_not_read_to_their_end(pair: Pair, monkeypatch: pyte
         with pytest.raises(ProviderError, match="more than 100 bytes"):
             pair.pull()
     assert list(mirrored(pair).values()) == [[]]
+    pair.pull()
+    pair.check_equal()
+
+
+@pytest.mark.parametrize("fault", ["stall", "drip", "drip_body"])
+def test_slow_publishers_get_no_time_for_what_they_might_send(fault: Behaviour) -> None:
+    """Other peers wait behind this one."""
+    client, began = HttpPeerClient((), ("127.0.0.1",), 1.0), time.monotonic()
+    with (
+        WebhookReceiver(fault) as receiver,
+        TemporaryFile() as file,
+        pytest.raises(TransientError, match="in time"),
+    ):
+        client.ask("POST", receiver.url, {}, b"{}", MAX_STREAM_BYTES, file)
+    assert time.monotonic() - began < 10, "that would be three minutes"
+
+
+def test_pull_that_waited_too_long_goes_on_next_time(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(conversation, "MAX_SECONDS", 0.0)
+        with pytest.raises(TransientError, match="the next one goes on"):
+            pair.pull()
+    (peer,) = subscriptions.list_peers(pair.here.database, pair.claims)
+    assert peer.tried_at is not None, "others come before it now"
     pair.pull()
     pair.check_equal()
 

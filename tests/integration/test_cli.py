@@ -328,6 +328,8 @@ def test_errors_are_one_line(home_env: dict[str, str], here: Here, user: str, tm
     }
     assert failed.stdout == ""
     assert json.loads(run(home_env, "nonsense", "--json", code=2).stderr)["error"] == "UsageError"
+    for kinds, said in (((), "note. See"), (("letter",), "'kind': 'letter' is not one of")):
+        assert said in run(home_env, "source", "list", *kinds, code=2).stderr
 
 
 def test_non_utf8_arguments(home_env: dict[str, str], here: Here, user: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from uuid import uuid4
 
 import psycopg
@@ -13,9 +14,14 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from neurigraph_pipelines.model.errors import ConfigurationError
+from neurigraph_pipelines.runtime.stack.backup.create import BackupListener, back_up
+from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder
+from neurigraph_pipelines.runtime.stack.backup.load import restore
+from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.dagster_database import dagster_database, ensure_dagster_database
 
 AT_ONCE = 6
+SILENT = BackupListener(lambda _: None, lambda _: None)
 
 
 @pytest.fixture
@@ -66,6 +72,24 @@ def test_error_names_the_statement_to_run(administrator: psycopg.Connection, chi
     administrator.execute(statement)
     ensure_dagster_database(chief)
     assert state_of(administrator, name) == ("neurigraph_dagster", False)
+
+
+def test_database_of_somebody_else_is_left_alone(
+    administrator: psycopg.Connection, database_url: str, name: str, installation: Installation, tmp_path: Path
+) -> None:
+    """A restore would drop it, although nothing of it is in a backup."""
+    folder = BackupFolder(tmp_path / "backups", None)
+    back_up(installation, folder, None, SILENT)
+    installation.close()
+    administrator.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    before = state_of(administrator, name)
+    with pytest.raises(ConfigurationError, match="is not Dagster's"):
+        ensure_dagster_database(database_url)
+    with pytest.raises(ConfigurationError, match="is not Dagster's"):
+        restore(installation, folder, None, True, SILENT)
+    with pytest.raises(ConfigurationError, match="is not Dagster's"):
+        back_up(installation, folder, None, SILENT)
+    assert state_of(administrator, name) == before is not None
 
 
 def test_name_that_postgres_would_cut_off(database_url: str) -> None:

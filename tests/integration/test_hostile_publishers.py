@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from io import BufferedRandom
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -209,6 +210,11 @@ def of_checksum(sent: SentStream) -> None:
     sent.stated = {name: {"sha256": "0" * 64} for name in (*sent.rows, *sent.objects)}
 
 
+def of_size(size: int) -> Lie:
+    """State a size for every file."""
+    return lambda sent: sent.stated.update({name: {"size_bytes": size} for name in (*sent.rows, *sent.objects)})
+
+
 def outside(sent: SentStream) -> None:
     """Give an object a name that leads elsewhere."""
     sent.objects["objects/durable/../../../etc/passwd"] = b"root"
@@ -329,6 +335,25 @@ def test_hostile_records_are_refused(pair: Pair, lie: str) -> None:
     assert isinstance(refused.value, ProviderError), refused.value
     assert mirrored(pair) == before or before == {}
     assert set(pair.here.objects.keys("")) == objects
+    pair.pull()
+    pair.check_equal()
+
+
+@pytest.mark.parametrize(
+    ("lie", "said"),
+    [
+        (lambda sent: sent.unnamed.update({f"{number:06}": b"" for number in range(30_000)}), "too many files"),
+        (lambda sent: sent.unnamed.update({f"{number:06}": b"" for number in range(70_000)}), "too many files"),
+        (of_size(1 << 40), "unpack to more than"),
+    ],
+    ids=["a long listing", "a listing of Zip64", "much to unpack"],
+)
+def test_memory_and_time_of_an_archive_are_bounded_before_it_is_read(pair: Pair, lie: Lie, said: str) -> None:
+    converse(pair.publisher.installation, pair.publisher.owners, f"#{GRANTED} Dave lists {uuid4()}.")
+    ingest(plain_context(pair.publisher.installation), pair.publisher.owner)
+    publisher = PublisherKey(pair.publisher.installation.secret)
+    with pytest.raises(ProviderError, match=said):
+        pull(between(pair, lie=lie, signs_as=publisher), pair.peer.peer_id)
     pair.pull()
     pair.check_equal()
 

@@ -19,6 +19,8 @@ from neurigraph_pipelines.exchange.peers import granted_rows, offering, signatur
 from neurigraph_pipelines.exchange.portability.stream import table_of
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.inbox.privacy import set_privacy
+from neurigraph_pipelines.lifecycle.erasure.forget import forget
+from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError, ProviderError
 from neurigraph_pipelines.text.search_segments import SearchSegment, read_vectors
@@ -195,6 +197,21 @@ def test_record_comes_with_its_passages_and_files(graph: SharedGraph) -> None:
     other = read_sent(graph, [record_id], "another model")
     assert other.of("metadata_records")[0]["embedding"] is None
     assert other.of("segments") == [{**packed, "vectors": None}]
+
+
+def test_record_forgotten_while_it_is_sent_is_absent(graph: SharedGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that was forgotten before: the peer goes on with other nodes, and its next pull forgets it."""
+    record_id, _ = graph.record_of("Family/Dave")
+    context = graph.installation.acting_for(graph.third_party(PEER))
+    acting, read = graph.installation.acting_for(graph.owners), context.objects.get
+
+    def forgetting(key: str) -> Iterator[bytes]:
+        forget(acting, ErasureSubject(SubjectKind.RECORD, record_id), through="tests")
+        return read(key)
+
+    monkeypatch.setattr(context.objects, "get", forgetting)
+    with pytest.raises(NotFoundError):
+        offering.read_records(context, graph.node("Family/Dave"), [record_id])
 
 
 def test_stream_says_nothing_of_others(graph: SharedGraph) -> None:

@@ -10,7 +10,7 @@ import time
 from types import TracebackType
 from typing import Any, Literal, Self
 
-Behaviour = Literal["ok", "500", "302", "400", "410", "429", "stall", "drip", "hang_up", "huge"]
+Behaviour = Literal["ok", "500", "302", "400", "410", "429", "stall", "drip", "drip_body", "hang_up", "huge"]
 
 
 class WebhookReceiver:
@@ -86,8 +86,9 @@ class WebhookReceiver:
     def _misbehave(self, connection: socket.socket, behaviour: Behaviour) -> None:
         if behaviour == "stall":
             self._stopping.wait(60)
-        elif behaviour == "drip":
-            for byte in b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 10_000:
+        elif behaviour in ("drip", "drip_body"):
+            head = b"HTTP/1.1 200 OK\r\n" + (b"X-Slow: " if behaviour == "drip" else b"\r\n")
+            for byte in head + b"x" * 10_000:
                 connection.sendall(bytes([byte]))
                 if self._stopping.wait(0.1):
                     return

@@ -16,7 +16,9 @@ def peer_mirrors(context: dg.AssetExecutionContext, installation: InstallationRe
 
     peering = installation.opened.peers
     counts = {"mirrored": 0, "forgotten": 0, "requests": 0, "bytes": 0, "failed": 0}
-    for peer in subscriptions.all_peers(installation.opened.database):
+    peers = subscriptions.all_peers(installation.opened.database)
+    # The one that waited longest comes first, so that slow publishers do not keep this from others for ever.
+    for peer in sorted(peers, key=lambda one: (one.tried_at is not None, one.tried_at or one.created_at)):
         try:
             done = pull(peering, peer.peer_id)
         except RunningError:

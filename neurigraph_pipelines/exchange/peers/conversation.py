@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BufferedRandom
 from urllib.parse import urlencode
 from uuid import UUID
 
-from neurigraph_pipelines.exchange.peers.granted_rows import MAX_FILE_BYTES, MAX_ROWS_BYTES, read
+from neurigraph_pipelines.exchange.peers.granted_rows import MAX_STREAM_BYTES, read
 from neurigraph_pipelines.exchange.peers.signatures import new_nonce, require_signed
 from neurigraph_pipelines.model.errors import NotFoundError, ProviderError, TransientError, UnauthenticatedError
 from neurigraph_pipelines.model.ports import PeerClient
@@ -18,8 +19,8 @@ from neurigraph_pipelines.views.mirrors import OfferedNode, OfferedNodes, Offere
 MAX_ANSWER_BYTES = 16 << 20
 """Most bytes of a listing."""
 
-MAX_STREAM_BYTES = 2 * MAX_FILE_BYTES + MAX_ROWS_BYTES
-"""Most bytes of the stream of records: those of one with two large files."""
+MAX_SECONDS = 1_800.0
+"""Most time for which one pull waits for its publisher; others wait behind it, and the next pull goes on."""
 
 MAX_NODES = 2_000
 """Nodes of one mirror: each has tables of its own here."""
@@ -41,6 +42,7 @@ class Conversation:
         publisher_key: Its public key, 32 bytes.
         requests: Number of requests so far.
         sent_bytes: Size of all answers, compressed as they were sent.
+        waited: Seconds for which answers were awaited.
     """
 
     client: PeerClient
@@ -49,6 +51,7 @@ class Conversation:
     publisher_key: bytes
     requests: int = 0
     sent_bytes: int = 0
+    waited: float = 0.0
 
     def nodes(self, since: UUID | None) -> tuple[UUID, bool, list[OfferedNode]]:
         """Return the publisher's horizon, whether it knew the one before, and all nodes that were granted.
@@ -96,12 +99,15 @@ class Conversation:
     def _signed(
         self, method: str, path: str, parameters: dict[str, str], body: bytes = b"", into: BufferedRandom | None = None
     ) -> bytes:
-        nonce = new_nonce()
+        if self.waited > MAX_SECONDS:
+            raise TransientError("the publisher is too slow, or has too much for one pull: the next one goes on")
+        nonce, began = new_nonce(), time.monotonic()
         url = f"{self.url.rstrip('/')}/v1/mirror{path}?{urlencode({**parameters, 'nonce': nonce})}"
         headers = {"Authorization": f"Bearer {self.key}"} | ({"Content-Type": "application/json"} if body else {})
         answer = self.client.ask(
             method, url, headers, body, MAX_ANSWER_BYTES if into is None else MAX_STREAM_BYTES, into
         )
+        self.waited += time.monotonic() - began
         self.requests += 1
         self.sent_bytes += answer.sent_bytes
         if answer.status == _OK:

@@ -7,8 +7,11 @@ followed. Everything gets ids of this installation, so a publisher can name noth
 from __future__ import annotations
 
 import json
+import os
+import struct
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from io import BufferedRandom
 from typing import Annotated, Literal, TypeVar
 from uuid import UUID, uuid4
 
@@ -36,9 +39,16 @@ MAX_FILE_BYTES = 256 << 20
 MAX_ROWS_BYTES = 128 << 20
 """Most bytes of all rows of an answer. A record of 620,000 tokens with its vectors takes half of it."""
 
+MAX_STREAM_BYTES = 2 * MAX_FILE_BYTES + MAX_ROWS_BYTES
+"""Most bytes of an answer, packed and unpacked: those of a record with two large files."""
+
 MAX_MANIFEST_BYTES = 1 << 20
+_MAX_LISTING_BYTES = 1 << 20
 MAX_PASSAGES = 100_000
 """Most passages of one record."""
+
+_ENDS_WITH = struct.Struct("<4s16x4s8xL4xH")
+"""The places of Zip64's locator and of the end record of a zip file: signatures, size of the listing and comment."""
 
 _LENGTH_SLACK = 0.02
 _MOST = {"byte_offset": MAX_FILE_BYTES, "window_length": 1e9, "lexemes": 20_000}
@@ -214,6 +224,8 @@ class GrantedRows:
                 f"the publisher sends version {header.version} of the stream, and this installation reads {VERSION}: "
                 "run one version of Neurigraph on both sides"
             )
+        if archive.size_bytes() > MAX_STREAM_BYTES:  # before all is unpacked, which stops at the stated sizes
+            raise ProviderError(f"the publisher sent files that unpack to more than {MAX_STREAM_BYTES:,} bytes")
         archive.verify(lambda _: None)
         objects = {name for name in archive.entries if name.startswith(OBJECTS)}
         if sum(one.size_bytes for one in archive.entries.values() if one.name not in objects) > MAX_ROWS_BYTES:
@@ -247,6 +259,21 @@ class GrantedRows:
         if record_id not in self.records:
             raise ProviderError("the publisher sent rows of records that it did not send")
         return self.records[record_id]
+
+
+def require_few_files(file: BufferedRandom) -> None:
+    """Require that the listing at the end of a zip file is short and of the simple form: it is read as a whole.
+
+    Python takes eight times its size, before anything of the archive can be looked at.
+
+    Raises:
+        ProviderError: It is not.
+    """
+    file.seek(max(file.seek(0, os.SEEK_END) - _ENDS_WITH.size, 0))
+    end = file.read().rjust(_ENDS_WITH.size, b"\0")
+    locator, signature, size, comment = _ENDS_WITH.unpack(end)
+    if locator == b"PK\6\7" or (signature, comment) != (b"PK\5\6", 0) or size > _MAX_LISTING_BYTES:
+        raise ProviderError("the publisher sent an archive of too many files, or no archive")
 
 
 def read(form: type[Form], answer: bytes | str) -> Form:

@@ -150,7 +150,9 @@ def read_records(
     values = {"prefix": "", "record_ids": chosen, "model": model, "node_id": node_id}
     report = Exported()
     content = VerifiedBytes(zipped(granted(context, query, values, report)))
-    if report.lost or report.forgotten:
+    if report.forgotten:
+        raise NotFoundError
+    if report.lost:
         raise LostObjectError("a file of these records is missing or damaged: see `neurigraph admin verify`")
     return content
 

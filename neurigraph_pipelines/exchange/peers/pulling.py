@@ -16,7 +16,7 @@ from uuid import UUID
 from neurigraph_pipelines.database.asking import row_of, rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.peers.conversation import Conversation
-from neurigraph_pipelines.exchange.peers.granted_rows import GrantedRows
+from neurigraph_pipelines.exchange.peers.granted_rows import GrantedRows, require_few_files
 from neurigraph_pipelines.exchange.peers.mirroring import Mirror
 from neurigraph_pipelines.exchange.peers.offering import MAX_PREFIX, RECORDS_AT_ONCE
 from neurigraph_pipelines.exchange.peers.peering import Peering
@@ -80,8 +80,8 @@ def pull(peering: Peering, peer_id: UUID, on_done: Progress = lambda _, __: None
     """
     database = peering.context.database
     with _alone(peering, peer_id) as peer:
-        with database.pipeline() as tx:
-            (began,) = tx.execute(_QUERIES["begun"])
+        with database.owner() as tx:
+            (began,) = tx.execute(_QUERIES["begun"], {"peer_id": peer_id})
         try:
             run = _Pull(peering, peer, on_done)
             horizon = run.run()
@@ -91,7 +91,7 @@ def pull(peering: Peering, peer_id: UUID, on_done: Progress = lambda _, __: None
                 tx.execute(_QUERIES["tried"], {"peer_id": peer_id, "error": word})
             raise
         with database.owner() as tx:
-            tx.execute(_QUERIES["finished"], {"peer_id": peer_id, "began_at": began["now"], "horizon": horizon})
+            tx.execute(_QUERIES["finished"], {"peer_id": peer_id, "began_at": began["tried_at"], "horizon": horizon})
     return run.done
 
 
@@ -261,6 +261,7 @@ class _Pull:
         """
         with TemporaryFile() as file:
             self._publisher.pull(publisher_node_id, asked, self._model, file)
+            require_few_files(file)
             with _refused(), open_zip(file, "the answer") as archive:
                 page = GrantedRows(archive, publisher_node_id, asked)
                 for record_id in page.records.keys() & difference.outdated.keys():

@@ -121,8 +121,8 @@ def run(arguments: list[str]) -> int:
 
 def _usage(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
-    message = error.format_message()
-    return f"{message} See `{context.command_path} --help`." if context is not None and message else message
+    message = error.format_message().replace("Value error, ", "").rstrip(".")
+    return f"{message}. See `{context.command_path} --help`." if context is not None and message else message
 
 
 def _fail(kind: str, message: str, code: int, as_json: bool) -> int:

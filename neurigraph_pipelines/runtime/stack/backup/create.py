@@ -16,7 +16,7 @@ from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.runtime.stack.backup.folder import DUMPS, OBJECT_LIST, VERSION, BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.snapshot import QUERIES, Copied, consistent_snapshot
 from neurigraph_pipelines.wiring.installation import Installation
-from resources.postgres.dagster_database import dagster_database
+from resources.postgres.dagster_database import dagster_database, found_database
 from resources.postgres.dump import dump
 
 
@@ -71,8 +71,7 @@ def back_up(installation: Installation, folder: BackupFolder, keep: int | None, 
             (exported,) = tx.execute(QUERIES["export_snapshot"])
             description = _description(tx, copied)
             dumps = {"database": dump(url, exported["name"])}
-            (dagster,) = tx.execute(QUERIES["database_exists"], {"name": dagster_database(url)})
-            if dagster["present"]:  # and first, so that it is hardly younger than the snapshot
+            if found_database(tx, dagster_database(url)):  # and first, so that it is hardly younger than the snapshot
                 dumps = {"dagster": dump(installation.dagster_address), **dumps}
             written = {}
             for part, chunks in dumps.items():

@@ -33,7 +33,7 @@ from neurigraph_pipelines.runtime.stack.backup.create import BackupListener
 from neurigraph_pipelines.runtime.stack.backup.folder import DUMPS, OBJECT_LIST, BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.snapshot import QUERIES, StoredContent
 from neurigraph_pipelines.wiring.installation import Installation
-from resources.postgres.dagster_database import ROLE, dagster_database, ensure_dagster_database
+from resources.postgres.dagster_database import ROLE, dagster_database, ensure_dagster_database, found_database
 from resources.postgres.dump import load
 
 _NEW, _OLD = "_being_restored", "_before_restore"
@@ -71,6 +71,7 @@ def restore(
 
     Raises:
         ConflictError: The installation holds memories, or programs use it. Nothing changed.
+        ConfigurationError: The database with the name of Dagster's is of somebody else. Nothing changed.
         InvalidInputError: There is no such backup, or a newer version made it. Nothing changed.
         DamagedObjectError: The backup is damaged. The database is unchanged.
         StorageError: A disk, the object store or the database failed. The database is unchanged.
@@ -171,9 +172,10 @@ class _Target:
         self._name, self._dagster = str(conninfo_to_dict(self._url)["dbname"]), dagster_database(self._url)
 
     def require_idle(self) -> None:
-        """Raise ConflictError if programs are connected to a database."""
+        """Raise ConflictError if programs are connected to a database, or ConfigurationError if one is not ours."""
         until = time.monotonic() + CLOSING_SECONDS
         with self._maintenance() as server:
+            found_database(server, self._dagster)  # or the exchange would drop one of somebody else
             while others := self._count_others(server):
                 if time.monotonic() > until:
                     raise ConflictError(
