@@ -1,5 +1,5 @@
--- The facts of a window of a record that is still being read. Nobody sees them yet: they are checked and stored with the
--- facts of the other windows, or deleted when the record no longer waits.
+-- The facts of a window of a record that is still being read. Nobody sees them yet: they are checked and stored with
+-- the facts of the other windows, or deleted when the record no longer waits.
 CREATE TABLE neurigraph.read_windows (
     record_id uuid NOT NULL REFERENCES neurigraph.pending_facts ON DELETE CASCADE,
     -- SHA-256 of the model, the instructions and the text of the window.
