@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from uuid import UUID, uuid4
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +29,8 @@ from neurigraph_pipelines.wiring.installation import Installation
 from tests.integration.test_spaces import GARDEN, KITCHEN, hand_in
 from tests.support.memories import WordEmbedder, ingest, new_user, plain_context, rows, stored
 from tests.support.organization import Company, found_company
+
+pytestmark = pytest.mark.slow
 
 QUERIES = ("rope kite", "boat", "cello", "renamed")
 STEPS = ("garden", "kitchen", "nowhere", "add", "remove", "private", "shared", "revise", "supersede", "forget")

@@ -27,6 +27,8 @@ from tests.support.graphs import Graph, new_graph
 from tests.support.memories import make_persona, rows
 from tests.support.undivided import undivided
 
+pytestmark = pytest.mark.slow
+
 
 def fact_at(statement: str, first_message: int, last_message: int) -> ReadFact:
     return ReadFact(statement, first_message, last_message, None, FactKind.STATE, StatedAs.STATEMENT)

@@ -100,7 +100,7 @@ def test_restore(installation: Installation, source: Source, trigger: str) -> No
 
 def test_mirror(shared_installation: Installation, installation: Installation, trigger: str) -> None:
     with new_pair(shared_installation, installation) as pair:
-        with struck(installation, "INSERT INTO neurigraph.mirrored_records", trigger) as other:
+        with struck(installation, "pg_temp.new_keys", trigger) as other:
             pull(replace(pair.peering, context=plain_context(other)), pair.peer.peer_id)
         assert rows(installation, "SELECT FROM neurigraph.mirrored_records")
         assert sweep(installation) == 0
