@@ -164,7 +164,7 @@ def _require_object(manifest: Manifest, storage_path: str) -> None:
         TransientError: It has another one, because its record was split meanwhile.
     """
     if manifest.storage_path != storage_path:
-        raise TransientError("the file was written anew while it was read: read it again", retry_after=1.0)
+        raise TransientError("the file was rewritten while it was read: read it again", retry_after=1.0)
 
 
 def read_from_copy(context: Context, location: FileLocation, storage_path: str, error: LostObjectError) -> bytes | None:

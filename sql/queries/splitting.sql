@@ -143,7 +143,7 @@ CROSS JOIN unnest(%(new_ids)s::uuid []) AS n (record_id)
 WHERE o.record_id = %(record_id)s;
 
 -- name: copy_retrievals
--- Whoever retrieved the record may have read the messages that the new records have, and asked for these.
+-- The log of a retrieval of the record also names the new records: the caller may have read their messages.
 UPDATE neurigraph.retrievals AS r SET record_ids = r.record_ids || %(new_ids)s::uuid []
 WHERE r.user_id = %(user_id)s AND %(record_id)s = ANY(r.record_ids);
 
