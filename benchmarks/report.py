@@ -21,7 +21,7 @@ those sections. All figures of a section come from one run on one machine, next 
 
 Before 28 November 2026, some benchmarks called a function that read no times from a question's words and looked up
 neither conflicts nor expiry. They call `search` since then, as users do. Figures of earlier dates are of that other
-function under *Time from ended to searchable*, *Search speed* and *First questions of many users*.
+function under *Search speed* and *First questions of many users*.
 """
 
 
