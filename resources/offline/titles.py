@@ -16,9 +16,6 @@ from resources.offline.prose import Prose
 _FORMS = forms("titles")
 
 MAX_TITLE = 80
-SHORT = 12
-"""Messages up to which one sentence tells what a conversation is about."""
-
 MOST_PHRASES = 8
 
 LEAST = 8
@@ -43,8 +40,6 @@ _LEAST_WORDS = 4
 def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
     """Return the given title, else what a sentence says, else names and phrases, such as ``Dave, launch and budget``.
 
-    A short conversation has a sentence that tells what it is about; a long one does not.
-
     The parts of one conversation have titles of their own, so that they differ.
     """
     given = " ".join((prose.segment.ref.title or "").split())
@@ -66,8 +61,7 @@ def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
     if not subjects and not meeting and len(speakers) < 2:
         subjects = [relation.person for relation in names.relations if relation.whose is None][:1]
     parts = [*subjects, *phrases[: 3 - len(subjects)]]
-    is_told = len(prose.segment.messages) <= SHORT or (len(parts) == 2 and not subjects)  # two words tell too little
-    if is_told and (told := _told(prose, key_phrases[:MOST_PHRASES], subjects)):
+    if told := _told(prose, key_phrases[:MOST_PHRASES], subjects, names):
         return told
     if len(speakers) == 2 and phrases:
         return _shortened(f"{' and '.join(speakers)}: {_listed(phrases[:2], prose.language)}", MAX_HEADING)
@@ -85,18 +79,21 @@ def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
     )
 
 
-def _told(prose: Prose, phrases: Sequence[str], subjects: Sequence[str]) -> str:
+def _told(prose: Prose, phrases: Sequence[str], subjects: Sequence[str], names: Names) -> str:
     """Return the sentence of a person that says most of the phrases and whom it is about, as a heading."""
     stems = {stem: 1 / (rank + 2) for rank, phrase in enumerate(phrases) for stem in prose.stems(phrase)}
     stems |= {stem: 1.0 for name in subjects for stem in prose.stems(name)}
     best, most = "", 0.0
-    for number, sentence in enumerate(one for one in prose.sentences if prose.message(one).role is Role.USER):
+    own = [one for one in prose.sentences if prose.message(one).role is Role.USER]
+    for number, sentence in enumerate(one for one in own if len(one.content) >= 2):
         said = 0.2 + sum(stems.get(stem, 0.0) for stem in {word.stem for word in sentence.words})
         # What somebody comes to talk about is said at once.
-        said *= min(len(sentence.content), 3) * (2.0 if number == 0 else 1.0 / (1 + 0.2 * number))
-        said *= 0.4 if _FORMS.points_back.match(sentence.text) else 1.0
+        said *= min(len(sentence.content), 3) * (3.0 if number == 0 else 1.0 / (1 + number))
+        said *= 0.4 if _FORMS.points_back.match(sentence.text) or _FORMS.addressed.search(sentence.text) else 1.0
         if said > most:
-            best, most = heading(sentence.text, sentence.language), said
+            called, _, rest = sentence.text.partition(", ")
+            text = rest if called in names.speakers.values() else sentence.text
+            best, most = heading(text, sentence.language), said
     return best if len(best) >= LEAST else ""
 
 
@@ -142,7 +139,8 @@ def heading(sentence: str, language: str) -> str:
             text = asked.sub(kept, text, count=1) if asked.match(text) else text
         text = _FORMS.day.sub(r"\g<verb> ", text)
     ends = (clause.start() for clause in _FORMS.clause.finditer(text, _LEAST))
-    text = text[: next((end for end in ends if len(text[:end].split()) >= _LEAST_WORDS), len(text))].rstrip()
+    end = next((end for end in ends if len(text[:end].split()) >= _LEAST_WORDS), None)
+    text = text if end is None else _FORMS.unfinished.sub("", text[:end])
     secret = _FORMS.secret.match(text) if language == "en" else None
     text = _short_heading(secret["subject"] if secret else text, language)
     return text[:1].upper() + text[1:]
@@ -156,7 +154,7 @@ def _short_heading(text: str, language: str) -> str:
     if before:
         return text[: before[-1]]
     words, small = text[: MAX_HEADING - 1].split(" ")[:-1], lexicon_of(language).stop
-    for end in range(len(words) - 1, 0, -1):
+    for end in range(len(words) - 1, 0, -1) if language != "de" else ():  # a German verb stands last
         if words[end].lower() in small and words[end - 1].lower() not in small:
             kept = " ".join(words[:end]).rstrip(" ,;:-")
             if len(kept) >= MAX_HEADING // 2:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from resources.offline.language_model import OfflineLanguageModel
 from resources.offline.titles import MAX_HEADING, heading
+from tests.support.chats import chat
 
 
 @pytest.mark.parametrize(
@@ -26,6 +28,16 @@ from resources.offline.titles import MAX_HEADING, heading
             "en",
             "Choir sings Rutter's Requiem at the spring concert",
         ),
+        (
+            "Are we really walking in Slovenia this summer or was that the wine talking?",
+            "en",
+            "Are we really walking in Slovenia this summer",
+        ),
+        (
+            "Am Samstag ist bei uns der Schlauch vom Geschirrspüler geplatzt.",
+            "de",
+            "Am Samstag ist bei uns der Schlauch vom Geschirrspüler…",
+        ),
         ("話は変わりますが、確定申告の書類です。", "ja", "確定申告の書類です"),
         ("Yes.", "en", "Yes"),
         ("", "en", ""),
@@ -38,3 +50,9 @@ def test_heading(sentence: str, language: str, title: str) -> None:
 def test_heading_is_short() -> None:
     assert len(heading("word " * 40, "en")) <= MAX_HEADING
     assert len(heading("x" * 400, "de")) <= MAX_HEADING
+
+
+def test_long_talk_has_the_sentence_that_it_begins_with() -> None:
+    said = [("Marek", "Good morning! How are you?"), ("Ilse", "Marek, my bike grinds on the right pedal.")]
+    said += [("Marek", f"Did you clean chain link number {number}?") for number in range(1, 20)]
+    assert OfflineLanguageModel(None).summarize(chat(*said), 200).title == "Bike grinds on the right pedal"
