@@ -21,7 +21,7 @@ from uuid import UUID
 from benchmarks.bench import PROJECT_ROOT, Bench
 from benchmarks.derived.labels import Labelled, load
 from benchmarks.report import Section, number, table
-from neurigraph_pipelines.model import Message, Outline, Role, Segment, SegmentRef, SourceKind, TriggerType
+from neurigraph_pipelines.model import Message, Outline, Placement, Role, Segment, SegmentRef, SourceKind, TriggerType
 from resources.minilm.embedder import NeurigraphEmbedder
 from resources.offline.language_model import OfflineLanguageModel
 
@@ -201,10 +201,26 @@ def hits(true: Sequence[int], found: Sequence[int], near: int) -> int:
     return len(found) - len(free)
 
 
-def figures(found: Sequence[tuple[Talk, list[int]]]) -> list[str]:
-    """Return Pk, the share of boundaries found, its precision, and the share of one subject that stays whole."""
-    several = [(talk, ends) for talk, ends in found if talk.boundaries]
-    single = [ends for talk, ends in found if not talk.boundaries]
+def astray(model: OfflineLanguageModel, talk: Talk, filed: Sequence[Placement]) -> int:
+    """Return how many messages are filed in another area than all of their subject would be by itself."""
+    alone = {}
+    for subject in dict.fromkeys(talk.subjects):
+        said = tuple(one for one, about in zip(talk.messages, talk.subjects, strict=True) if about == subject)
+        placed = model.place(replace(talk.segment, messages=said), Outline())
+        alone[subject] = _area(max(placed, key=lambda one: one.last_message - one.first_message))
+    areas = [_area(one) for one in filed for _ in range(one.first_message, one.last_message + 1)]
+    return sum(bool(area) and area != alone[about] for area, about in zip(areas, talk.subjects, strict=True))
+
+
+def _area(placed: Placement) -> str:
+    return placed.steps[0].name if placed.steps else ""
+
+
+def figures(found: Sequence[tuple[Talk, list[int], int]]) -> list[str]:
+    """Return Pk, the shares of boundaries found and right, of messages astray, and of talks that rightly stay whole."""
+    several = [(talk, ends) for talk, ends, _ in found if talk.boundaries]
+    single = [ends for talk, ends, _ in found if not talk.boundaries]
+    messages = sum(len(talk.messages) for talk, _ in several)
     true = sum(len(talk.boundaries) for talk, _ in several)
     right = sum(hits(talk.boundaries, ends, NEAR.get(talk.kind, 1)) for talk, ends in several)
     proposed = sum(len(ends) for _, ends in several)
@@ -214,13 +230,16 @@ def figures(found: Sequence[tuple[Talk, list[int]]]) -> list[str]:
         number(error / len(several)) if several else "–",
         number(right / true) if true else "–",
         number(right / proposed) if proposed else "–",
+        number(sum(strays for *_, strays in found) / messages) if several else "–",
         f"{sum(not ends for ends in single)} of {len(single)}" if single else "–",
     ]
 
 
-def cuts(model: OfflineLanguageModel, talk: Talk) -> list[int]:
-    """Return the positions at which the model begins another part."""
-    return [placement.first_message - 1 for placement in model.place(talk.segment, Outline())][1:]
+def measured(model: OfflineLanguageModel, talk: Talk) -> tuple[Talk, list[int], int]:
+    """Return a talk with the positions at which the model begins another part, and how many messages are astray."""
+    filed = model.place(talk.segment, Outline())
+    strays = astray(model, talk, filed) if talk.boundaries and talk.kind != "meetings" else 0
+    return talk, [one.first_message - 1 for one in filed][1:], strays
 
 
 def run(bench: Bench) -> Section:
@@ -230,26 +249,27 @@ def run(bench: Bench) -> Section:
     for half in ("development", "held out"):
         several = talks(half)[:: 8 if bench.quick else 1]
         for name, model in (("vectors", OfflineLanguageModel(embedder)), ("words", OfflineLanguageModel(None))):
-            found = [(talk, cuts(model, talk)) for talk in several]
+            found = [measured(model, talk) for talk in several]
             for kind in dict.fromkeys(talk.kind for talk in several):
                 rows.append([half, name, kind, *figures([one for one in found if one[0].kind == kind])])
             told = [one for one in found if one[0].kind != "meetings"]
             rows.append([half, name, "all but meetings", *figures(told)])
-    header = ("half", "with", "talks", "number", "Pk", "found", "precision", "whole")
+    header = ("half", "with", "talks", "number", "Pk", "found", "precision", "astray", "whole")
     return Section("Changes of subject", _METHOD, table(header, rows))
 
 
 _METHOD = """Conversations of several subjects: written ones (`samples/subjects.toml`), pieces of labelled ones in a row
 and in turns, and QMSum's meetings, with its topics, where the data folder is there. A boundary counts as found within
-one message (five in meetings). `whole`: labelled conversations and their beginnings, of one subject, that stay
-whole."""
+one message (five in meetings). `astray`: messages filed in another area of life than all messages of their subject are
+by themselves, for a new user; those at the root are not counted. `whole`: labelled conversations and their
+beginnings, of one subject, that stay whole."""
 
 
 def main() -> None:
     half = sys.argv[1]
     model = OfflineLanguageModel(NeurigraphEmbedder())
     for talk in talks(half):
-        ends = cuts(model, talk)
+        _, ends, _ = measured(model, talk)
         print(talk.kind, talk.name, "true", talk.boundaries, "found", ends)
         if talk.titles:
             bounds = [0, *talk.boundaries, len(talk.messages)]

@@ -26,8 +26,9 @@ MOST_SURE, USUAL_GROWTH = 1.3, 4.0
 """The most that is asked of the clearest change up to so many e-folds, and 1 more for each beyond, as in meetings."""
 
 MAX_PARTS = 64
-SAME = 0.0
-"""Log odds of a change below which a part returns to the subject of an earlier one."""
+SAME = -4.0
+"""Log odds of a change below which a part returns to the subject of an earlier one: a part that is wrongly joined is
+filed, and granted, with words of another subject, and a part that stays alone is only filed by itself."""
 
 MAX_LOOKED_BACK = 12
 """Earlier subjects with which a part is compared, the latest first."""

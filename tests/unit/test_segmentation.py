@@ -229,3 +229,24 @@ def test_segmentation_is_linear() -> None:
     small, large = seconds(200), seconds(1_000)
     assert large < 60
     assert large < 9 * max(small, 0.5)
+
+
+def test_what_shares_no_word_is_no_return() -> None:
+    tablets = [
+        ("user", "I started ramipril 5 mg for my blood pressure this week, one tablet in the morning."),
+        ("assistant", "Good. Did the doctor say when to measure?"),
+        ("user", "Morning and evening, and I write the values in a table."),
+        ("assistant", "Keep it up for two weeks."),
+    ]
+    lease = [
+        ("user", "Completely different subject: the warehouse lease. From March the rent is 2,400 euros."),
+        ("assistant", "How long does it run?"),
+        ("user", "Three years, and Carla Voss wants it signed by the 15th."),
+    ]
+    trip = [
+        ("user", "By the way, Dave and I go fishing on Lake Orrin on Saturday."),
+        ("assistant", "What do you fish for?"),
+        ("user", "Pike, with silver spinners. Dave brings the boat. Dave is my brother-in-law."),
+    ]
+    placed = TRAINED.place(conversation(tablets + lease + trip), Outline())
+    assert [(one.first_message, one.steps[0].name) for one in placed] == [(1, "Health"), (5, "Home"), (8, "Hobbies")]
