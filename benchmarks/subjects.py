@@ -230,7 +230,7 @@ def figures(found: Sequence[tuple[Talk, list[int], int]]) -> list[str]:
         number(error / len(several)) if several else "–",
         number(right / true) if true else "–",
         number(right / proposed) if proposed else "–",
-        number(sum(strays for *_, strays in found) / messages) if several else "–",
+        number(sum(strays for *_, strays in found) / messages) if several and found[0][0].kind != "meetings" else "–",
         f"{sum(not ends for ends in single)} of {len(single)}" if single else "–",
     ]
 
