@@ -13,7 +13,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
-from neurigraph_pipelines.faces.operations.source_fields import CONTAINER_TAGS, ONLY_SPACES
+from neurigraph_pipelines.faces.operations.source_fields import CONTAINER_TAGS
 from neurigraph_pipelines.model.chat import Turn
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
@@ -28,6 +28,7 @@ from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.kinds import DocumentType
 from neurigraph_pipelines.views.scalars import UserJson
+from neurigraph_pipelines.views.spaces import ONLY_SPACES
 
 _MAX_DOCUMENTS, _MAX_SCOPE, _MAX_TURNS = 50, 100, 100
 _MAX_TONE, _MAX_ID = 100, 200
