@@ -189,7 +189,7 @@ def _require_admin_key(installation: Installation, request: Request) -> None:
 
 
 def require_metrics_token(request: Request, installation: InstallationDep) -> None:
-    """Require the token of those who read metrics, which opens nothing else.
+    """Require the token for reading metrics, which opens nothing else.
 
     Raises:
         UnauthenticatedError: The token is missing or wrong.

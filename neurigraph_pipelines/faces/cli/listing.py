@@ -1,4 +1,4 @@
-"""Commands about sources: ``source list``, ``show`` and ``edit``, and those whose processing failed."""
+"""Commands about sources: ``source list``, ``show`` and ``edit``, and sources whose processing failed."""
 
 from __future__ import annotations
 

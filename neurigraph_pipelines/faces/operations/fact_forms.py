@@ -35,7 +35,9 @@ class FactFields(Form):
     why: str | None = Field(default=None, json_schema_extra=_PART)
     how: str | None = Field(default=None, json_schema_extra=_PART)
     subject: str | None = Field(
-        default=None, description="With `predicate` and `object`: what it says of whom.", json_schema_extra=_PART
+        default=None,
+        description="With `predicate` and `object`: its statement in three parts.",
+        json_schema_extra=_PART,
     )
     predicate: str | None = Field(default=None, json_schema_extra=_PART)
     object: str | None = Field(default=None, json_schema_extra=_PART)

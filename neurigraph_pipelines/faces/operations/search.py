@@ -1,4 +1,4 @@
-"""Searches, answers in words, and what a prompt is told."""
+"""Searches, answers in words, and blocks of memory for prompts."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def get_profile(
     name: Annotated[
         str | None, Field(max_length=MAX_NAME_CHARACTERS, description="Of a person. Default: the owner of the graph.")
     ] = None,
-    node_id: Annotated[UUID | None, Field(description="Only what memories in this node or below it say.")] = None,
+    node_id: Annotated[UUID | None, Field(description="Only statements of memories in this node or below it.")] = None,
 ) -> PersonProfile:
     """Return what holds about the owner or another person, in sections, each statement with its source.
 

@@ -1,4 +1,4 @@
-"""Looks at what stores and answers: the database, its clock, keys, models, the queue and Dagster's records."""
+"""Looks at the parts that store and answer: the database, its clock, keys, models, the queue and Dagster's records."""
 
 from __future__ import annotations
 
