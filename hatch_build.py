@@ -17,7 +17,15 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE = "neurigraph_pipelines"
 ADAPTERS = "resources"
-BESIDE = (ADAPTERS, "sql", "dagster_home/dagster.yaml", "workspace.yaml", "dg.toml", "samples")
+BESIDE = (
+    ADAPTERS,
+    "sql",
+    "dagster_home/dagster.yaml",
+    "workspace.yaml",
+    "dg.toml",
+    "samples",
+    "training/model-card.md",
+)
 """What an installation holds in the package, and a checkout beside it."""
 
 _IMPORT = re.compile(rf"^(?P<start>\s*from ){ADAPTERS}(?=[. ])", re.MULTILINE)

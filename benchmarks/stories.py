@@ -19,7 +19,7 @@ from benchmarks.bench import PROJECT_ROOT, Bench, forget_own_settings
 from benchmarks.report import Section, table
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.knowledge.fact_lists import FactFilter, list_facts
-from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, query_facts
+from neurigraph_pipelines.knowledge.fact_queries import QueryFacts, QueryKind, query_facts
 from neurigraph_pipelines.knowledge.link_lists import LinkFilter, list_links
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
@@ -113,7 +113,7 @@ def read_story(installation: Installation, claims: Claims, story: dict[str, Any]
     context = installation.acting_for(claims)
     answers = []
     for kind, query, label, _ in story["questions"]:
-        answer = query_facts(context, FactQuery(query, QueryKind(kind)))
+        answer = query_facts(context, QueryFacts(query=query, kind=QueryKind(kind)))
         matches = any(says(one.statement, label) for one in answer.matches[:5])
         related = any(says(one.fact.statement, label) for one in answer.related[:5])
         answers.append((matches or related, related))

@@ -91,7 +91,7 @@ class AgeKey:
 
     @property
     def name_key(self) -> bytes:
-        """A key for names of files, so that a name does not tell what a file holds. Follows from the public key."""
+        """A key for names of files, so that a name does not tell the content of a file. Follows from the public key."""
         return hashlib.sha256(f"neurigraph admin backup create names {self._recipient}".encode()).digest()
 
     def encrypt(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -145,7 +145,7 @@ class _Chunks(io.RawIOBase):
 
 
 def _piped(write: Callable[[Any], None]) -> Iterator[bytes]:
-    """Yield what a function writes, which runs in a thread of its own."""
+    """Yield the bytes that a function writes in a thread of its own."""
     source, target = os.pipe()
     failures: list[BaseException] = []
 

@@ -1,4 +1,4 @@
-"""What statuses of answers mean to those that fetch from addresses of users."""
+"""The meaning of statuses of answers for fetchers of users' addresses."""
 
 MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})

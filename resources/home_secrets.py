@@ -26,7 +26,7 @@ class HomeSecrets:
         self._given = given
 
     def secret(self) -> Secret:
-        """Return what signs claims and derives the passwords of the database roles.
+        """Return the secret that signs claims, and from which the passwords of the database roles are derived.
 
         Raises:
             ConfigurationError: A secret of the settings is too short.

@@ -65,7 +65,7 @@ class _FetchedPlace:
 
 
 class CalendarPlace(_FetchedPlace):
-    """A calendar (``.ics``): one file, whose next version lacks what is no longer in it.
+    """A calendar (``.ics``): one file, whose next version lacks removed entries.
 
     Readers of its memories see its host alone: the address of a private calendar is its key.
     """

@@ -1,4 +1,4 @@
-"""Master keys: a file of the home folder, or what a command prints.
+"""Master keys: a file of the home folder, or the output of a command.
 
 Each line is a key. The first wraps; the others only unwrap, until a rotation is complete.
 """

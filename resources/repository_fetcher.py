@@ -97,7 +97,7 @@ class _NoHistory:
 
 @dataclass(frozen=True, slots=True)
 class _Response:
-    """What dulwich asks an answer for."""
+    """The attributes of an answer that dulwich reads."""
 
     content_type: str
     redirect_location: str

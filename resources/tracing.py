@@ -31,7 +31,7 @@ _PATH = "/v1/traces"
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A span that is under way, and what restores the span around it."""
+    """A span that is under way, and the token that restores the span around it."""
 
     span: Span
     token: object
@@ -107,7 +107,7 @@ class Tracer:
 
 @cache
 def trace_process(endpoint: str, headers: str | None, service: str, version: str) -> Callable[[], None]:
-    """Trace this process until it ends; return what ends it earlier. Further calls change nothing."""
+    """Trace this process until it ends; return a function that ends it earlier. Further calls change nothing."""
     tracer = Tracer(endpoint, headers, service, version)
     stop = listen(tracer)
 

@@ -10,10 +10,11 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 from benchmarks.bench import PROJECT_ROOT
 from neurigraph_pipelines.model.errors import NeurigraphError
+from resources.files import write_whole
 from resources.minilm.embedder import MiniLmEmbedder, OwnEmbedder, model_folder, read_weights
 from resources.minilm.graph import build_graph
 from training.card import model_card
@@ -41,7 +42,7 @@ def main() -> None:
     parser.add_argument("--user", help="whose graph they are about; default: as `neurigraph eval`")
     parser.add_argument("--every-talk", action="store_true", help="hold out none of the talks and of your questions")
     parser.add_argument(
-        "--epochs", type=float, default=Plan().epochs, help="passes over all pairs; default: %(default)s"
+        "--epochs", type=_passes, default=Plan().epochs, help="passes over all pairs; default: %(default)s"
     )
     commands = parser.add_subparsers(dest="command", title="one step only; default: train, then card")
     commands.add_parser("check", help="read all talks, and count what they hold")
@@ -63,13 +64,26 @@ def main() -> None:
             figures = _evaluate(chosen.graph, [*talk_sets(own[1:])] if own else [*public_sets(), *talk_sets(held)])
             print(figures.table())
             if chosen.command != "evaluate":
-                card = model_card(_counts([*talks, *own[:1]]), figures, chosen.graph, Plan().share)
+                is_own = chosen.questions is not None or chosen.graph.name != GRAPH.name
+                card = model_card(_counts([*talks, *own[:1]]), figures, chosen.graph, Plan().share, is_own=is_own)
                 chosen.card.write_text(card, encoding="utf-8")
-    except (TalkError, NeurigraphError) as error:
+    except (TalkError, NeurigraphError, OSError) as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("stopped: a graph is written at the end of the training only, and whole")
+
+
+def _passes(text: str) -> float:
+    if not 0 < (passes := float(text)) <= 100:
+        raise ValueError("out of range")
+    return passes
 
 
 def _train(chosen: argparse.Namespace, talks: Sequence[Talk]) -> None:
+    if chosen.graph.is_dir():
+        raise TalkError(f"{chosen.graph} is a folder: name a file with --graph")
+    chosen.graph.parent.mkdir(parents=True, exist_ok=True)
+    TemporaryFile(dir=chosen.graph.parent).close()  # fails now, and not at the end
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
         from training.tuning import tune  # loads torch
@@ -86,8 +100,7 @@ def _train(chosen: argparse.Namespace, talks: Sequence[Talk]) -> None:
     graph = build_graph(weights, quantised=True)
     if len(graph) > LARGEST:
         sys.exit(f"the graph has {len(graph):,} bytes and the limit is {LARGEST:,}: quantise it")
-    chosen.graph.parent.mkdir(parents=True, exist_ok=True)
-    chosen.graph.write_bytes(graph)
+    write_whole(chosen.graph, graph)
 
 
 def _evaluate(graph: Path, sets: Sequence[Set]) -> Measured:

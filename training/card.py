@@ -6,9 +6,10 @@ import hashlib
 from pathlib import Path
 
 from benchmarks.report import RESULTS, tables_of
+from resources.minilm.embedder import OwnEmbedder
 from training.measures import Measured
 
-_CARD = """# Model card: neurigraph-minilm-1
+_CARD = """# Model card: {model}
 
 The local embedder, trained on conversations. `python -m training card` writes this page.
 
@@ -32,9 +33,7 @@ the mean over the message's own tokens. A text of more than 256 tokens is read i
 it, and of a remark and an earlier message that explains it. Each pair has the other messages of its batch as negatives,
 and one that BM25 finds in the same talk. Beside that it keeps the cosines of plain sentences, in the languages of the
 talks and in rows of frequent words of 50 others, near those of the published model, and those of such sentences and
-the subjects of filing. The shipped weights are a mean of published and tuned ones: {share:.0%} are tuned.
-A second run with the same seed took 21 minutes of one core. Its loss differs in the third digit at most, because sums
-come in another order, and its vectors of 600 questions have a mean cosine of 0.998 with those of the shipped graph.
+the subjects of filing. The weights are a mean of published and tuned ones: {share:.0%} are tuned.{again}
 
 {counts}
 
@@ -48,20 +47,14 @@ The meetings and talks that measure the result are not among them.
 | rows of frequent words: stopwordsiso | MIT |
 | the weights it began with: sentence-transformers/all-MiniLM-L6-v2 | Apache-2.0 |
 
-LoCoMo, BEAM and everything in `samples/` are used to measure only; a test checks that no sentence of them is in the
-training data.
+{apart}
 
 ## Figures
 
 Recall of the messages that hold the answer, by cosine alone, over all messages of one user; 8 bits before and after.
 `talks` are written talks that were held out; their remarks are statements that an earlier message explains.
 
-{figures}
-
-The shipped weights in the whole product, beside the published ones: [duplicates and
-documents](../benchmarks/RESULTS.md#duplicates-and-documents), by `python -m benchmarks encoder`.
-
-{product}
+{figures}{product}
 
 ## Limits
 
@@ -74,24 +67,47 @@ documents](../benchmarks/RESULTS.md#duplicates-and-documents), by `python -m ben
 - Vectors of different models cannot be compared: a user moves by a backfill.
 """
 
+_AGAIN = """
+A second run with the same seed took 21 minutes of one core. Its loss differs in the third digit at most, because sums
+come in another order, and its vectors of 600 questions have a mean cosine of 0.998 with those of the shipped graph."""
 
-def model_card(counts: str, figures: Measured, graph: Path, share: float) -> str:
+_APART = """\
+LoCoMo, BEAM and everything in `samples/` are used to measure only; a test checks that no sentence of them is in the
+training data."""
+
+_OWN = """\
+`own` and talks of yours have the licence that you give them. The weights learned from them: share the file with those
+who may read them."""
+
+_PRODUCT = """
+
+The shipped weights in the whole product, beside the published ones: [duplicates and
+documents](../benchmarks/RESULTS.md#duplicates-and-documents), by `python -m benchmarks encoder`.
+
+"""
+
+
+def model_card(counts: str, figures: Measured, graph: Path, share: float, *, is_own: bool) -> str:
     """Return the page as Markdown.
 
     Args:
         counts: A table of the data.
         figures: What was measured.
         graph: The file of the weights.
-        share: Share of the tuned weights in the shipped ones.
+        share: Share of the tuned weights.
+        is_own: The weights are a user's own, so nothing that was measured of the shipped ones holds for them.
     """
     content = graph.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     return _CARD.format(
+        model=OwnEmbedder(graph).model if is_own else graph.stem,
         name=graph.name,
         size=len(content) / 1e6,
         digest=digest,
         counts=counts,
         figures=figures.table(),
-        product=tables_of(RESULTS.read_text(encoding="utf-8"), "encoder"),
+        product="" if is_own else _PRODUCT + tables_of(RESULTS.read_text(encoding="utf-8"), "encoder"),
+        apart=_OWN if is_own else _APART,
+        again="" if is_own else _AGAIN,
         share=share,
     )

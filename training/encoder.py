@@ -57,13 +57,9 @@ def _encode(parameters: Parameters, texts: Sequence[Tokens]) -> Tensor:
 
 @torch.inference_mode()  # type: ignore[untyped-decorator]
 def embed(parameters: Parameters, texts: Sequence[Tokens]) -> NDArray[np.float32]:
-    """Return the vectors of any number of texts, those of like length together."""
-    order = sorted(range(len(texts)), key=lambda index: len(texts[index].ids))
-    vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
-    for start in range(0, len(order), _TEXTS_TOGETHER):
-        group = order[start : start + _TEXTS_TOGETHER]
-        with torch.autocast("cpu", torch.bfloat16):
-            vectors[group] = _encode(parameters, [texts[index] for index in group]).numpy()
+    """Return the vectors of any number of texts."""
+    with torch.autocast("cpu", torch.bfloat16):
+        vectors: NDArray[np.float32] = encode(parameters, texts).numpy()
     return vectors
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,8 +71,10 @@ def read_talks(folder: Path) -> list[Talk]:
     """Read every talk of a folder, in the order of the file names.
 
     Raises:
-        TalkError: A file does not have the format, or two talks have one id.
+        TalkError: There is no folder, a file does not have the format, or two talks have one id.
     """
+    if not folder.is_dir():
+        raise TalkError(f"{folder} is no folder: --talks names one with a file for each talk")
     talks = [_read(path) for path in sorted(folder.glob("*.json"))]
     names = [talk.name for talk in talks]
     if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -80,7 +83,11 @@ def read_talks(folder: Path) -> list[Talk]:
 
 
 def read_public(folder: Path) -> list[Talk]:
-    """Read the public sets of a folder, without the meetings that are left out; tokenised text is joined again."""
+    """Read the public sets of a folder, without the meetings that are left out; tokenised text is joined again.
+
+    Raises:
+        TalkError: A file does not have the format.
+    """
     return [
         talk
         for path in sorted(folder.glob("*.jsonl.gz"))
@@ -96,14 +103,18 @@ def written(text: str) -> str:
 
 
 def _lines(path: Path) -> Iterator[Talk]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
+    try:
+        for line in gzip.decompress(path.read_bytes()).splitlines():
             item = json.loads(line)
             messages = tuple(Said(turn["speaker"], written(turn["text"])) for turn in item["turns"])
             asked = tuple(
-                Asked(written(one["question"]), tuple(one["evidence"])) for one in item["questions"] if one["evidence"]
+                Asked(written(one["question"]), _indexes(one, "evidence"))
+                for one in item["questions"]
+                if one["evidence"]
             )
-            yield Talk(item["id"], path.name.partition(".")[0], "en", messages, asked)
+            yield _checked(Talk(item["id"], path.name.partition(".")[0], "en", messages, asked))
+    except (OSError, EOFError, zlib.error, RecursionError, ValueError, KeyError, TypeError, TalkError) as error:
+        raise TalkError(f"{path}: {error if isinstance(error, TalkError) else repr(error)}") from error
 
 
 def _read(path: Path) -> Talk:
@@ -117,12 +128,15 @@ def _read(path: Path) -> Talk:
             Asked(_text(one, "remark"), _indexes(one, "explained_by"), True, _text(one, "speaker"))
             for one in _list(item, "remarks")
         ]
-        talk = Talk(_text(item, "id"), "talks", _text(item, "language"), messages, (*questions, *remarks))
-    except (ValueError, TalkError) as error:
+        return _checked(Talk(_text(item, "id"), "talks", _text(item, "language"), messages, (*questions, *remarks)))
+    except (ValueError, RecursionError, TalkError) as error:
         raise TalkError(f"{path}: {error}") from error
+
+
+def _checked(talk: Talk) -> Talk:
     for asked in talk.asked:
-        if wrong := [index for index in asked.evidence if not 0 <= index < len(messages)]:
-            raise TalkError(f"{path}: {asked.text!r} names message {wrong[0]}, and there are {len(messages)} from 0")
+        if wrong := [index for index in asked.evidence if not 0 <= index < len(talk.messages)]:
+            raise TalkError(f"{asked.text!r} names message {wrong[0]}, and there are {len(talk.messages)} from 0")
     return talk
 
 

@@ -221,9 +221,9 @@ def _require_ours(known: Mapping[int, str], schema: Schema) -> None:
     made = min(known)
     if known[made] != schema.digest_at(made):
         raise ConfigurationError(
-            "no migration leads from the schema of this database to this version: run `neurigraph user export` for "
-            "each user with the version that made it, and `neurigraph import --format neurigraph` into a new one with "
-            "this version"
+            "no migration leads from the schema of this database to this version: run `neurigraph user export` "
+            "(earlier `neurigraph export`) for each user with the version that made it, and `neurigraph import "
+            "--format neurigraph` into a new one with this version"
         )
     for migration in schema.migrations:
         if made < migration.number <= max(known) and known.get(migration.number) != migration.checksum:

@@ -1,4 +1,4 @@
-"""What all runs and ticks use, and how runs execute."""
+"""The resources of all runs and ticks, and how runs execute."""
 
 import dagster as dg
 
@@ -9,7 +9,7 @@ from neurigraph_pipelines.defs.shared.step_values import KEY, step_values
 
 @dg.definitions
 def resources() -> dg.Definitions:
-    """Return the installation with its sections, and what keeps the values of steps."""
+    """Return the installation with its sections, and the keeper of the values of steps."""
     sections = {name: section.configure_at_launch() for name, section in SECTIONS.items()}
     return dg.Definitions(
         # Values that steps hand on hold words of users: Dagster stores none of them. With `mem_io_manager`, it would

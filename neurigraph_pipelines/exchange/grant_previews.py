@@ -1,4 +1,4 @@
-"""What grants open: a preview before one is given, and new memories that look foreign to a granted node."""
+"""The effect of grants: a preview before one is given, and new memories that look foreign to a granted node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search segments from elsewhere, of an export or a publisher: what they say is checked before anything reads them."""
+"""Search segments from elsewhere, of an export or a publisher: their values are checked before anything reads them."""
 
 from __future__ import annotations
 

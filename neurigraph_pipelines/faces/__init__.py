@@ -1,1 +1,1 @@
-"""What people, programs and agents call: HTTP, the command line, MCP, the Python client and the page."""
+"""The interfaces for people, programs and agents: HTTP, the command line, MCP, the Python client and the page."""

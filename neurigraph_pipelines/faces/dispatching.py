@@ -278,7 +278,7 @@ def _hint(scope: Scope) -> Hint | None:
 
 
 def _chosen(query: bytes) -> tuple[str, bytes]:
-    """Return the database that a query string names, the first by default, and what is left of the query string."""
+    """Return the database that a query string names, the first by default, and the rest of the query string."""
     names = [value for name, value in parse_qsl(query.decode("latin-1")) if name == "database"]
     rest = b"&".join(part for part in query.split(b"&") if not part.startswith(b"database="))
     return (names[0] if names else MAIN), rest

@@ -1,4 +1,4 @@
-"""What somebody is, in one sentence for the caller: from relations that hold and from facts that stand.
+"""A sentence on who somebody is, for the caller: from relations that hold and from facts that stand.
 
 Made when it is read, from what the caller sees, so it follows every change and shows nobody a fact that is closed to
 them. ``shell`` keeps the summary that routes new memories.

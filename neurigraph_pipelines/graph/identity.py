@@ -1,4 +1,4 @@
-"""Who calls, and what the caller sees and may do."""
+"""The caller, and the caller's view and rights."""
 
 from __future__ import annotations
 

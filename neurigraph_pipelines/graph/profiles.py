@@ -1,4 +1,4 @@
-"""Profiles of nodes, as callers see them: what the records of a node gather around, and how that changes.
+"""Profiles of nodes, as callers see them: the themes of the records of a node, and how these change.
 
 ``profile_building`` makes them. Which records a caller's profile is made of is decided by row-level security: the owner
 sees the one of all records, everybody else the one of shared records.

@@ -1,4 +1,4 @@
-"""What people are to somebody, as far as one person is not both: a brother is no dentist, and no uncle.
+"""The roles of people towards somebody, as far as one person is not both: a brother is no dentist, and no uncle.
 
 Pure functions over words in the languages in which the offline model reads relations. Friends, neighbours and the like
 may be anybody, so they are not listed.

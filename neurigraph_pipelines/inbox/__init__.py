@@ -1,1 +1,1 @@
-"""What arrives to be remembered: conversations, events, notes, uploads, imports, vaults and repositories."""
+"""Arriving sources: conversations, events, notes, uploads, imports, vaults and repositories."""

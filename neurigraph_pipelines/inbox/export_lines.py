@@ -36,7 +36,7 @@ _OF_TEXT = "text"
 def lines(
     path: str, max_message_bytes: str, date_order: str = "", everything: str = "", format_name: str = ""
 ) -> Iterator[Line]:
-    """Yield the format of a file, its conversations message by message with what was rejected, and an end.
+    """Yield the format of a file, its conversations message by message with rejected items, and an end.
 
     The format of anything but an export of conversations is None, and nothing follows. A message that is too long for
     the reader of the lines is rejected here.

@@ -221,7 +221,7 @@ def known_messages(
 
 
 def write(tx: Transaction, intakes: Sequence[Intake]) -> None:
-    """Write what each intake adds and replaces, and the new counters of its source."""
+    """Write the messages that each intake adds and replaces, and the new counters of its source."""
     for intake in intakes:
         if intake.replacement is not None:
             tx.execute(_QUERIES["replace_message"], intake.replacement.values())

@@ -149,7 +149,7 @@ class KnownChats:
         return replace(one, external_id=stored.name, messages=tuple(messages))
 
     def _by_stored_names(self, read: ImportedConversation, said: list[_Said], day: _Stored) -> list[_Said]:
-        """Return what was said in a day by the stored names of people who have others by now."""
+        """Return the messages of a day under the stored names of people who have others by now."""
         people = {message.author for message in read.messages}
         new, gone = people - day.people, day.people - people
         if not new or not gone or new == people:  # somebody keeps the name

@@ -75,7 +75,7 @@ def rewrite_transcripts(context: Context, lost: Iterable[LostFile], sent: Sent) 
 
 
 def rewrite_file(context: Context, file: LostFile, content: VerifiedBytes) -> bool:
-    """Write a lost file again; return whether the content is what it had."""
+    """Write a lost file again; return whether the content is the same."""
     with suppress(NotFoundError), context.database.pipeline() as tx:  # it was forgotten meanwhile
         manifest = transitions.lock(tx, file.location)
         if context.objects.exists(manifest.storage_path) or not remake_durable(context.objects, manifest, content):

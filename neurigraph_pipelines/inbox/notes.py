@@ -50,7 +50,7 @@ _VERSIONS = statements("source_versions")
 
 
 class OnConflict(StrEnum):
-    """What happens if the node has a current note with the same title.
+    """The effect of a current note at the node with the same title.
 
     ``error`` refuses the new note. ``version`` makes it the next version of that note, whose memory supersedes the one
     before. ``supersede`` writes another note, whose memory supersedes that one.

@@ -1,4 +1,4 @@
-"""Checks of what writers state about sources: lengths, addresses, metadata, and redaction."""
+"""Checks of the details that writers state of sources: lengths, addresses, metadata, and redaction."""
 
 from __future__ import annotations
 

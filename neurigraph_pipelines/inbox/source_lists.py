@@ -6,12 +6,12 @@ The owner of a graph sees all, a persona those that it handed in, other callers 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg import sql
+from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
@@ -49,25 +49,17 @@ _STATES: dict[SourceKind, type[ConversationState] | type[EventState] | type[Uplo
 _Source = TypeVar("_Source", bound=Source)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFilter:
-    """Which sources to list: those that meet all conditions that are set.
+class SourceFilter(BaseModel, frozen=True):
+    """The filters of a list of sources: listed are those that meet all conditions that are set."""
 
-    Attributes:
-        title: Words that the title has, in any order and case.
-        received_after: Received at this time or later; so ``started_after``.
-        received_before: Received before this time; so ``started_before``.
-        upload_id: In this uploaded export, and in no later one.
-    """
-
-    state: Progress | None = None
-    external_id: str | None = None
-    title: str | None = None
-    received_after: datetime | None = None
-    received_before: datetime | None = None
-    started_after: datetime | None = None
-    started_before: datetime | None = None
-    upload_id: UUID | None = None
+    state: Progress | None = Field(default=None, description="Only sources in this state.")
+    external_id: str | None = Field(default=None, description="Only the source with this id.")
+    title: str | None = Field(default=None, description="Only sources with all of these words in the title.")
+    received_after: datetime | None = Field(default=None, description="Received at this time or later.")
+    received_before: datetime | None = Field(default=None, description="Received before this time.")
+    started_after: datetime | None = Field(default=None, description="Started at this time or later.")
+    started_before: datetime | None = Field(default=None, description="Started before this time.")
+    upload_id: UUID | None = Field(default=None, description="Only conversations of this uploaded export.")
 
 
 def list_sources(
@@ -89,7 +81,7 @@ def list_sources(
     def read(after: Position | None, most: int) -> list[Source]:
         return [_view(_LISTED[kind], row) for row in _read(database, claims, kind, wanted, after or NEWEST, most)]
 
-    return cursors.page(claims, f"sources:{kind}", asdict(wanted), limit, cursor, read, _position)
+    return cursors.page(claims, f"sources:{kind}", wanted.model_dump(), limit, cursor, read, _position)
 
 
 def get_source(database: Database, claims: Claims, kind: SourceKind, source_id: UUID) -> SourceState:
@@ -122,9 +114,9 @@ def _read(
     source_id: UUID | None = None,
 ) -> list[dict[str, object]]:
     at, last = after
-    times = {name: value and utc(value) for name, value in asdict(wanted).items() if isinstance(value, datetime)}
+    times = {name: value and utc(value) for name, value in wanted.model_dump().items() if isinstance(value, datetime)}
     values = {
-        **asdict(wanted),
+        **wanted.model_dump(),
         **times,
         "external_id": wanted.external_id and clean_text(wanted.external_id, "repair")[0],
         "user_id": claims.user_id,

@@ -6,6 +6,7 @@ Versions have one external id, and each is a source of its own. Notes have their
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
@@ -15,8 +16,9 @@ from psycopg.rows import DictRow
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.model import SegmentRef, SourceKind
-from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.text.hygiene import utc
 
 _HISTORY = statements("history")
 _QUERIES = statements("source_versions")
@@ -46,6 +48,18 @@ def version_after(
         raise InvalidInputError("a version has the external id of the source that it replaces: leave it out")
     newest = tx.execute(_QUERIES["version_after"], {"source_id": replaces}).fetchone()
     return row["external_id"], newest["source_id"] if newest is not None else None
+
+
+def require_newer(updated_at: datetime | None, newest: datetime | None) -> None:
+    """Require that a version is not older than the newest one, if both say when they changed.
+
+    A file of a drop place, or of a feed, is what lies there now, whatever its time.
+    """
+    if updated_at is not None and newest is not None and utc(updated_at) < newest:
+        raise ConflictError(
+            f"this version was last changed on {utc(updated_at).isoformat()}, the newest one on {newest.isoformat()}: "
+            "state what it replaces, or leave out when it changed, to make it the newest nevertheless"
+        )
 
 
 class _Record(NamedTuple):

@@ -281,7 +281,7 @@ def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = N
 
 
 def load_each(database: Database, refs: Iterable[SegmentRef]) -> Iterator[Callable[[], Segment]]:
-    """Yield for each segment a function that returns it with its messages, or raises what kept it from being read.
+    """Yield for each segment a function that returns it with its messages, or raises the error of reading it.
 
     One statement reads many segments. One that was forgotten meanwhile has no messages.
     """

@@ -27,6 +27,7 @@ from neurigraph_pipelines.inbox.lost_files import lost_of_upload, mend_upload, r
 from neurigraph_pipelines.inbox.privacy import put_into_spaces
 from neurigraph_pipelines.inbox.repository_files import known_commit, put_repository_into_spaces, take_files
 from neurigraph_pipelines.inbox.source_details import checked_details
+from neurigraph_pipelines.inbox.source_versions import require_newer
 from neurigraph_pipelines.inbox.upload_leases import LEASE_SECONDS, LeasedUpload, kept
 from neurigraph_pipelines.inbox.upload_notes import KnownUpload, kept_as, notes_of, reader_of
 from neurigraph_pipelines.inbox.uploaded_exports import import_export, may_be_export
@@ -42,12 +43,12 @@ from neurigraph_pipelines.model import (
     StoredObject,
 )
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.ports import ExportReader, TextExtractor, Transaction
 from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.text.file_names import file_name_of
-from neurigraph_pipelines.text.hygiene import clean_text, utc
+from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, MediaType, media_type_of
 from neurigraph_pipelines.text.note_dates import day_of_file
 
@@ -187,7 +188,7 @@ class Uploads:
             return Received(known.source_id, new=False, notes=kept_as(known, arrival.privacy))
         is_dropped = (arrival.external_id or "").startswith("drop:")
         if before is not None and details.replaces is None and not is_dropped:
-            _require_newer(details.updated_at, before.updated_at)
+            require_newer(details.updated_at, before.updated_at)
         external_id = arrival.external_id
         if before is None and external_id is None and known is None:
             external_id = f"sha256:{arrival.stored.sha256}"  # which one that was replaced has already
@@ -389,15 +390,3 @@ class Uploads:
         for key in abandoned:
             self._objects.delete(key)
         return len(abandoned)
-
-
-def _require_newer(updated_at: datetime | None, newest: datetime | None) -> None:
-    """Require that a version is not older than the newest one, if both say when they changed.
-
-    A file of a drop place, or of a feed, is what lies there now, whatever its time.
-    """
-    if updated_at is not None and newest is not None and utc(updated_at) < newest:
-        raise ConflictError(
-            f"this version was last changed on {utc(updated_at).isoformat()}, the newest one on {newest.isoformat()}: "
-            "state what it replaces, or leave out when it changed, to make it the newest nevertheless"
-        )

@@ -1,4 +1,4 @@
-"""How far storing lags behind what each user hands in, for the answers to their writes."""
+"""How far storing lags behind the messages that each user hands in, for the answers to their writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adds what a batch did to the totals of the pipeline, which metrics show.
+"""Adds the counts of a batch to the totals of the pipeline, which metrics show.
 
 What is stored, tried again or given up is counted in its own transaction, so a batch that dies afterwards has counted
 it. The times of its steps are added at its end, and one that dies adds none.

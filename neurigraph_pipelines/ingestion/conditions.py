@@ -16,7 +16,7 @@ _QUERIES = statements("commit")
 
 
 class Conditions(NamedTuple):
-    """What decides how one part of a source is stored.
+    """The conditions that decide how one part of a source is stored.
 
     Attributes:
         tier: The tier that the source was handed in with.

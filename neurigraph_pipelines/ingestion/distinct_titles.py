@@ -24,7 +24,7 @@ _QUERIES = statements("commit")
 def distinct_title(
     tx: Transaction, user_id: UUID, record_id: UUID, title: str, subjects: Sequence[str], occurred_at: datetime
 ) -> str:
-    """Return ``title``, with what tells the record apart if another record of the graph has the same title.
+    """Return ``title``, with words that tell the record apart if another record of the graph has the same title.
 
     Idempotent: a record keeps its own title.
 

@@ -44,7 +44,7 @@ class EmbeddingModel:
     comparison: dict[str, object] | None
 
     def labelled(self) -> dict[str, str | int]:
-        """Return what a table of models shows of it, by label."""
+        """Return the columns of a table of models for it, by label."""
         return {
             "model": self.model,
             "status": self.status,

@@ -50,7 +50,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """What a check found; ready without faults. The age is that of the oldest segment that waits, if it is known."""
+    """The result of a check; ready without faults. The age is that of the oldest segment that waits, if it is known."""
 
     faults: tuple[Fault, ...]
     queue_age_seconds: float | None

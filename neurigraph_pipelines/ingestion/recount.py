@@ -29,7 +29,7 @@ _QUERIES = statements("commit")
 
 @dataclass(slots=True)
 class Recounted:
-    """The result of a run; in a dry run ``records`` and ``passages`` count what it would write.
+    """The result of a run; in a dry run ``records`` and ``passages`` count the planned writes.
 
     Attributes:
         records: Records whose passages have other words.

@@ -242,7 +242,7 @@ def _summarize_again(context: Context, user_id: UUID, record_id: UUID, words: _W
 
 
 def _make_missing(context: Context, record_id: UUID, segment: Segment, words: _Words, entities: Sequence[str]) -> None:
-    """Make what a memory lacks beside its words: the stems of its passages, its place and its links."""
+    """Make the parts that a memory lacks beside its words: the stems of its passages, its place and its links."""
     with context.database.pipeline() as tx:
         location = lock_record(tx, segment.ref.user_id, record_id)
     if location is None:

@@ -203,7 +203,7 @@ class SegmentStorage:
             return self._insert(tx, written, models, places)
 
     def _lock(self, tx: Transaction, written: Sequence[_Written]) -> tuple[list[_Written], UserModels | None]:
-        """Lock what the commit needs; return the segments as they may be stored, and the user's models.
+        """Lock the rows that the commit needs; return the segments as they may be stored, and the user's models.
 
         Raises:
             LostLeaseError: The batch no longer leases a segment.
@@ -280,7 +280,7 @@ class SegmentStorage:
         return inserted
 
     def _update_graph(self, tx: Transaction, places: Places, inserted: Sequence[Inserted]) -> list[str]:
-        """Write the graph changes that new records cause, and return what a defect left out."""
+        """Write the graph changes that new records cause, and return the parts that a defect left out."""
         return update_graph(
             tx,
             places,

@@ -327,7 +327,7 @@ class _Splitting:
         ]
 
     def _follow(self, inserted: Sequence[Inserted]) -> None:
-        """Let what depends on messages follow these."""
+        """Let rows that depend on messages follow these."""
         plans = [one.written.plan for one in inserted]
         if any(one.committed.left_out for one in inserted):
             raise ConflictError("a part could not be made because of a defect")

@@ -24,7 +24,7 @@ Value = TypeVar("Value")
 
 
 class _Kept(NamedTuple, Generic[Value]):
-    """What a step made of a segment.
+    """The result of a step for a segment.
 
     Attributes:
         values: By part of the segment.
@@ -63,7 +63,7 @@ def keep_described(database: Database, assigned: Assigned, done: Described) -> N
 
 
 def find_assigned(database: Database, batch_id: UUID) -> Assigned:
-    """Return what ``assign_nodes`` made of the segments that the batch still holds."""
+    """Return the results of ``assign_nodes`` for the segments that the batch still holds."""
     kept = _kept(database, batch_id, "assign_nodes", _FILINGS)
     plans = tuple(
         RecordPlan(ref, part, filing)
@@ -75,14 +75,14 @@ def find_assigned(database: Database, batch_id: UUID) -> Assigned:
 
 
 def find_summarized(database: Database, assigned: Assigned) -> Summarized:
-    """Return what ``summarize`` made of the segments that the batch still holds."""
+    """Return the results of ``summarize`` for the segments that the batch still holds."""
     kept = _kept(database, assigned.batch_id, "summarize", _SUMMARIES)
     values, left_out = _by_record(assigned, kept)
     return Summarized(values, _failures(kept), _seconds(kept), left_out)
 
 
 def find_described(database: Database, assigned: Assigned) -> Described:
-    """Return what ``extract_keywords`` made of the segments that the batch still holds."""
+    """Return the results of ``extract_keywords`` for the segments that the batch still holds."""
     kept = _kept(database, assigned.batch_id, "extract_keywords", _KEYWORDS)
     values, left_out = _by_record(assigned, kept)
     return Described(values, _failures(kept), _seconds(kept), left_out)

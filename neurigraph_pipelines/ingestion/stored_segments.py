@@ -35,7 +35,7 @@ def read_segment(context: Context, user_id: UUID, record_id: UUID) -> Segment:
 
 
 def with_origins(context: Context, segment: Segment) -> Segment:
-    """Return a segment that was read from its transcript with what only the inbox knows of its messages."""
+    """Return a segment that was read from its transcript with the fields of its messages that only the inbox has."""
     within = (segment.messages[0].seq, segment.messages[-1].seq)
     known = {one.seq: one for one in load(context.database, segment.ref, within).messages}
 

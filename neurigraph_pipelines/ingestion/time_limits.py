@@ -137,7 +137,7 @@ def _thread_clock() -> Callable[[], float]:
 
 
 def _raise_in(thread_id: int, error: type[BaseException] | None) -> None:
-    """Let a thread raise ``error`` at its next operation; None takes back what it has not raised yet."""
+    """Let a thread raise ``error`` at its next operation; None takes back an error that it has not raised yet."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(thread_id), ctypes.py_object(error) if error is not None else None
     )

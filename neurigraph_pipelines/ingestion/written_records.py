@@ -1,4 +1,4 @@
-"""Records whose objects are stored, and their rows: what ``record_rows`` takes and returns."""
+"""Records whose objects are stored, and their rows: the values that ``record_rows`` takes and returns."""
 
 from __future__ import annotations
 

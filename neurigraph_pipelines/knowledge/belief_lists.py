@@ -1,4 +1,4 @@
-"""What is believed of a fact, and what a memory brought: its facts, the links inferred for them, and their conflicts.
+"""The belief in a fact, and the effects of a memory: its facts, the links inferred for them, and their conflicts.
 
 Everything is over what the caller sees. The belief itself is the owner's: it would tell of facts that others may not
 see.

@@ -1,4 +1,4 @@
-"""Facts of corrected words: what a user writes into a summary supersedes the facts that still say what it replaces."""
+"""Facts of corrected words: a user's new words in a summary supersede the facts that still say the old ones."""
 
 from __future__ import annotations
 

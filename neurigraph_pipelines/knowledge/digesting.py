@@ -1,4 +1,4 @@
-"""Making digests: what some records say, in a few sentences, by the language model.
+"""Making digests: the content of some records, in a few sentences, by the language model.
 
 Belongs here: which records a digest covers, its text, and the sweep over windows. ``digests`` reads and removes them.
 The model is called without a lock; the digest is written only if its records are unchanged by then.
@@ -177,7 +177,7 @@ def digest_window(context: Context, window: Window, guard: Guard = FREE) -> UUID
 
 
 def digest_around(context: Context, record_id: UUID, guard: Guard = FREE) -> UUID:
-    """Put the shared records of the 30 days around a record into words, those of its node.
+    """Put the shared records of a record's node, of the 30 days around it, into words.
 
     Raises:
         NotFoundError: The record is gone, or the window has no second one; otherwise as ``digest_window``.

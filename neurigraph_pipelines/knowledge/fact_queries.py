@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
 from uuid import UUID
+
+from pydantic import Field
 
 from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.statements import statements
@@ -23,15 +24,18 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.links import require_relation
 from neurigraph_pipelines.model.measuring import measured, report
+from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.retrieval.about import facts_about, named_in, named_nodes
 from neurigraph_pipelines.retrieval.query.facts import facts_by_id
 from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.text.hygiene import clean_text, utc
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.fact_queries import QueriedFacts, RelatedFact, WalkedGraph, WalkedLink
 from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.kinds import FactStatus, Impact
+from neurigraph_pipelines.views.spaces import ONLY_SPACES
 
 MAX_HOPS = 6
 MAX_NODES = 200
@@ -64,40 +68,46 @@ _CAUSES = ("caused_by", "influenced_by")
 _INVERSES = {"led_to": "caused_by"}
 
 
-@dataclass(frozen=True, slots=True)
-class FactQuery:
-    """A graph query.
+class TimeRange(Form):
+    """A stretch of time; either end may be open."""
 
-    Attributes:
-        query: A question, or a name for ``about``; the id of a fact is that fact. Not needed with ``fact_id``.
-        fact_id: Begin at this fact.
-        max_hops: Most steps, 1 to 6; None for the kind's own number. The versions of ``changed`` are not counted.
-        traverse_types: Only these relations. ``caused_by`` leads to causes, ``led_to`` to effects, all others both
-            ways; empty for those of the kind.
-        min_strength: Weaker links are not followed.
-        occurred_after: Show only facts of this time or later.
-        occurred_before: Show only facts from before this time.
-        who: Show only facts about one of these people.
-        status: Show only facts of one of these; empty for all but ``archived``.
-        at: Only knowledge of this moment.
-        valid_at: Only facts that were true at this moment in the world.
-        max_nodes: Most facts that are shown.
-    """
+    start: datetime | None = None
+    end: datetime | None = Field(default=None, description="The first moment after it.")
 
-    query: str | None = None
-    kind: QueryKind = QueryKind.SEARCH
-    fact_id: UUID | None = None
-    max_hops: int | None = None
-    traverse_types: tuple[str, ...] = ()
-    min_strength: float = 0.3
-    occurred_after: datetime | None = None
-    occurred_before: datetime | None = None
-    who: tuple[str, ...] = ()
-    status: tuple[FactStatus, ...] = ()
-    at: datetime | None = None
-    valid_at: datetime | None = None
-    include_graph: bool = False
-    max_nodes: int = 50
+
+class QueryFacts(Form):
+    """A graph query: where to begin, and how to walk from there."""
+
+    query: str | None = Field(
+        default=None,
+        description="A question; for `about`, a name. Not needed with `fact_id`.",
+        json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS},
+    )
+    kind: QueryKind = Field(
+        default=QueryKind.SEARCH,
+        description="`why`: causes. `changed`: versions by time. `about`: a person or thing. `connected`: what matters "
+        "much, by distance.",
+    )
+    fact_id: UUID | None = Field(default=None, description="Begin at this fact.")
+    max_hops: int | None = Field(
+        default=None, ge=1, le=MAX_HOPS, description="Default: 2; 3 for `why`, 6 for `connected`, all for `changed`."
+    )
+    traverse_types: list[str] = Field(
+        default_factory=list,
+        max_length=32,
+        description="Only these relations. `caused_by` leads to causes, `led_to` to effects, the others both ways.",
+    )
+    min_strength: float = Field(default=0.3, ge=0, le=1, description="Weaker links are not followed.")
+    time_range: TimeRange | None = Field(default=None, description="Show only facts of this time.")
+    who: list[str] = Field(default_factory=list, max_length=MAX_NAMES, description="Show only facts about one of them.")
+    status: list[FactStatus] = Field(
+        default_factory=list, max_length=4, description="Show only these. Default: all but `archived`."
+    )
+    at: datetime | None = Field(default=None, description="Only knowledge of this moment.")
+    valid_at: datetime | None = Field(default=None, description="Only facts that were true at this moment.")
+    container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=ONLY_SPACES)
+    include_graph: bool = Field(default=False, description="Return all memories on the paths, and their links.")
+    max_nodes: int = Field(default=50, ge=1, le=MAX_NODES, description="Maximum number of facts.")
 
 
 _ID = re.compile(r"\s*[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\s*", re.IGNORECASE)
@@ -105,7 +115,7 @@ _ID = re.compile(r"\s*[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\s*", re.IGNORE
 
 
 @measured("search.facts_query")
-def query_facts(context: Context, asked: FactQuery) -> QueriedFacts:
+def query_facts(context: Context, asked: QueryFacts) -> QueriedFacts:
     """Answer a graph query over the facts that the caller sees.
 
     Raises:
@@ -113,7 +123,7 @@ def query_facts(context: Context, asked: FactQuery) -> QueriedFacts:
         NotFoundError: There is no such fact, or the caller does not see it, or it was not known at ``at``.
     """
     if asked.fact_id is None and asked.query is not None and _ID.fullmatch(asked.query):
-        asked = replace(asked, query=None, fact_id=UUID(asked.query.strip()))
+        asked = asked.model_copy(update={"query": None, "fact_id": UUID(asked.query.strip())})
     route = _route(asked)
     seeds = _seeds(context, asked)
     found = _walked(context, asked, seeds, route)
@@ -136,7 +146,7 @@ def query_facts(context: Context, asked: FactQuery) -> QueriedFacts:
     )
 
 
-def _route(asked: FactQuery) -> Route:
+def _route(asked: QueryFacts) -> Route:
     """Return how the walk of a query goes; its values are checked here."""
     if asked.query is None and asked.fact_id is None:
         raise InvalidInputError("give a query, or the fact to begin at")
@@ -144,21 +154,13 @@ def _route(asked: FactQuery) -> Route:
         raise InvalidInputError("give the name of the person or thing as the query")
     if asked.query is not None and not 0 < len(asked.query.strip()) <= len(asked.query) <= MAX_QUERY_CHARACTERS:
         raise InvalidInputError(f"a query has 1 to {MAX_QUERY_CHARACTERS:,} characters, and not only spaces")
-    if asked.max_hops is not None and not 1 <= asked.max_hops <= MAX_HOPS:
-        raise InvalidInputError(f"max_hops lies between 1 and {MAX_HOPS}")
-    if not 1 <= asked.max_nodes <= MAX_NODES:
-        raise InvalidInputError(f"max_nodes lies between 1 and {MAX_NODES}")
-    if not 0 <= asked.min_strength <= 1:
-        raise InvalidInputError("min_strength lies between 0 and 1")
-    if len(asked.who) > MAX_NAMES:
-        raise InvalidInputError(f"at most {MAX_NAMES} names can be asked for")
     forwards, backwards = _relations(asked)
-    after, before = asked.occurred_after, asked.occurred_before
+    time = asked.time_range or TimeRange()
     wanted = {
         "impact": Impact.HIGH.value if asked.kind is QueryKind.CONNECTED else None,
         "who": [clean_text(name, "repair")[0] for name in asked.who],
-        "after": after and utc(after).isoformat(),
-        "before": before and utc(before).isoformat(),
+        "after": time.start and utc(time.start).isoformat(),
+        "before": time.end and utc(time.end).isoformat(),
     }
     depth = _ALL_VERSIONS if asked.kind is QueryKind.CHANGED else asked.max_hops or _HOPS[asked.kind]
     return Route(
@@ -173,7 +175,7 @@ def _route(asked: FactQuery) -> Route:
     )
 
 
-def _relations(asked: FactQuery) -> tuple[list[str] | None, list[str] | None]:
+def _relations(asked: QueryFacts) -> tuple[list[str] | None, list[str] | None]:
     """Return the relations that are followed from their start and from their end; None for all."""
     if asked.kind is QueryKind.CHANGED:
         return ["supersedes"], ["supersedes"]
@@ -187,7 +189,7 @@ def _relations(asked: FactQuery) -> tuple[list[str] | None, list[str] | None]:
     return [name for name in asked.traverse_types if name not in _INVERSES], backwards + both
 
 
-def _seeds(context: Context, asked: FactQuery) -> list[tuple[UUID, float]]:
+def _seeds(context: Context, asked: QueryFacts) -> list[tuple[UUID, float]]:
     """Return the facts that a query begins at, with their scores."""
     if asked.kind is QueryKind.ABOUT:
         return _about(context, asked)
@@ -198,7 +200,7 @@ def _seeds(context: Context, asked: FactQuery) -> list[tuple[UUID, float]]:
     return [(one.fact_id, one.score) for one in found.facts or ()]
 
 
-def _walked(context: Context, asked: FactQuery, seeds: Sequence[tuple[UUID, float]], route: Route) -> Walk:
+def _walked(context: Context, asked: QueryFacts, seeds: Sequence[tuple[UUID, float]], route: Route) -> Walk:
     """Walk from all seeds at once; where each is explained, from one after the other that no walk has reached yet."""
     if asked.kind in (QueryKind.SEARCH, QueryKind.ABOUT):
         return walk(context, seeds, route)
@@ -214,7 +216,7 @@ def _walked(context: Context, asked: FactQuery, seeds: Sequence[tuple[UUID, floa
     return found
 
 
-def _about(context: Context, asked: FactQuery) -> list[tuple[UUID, float]]:
+def _about(context: Context, asked: QueryFacts) -> list[tuple[UUID, float]]:
     """Return the facts about the node that the query names, or under the name itself, the last said first."""
     name = named_in(clean_text(asked.query or "", "repair")[0].strip())
     archived = FactStatus.ARCHIVED in asked.status
@@ -230,7 +232,7 @@ def _phrases(text: str) -> list[str]:
     return list({name_key(" ".join(words[place : place + count])) for count in lengths for place in range(len(words))})
 
 
-def _chosen(context: Context, asked: FactQuery, found: Walk) -> list[tuple[Step, FoundFact]]:
+def _chosen(context: Context, asked: QueryFacts, found: Walk) -> list[tuple[Step, FoundFact]]:
     """Return the facts that are shown, matches first, then in the order of the kind; at most as many as asked for."""
     steps = [step for step in found.steps if step.is_wanted]
     steps.sort(key=lambda step: (step.hops > 0, *_ORDERS[asked.kind](step)))
@@ -270,7 +272,7 @@ def _related(found: Walk, step: Step, fact: FoundFact) -> RelatedFact:
     )
 
 
-def _graph(context: Context, asked: FactQuery, found: Walk, chosen: Sequence[tuple[Step, FoundFact]]) -> WalkedGraph:
+def _graph(context: Context, asked: QueryFacts, found: Walk, chosen: Sequence[tuple[Step, FoundFact]]) -> WalkedGraph:
     """Return the memories on the paths to some facts, and all links between them."""
     steps = {one.step: one for step, _ in chosen for one in found.path(step)}
     walked = [link_of(found.steps[one.parent - 1], one) for one in steps.values() if one.parent is not None]

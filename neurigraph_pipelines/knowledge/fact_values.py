@@ -103,7 +103,7 @@ def word_values(context: Context, words: FactWords) -> JsonObject:
 
 
 def require_period(values: JsonObject) -> None:
-    """Require that what a fact states ends after it begins.
+    """Require that the time of a fact ends after it begins.
 
     Args:
         values: Those of the fact, with those that it takes from the version before.

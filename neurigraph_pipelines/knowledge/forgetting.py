@@ -35,7 +35,7 @@ class Forgotten:
 
 
 def sweep(context: Context, limit: int = MAX_FORGOTTEN) -> Forgotten:
-    """Mark the facts whose time has come, and erase those that were marked 30 days ago."""
+    """Mark the facts whose time has come, and erase the facts that were marked 30 days ago."""
     done = Forgotten()
     with context.database.pipeline() as tx:
         authored(tx, "pipeline:forget_after")

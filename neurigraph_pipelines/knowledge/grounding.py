@@ -1,4 +1,4 @@
-"""Which facts of a record stay: those whose figures and names stand in the messages that they cite, and not too many.
+"""The facts of a record that stay: their figures and names stand in the messages that they cite, and not too many.
 
 A language model that adds a figure or a name has guessed, and its fact is dropped. So is one that rests on what nobody
 said: system messages and results of tools, those of our own searches among them. ``reading`` applies this.

@@ -1,4 +1,4 @@
-"""Links as a caller sees them: those of a fact, or of a memory with its facts, page by page, newest first.
+"""Links as a caller sees them: of a fact, or of a memory with its facts, page by page, newest first.
 
 Some are stored, and others are computed when they are read: from verdicts on pairs of facts, from their versions, and
 from the digests that a memory is in.
@@ -32,7 +32,7 @@ _KINDS = (*(kind.value for kind in EndKind), "digest")
 
 
 class _PlacedLink(Link):
-    """A link with what orders it among those of the same time."""
+    """A link with its place among the links of the same time."""
 
     place: UUID = Field(exclude=True)
 

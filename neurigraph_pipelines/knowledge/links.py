@@ -1,4 +1,4 @@
-"""Writing the links that rules and models find, in the transaction of what they were found in.
+"""Writing the links that rules and models find, in the transaction of their records.
 
 What is not sure waits for the owner as an action. What a model finds is written once it is approved. Rules read closed
 forms: what they find is written at once, and rejecting the action rejects it.
@@ -53,7 +53,7 @@ _BEFORE = statements("told_before")
 
 
 def record_links(tx: Transaction, user_id: UUID, links: Iterable[StatedLink]) -> list[UUID]:
-    """Write inferred links, and return the ids of those that are there now.
+    """Write inferred links, and return the ids of the links that are there now.
 
     A link that somebody rejected or ended is not inferred again, and one that is there already in the same relation
     stays as it is. A link that would close a cycle, or whose cause begins after its effect, is left out.
@@ -91,7 +91,7 @@ def replace_links(
 def link_facts(
     tx: Transaction, record_id: UUID, user_id: UUID, messages: Sequence[Message], model: str, read: Sequence[ReadFact]
 ) -> None:
-    """Replace the links of a record and its facts: closed forms, addresses, and what a language model read.
+    """Replace the links of a record and its facts: closed forms, addresses, and links that a language model read.
 
     Args:
         model: The name of the language model.
@@ -111,7 +111,7 @@ def link_facts(
 
 
 def _found(facts: Sequence[FactSaid], observer: str, read: Sequence[ReadFact]) -> list[StatedLink]:
-    """Return the links between facts that were read, of those that the record has now."""
+    """Return the links between facts that were read, if the record has the facts now."""
     known = {fact.statement: fact for fact in facts}
     return [
         StatedLink(

@@ -1,4 +1,4 @@
-"""The one order in which facts are locked: the graph, the facts of its user, what waits, then single rows.
+"""The one order in which facts are locked: the graph, the facts of its user, waiting records, then single rows.
 
 Reading, comparing, stating and retracting lock several facts each, and none knows the order of the others.
 """

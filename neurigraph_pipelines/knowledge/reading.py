@@ -70,7 +70,7 @@ class FactsRead:
 
 
 def wait_for_reading(tx: Transaction, record_ids: Iterable[UUID]) -> None:
-    """Let records wait to be read; those that wait already are due at once."""
+    """Let records wait to be read; records that wait already are due at once."""
     tx.execute(_QUERIES["insert_pending"], {"record_ids": list(record_ids)})
 
 
@@ -118,7 +118,7 @@ def read_again(context: Context, record_ids: Sequence[UUID], on_done: Progress |
 def read_waiting(
     context: Context, limit: int = MAX_READ, user_id: UUID | None = None, on_done: Progress | None = None
 ) -> FactsRead:
-    """Read waiting records for facts, those first that have waited longest.
+    """Read waiting records for facts, the longest waiting first.
 
     The run ends early if the provider is down. What it leased is due again later, like the records of a killed run.
 
@@ -208,7 +208,7 @@ def _read_record(context: Context, leased: Leased) -> tuple[int, int]:
 
 
 def _told(segment: Segment) -> Segment:
-    """Return a segment without what we wrote and nobody said: descriptions of files, and answers of our chats."""
+    """Return a segment without texts of ours that nobody said: descriptions of files, and answers of our chats."""
     is_file = segment.ref.source_kind is SourceKind.UPLOAD
     told = tuple(
         one

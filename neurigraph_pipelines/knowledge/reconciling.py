@@ -151,7 +151,7 @@ def reconcile_days(
 def count_days(
     context: Context, since: datetime | None, until: datetime, user_id: UUID | None = None, *, again: bool = False
 ) -> ToCompare:
-    """Count what ``reconcile_days`` would compare; changes nothing and asks no model."""
+    """Count the facts that ``reconcile_days`` would compare; changes nothing and asks no model."""
     counted = []
     for page in pages_of_days(context.database, since, until, user_id):
         for row in page:
@@ -166,7 +166,7 @@ def reconcile_waiting(
     *,
     before_effects: Callable[[], None] | None = None,
 ) -> Reconciled:
-    """Compare the facts of waiting records, those first that have waited longest.
+    """Compare the facts of waiting records, the longest waiting first.
 
     Args:
         context: With the language model that judges.
@@ -248,7 +248,7 @@ def _drop_changed(tx: Transaction, user_id: UUID, decisions: Sequence[Decision],
 
 
 def _withdraw_mistaken(tx: Transaction, user_id: UUID, pair: Pair, judge: str) -> None:
-    """Take back what a model proposed for a pair that no longer passes for one thing."""
+    """Take back the proposals of a model for a pair that no longer passes for one thing."""
     ids = {"later_id": pair.later.fact_id, "earlier_id": pair.earlier.fact_id}
     found = tx.execute(_QUERIES["verdict_of_model"], ids).fetchone()
     if found is not None and found["effect"] == Effect.FLAGGED:
@@ -256,7 +256,7 @@ def _withdraw_mistaken(tx: Transaction, user_id: UUID, pair: Pair, judge: str) -
 
 
 def _pairs(context: Context, user_id: UUID, record_id: UUID, *, again: bool) -> tuple[list[Pair], list[Pair]]:
-    """Return the facts of a record with those that they are to be compared with, without pairs that have a verdict.
+    """Return the facts of a record with the facts to compare, without pairs that have a verdict.
 
     The second list has pairs of known facts that passed for one thing before.
     """
@@ -315,7 +315,7 @@ def _shared_first_names(tx: Transaction, user_id: UUID, rows: Iterable[_Fact]) -
 
 
 def _unnamed(statement: str, owner: str | None) -> str:
-    """Return what the owner said of themselves, without the name of the account: rules know "the user"."""
+    """Return the statements of the owner about themselves, without the name of the account: rules know "the user"."""
     return re.sub(rf"(?<!\w){re.escape(owner)}(?!\w)", THE_USER, statement) if owner else statement
 
 

@@ -81,7 +81,7 @@ def has_same_slot(pair: Pair) -> bool:
 
 
 def within_limit(decisions: Sequence[Decision], record_id: UUID) -> list[Decision]:
-    """Return the decisions of one memory; if it changes too many facts of others, all of those wait for a person.
+    """Return the decisions of one memory; if it changes too many facts of others, all these changes wait for a person.
 
     A document that contradicts everything thereby changes nothing.
     """

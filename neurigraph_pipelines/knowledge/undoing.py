@@ -1,4 +1,4 @@
-"""Taking back what verdicts decided about facts.
+"""Taking back the effects of verdicts on facts.
 
 Everything is as it was before: the facts, their chains of versions, and what waits for a person. The rows of the
 verdicts stay as a log, and the same is not decided again.

@@ -92,7 +92,7 @@ def forgotten_statements(tx: Transaction, record_id: UUID) -> set[int]:
 
 
 def write_read(tx: Transaction, record_id: UUID, user_id: UUID, extractor: str, facts: Sequence[ReadFact]) -> int:
-    """Replace the facts of a record by those that a model read, and return how many these are.
+    """Replace the facts of a record by newly read ones, and return their number.
 
     A statement that the record has already keeps its id. Statements that were forgotten stay so.
     """

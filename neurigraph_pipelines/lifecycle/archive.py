@@ -82,7 +82,7 @@ class Expiry:
 
 
 def archive(context: Context, record_ids: Sequence[UUID], reason: str, *, guard: Guard = FREE) -> list[UUID]:
-    """Put records out of every default read, all or none; return those that were not in the archive before.
+    """Put records out of every default read, all or none; return the records that were not in the archive before.
 
     What one of them had superseded is current again, as if it were in quarantine.
 
@@ -149,7 +149,7 @@ def sweep(
     dry_run: bool = False,
     on_done: Callable[[int], None] | None = None,
 ) -> Expiry:
-    """Promote records that were read often, and archive those whose time is over. Nothing is erased.
+    """Promote records that were read often, and archive records whose time is over. Nothing is erased.
 
     Each transaction archives some records of one user completely, so the sweep can stop anywhere.
 

@@ -249,7 +249,7 @@ def _make_dormant(
     cause: CompressionCause,
     mapping: Callable[..., Iterable[tuple[UUID, _Failure | None]]],
 ) -> dict[UUID, _Failure]:
-    """Move the objects of locked rows to cold storage, then change the state of those that succeeded.
+    """Move the objects of locked rows to cold storage, then change the state of the moved ones.
 
     Returns:
         Errors of the files that stay active.

@@ -46,7 +46,7 @@ def lifetime_of(settings: Settings, tier: Tier) -> float | None:
 
 
 def retention_of(database: Database, claims: Claims, record_ids: Sequence[UUID]) -> dict[UUID, Retention]:
-    """Return the retention of those records that the caller sees and that are not simply kept for good."""
+    """Return the retention of the records that the caller sees and that are not simply kept for good."""
     rows = database.ask(claims, _QUERIES["of_records"], {"record_ids": list(record_ids)}) if record_ids else []
     return {row["record_id"]: Retention.model_validate(row) for row in rows}
 

@@ -51,7 +51,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Calls of one turn of a language model, with what each returned, in order. Results are data."""
+    """Calls of one turn of a language model, with their results, in order. Results are data."""
 
     calls: Sequence[ToolCall]
     results: Sequence[str]

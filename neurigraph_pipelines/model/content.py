@@ -46,7 +46,7 @@ class AlsoRead:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Title and summary of a segment, and what the same call read beside them."""
+    """Title and summary of a segment, and the other answers of the same call."""
 
     title: str
     text: str

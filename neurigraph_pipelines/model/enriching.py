@@ -1,4 +1,4 @@
-"""The guard of enrichments: what a memory or an answer can do without is left out if a defect keeps it from being made.
+"""The guard of enrichments: a part that a memory or an answer can do without is left out if a defect prevents it.
 
 Titles, summaries, keywords, filing, languages, links, excerpts and notes are enrichments; words are not.
 ``ingestion.unfinished`` marks the memories that lack some.

@@ -136,7 +136,7 @@ class AbsentObjectError(LostObjectError):
 
 
 class DamagedObjectError(LostObjectError):
-    """An object is too short, or differs from what was written."""
+    """An object is too short, or differs from the bytes that were written."""
 
 
 def is_for_operators(error: NeurigraphError) -> bool:

@@ -1,4 +1,4 @@
-"""Facts: single statements that a conversation makes, with what they are about and when it happened."""
+"""Facts: single statements that a conversation makes, with their subjects and the times of the events."""
 
 from __future__ import annotations
 

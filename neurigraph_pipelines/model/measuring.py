@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 
 
 class Listener(Protocol):
-    """Takes what a process measures. Its methods must be quick, thread-safe, and must not raise."""
+    """A receiver of measurements of a process. Its methods must be quick, thread-safe, and must not raise."""
 
     def begin(self, name: str, parent: str | None) -> object:
         """Begin a block.
@@ -94,7 +94,7 @@ class Spending:
                 self.received += int(values["received"])
 
     def numbers(self) -> dict[str, int]:
-        """Return the counts by what a run shows them as."""
+        """Return the counts by their names in runs."""
         return {"model calls": self.calls, "tokens sent": self.sent, "tokens received": self.received}
 
 
@@ -102,7 +102,7 @@ _listeners: tuple[Listener, ...] = ()
 
 
 def listen(listener: Listener) -> Callable[[], None]:
-    """Let a listener hear everything in this process; return what ends that."""
+    """Let a listener hear everything in this process; return the function that ends it."""
     global _listeners
     _listeners = (*_listeners, listener)
 
@@ -115,7 +115,7 @@ def listen(listener: Listener) -> Callable[[], None]:
 
 @contextmanager
 def spending() -> Iterator[Spending]:
-    """Count what this process spends on chat models in the block."""
+    """Count the calls and tokens of chat models that this process spends in the block."""
     spent = Spending()
     stop = listen(spent)
     try:

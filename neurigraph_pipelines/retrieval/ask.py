@@ -330,7 +330,7 @@ def _source_of(passage: ReadMessage) -> str:
 
 
 def _worded(statement: Statement, numbers: dict[int, int], quotable: Sequence[Quotable], said: Restated) -> str:
-    """Return a statement with its citations; what only others said, or one source again and again, begins with that."""
+    """Return a statement with its citations; it begins with the speaker or source if only these say it."""
     # Numbers in brackets would pass for citations.
     text = _LIKE_A_CITATION.sub(r"(\1)", " ".join(statement.text.split()))
     cited = [quotable[place - 1] for place in statement.quoted]

@@ -1,4 +1,4 @@
-"""The causes behind an answer: a question that asks why follows the links from what its answer quotes."""
+"""The causes behind an answer: a question that asks why follows the links from the quotes of its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corrections in answers: what a person revised in a summary stands before the messages that say it otherwise."""
+"""Corrections in answers: a person's revision of a summary stands before the messages that say it otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search for documents: what a search found, by source, each with passages that are joined to chunks.
+"""Search for documents: the hits of a search, by source, each with passages that are joined to chunks.
 
 ``query.search`` finds and ranks. Here the messages that were found are read and joined, and documents are put in order.
 """

@@ -117,7 +117,7 @@ def _told(context: Context, forms: Sequence[re.Pattern[str]], *, is_all: bool) -
 
 
 def _who(context: Context, facts: Sequence[Fact]) -> list[tuple[str, list[Place]]]:
-    """Return who the owner is: name, people, home, work, health and preferences, and then what is left, in this order.
+    """Return who the owner is: name, people, home, work, health and preferences, and then the rest, in this order.
 
     Args:
         facts: The latest first, as within each of these.

@@ -32,7 +32,7 @@ ASKS = ("?", "？")
 
 @dataclass(frozen=True, slots=True)
 class ReadMessage:
-    """A message that was read, cut to what a model is given, with the hit that led to it.
+    """A message that was read, cut to the length for a model, with the hit that led to it.
 
     Attributes:
         message: None for a summary, and for a correction of one.

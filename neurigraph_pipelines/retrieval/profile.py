@@ -1,4 +1,4 @@
-"""What holds about the user, or about anybody, in sections, each statement with where it was said.
+"""The statements that hold about the user, or about anybody, in sections, each with its place.
 
 Made when it is read, from what the caller sees. Statements that were replaced, taken back or are over are left out, and
 so are conclusions that nobody confirmed.

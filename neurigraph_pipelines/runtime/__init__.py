@@ -1,1 +1,1 @@
-"""The processes of an installation: what starts them, watches them and examines them."""
+"""The processes of an installation: starting, watching and examining them."""

@@ -1,4 +1,4 @@
-"""Figures of the installation as a data frame: what was stored and what failed, by day (UTC), user or node."""
+"""Figures of the installation as a data frame: stored memories and failures, by day (UTC), user or node."""
 
 from __future__ import annotations
 

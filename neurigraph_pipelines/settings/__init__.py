@@ -182,7 +182,7 @@ class Settings(BaseSettings):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its environment variable, its place in ``Settings``, and what pydantic knows of it."""
+    """One setting: its environment variable, its place in ``Settings``, and its field in pydantic."""
 
     variable: str
     group: str | None

@@ -33,7 +33,7 @@ class Destination:
 
 
 def destinations(settings: Settings) -> list[Destination]:
-    """Return every host that the settings name, and what it gets."""
+    """Return every host that the settings name, and the data that it gets."""
     return [
         Destination(purpose, _host(address), data, _is_local(address)) for purpose, address, data in _sent(settings)
     ]

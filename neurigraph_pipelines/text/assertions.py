@@ -141,7 +141,7 @@ class Denial:
 
 @lru_cache(maxsize=20_000)
 def assertions_of(statement: str) -> Assertions:
-    """Return what a statement of somebody about their own life denies, says was done, and measures."""
+    """Return the denials, deeds and measures in a statement of somebody about their own life."""
     text = _THE_USER.sub(lambda match: "my" if match["owns"] else "I", _SPEAKER.sub("", statement))
     denied: list[Denial] = []
     done: list[tuple[str, ...]] = []

@@ -103,7 +103,7 @@ class Decided:
 
 
 def decided_by(sentence: str) -> Decided | None:
-    """Return who decided what a sentence says; None if it states no decision."""
+    """Return who made the decision in a sentence; None if it states no decision."""
     if _ASKS_OR_DOUBTS.search(sentence):
         return None
     found = [pattern.search(sentence) for pattern in (_DECIDED, _DECIDED_WITH, _DECIDED_BY)]
@@ -114,7 +114,7 @@ def decided_by(sentence: str) -> Decided | None:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What a sentence, or two, state about each other.
+    """A relation that a sentence states, or two sentences together.
 
     Attributes:
         effect: Where the link starts: the effect, the part, the example, or what depends on the other.
@@ -137,7 +137,7 @@ class Cause:
 
 
 def causes_of(sentence: str, before: str = "") -> Iterator[Cause]:
-    """Yield what a sentence states, within itself or with the sentence before it."""
+    """Yield the relations in a sentence, or between it and the sentence before it."""
     said = sentence.strip().rstrip(".!")
     if not said or len(said) > 2 * MAX_SIDE or _ASKS_OR_DOUBTS.search(said):
         return
@@ -175,7 +175,7 @@ def reason_alone(sentence: str) -> str | None:
 
 
 def _with_before(said: str, before: str) -> Cause | None:
-    """Return what a sentence states with the one before it."""
+    """Return the relation between a sentence and the one before it."""
     if not before or before.endswith("?"):
         return None
     if (match := _LEADS_ON.match(said)) is not None:

@@ -1,4 +1,4 @@
-"""Corrections: sentences of a summary that a person replaced, and the texts that still say what they said."""
+"""Corrections: sentences of a summary that a person replaced, and the texts that still repeat these."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def corrections_of(before: str, after: str, lexer: Lexer) -> list[Correction]:
 
 
 def correction_of(text: str, corrections: Iterable[Correction], lexer: Lexer) -> Correction | None:
-    """Return the first correction of what a text says; None if all of it stands."""
+    """Return the first correction of a text; None if all of it stands."""
     said = [frozenset(_words(one, lexer)) for one in sentences_of(text)]
     return next((one for one in corrections if any(map(one.corrects, said))), None)
 

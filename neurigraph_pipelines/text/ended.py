@@ -45,7 +45,7 @@ def ended_by(statement: str) -> tuple[frozenset[str], ...]:
 
 
 def ends(later: str, earlier: str, thing: str = "") -> bool:
-    """Return whether a later statement says that what an earlier one says no longer holds.
+    """Return whether a later statement says that an earlier one no longer holds.
 
     One word is not enough: the statements share another word, too, or the word is in the object of the earlier one.
 

@@ -1,4 +1,4 @@
-"""JSON without silent changes: what a parser would round, drop or make up is refused, or kept as a text."""
+"""JSON without silent changes: a value that a parser would round, drop or make up is refused, or kept as a text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = 40
 
 
 def parse_exactly(text: str | bytes) -> Any:
-    """Parse JSON and refuse what would be changed: names given twice, NaN, and numbers that a double does not hold.
+    """Parse JSON and refuse values that would change: names given twice, NaN, and numbers that a double does not hold.
 
     Raises:
         InvalidInputError: Something would be changed; the message names it.

@@ -1,4 +1,4 @@
-"""What notes of Basic Memory say besides their words: tags of observations, relations to other notes, properties.
+"""The parts of notes of Basic Memory besides their words: tags of observations, relations to other notes, properties.
 
 ``- [category] words #tag (context)`` is an observation, and ``- relation_type [[Note]] (context)`` a relation.
 """

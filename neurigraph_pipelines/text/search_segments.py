@@ -1,4 +1,4 @@
-"""The search segment of a record: what search reads of its messages, as bytes, made once when they are embedded.
+"""The search segment of a record: the data of its messages for searches, as bytes, made once when they are embedded.
 
 For each message, or part of a long one: its place in the transcript, who says it, its words as keys, and its vector.
 No text can be read back. ``neurigraph.segments`` stores them; the keys of the words come right after the header, where

@@ -24,7 +24,7 @@ class CreatedUser(View):
 
 
 class Identity(View):
-    """Who calls, and what the caller sees and may do."""
+    """The caller, and the caller's view and rights."""
 
     role: str = Field(description="`user`, `bound`, `persona`, `member` or `third_party`.")
     subject_id: str = Field(description="The user, persona or third party that calls.")
@@ -59,7 +59,7 @@ class SignedIn(View):
 
 
 class Held(View):
-    """What a persona or a third party may hold. Queries name its holder in the column ``subject_id``."""
+    """A grant or key of a persona or a third party. Queries name its holder in the column ``subject_id``."""
 
     persona_id: UUID | None = Field(default=None, description="The persona that holds it, by its node.")
     third_party: str | None = Field(default=None, description="The third party that holds it.")

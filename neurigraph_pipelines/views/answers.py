@@ -39,4 +39,4 @@ class Reply(View):
     found: bool = Field(description="False if no memory answers the question.")
     citations: list[Citation]
     model: str = Field(description="The model that wrote the answer.")
-    notes: list[str] = Field(description="What was missing for this answer, one sentence each.")
+    notes: list[str] = Field(description="The parts that were missing for this answer, one sentence each.")

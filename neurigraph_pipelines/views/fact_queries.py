@@ -23,7 +23,7 @@ class WalkedMemory(View):
 class WalkedLink(View):
     """A link of a path, in the direction in which it is stated."""
 
-    link_id: UUID | None = Field(description="Null for versions, verdicts, and what a memory states.")
+    link_id: UUID | None = Field(description="Null for versions, verdicts, and statements of a memory.")
     from_id: UUID
     to_id: UUID
     relation: str
@@ -35,7 +35,7 @@ class RelatedFact(View):
 
     fact: FoundFact
     path: list[WalkedMemory] = Field(description="From a match to this fact, both included.")
-    links: list[WalkedLink] = Field(description="What leads from each memory of the path to the next.")
+    links: list[WalkedLink] = Field(description="The link from each memory of the path to the next.")
     path_description: str = Field(description="The path in words.")
     hops: int
 
@@ -48,9 +48,9 @@ class WalkedGraph(View):
 
 
 class QueriedFacts(View):
-    """The facts that a graph query begins at, and those that are related to them."""
+    """The facts that a graph query begins at, and related facts."""
 
     matches: list[FoundFact]
     related: list[RelatedFact]
     graph: WalkedGraph | None = Field(default=None, description="Only with `include_graph`.")
-    notes: list[str] = Field(description="What the answer lacks, such as what lies beyond its bounds.")
+    notes: list[str] = Field(description="The parts that the answer lacks, such as memories beyond its bounds.")

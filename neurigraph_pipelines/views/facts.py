@@ -35,7 +35,7 @@ class Fact(View):
     where: str | None
     why: str | None
     how: str | None
-    subject: str | None = Field(description="With `predicate` and `object`: what it says of whom, if it has that form.")
+    subject: str | None = Field(description="With `predicate` and `object`: its statement in three parts, if any.")
     predicate: str | None
     object: str | None
     occurred_from: datetime | None = Field(description="When it happened or will happen; null if unknown.")
@@ -64,14 +64,14 @@ class Fact(View):
     valid_until: datetime | None = Field(description="When it stopped being true, if somebody said so.")
     status: FactStatus
     superseded: bool = Field(description="Whether a later version, or a newer memory, replaces it.")
-    superseded_by: UUID | None = Field(description="The later version that replaces it, of those that you see.")
+    superseded_by: UUID | None = Field(description="The later version that replaces it, if you see one.")
     superseded_at: datetime | None = Field(description="Since when that version stands.")
-    disputed_by: list[UUID] = Field(description="Facts that contradict it, of those that you see.")
+    disputed_by: list[UUID] = Field(description="Facts that contradict it and that you see.")
     root_id: UUID = Field(description="The first version.")
     version: int = Field(description="Counts from 1, over the versions that you see.")
     is_latest: bool
     canonical_id: UUID = Field(description="Of the facts that say the same, the one that was said first.")
-    source_count: int = Field(description="How many sources, of those that you see, say the same.")
+    source_count: int = Field(description="How many sources that you see say the same.")
     said_count: int = Field(description="How often, as far as you see, the same is said.")
     last_said_at: datetime = Field(description="When it was said last, as far as you see.")
     pinned: bool
@@ -121,7 +121,7 @@ class FactWithPlaces(Fact):
     """A fact with where it was said."""
 
     said_in: list[SaidIn] = Field(
-        description="Where this fact and those that say the same were said, the earliest first."
+        description="The places where this fact and facts of the same words were said, the earliest first."
     )
 
 
@@ -189,7 +189,7 @@ class FactConflict(View):
     suggested_action: Literal["supersede", "merge", "flag", "ignore"]
     confidence: float
     reason: str
-    effect: Literal["supersedes", "disputes", "flagged", "none"] = Field(description="What followed by itself.")
+    effect: Literal["supersedes", "disputes", "flagged", "none"] = Field(description="The automatic effect.")
 
 
 class BroughtFacts(Facts):
@@ -201,7 +201,7 @@ class BroughtFacts(Facts):
 
 
 class ConflictingBelief(View):
-    """A fact that conflicts with what is believed now."""
+    """A fact that conflicts with facts that are believed now."""
 
     fact_id: UUID
     statement: str
@@ -217,7 +217,7 @@ class Belief(View):
 
     fact_id: UUID
     current_belief: Fact = Field(description="The fact itself, or the one that superseded it last.")
-    conflicting_beliefs: list[ConflictingBelief] = Field(description="Of those that you see.")
+    conflicting_beliefs: list[ConflictingBelief] = Field(description="Of the conflicts that you see.")
     confidence: float = Field(description="How certainly the messages state the current one.")
     belief: float | None = Field(
         description="How far it is believed, with all that speaks for and against it. Null for all but the owner."
@@ -231,7 +231,7 @@ class UndoneDecision(View):
     later_fact_id: UUID
     earlier_fact_id: UUID
     effect: Literal["supersedes", "disputes", "flagged"] = Field(
-        description="What it was: the later fact superseded the earlier one, they disputed each other, or it waited."
+        description="The effect: the later fact superseded the earlier one, they disputed each other, or it waited."
     )
 
 

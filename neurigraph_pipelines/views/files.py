@@ -85,8 +85,8 @@ class Message(View):
     type: MessageType | None = Field(description="Null for instructions of the system.")
     tool_name: str | None = Field(description="Of an event of a tool, like the next five fields.")
     tool_use_id: str | None
-    input: Any = Field(description="What the tool was called with.")
-    output: Any = Field(description="What it returned.")
+    input: Any = Field(description="The arguments of the call of the tool.")
+    output: Any = Field(description="The result of the tool.")
     error: str | None = Field(description="Why it failed.")
     duration_ms: int | None
 

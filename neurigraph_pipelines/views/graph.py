@@ -76,7 +76,7 @@ class Centroid(View):
 
 
 class Drift(View):
-    """The newest memories of a node compared with those before."""
+    """The newest memories of a node compared with earlier ones."""
 
     distance: float = Field(
         description="Cosine distance of the two means: 0 is the same direction, 1 an unrelated one."
@@ -87,14 +87,14 @@ class Drift(View):
 
 
 class Profile(View):
-    """The characteristics of the memories of a node, without those below it.
+    """The characteristics of the memories of a node itself, without nodes below it.
 
     The owner's is made of all current memories, everybody else's of shared ones.
     """
 
     records: int
     sampled: int = Field(description="Memories that the profile is made of: of a large node, a sample.")
-    embedded: int = Field(description="Those of them with vectors.")
+    embedded: int = Field(description="The sampled memories with vectors.")
     descriptors: list[Descriptor]
     centroids: list[Centroid] = Field(description="At most four, the largest share first.")
     drift: Drift | None = Field(description="Null if fewer than eight memories have vectors.")
@@ -196,7 +196,7 @@ class Tree(TreeNode):
 
 
 class TreePage(Tree):
-    """A page of the tree: some nodes with those above them."""
+    """A page of the tree: some nodes with the nodes above them."""
 
     next_cursor: str | None = Field(description="Continues a graph that is larger than `limit`; null on the last page.")
 

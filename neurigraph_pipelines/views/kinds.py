@@ -367,7 +367,7 @@ class ActionState(StrEnum):
 
 
 class Rule(StrEnum):
-    """Who may do something, of those who have a grant to write: all, all but jobs, nobody, or after an approval.
+    """Who may do something, among holders of a grant to write: all, all but jobs, nobody, or after an approval.
 
     The owner of the graph always may.
     """

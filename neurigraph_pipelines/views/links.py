@@ -42,7 +42,7 @@ class Link(View):
     to_record_id: UUID | None
     forward: str = Field(description="The relation in words, from its start: `was caused by`.")
     backward: str = Field(description="The same from its end: `led to`.")
-    direction: Literal["out", "in"] = Field(description="Whether it starts at what was asked for, or leads to it.")
+    direction: Literal["out", "in"] = Field(description="Whether it starts at the given fact or memory.")
     bidirectional: bool = Field(description="Whether it reads the same from both ends.")
     strength: float
     confidence: float
@@ -53,7 +53,7 @@ class Link(View):
     observed_by: str = Field(description="Who says so: `user:`, `persona:`, `peer:`, `rule:` or `model:` and a name.")
     detected_by: Detector
     attest: Attest = Field(description="Who signed it.")
-    verdict: LinkVerdict = Field(description="What somebody decided about it.")
+    verdict: LinkVerdict = Field(description="The decision of a person about it.")
     verdict_by: str | None
     verdict_at: datetime | None
     created_at: datetime
@@ -98,7 +98,7 @@ class SigningKey(View):
     registered_at: datetime
     registered_by: str
     rotated_at: datetime | None = Field(description="Since then it signs no more.")
-    revoked_at: datetime | None = Field(description="Since then what it signed counts no more.")
+    revoked_at: datetime | None = Field(description="Its signatures do not count since then.")
 
 
 class SigningKeys(View):

@@ -20,7 +20,7 @@ class ProfileItem(View):
     COLUMNS = ("text", "said_at", "status", "pinned", "fact_id", "record_id", "first_message")
 
     text: str
-    fact_id: UUID | None = Field(default=None, description="Null for what the graph says, such as relations.")
+    fact_id: UUID | None = Field(default=None, description="Null for statements of the graph, such as relations.")
     node_id: UUID | None = Field(default=None, description="Of a person whom the statement sums up.")
     record_id: UUID | None = Field(default=None, description="The memory that says it.")
     first_message: int | None = Field(default=None, description="The message in it.")
@@ -40,12 +40,12 @@ class ProfileSection(View):
 
 
 class PersonProfile(View):
-    """What holds about a person, in sections."""
+    """The statements that hold about a person, in sections."""
 
     name: str
     is_user: bool = Field(description="Whether it is the owner of the graph.")
     node_id: UUID | None = Field(description="The node of the person; null for the owner and without a node.")
-    sections: list[ProfileSection] = Field(description="Those with statements.")
+    sections: list[ProfileSection] = Field(description="The sections with statements.")
 
 
 class ContextLine(View):
@@ -57,7 +57,7 @@ class ContextLine(View):
     open: str | None = Field(description="What `open` takes to show the source; null for a conflict.")
     fact_id: UUID | None = None
     record_id: UUID | None = None
-    source_id: UUID | None = Field(default=None, description="Only of what is not stored yet.")
+    source_id: UUID | None = Field(default=None, description="Only of messages that are not stored yet.")
     message: int | None = None
 
 
@@ -77,5 +77,5 @@ class PromptContext(View):
     tokens: int = Field(description="Tokens of the whole block.")
     stable_tokens: int = Field(description="Tokens of its beginning, the same bytes until what it says changes.")
     counted_by: str = Field(description="The counter of this installation; `estimate` does not know the model's.")
-    query: str = Field(description="What was searched for.")
+    query: str = Field(description="The text that was searched for.")
     notes: list[str]

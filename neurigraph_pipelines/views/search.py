@@ -36,10 +36,10 @@ class Origin(View):
     key_id: UUID | None = Field(description="The API key that all of it came with. Only the owner sees it.")
     received_at: datetime | None = Field(description="When the last of it arrived.")
     restated: int = Field(description="How many passages of the nodes searched say the same as its best message.")
-    source: Provenance = Field(description="What the writer of its source stated, and its place among the versions.")
+    source: Provenance = Field(description="The writer's statements on its source, and its place among the versions.")
 
 
-STORED = Field(description="False for what was handed in and is not stored yet: it has no record, node and file.")
+STORED = Field(description="False for messages that are not stored yet: they have no record, node and file.")
 
 
 class Hit(View):
@@ -129,7 +129,7 @@ class Duplicates(View):
     """Statements that say the same as a text."""
 
     facts: list[FoundFact] = Field(
-        description="Facts of the same words, with a `score` of 1, and those with at least `threshold` of the words in "
+        description="Facts of the same words, with a `score` of 1, and facts with at least `threshold` of the words in "
         "common, the same figures and no other name."
     )
     messages: list[MessageHit] = Field(description="Messages of the same words, stored or not.")
@@ -144,7 +144,7 @@ class NamedNode(View):
     match: Literal["exact", "nearly", "begun"] = Field(
         description="The name as it is, with one letter wrong, or only its beginning."
     )
-    added: float = Field(description="What the name adds to the scores of the node's records.")
+    added: float = Field(description="The sum that the name adds to the scores of the node's records.")
 
 
 class EvidenceOfEdge(View):
@@ -193,9 +193,9 @@ class Found(View):
     messages: list[MessageHit] = Field(description="Single messages of all records in one ranking, best first.")
     anchors: list[Anchor]
     warmed: int = Field(description="Number of nodes that were prefetched for later questions.")
-    notes: list[str] = Field(description="What was missing for this answer, for example vectors.")
+    notes: list[str] = Field(description="The parts that were missing for this answer, for example vectors.")
     periods: list[Period] = Field(description="Periods that the question names.")
     facts: list[FoundFact] | None = Field(
         default=None, description="Single statements, best first; only with `facts` in `include`."
     )
-    rationale: Rationale | None = Field(default=None, description="What moved the ranking; only with `explain`.")
+    rationale: Rationale | None = Field(default=None, description="The reasons for the ranking; only with `explain`.")

@@ -32,7 +32,7 @@ class Provenance(View):
     """Where a source comes from, as its writer stated it, and its place among its versions."""
 
     origin: str | None = Field(description=ORIGIN)
-    document_type: DocumentType = Field(description="What it is.")
+    document_type: DocumentType = Field(description="The type of the document.")
     url: str | None = Field(description="A page to read it at.")
     channel: Channel | None = Field(description=CHANNEL)
     author: str | None = Field(description=AUTHOR)
@@ -113,13 +113,13 @@ class Imported(View):
     """The counts of an imported export of conversations."""
 
     format: str = Field(description="Such as `chatgpt`, `mail` or `slack`.")
-    conversations: int = Field(description="Those in the file; `GET /v1/conversations?upload_id=` lists them.")
-    conversations_added: int = Field(description="Those that were new.")
+    conversations: int = Field(description="All in the file; `GET /v1/conversations?upload_id=` lists them.")
+    conversations_added: int = Field(description="The new ones among them.")
     messages_added: int
     messages_known: int = Field(description="Messages that were there already.")
     rejected_count: int
     rejected: list[Rejected] = Field(description="The first 20 of them.")
-    notes: list[str] = Field(default_factory=list, description="What was assumed, left out or not read.")
+    notes: list[str] = Field(default_factory=list, description="Parts that were assumed, left out or not read.")
 
 
 class ListedUpload(Source):
@@ -137,7 +137,7 @@ class ListedUpload(Source):
     imported: Imported | None = Field(
         description="Set if it was an export of conversations or of notes: these are stored, and not the file."
     )
-    notes: list[str] = Field(description="What was assumed, left out or not read of it.")
+    notes: list[str] = Field(description="Parts of it that were assumed, left out or not read.")
 
 
 class ListedNote(Source):
@@ -148,7 +148,7 @@ class ListedNote(Source):
     note_id: UUID
 
 
-_RECORD_IDS = Field(description="The memories that it became so far, oldest first; those that the caller may see.")
+_RECORD_IDS = Field(description="The memories that it became so far and that the caller may see, oldest first.")
 
 
 class ConversationState(ListedConversation):

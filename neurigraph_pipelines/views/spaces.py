@@ -12,6 +12,8 @@ from neurigraph_pipelines.views.kinds import SourceKind
 from neurigraph_pipelines.views.pages import NEXT_CURSOR
 from neurigraph_pipelines.views.scalars import UserJson
 
+ONLY_SPACES = "Only what is in at least one of these spaces. Default: no limit. An unknown tag is an empty space."
+
 
 class Space(View):
     """A named set of sources."""

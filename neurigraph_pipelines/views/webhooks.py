@@ -66,7 +66,7 @@ class Delivery(View):
     occurred_at: datetime
     state: DeliveryState
     attempts: int
-    last_status: int | None = Field(description="What the receiver answered last.")
+    last_status: int | None = Field(description="The last answer of the receiver.")
     last_error: str | None = Field(
         description="Why the last attempt failed: `unreachable`, `address_refused`, `secret_changed`, `gone`, `failed`."
     )

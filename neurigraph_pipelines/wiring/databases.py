@@ -227,7 +227,7 @@ class Databases:
         return self.open(name), user, True
 
     def move(self, slug: str, target: str, *, dry_run: bool = False, on_bytes: Callable[[int], None]) -> Moved:
-        """Move a user to another database of the directory, or complete what an earlier run began.
+        """Move a user to another database of the directory, or complete the move of an earlier run.
 
         The directory names both databases before the move and one after it. Between, callers look in both.
 

@@ -38,7 +38,7 @@ class WiredStorage:
 
     @cached_property
     def objects(self) -> ObjectStore:
-        """The object store, which encrypts if the settings say so, and decrypts what was encrypted."""
+        """The object store, which encrypts if the settings say so, and decrypts encrypted objects."""
         return self.encrypted_objects or self._plain_objects
 
     @cached_property

@@ -64,7 +64,7 @@ def _fraction(element: etree._Element) -> str:
 
 
 def _scripts(element: etree._Element) -> str:
-    """Return what stands below and above."""
+    """Return the terms below and above."""
     return "".join(f"{mark}{text}" for name, mark in (("sub", "_"), ("sup", "^")) if (text := _single(element, name)))
 
 

@@ -32,7 +32,7 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
 
 
 def _comments(sheet: etree._Element) -> Iterator[str]:
-    """Yield what people have written beside cells."""
+    """Yield the comments beside cells."""
     for note in (one for one in sheet.iter() if local(one) == "annotation"):
         lines = (_words(one) for one in note.iter() if local(one) == "p")
         if text := " ".join(" ".join(lines).split()):

@@ -37,7 +37,7 @@ File = dict[str, str]
 
 
 class _Objects(NamedTuple):
-    """What a pack has: commits, folders, and the size of each file, None if it is not text; by their ids."""
+    """The contents of a pack: commits, folders, and the size of each file, None if it is not text; by their ids."""
 
     commits: dict[bytes, bytes]
     folders: dict[bytes, bytes]
@@ -120,7 +120,7 @@ def _reason(files: dict[bytes, int | None], file_id: bytes, mode: int) -> str | 
 
 
 def _entries(folders: dict[bytes, bytes], root: bytes, left_out: Counter[str]) -> Iterator[tuple[str, bytes, int]]:
-    """Yield path, id and mode of what is in a folder and below it, level by level."""
+    """Yield path, id and mode of each file in a folder and below it, level by level."""
     waiting, seen = deque([("", root)]), 0
     while waiting:
         above, folder = waiting.popleft()

@@ -40,7 +40,7 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[Part]:
 
 
 def _comments(stream: BinaryIO) -> Iterator[Piece]:
-    """Yield what people have written beside cells, of a workbook that is a zip of XML."""
+    """Yield the comments beside cells, of a workbook that is a zip of XML."""
     stream.seek(0)
     if not zipfile.is_zipfile(stream):
         return

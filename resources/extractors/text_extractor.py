@@ -28,7 +28,7 @@ _WRITTEN_FOR_ONE = 8
 
 
 def can_recognize() -> bool:
-    """Return whether what recognises words in images is installed: the extra ``ocr``."""
+    """Return whether the extra ``ocr``, which recognises words in images, is installed."""
     return all(find_spec(name) for name in ("rapidocr", "pypdfium2", "PIL"))
 
 
@@ -107,7 +107,7 @@ class SubprocessExtractor:
         return self._parsed(lines_of(reader, limits, _LONGEST_LINE, file=file), [] if parts is None else parts)
 
     def _parsed(self, lines: Iterable[bytes], parts: list[ExtractedPart]) -> Extraction:
-        """Add what the process writes to ``parts``, which keep it if the process fails."""
+        """Add the output of the process to ``parts``, which keep it if the process fails."""
         size = 0
         for line in lines:
             found = json.loads(line)

@@ -22,7 +22,7 @@ _CONVERSATIONS = "neurigraph_pipelines.inbox.export_lines"
 
 
 def main(reader: str, seconds: int, memory_bytes: int, *arguments: str) -> None:
-    """Read stdin, or what the arguments name, with a reader and write the result."""
+    """Read stdin, or the file that the arguments name, with a reader and write the result."""
     _limit(seconds, memory_bytes)
     facts: dict[str, str] = {}
     try:

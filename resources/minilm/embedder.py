@@ -133,8 +133,12 @@ class LocalEmbedder:
         """Load tokeniser and graph once."""
         with self._loading:
             if self._loaded is None:
-                self._loaded = load_tokenizer(), open_session(self._graph(), threads=1)
+                self._loaded = load_tokenizer(), self._open()
             return self._loaded
+
+    def _open(self) -> Any:
+        """Return a session of the graph."""
+        return open_session(self._graph(), threads=1)
 
     @abstractmethod
     def _graph(self) -> Path | bytes:
@@ -162,7 +166,7 @@ class OwnEmbedder(LocalEmbedder):
         threads: As ``LocalEmbedder`` says.
 
     Raises:
-        ConfigurationError: The file cannot be read.
+        ConfigurationError: The file cannot be read; at the first text: it is no graph of this model.
     """
 
     def __init__(self, graph: Path, threads: int | None = None) -> None:
@@ -173,7 +177,20 @@ class OwnEmbedder(LocalEmbedder):
             raise ConfigurationError(
                 f"{graph}, which NEURIGRAPH_MINILM_GRAPH names, cannot be read: {error}"
             ) from error
+        self._file = graph
         self.model = f"{graph.stem}-{hashlib.sha256(self._content).hexdigest()[:8]}"
+
+    def _open(self) -> Any:
+        try:
+            session = super()._open()
+            (vectors,) = session.run(None, dict.fromkeys(INPUTS, np.ones((1, 2), np.int64)))
+            if vectors.shape != (1, DIMENSIONS) or not np.isfinite(vectors).all():
+                raise ValueError(f"it makes no vectors of {DIMENSIONS} numbers")
+        except Exception as error:  # onnxruntime's own have no class in common
+            raise ConfigurationError(
+                f"{self._file}, which NEURIGRAPH_MINILM_GRAPH names, is no graph of `python -m training`: {error}"
+            ) from error
+        return session
 
     def _graph(self) -> bytes:
         return self._content

@@ -126,14 +126,14 @@ def _says_something_else(asked: Asked, best: Sequence[Candidate], language: str)
 
 
 def _names_wrong_speaker(candidates: Sequence[Candidate]) -> bool:
-    """Return whether what another speaker says of themselves answers nearly as well as anything else."""
+    """Return whether another speaker's words about themselves answer nearly as well as anything else."""
     others = max((one.score for one in candidates if one.is_of_other), default=-math.inf)
     rest = max((one.score for one in candidates if not one.is_of_other and not one.is_question), default=-math.inf)
     return others > rest + OF_OTHER
 
 
 def _without_others(candidates: list[Candidate], quotable: Sequence[Quotable]) -> list[Candidate]:
-    """Leave out what others than people said if the owner speaks to the question, too."""
+    """Leave out the words of others than people if the owner speaks to the question, too."""
     others = [one for one in candidates if _yields(quotable[one.number])]
     owners = [one for one in candidates if quotable[one.number].voice is Voice.OWNER]
     if not others or not owners or max(o.match for o in owners) < SPEAKS * max(o.match for o in others):

@@ -1,4 +1,4 @@
-"""Days that a question names: what a sentence says of another weekday, month or day does not answer it.
+"""Days that a question names: a sentence about another weekday, month or day does not answer it.
 
 ``When does it open on Tuesday?`` is not answered by ``It opens at nine on Monday``. A sentence without any such word
 stays. Words of seven languages and of Chinese, Japanese and Korean.
@@ -39,7 +39,7 @@ _WEEKDAY, _MONTH = _pattern(_BY_WEEKDAY), _pattern(_BY_MONTH)
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """What a text names: numbers of weekdays (Monday is 0), of months, and days of months."""
+    """The days that a text names: numbers of weekdays (Monday is 0), of months, and days of months."""
 
     weekdays: frozenset[int]
     months: frozenset[int]

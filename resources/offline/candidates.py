@@ -1,4 +1,4 @@
-"""Sentences that may answer a question, and what speaks for each of them.
+"""Sentences that may answer a question, and the reasons for each of them.
 
 ``answers`` chooses among them. Linear in the length of the passages.
 """
@@ -138,7 +138,7 @@ def _of_subject(
     quotable: Sequence[Quotable],
     speakers: Mapping[str, frozenset[str]],
 ) -> list[Candidate]:
-    """Set which sentences are about somebody else, and leave out what an assistant tells of itself."""
+    """Set which sentences are about somebody else, and leave out an assistant's words about itself."""
     kept: list[Candidate] = []
     subjects = frozenset(name for name, lexemes in speakers.items() if lexemes & asked.anchors)
     named = frozenset().union(*(speakers[name] for name in subjects)) & asked.anchors

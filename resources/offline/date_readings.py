@@ -1,4 +1,4 @@
-"""What one phrase for a date means: a reading for each kind of phrase that ``date_words`` finds.
+"""The meaning of a phrase for a date: a reading for each kind of phrase that ``date_words`` finds.
 
 A reading takes the words and a scene, and returns ISO days, months or years; an empty list means that the words are no
 date, though no other rule may read them.

@@ -67,7 +67,7 @@ class Scene:
     happened: bool = False
 
     def note(self, kind: str, dates: Sequence[str]) -> None:
-        """Remember what a phrase of this sentence means, for those after it."""
+        """Remember the meaning of a phrase of this sentence, for the phrases after it."""
         for day in dates:
             if len(day) == MONTH:
                 self.month = (int(day[:4]), int(day[5:]))

@@ -1,4 +1,4 @@
-"""What the words around a date say about it: past or future, certain or not, once or again and again."""
+"""The meaning of the words around a date: past or future, certain or not, once or again and again."""
 
 from __future__ import annotations
 

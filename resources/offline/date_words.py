@@ -109,7 +109,7 @@ def _framed(cues: Mapping[str, str], data: Mapping[str, Any]) -> Iterator[tuple[
 
 
 def _groups(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the names in braces stand for in a language: its words, and alternatives of those in lists."""
+    """Return the values of the names in braces in a language: its words, and alternatives of those in lists."""
     names = "|".join("|".join(_dotted(name.removeprefix("(?:").removesuffix(")"))) for name in data["months"])
     groups = {name: words for name, words in data.items() if isinstance(words, str)} | {"month_names": names}
     if "weekdays" not in data:

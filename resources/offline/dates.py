@@ -210,7 +210,7 @@ class _Reader:
         )
 
     def _note(self, kind: str, match: re.Match[str], dates: Sequence[str], sentence: DatedSentence) -> None:
-        """Remember what later sentences may refer to."""
+        """Remember dates that later sentences may refer to."""
         if kind == "habit":
             named = sentence.words.weekday.findall(match.group())
             self._habits.update(sentence.words.weekdays[name] for name in named)

@@ -29,7 +29,7 @@ WORKPLACES = ("works at", "works for", "employed by", "member of", "teaches at",
 
 
 def stated_endings(prose: Prose, speakers: Mapping[str, str], owner: str | None) -> tuple[Ending, ...]:
-    """Return what people say has ended or never was, in order.
+    """Return the things that ended or never were, as people say, in order.
 
     Args:
         prose: The segment.

@@ -179,13 +179,13 @@ def _weight(prose: Prose, salience: Salience, unit: Unit) -> float:
 
 
 def _raised(text: str) -> float:
-    """Return what a sentence of a person weighs more, if it denies a deed, gives a value or says why."""
+    """Return the weight that a sentence of a person gains, if it denies a deed, gives a value or says why."""
     denies, value = _FORMS.denies.search(text) is not None, slot_said(text, THE_USER) is not None
     return DENIED * denies + GIVES_VALUE * value + GIVES_REASON * _gives_reason(text)
 
 
 def _with_values(prose: Prose, names: Names) -> Iterator[Unit]:
-    """Yield what people say in closed forms that lack nothing, such as ``The gate code is 4711``; clause by clause."""
+    """Yield people's words in closed forms that lack nothing, such as ``The gate code is 4711``; clause by clause."""
     standing = Standing(prose, names)
     for number, sentence in enumerate(prose.sentences):
         if prose.message(sentence).role is not Role.USER:
@@ -260,7 +260,7 @@ def _is_part(prose: Prose, unit: Unit) -> bool:
 
 
 def _before_questions(prose: Prose, names: Names) -> Iterator[Unit]:
-    """Yield what questions of people state about themselves before they ask. English only."""
+    """Yield people's statements about themselves before their questions. English only."""
     asked = [
         (number, stated)
         for number, sentence in enumerate(prose.sentences)

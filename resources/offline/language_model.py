@@ -73,7 +73,7 @@ class OfflineLanguageModel:
 
     @measured("model.judge")
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """Return what the later fact of each pair means for the earlier one, by rule."""
+        """Return the effect of the later fact of each pair on the earlier one, by rule."""
         return [verdicts.judge(pair) for pair in pairs]
 
     @measured("model.answer")

@@ -1,4 +1,4 @@
-"""What speakers say of themselves, and words of questions that answers say in another form.
+"""Words of speakers about themselves, and words of questions that answers say in another form.
 
 ``I work as a nurse`` says a job without the word, ``Ben earns 3,000 euros`` a salary.
 """

@@ -1,4 +1,4 @@
-"""What a question asks for: a time, an amount, a person, a place.
+"""The kind of answer that a question asks for: a time, an amount, a person, a place.
 
 Closed classes of words of four languages, in ``asking.toml``. ``fitting`` says whether a sentence has such a thing.
 """

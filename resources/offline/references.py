@@ -115,7 +115,7 @@ class References:
         return True
 
     def _word(self, text: str) -> _Word:
-        """Return what a word is by itself, read once."""
+        """Return the kind of a word by itself, read once."""
         if (known := self._known.get(text)) is None:
             known = self._known[text] = self._read(text)
         return known
@@ -147,7 +147,7 @@ class References:
 
 
 class _Word(NamedTuple):
-    """What a word is by itself.
+    """The kind of a word by itself.
 
     Attributes:
         bare: It in lower case, without what follows an apostrophe.
@@ -167,7 +167,7 @@ class _Word(NamedTuple):
 
 
 class _Seen:
-    """What a text has mentioned so far.
+    """The things that a text has mentioned so far.
 
     Attributes:
         thing: Whether it has mentioned anything but people.

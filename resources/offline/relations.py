@@ -239,7 +239,7 @@ class _Reading:
 
 
 def _ties_in(text: str) -> Iterator[tuple[str | None, str, str]]:
-    """Yield who, the verb and what, as the text writes them; who is None for the speaker."""
+    """Yield subject, verb and object, as the text writes them; the subject is None for the speaker."""
     for match in _TIE.finditer(text) if _HAS_VERB.search(text) else ():
         verb = next(name for number, (name, _) in enumerate(_VERBS) if match[f"v{number}"])
         yield None if match["who"].lower() in ("i", "ich", "yo") else match["who"], verb, match["what"]

@@ -1,4 +1,4 @@
-"""What a speaker said about themselves, told in the third person: ``I moved`` becomes ``Nora moved``.
+"""A speaker's words about themselves, told in the third person: ``I moved`` becomes ``Nora moved``.
 
 English only, and only where the grammar is certain: ``retold`` returns None for everything else, and the caller quotes
 the sentence.
@@ -112,7 +112,7 @@ def has_verb(words: Sequence[str], verbs: frozenset[str]) -> bool:
 
 
 def _base(word: str) -> str:
-    """Return the base form of what may be the third person of a verb."""
+    """Return the base form of a word that may be the third person of a verb."""
     if word.endswith("ies"):
         return f"{word[:-3]}y"
     if word.endswith(("sses", "shes", "ches", "xes", "zes", "oes")):

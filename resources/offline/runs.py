@@ -248,7 +248,7 @@ def _bare(words: list[str]) -> list[str]:
 
 
 class GermanNouns:
-    """What the German sentences of a segment say about their capitalised words."""
+    """The hints of the German sentences of a segment on their capitalised words."""
 
     def __init__(self, prose: Prose) -> None:
         """Read every German sentence."""

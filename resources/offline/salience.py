@@ -70,7 +70,7 @@ class Salience:
         return sum(max(0.0, self.weight(number)) for number in numbers)
 
     def features(self, number: int) -> dict[str, float]:
-        """Return what ``weight`` adds up."""
+        """Return the parts that ``weight`` adds up."""
         sentence = self._prose.sentences[number]
         text, content = sentence.text, sentence.content
         lowers = [word.lower for word in sentence.words]

@@ -172,7 +172,7 @@ def _usual_step(name: str, area: Fit, cues: CueScores, confidence: float) -> Nod
 
 
 def new_area(prose: Prose, phrases: Sequence[str]) -> NodeProposal | None:
-    """Return a topic of layer 1 for a segment that fits no area: what most of its sentences name."""
+    """Return a topic of layer 1 for a segment that fits no area: the name in most of its sentences."""
     name = next(iter(phrases), "")
     stems = set(prose.stems(name))
     used = sum(stems <= {word.stem for word in sentence.words} for sentence in prose.sentences)

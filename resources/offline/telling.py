@@ -34,7 +34,7 @@ class Teller:
     """Words the units of one conversation."""
 
     def __init__(self, prose: Prose, names: Names, year: int | None = None, *, is_named: bool = True) -> None:
-        """Read what wording needs of a conversation.
+        """Read the parts of a conversation that wording needs.
 
         Args:
             prose: The conversation.

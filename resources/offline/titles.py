@@ -1,4 +1,4 @@
-"""Titles of conversations: the given one, else what a sentence says, else names and phrases."""
+"""Titles of conversations: the given one, else the content of a sentence, else names and phrases."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LEAST_WORDS = 4
 
 
 def title_of(prose: Prose, names: Names, key_phrases: Sequence[str]) -> str:
-    """Return the given title, else what a sentence says, else names and phrases, such as ``Dave, launch and budget``.
+    """Return the given title, or the content of a sentence, or names and phrases, such as ``Dave, launch and budget``.
 
     The parts of one conversation have titles of their own, so that they differ.
     """

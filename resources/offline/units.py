@@ -1,4 +1,4 @@
-"""The smallest parts of a conversation that can be understood alone: what a summary chooses from.
+"""The smallest parts of a conversation that can be understood alone: a summary chooses among them.
 
 A unit is one sentence, a sentence together with those that it refers to or that go on with it, or the beginning of a
 message with the question that it answers. Sentences that stay unclear belong to no unit. The rules for English are
@@ -40,7 +40,7 @@ _LEANING_ELSEWHERE = _WORDS["leaning_elsewhere"]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What can be understood alone.
+    """A part that can be understood alone.
 
     Attributes:
         sentences: Numbers of its sentences, in order, all of one message.

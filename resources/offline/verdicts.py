@@ -56,7 +56,7 @@ _LEXER = lexer_of("english")
 
 
 def judge(pair: Pair) -> Judgement:
-    """Return what the later of two facts means for the earlier one."""
+    """Return the effect of the later of two facts on the earlier one."""
     later, earlier = pair.later, pair.earlier
     if _key(later.statement) == _key(earlier.statement):
         return Judgement(Verdict.SAME, MOST_CERTAIN, "the same words")
@@ -142,7 +142,7 @@ def _by_slots(pair: Pair, later: PlainSlot, earlier: PlainSlot) -> Judgement | N
 
 
 def _of_having(pair: Pair) -> Judgement | None:
-    """Return the verdict on what somebody has and what they have not; None on everything else.
+    """Return the verdict on a thing that somebody has and has not; None on everything else.
 
     Having no rash denies each rash; having none on the arm denies no rash elsewhere.
     """

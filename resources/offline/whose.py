@@ -101,7 +101,7 @@ class Others:
         return self._is_another(frozenset(), name, near)
 
     def _is_of_named(self, text: str) -> bool:
-        """Return whether a sentence is about a person with a name, or what that person has, and not about the asker."""
+        """Return whether a sentence is about a person with a name, or a thing of theirs, and not about the asker."""
         owned = _FORMS.owned.match(text)
         is_of_asker = _FORMS.of_asker.search(text, owned.end() if owned else 0) is not None
         if self._is_thing_of_named(text, are_sure=is_of_asker) and not self._is_own_thing(text):

@@ -1,4 +1,4 @@
-"""A database that delegates to another; subclasses override what differs."""
+"""A database that delegates to another; subclasses override the different methods."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class DelegatingDatabase:
     def asking_value(
         self, claims: Claims, statement: SQL | Composed
     ) -> AbstractContextManager[Callable[[], str | None]]:
-        """Send a statement, and yield what waits for its value."""
+        """Send a statement, and yield a function that waits for its value."""
         return self.inner.asking_value(claims, statement)
 
     def asking(
@@ -63,7 +63,7 @@ class DelegatingDatabase:
         *,
         binary: bool = False,
     ) -> AbstractContextManager[Callable[[], list[DictRow]]]:
-        """Send a statement, and yield what waits for its rows."""
+        """Send a statement, and yield a function that waits for its rows."""
         return self.inner.asking(claims, statement, parameters, binary=binary)
 
     def later(

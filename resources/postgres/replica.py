@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class ReplicaReads(DelegatingDatabase):
-    """A primary and its standby as one database: what is not overridden goes to the standby.
+    """A primary and its standby as one database: methods that are not overridden go to the standby.
 
     Args:
         primary: Takes all writes.

@@ -62,7 +62,7 @@ class AnswerFormats:
         return refused is not AnswerFormat.WORDS
 
     def parameters(self, how: AnswerFormat, shape: type[BaseModel]) -> dict[str, Any]:
-        """Return what a request says about the format of its answer."""
+        """Return the part of a request about the format of its answer."""
         if how is AnswerFormat.WORDS:
             return {}
         if how is AnswerFormat.OBJECT:
@@ -73,7 +73,7 @@ class AnswerFormats:
         return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
     def instructions(self, how: AnswerFormat, shape: type[BaseModel]) -> str:
-        """Return what the instructions say about it: the schema, unless the server enforces it."""
+        """Return the part of the instructions about it: the schema, unless the server enforces it."""
         if how < AnswerFormat.OBJECT and not self._is_spelt_out:
             return ""
         schema = json.dumps(shape.model_json_schema(), ensure_ascii=False)

@@ -41,7 +41,7 @@ EMPTY_TEXT = "(empty)"
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """What one model returns.
+    """The properties of a model's vectors.
 
     Attributes:
         dimensions: Requested width, or the model's fixed width.

@@ -49,7 +49,7 @@ class FactAnswer(StrictAnswer):
 
 
 class LinkAnswer(StrictAnswer):
-    """What a fact has to do with another one of the answer, after the reason for it; facts count from 1."""
+    """The relation of a fact to another one of the answer, after the reason for it; facts count from 1."""
 
     reason: str
     fact: int

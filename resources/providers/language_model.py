@@ -270,7 +270,7 @@ class OpenAiLanguageModel:
 
     @measured("model.judge")
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """Return what the later fact of each pair means for the earlier one, in one call.
+        """Return the effect of the later fact of each pair on the earlier one, in one call.
 
         Raises:
             TransientError: As ``place``.

@@ -1,4 +1,4 @@
-"""Reading of questions by a chat model, while somebody waits: other wordings, and the order of what was found.
+"""Reading of questions by a chat model, while somebody waits: other wordings, and the order of the hits.
 
 Belongs here: two requests, each one call with few tokens. Instructions are in ``prompts``, one request in
 ``providers.chat``. The client decides how long a caller waits.

@@ -188,7 +188,7 @@ class ProviderClient:
             return self._client
 
     def _apply_response(self, response: Response) -> None:
-        """Adapt the pace to what a response says about limits."""
+        """Adapt the pace to the limits that a response states."""
         self._pace.apply_response(response.status_code, response.headers)
 
     def _tried_enough(self, state: RetryCallState) -> bool:

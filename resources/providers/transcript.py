@@ -79,7 +79,7 @@ def condensed_transcript(segment: Segment, limit: int, tokens: TokenCounter) -> 
 
 
 def about_text(segment: Segment) -> str:
-    """Return whose memory a segment is, with the title of its source and what its owner says of its spaces, if any."""
+    """Return whose memory a segment is, with the title of its source and the owner's words on its spaces, if any."""
     lines = [f"Memory of: {_one_line(segment.ref.user_slug)}"]
     if segment.ref.title:
         lines.append(f"Title: {_one_line(segment.ref.title)}")

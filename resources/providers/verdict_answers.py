@@ -1,4 +1,4 @@
-"""How pairs of facts are shown to a language model, the schema of its answer, and what that means."""
+"""How pairs of facts are shown to a language model, the schema of its answer, and the meaning of that."""
 
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ BEGIN
 END
 $$;
 
--- Hide records from every retrieval, or show them again: their rows, and the counts from their segments. What
--- they replaced is sent to caches again. All nodes have the current DDL; the caller holds the graph's lock.
+-- Hide records from every retrieval, or show them again: their rows, and the counts from their segments. Records
+-- that they replaced are sent to caches again. All nodes have the current DDL; the caller holds the graph's lock.
 CREATE OR REPLACE FUNCTION neurigraph_private.set_quarantined(records uuid [], hidden boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

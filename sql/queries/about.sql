@@ -1,4 +1,4 @@
--- What the graph says about the nodes that have a name.
+-- The contents of the graph on the nodes that have a name.
 
 -- name: named_nodes
 -- The nodes that the caller sees and that have one of some names, with all their names and the longest matching name.
@@ -41,7 +41,7 @@ WITH found AS (
     INNER JOIN neurigraph.facts AS f ON m.record_id = f.record_id
     WHERE m.node_id = ANY(%(node_ids)s) AND (m.fact_id = f.fact_id OR f.statement ~* ANY(%(patterns)s::text []))
     UNION
-    -- What the owner of the graph said without a name is about the owner.
+    -- Words of the owner of the graph without a name are about the owner.
     SELECT f.fact_id FROM neurigraph.facts AS f
     WHERE f.user_id = %(user_id)s AND f.author IS NULL
         AND EXISTS (
@@ -76,8 +76,8 @@ ORDER BY coalesce(lower(f.occurred), r.occurred_at, r.created_at) DESC, f.fact_i
 LIMIT %(limit)s;
 
 -- name: relations_of_node
--- What a node is to others: the relations to it that hold now and that the caller sees, the best stated first, each
--- with the newest memory that says so.
+-- The roles of a node towards others: the relations to it that hold now and that the caller sees, the best stated
+-- first, each with the newest memory that says so.
 SELECT
     e.relation,
     o.node_name AS of_name,
@@ -104,7 +104,8 @@ ORDER BY s.evidence_count DESC, e.relation, o.node_name
 LIMIT 32;
 
 -- name: told_of
--- What facts with a form say of somebody, as far as the caller sees them and as they stand: the last said first.
+-- The statements about somebody in facts with a form, as far as the caller sees them and as they stand: the last said
+-- first.
 SELECT
     f.statement,
     f.subject,

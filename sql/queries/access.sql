@@ -123,7 +123,7 @@ ORDER BY t.granted_at DESC, t.grant_id DESC
 LIMIT %(limit)s;
 
 -- name: opened_by_grant
--- What a grant on a node opens: its records without private ones, how many, from when to when, the newest, and those
+-- The records that a grant on a node opens, without private ones: how many, from when to when, the newest, and the ones
 -- that look foreign. A record does if its cosine with the sum of the others is below `bound`, and below the median of
 -- these cosines by `deviations` median absolute deviations; or if it is below `other_bound`, and `margin` less than its
 -- cosine with the centroid of a node that is neither above nor below. Only the farthest `most` records are looked at,

@@ -6,7 +6,7 @@
 SET LOCAL plan_cache_mode = force_generic_plan;
 
 -- name: conditions
--- What decides how parts of a source are stored, in their order: the privacy and the tier of the source, the
+-- The conditions by which parts of a source are stored, in their order: the privacy and the tier of the source, the
 -- quarantines that each part meets, and the record with the same content: stored by a commit that was cut off right
 -- after its transaction, or for the same text under a new trigger.
 SELECT

@@ -1,4 +1,4 @@
--- Corrections: what people wrote in the place of summaries, and the facts that it may supersede.
+-- Corrections: people's words in the place of summaries, and the facts that it may supersede.
 
 -- name: corrected
 -- Of the records whose summary a person wrote last, the summary before people revised it, and when they did last.
@@ -27,7 +27,7 @@ WHERE d.record_id = %(record_id)s AND d.delta_payload ->> 'operation' = 'revise'
 ORDER BY d.w_coordinate;
 
 -- name: newest_versions
--- Lock the facts of a record that no other version supersedes, each with what a correction of it takes over.
+-- Lock the facts of a record that no other version supersedes, each with the values that a correction of it takes over.
 SELECT
     f.fact_id,
     f.statement,

@@ -204,7 +204,7 @@ FROM pg_temp.former_messages AS m
 WHERE m.source_id = %(source_id)s AND m.seq = ANY(%(numbers)s);
 
 -- name: records_of_part
--- What the segments of the staged records of a former export take from their records and sources.
+-- The values that the segments of staged records of a former export take from their records and sources.
 SELECT
     (i.line ->> 'record_id')::uuid AS record_id,
     i.line ->> 'source_id' AS source_id,

@@ -148,7 +148,7 @@ UPDATE neurigraph.retrievals AS r SET record_ids = r.record_ids || %(new_ids)s::
 WHERE r.user_id = %(user_id)s AND %(record_id)s = ANY(r.record_ids);
 
 -- name: wait_on
--- Let the new records wait for what the record waits for. A run that reads the record at this moment loses its lease:
+-- Let the new records wait wherever the record waits. A run that reads the record at this moment loses its lease:
 -- it has read messages that the record no longer has. So have the windows that were read.
 WITH windows AS (
     DELETE FROM neurigraph.read_windows AS w WHERE w.record_id = %(record_id)s

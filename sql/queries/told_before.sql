@@ -1,4 +1,4 @@
--- What messages refer to: facts that were told before, and people with a node.
+-- The things that messages refer to: facts that were told before, and people with a node.
 
 -- name: facts_before
 -- The facts of a user that stand, the last ones first, for causes that were told before: those of a record and of

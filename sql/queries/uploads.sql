@@ -308,7 +308,7 @@ ON CONFLICT (user_id, file_name, version) DO UPDATE
 SET source_id = excluded.source_id, error = excluded.error, seen_at = excluded.seen_at;
 
 -- name: dropped_of_source
--- The last version of each file of a source, as far as it is a document; what exports of conversations said stays.
+-- The last version of each file of a source, as far as it is a document; conversations of exports stay.
 SELECT DISTINCT ON (k.file_name)
     u.user_id,
     k.file_name,

@@ -32,7 +32,7 @@ SELECT
     f.pinned AS is_kept,
     o.is_own,
     u.display_name AS owner_name,
-    -- What is yet to happen is as of when it was said, and so is a day that is a value, such as that of an expiry.
+    -- A future event is as of when it was said, and so is a day that is a value, such as the day of an expiry.
     least(
         CASE WHEN f.predicate IS NULL OR f.predicate <> ALL(%(undated)s::text []) THEN lower(f.occurred) END,
         coalesce(m.occurred_at, i.occurred_at, i.created_at)

@@ -41,7 +41,7 @@ ORDER BY l.strength DESC, l.link_id
 LIMIT 500;
 
 -- name: messages_behind
--- The messages that tell the causes of what some messages state, and the causes of those, over links that hold and that
+-- The messages that tell the causes of the facts in some messages, and causes of causes, over links that hold and that
 -- nobody rejected: the nearest first. Links and facts that the caller does not see lead nowhere.
 WITH RECURSIVE behind AS (
     SELECT

@@ -1,4 +1,4 @@
--- The search segments of records: what search reads of their messages, in the form of text/search_segments.py, made
+-- The search segments of records: the data of their messages for searches, in the form of text/search_segments.py, made
 -- once by the step that embeds. A segment goes with its record, and moves with it from node to node.
 CREATE TABLE neurigraph.segments (
     record_id uuid PRIMARY KEY REFERENCES neurigraph.record_index ON DELETE CASCADE,

@@ -13,7 +13,7 @@ import pytest
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import stating, walks
-from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, query_facts
+from neurigraph_pipelines.knowledge.fact_queries import QueryFacts, QueryKind, query_facts
 from neurigraph_pipelines.knowledge.fact_values import FactState, FactWords
 from neurigraph_pipelines.knowledge.walks import Route, walk
 from neurigraph_pipelines.lifecycle.erasure.receipts import SubjectKind
@@ -45,7 +45,7 @@ def graph(shared_installation: Installation) -> SharedGraph:
 
 
 def ask(graph: SharedGraph, claims: Claims, **values: Any) -> QueriedFacts:
-    return query_facts(graph.installation.acting_for(claims), FactQuery(**{"include_graph": True} | values))
+    return query_facts(graph.installation.acting_for(claims), QueryFacts(**{"include_graph": True} | values))
 
 
 def reached(graph: SharedGraph, claims: Claims, fact_id: UUID, **values: Any) -> dict[UUID, int]:

@@ -100,6 +100,7 @@ def test_wheel_holds_one_package_with_all_files(installed: Installed) -> None:
             "workspace.yaml",
             "dg.toml",
             "dagster_home",
+            "training/model-card.md",
             "neurigraph_pipelines",
         ],
         cwd=ROOT,

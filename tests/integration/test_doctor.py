@@ -179,6 +179,16 @@ def test_a_refused_password_is_named_with_its_remedy(installation: Installation)
     assert "server.log" not in last.remedy
 
 
+def test_another_schema_is_named_with_its_remedy(installation: Installation) -> None:
+    with installation.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.schema_migrations SET checksum = 'other'")
+    *_, last = examine(installation)
+    assert (last.subject, last.level) == ("database", Level.ERROR)
+    assert last.found == "no migration leads from the schema of this database to this version"
+    assert last.remedy is not None
+    assert last.remedy.startswith("run `neurigraph user export` (earlier `neurigraph export`) for each user")
+
+
 def test_commands_show_findings_and_last_errors(home_env: dict[str, str], server: ServerLease) -> None:
     run(home_env, "admin", "stats")
     env = {**home_env, "NEURIGRAPH_READY_FREE_BYTES": str(1 << 60)}

@@ -115,7 +115,8 @@ def test_own_questions_leave_no_trace(stored: Installation, questions: Path, tmp
 
 def training(here: Installation, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run ``python -m training`` with no other talks."""
-    command = [sys.executable, "-m", "training", "--talks", "absent", "--public", "absent", *map(str, arguments)]
+    (none := here.home / "talks").mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "training", "--talks", str(none), "--public", "absent", *map(str, arguments)]
     return subprocess.run(
         command, env=environment(here.settings), cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -131,7 +132,8 @@ def test_own_questions_train_and_measure_an_encoder(stored: Installation, questi
     else:
         assert done.returncode == 0, done.stderr
         assert OwnEmbedder(graph).embed(["Where?"]).shape == (1, 384)
-        assert "| own en questions |" in graph.with_suffix(".md").read_text(encoding="utf-8")
+        card = graph.with_suffix(".md").read_text(encoding="utf-8")
+        assert ("# Model card: own-" in card, "| own en questions |" in card) == (True, True)
     found = training(stored, "--questions", questions, "evaluate")
     assert "| own en questions | each message alone |" in found.stdout, found.stderr
     assert content(stored) == before

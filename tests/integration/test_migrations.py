@@ -137,7 +137,7 @@ def test_a_database_of_another_schema_is_refused_and_left_alone(database_url: st
         connection.execute("UPDATE neurigraph.schema_migrations SET name = 'utc_offset', checksum = 'other'")
         connection.execute("INSERT INTO neurigraph.schema_migrations (number, name, checksum) VALUES (21, 'roles', '')")
     before = _catalog(database_url)
-    remedy = "`neurigraph user export` for each user .* `neurigraph import --format neurigraph` into a new one"
+    remedy = "`neurigraph user export` .* for each user .* `neurigraph import --format neurigraph` into a new one"
     with pytest.raises(ConfigurationError, match=remedy) as caught:
         migrate(database_url, Secret(SECRET))
     assert "\n" not in str(caught.value)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 
 from neurigraph_pipelines.model.errors import ConfigurationError
@@ -201,6 +203,38 @@ def test_own_weights_have_a_name_of_their_own(trained: NeurigraphEmbedder, tmp_p
     assert np.array_equal(own.embed(SENTENCES), trained.embed(SENTENCES))
     with pytest.raises(ConfigurationError, match="NEURIGRAPH_MINILM_GRAPH"):
         OwnEmbedder(tmp_path / "none.onnx")
+
+
+def other_graph(dimensions: int, inputs: Sequence[str]) -> bytes:
+    """A graph of another model: each text's sum of token ids, in every dimension."""
+    given = [helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"]) for name in inputs]
+    nodes = [
+        helper.make_node("Cast", [inputs[0]], ["numbers"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceSum", ["numbers", "axis"], ["sum"], keepdims=1),
+        helper.make_node("Mul", ["sum", "ones"], ["embedding"]),
+    ]
+    constants = [
+        numpy_helper.from_array(np.array([1]), "axis"),
+        numpy_helper.from_array(np.ones((1, dimensions), np.float32), "ones"),
+    ]
+    found = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["texts", dimensions])]
+    graph = helper.make_graph(nodes, "other", given, found, constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    return bytes(model.SerializeToString())
+
+
+@pytest.mark.parametrize("kind", ["empty", "rubbish", "cut", "other dimension", "other inputs"])
+def test_file_that_is_no_graph_is_named(trained: NeurigraphEmbedder, tmp_path: Path, kind: str) -> None:
+    content = {
+        "empty": b"",
+        "rubbish": b"no graph at all",
+        "cut": trained._graph()[:1_000_000],
+        "other dimension": other_graph(128, INPUTS),
+        "other inputs": other_graph(384, INPUTS[:1]),
+    }
+    (file := tmp_path / "ours.onnx").write_bytes(content[kind])
+    with pytest.raises(ConfigurationError, match=r"ours\.onnx, which NEURIGRAPH_MINILM_GRAPH names, is no graph"):
+        OwnEmbedder(file).embed(["Hello."])
 
 
 def test_changed_weights_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

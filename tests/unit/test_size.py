@@ -11,6 +11,9 @@ from tests.conftest import ROOT
 _LIMIT = re.compile(r"^- `([\w/]+)`: ([\d,]+) (lines|pages)", re.MULTILINE)
 _CODE = (".py", ".sql", ".js", ".ts", ".css", ".html")
 _PACKAGE = ROOT / "neurigraph_pipelines"
+_IMPORT = re.compile(r"^ *(?:from|import) neurigraph_pipelines\.(\w+)", re.MULTILINE)
+_ANY = re.compile(r"\b(?:dict|Mapping)\[str, Any\]")
+_MOST_LINES, _MOST_ARROWS, _MOST_MAPPINGS = 400, 140, 150
 _MOST_UNUSED = 0.05
 """Share by which a part may lie below its limit: a limit far above guards nothing."""
 
@@ -57,3 +60,24 @@ def test_counting_sees_a_line(tmp_path: Path) -> None:
     (tmp_path / "node_modules").mkdir()
     (tmp_path / "node_modules" / "two.js").write_text("c\n", encoding="utf-8")
     assert lines_below(tmp_path) == before + 2
+
+
+def test_files_are_short() -> None:
+    files = [path for part in (_PACKAGE, ROOT / "resources") for path in part.rglob("*.py")]
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert {name: lines for name, lines in lengths.items() if lines > _MOST_LINES} == {}, "cut the file at a seam"
+
+
+def test_rooms_import_few_others() -> None:
+    arrows = {
+        (path.relative_to(_PACKAGE).parts[0], room)
+        for path in _PACKAGE.rglob("*.py")
+        for room in _IMPORT.findall(path.read_text(encoding="utf-8"))
+    }
+    assert 100 < len({(one, other) for one, other in arrows if one != other}) <= _MOST_ARROWS
+
+
+def test_few_values_have_any_fields() -> None:
+    """Views and values say what they have; mappings of anything are for JSON of users, metadata and raw rows."""
+    files = [path for part in (_PACKAGE, ROOT / "resources") for path in part.rglob("*.py")]
+    assert 50 < sum(len(_ANY.findall(path.read_text(encoding="utf-8"))) for path in files) <= _MOST_MAPPINGS

@@ -548,7 +548,7 @@ class LinksCalls(Group[W]):
 
     @listed
     def list_signing_keys(self, *, all: bool = NOT_GIVEN, limit: int = NOT_GIVEN) -> Pages[SigningKey]:
-        """List public keys, newest first: the owner's list has all, others' has their own and those of links they see."""
+        """List public keys, newest first: the owner's list has all, others' has their own and keys of links they see."""
         return pages("GET /v1/signing-keys", "signing_keys", "links.SigningKey", locals())
 
     @asked
@@ -607,7 +607,7 @@ class AccessCalls(Group[W]):
 
     @asked
     def preview_grant(self, node_id: UUID) -> Steps[GrantPreview]:
-        """Return the memories that a grant on a node would open, and those of them that look foreign to it."""
+        """Return the memories that a grant on a node would open, and which of them look foreign to it."""
         return answer("GET /v1/grants/preview", "access.GrantPreview", locals())
 
     @asked
@@ -695,7 +695,7 @@ class SpacesCalls(Group[W]):
 
     @listed
     def list(self, *, limit: int = NOT_GIVEN) -> Pages[Space]:
-        """List spaces, newest first. A key that is bound to spaces sees those; a persona sees none."""
+        """List spaces, newest first. A key that is bound to spaces sees its spaces; a persona sees none."""
         return pages("GET /v1/spaces", "spaces", "spaces.Space", locals())
 
     @asked
@@ -866,7 +866,7 @@ class RetentionCalls(Group[W]):
 
     @asked
     def add(self, record_ids: Sequence[UUID], reason: str) -> Steps[ArchiveChange]:
-        """Archive memories: default reads leave them out. Returns those that were not in the archive before."""
+        """Archive memories: default reads leave them out. Returns the memories that were not in the archive before."""
         return answer("POST /v1/archive", "retention.ArchiveChange", locals(), body=True, changes=True)
 
     @asked

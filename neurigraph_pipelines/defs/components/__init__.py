@@ -1,4 +1,4 @@
-"""Components of Dagster: what one YAML file makes of a few attributes (docs/uploads.md)."""
+"""Components of Dagster: assets that one YAML file makes of a few attributes (docs/uploads.md)."""
 
 from neurigraph_pipelines.defs.components.export_source import ExportSource
 

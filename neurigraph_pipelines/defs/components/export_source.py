@@ -1,4 +1,4 @@
-"""The component of a source: files that another program exports, or what lies at an address, for one user."""
+"""The component of a source: files that another program exports, or files at an address, for one user."""
 
 import os
 from dataclasses import replace
@@ -82,7 +82,7 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
         return self
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Return the asset with its job, and what launches that."""
+        """Return the asset with its job, and the schedule or sensor that launches the job."""
         asset = self._asset()
         job = dg.define_asset_job(
             f"{self.name}_job",
@@ -161,7 +161,7 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
         return bool(drop_intake.gone_files(of_user.database, self._place(of_user), (self.user, self.name)))
 
     def _take_in(self, installation: InstallationResource) -> dict[str, Any]:
-        """Take in the new files and read them; return what the asset's page shows, without a word of theirs."""
+        """Take in the new files and read them; return metadata for the asset's page, without a word of the files."""
         of_user = self._home(installation)
         try:
             taken, refused, gone = self._received(of_user)
@@ -181,7 +181,7 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
         }
 
     def _received(self, of_user: Any) -> tuple[int, int, int]:
-        """Receive what is new and say what is gone; return how many were taken in, refused and gone."""
+        """Receive new files and mark files that are gone; return how many were taken in, refused and gone."""
         form = "mail" if self.kind == "mailbox" else self.format
         details = SourceDetails(
             metadata={"format": form} if form in EXPORT_FORMATS else {},

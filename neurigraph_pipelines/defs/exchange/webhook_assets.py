@@ -46,7 +46,7 @@ webhooks_job = dg.define_asset_job(
     "deliver_webhooks_job",
     selection=dg.AssetSelection.assets(webhook_deliveries),  # and its check
     tags=YIELDS,
-    description="Sends to webhooks what is due.",
+    description="Sends due messages to webhooks.",
 )
 
 

@@ -1,1 +1,1 @@
-"""From a trigger to stored memories: what a run of ingestion makes, its job and its sensors."""
+"""From a trigger to stored memories: the assets of a run of ingestion, its job and its sensors."""

@@ -19,7 +19,7 @@ class FilingConfig(JobConfig):
         default=True, description="Switch it off to leave out records that the configured model has filed again."
     )
     dry_run: bool = Field(
-        default=False, description="Only say what would be moved and split, as an observation, and change nothing."
+        default=False, description="Only count the moves and splits, as an observation, and change nothing."
     )
 
 

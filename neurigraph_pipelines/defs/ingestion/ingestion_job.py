@@ -55,7 +55,7 @@ _HANDED_ON = dg.Out(io_manager_key=step_values.KEY)
 class BatchConfig(JobConfig):
     """The batch that a run stores."""
 
-    batch_id: str = Field(default="", description="Of a sensor. Empty: a batch of what is due, if today is made.")
+    batch_id: str = Field(default="", description="Of a sensor. Empty: a batch of due segments, if today is made.")
 
 
 @dg.op(

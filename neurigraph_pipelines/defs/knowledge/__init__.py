@@ -1,1 +1,1 @@
-"""What follows from memories: facts, verdicts, actions, digests and profiles."""
+"""Knowledge that follows from memories: facts, verdicts, actions, digests and profiles."""

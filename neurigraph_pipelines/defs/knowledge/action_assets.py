@@ -1,4 +1,4 @@
-"""The queue of what waits for a decision: an asset with its figures over time, its checks, and a sensor that tells."""
+"""The queue of decisions: an asset with its figures over time, its checks, and a sensor that tells."""
 
 import dagster as dg
 
@@ -52,7 +52,7 @@ actions_job = dg.define_asset_job(
     "keep_actions_job",
     selection=dg.AssetSelection.assets(open_actions),  # and its check
     tags=YIELDS,
-    description="Ends, carries out and reports what waits for a decision.",
+    description="Ends, carries out and reports actions that wait for a decision.",
 )
 
 

@@ -25,7 +25,7 @@ class ProfileConfig(JobConfig):
     config_schema=schema_of(ProfileConfig),
 )
 def node_profiles(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
-    """Profiles of the nodes whose memories changed: what they gather around, and how the newest differ.
+    """Profiles of the nodes whose memories changed: their themes, and how the newest differ.
 
     Made at night.
     """

@@ -1,4 +1,4 @@
-"""The verdicts on new facts, by day, and what followed from them.
+"""The verdicts on new facts, by day, and their effects.
 
 It calls one function of ``knowledge.reconciling`` and reports the result.
 """
@@ -97,7 +97,7 @@ def reconciled_facts(
 
 
 def _made(done: reconciling.Reconciled, waiting: RunMetadata) -> Iterable[dg.MaterializeResult[None]]:
-    """Yield the verdicts and what followed."""
+    """Yield the verdicts and their effects."""
     yield dg.MaterializeResult(asset_key=VERDICTS, metadata={**_counts(done), **waiting})
     yield dg.MaterializeResult(asset_key=EFFECTS, metadata={"records": done.records, **_effects(done)})
 

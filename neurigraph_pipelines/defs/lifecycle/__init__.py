@@ -1,1 +1,1 @@
-"""What becomes of files, memories and runs over time."""
+"""The course of files, memories and runs over time."""

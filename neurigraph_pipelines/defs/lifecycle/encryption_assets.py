@@ -1,4 +1,4 @@
-"""Encrypted files: an asset that encrypts what was stored before encryption was switched on, and its check."""
+"""Encrypted files: an asset that encrypts files that were stored before encryption was switched on, and its check."""
 
 import time
 from typing import TYPE_CHECKING

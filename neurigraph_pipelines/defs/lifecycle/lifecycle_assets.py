@@ -32,7 +32,7 @@ class DryRunConfig(JobConfig):
     """Whether a run changes anything."""
 
     dry_run: bool = Field(
-        default=False, description="Report what would be done, as an observation, and change nothing."
+        default=False, description="Report the planned changes, as an observation, and change nothing."
     )
 
 

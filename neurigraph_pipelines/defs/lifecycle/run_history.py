@@ -1,4 +1,4 @@
-"""Ops that remove what finished runs leave in Dagster: output of their processes, logs of ticks, and old runs."""
+"""Ops that remove the traces of finished runs in Dagster: output of their processes, logs of ticks, and old runs."""
 
 import shutil
 import time

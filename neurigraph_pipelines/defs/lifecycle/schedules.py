@@ -100,7 +100,7 @@ storage_audit_job = dg.define_asset_job(
     selection=dg.AssetSelection.assets("orphan_objects", "storage_report", "encrypted_files"),
     tags={LIFECYCLE_TAG: "upkeep", **YIELDS},
     description="Compares objects with rows in both directions, reads a random sample, reports the space used, and "
-    "encrypts what is not encrypted if it should be.",
+    "encrypts plain files that should be encrypted.",
 )
 
 

@@ -32,7 +32,7 @@ class WaitingSegments:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What was stored within a period.
+    """The counts of a period.
 
     Attributes:
         restated: Those of its facts that say what an earlier fact of the same user says.
@@ -64,7 +64,7 @@ class StoredDay:
 
 @dataclass(frozen=True, slots=True)
 class DailyReport:
-    """What was stored on a day, and what waits at the moment of the report.
+    """The counts of a day, and of the segments that wait at the moment of the report.
 
     Attributes:
         awake_bytes: As of the last `storage_report`; None before the first, and so is ``asleep_bytes``.
@@ -101,7 +101,7 @@ class DailyReport:
 
 
 def backlog(database: Database) -> WaitingSegments:
-    """Count what waits to be stored; costs a few index lookups."""
+    """Count the segments that wait to be stored; costs a few index lookups."""
     with database.pipeline() as tx:
         (row,) = tx.execute(_QUERIES["backlog"])
     return WaitingSegments(**row)
@@ -115,7 +115,7 @@ def late_bodies(context: Context, grace_seconds: float) -> int:
 
 
 def stored_days(database: Database, since: datetime | None, until: datetime | None = None) -> dict[str, StoredDay]:
-    """Count what was stored on each day (UTC) of a period, and leave out days without any.
+    """Count the stored memories of each day (UTC) of a period, and leave out days without any.
 
     Args:
         database: Of the installation.

@@ -23,7 +23,7 @@ BODIES_GRACE_SECONDS = 3 * 3_600.0
 
 @asset_by_day(JobConfig, deps=["memories", "reconciled_facts", "storage_report", "open_actions"])
 def daily_report(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
-    """What was stored on each day (UTC), and what waited when the report was made."""
+    """The counts of each day (UTC), and of the segments that waited when the report was made."""
     window = context.partition_time_window
     done = reports.report_day(installation.context, window.start, window.end)
     first, *others = context.partition_keys
@@ -77,7 +77,7 @@ report_job = dg.define_asset_job(
         no_memory_is_unfinished,
     ),
     tags=YIELDS,
-    description="Reports the day before, and checks the inbox, the queue and what defects left out.",
+    description="Reports the day before, and checks the inbox, the queue and the parts that defects left out.",
 )
 
 

@@ -1,1 +1,1 @@
-"""What modules of several topics use. It defines nothing."""
+"""Tools of modules of several topics. It defines nothing."""

@@ -26,7 +26,7 @@ def hourly_after(*assets: str) -> Condition:
 
 
 def takes_what_waits(context: dg.AssetExecutionContext) -> bool:
-    """Return whether an automation requested a run. Any other run makes again what it names."""
+    """Return whether an automation requested a run. Any other run makes again the days that it names."""
     return WAITING.items() <= context.run.tags.items()
 
 

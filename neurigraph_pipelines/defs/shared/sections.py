@@ -29,7 +29,7 @@ def _of(name: str, default: object = None) -> Any:
 
 
 class Section(dg.ConfigurableResource["Section"]):
-    """A part of the settings. What no field gives is as the settings say."""
+    """A part of the settings. A field that is not given is as the settings say."""
 
     def given(self) -> Iterator[tuple[str, object]]:
         """Yield the settings that the fields override, by group and name."""

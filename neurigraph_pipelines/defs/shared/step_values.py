@@ -1,4 +1,4 @@
-"""What the steps of the ingestion job hand on: in memory within a run, and read again from the database in another run.
+"""The values that steps of the ingestion job hand on: in memory within a run, read from the database in another run.
 
 Dagster stores none of it, because it holds words. A run that is executed again from its failed step finds what the
 steps before made in ``ingestion.step_results``, and makes vectors again.
@@ -38,7 +38,7 @@ class StepValues(dg.IOManager):
         self._values: dict[str, Any] = {}
 
     def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
-        """Keep what a step made. If the database does not take it, the run goes on without."""
+        """Keep the value of a step. If the database does not take it, the run goes on without."""
         from neurigraph_pipelines.ingestion import step_results
 
         step = _op(context.step_key)
@@ -55,7 +55,7 @@ class StepValues(dg.IOManager):
             context.log.warning("the result of %s is not kept (%s)", step, type(error).__name__)
 
     def load_input(self, context: dg.InputContext) -> Any:
-        """Return what a step handed on, in this run or in the one that this run continues."""
+        """Return the value of a step, made in this run or in the one that this run continues."""
         assert context.upstream_output is not None
         batch_id = batch_of(context.step_context.dagster_run)
         return self._find(context.resources.installation.context, _op(context.upstream_output.step_key), batch_id)

@@ -1,1 +1,1 @@
-"""Organizations: graphs that several users share, their members and invitations. The database decides who may what."""
+"""Organizations: graphs that several users share, their members and invitations. The database decides about rights."""

@@ -16,7 +16,7 @@ from neurigraph_pipelines.views.kinds import MemberRole
 
 
 def preview_organization(database: Database, claims: Claims, organization_id: UUID) -> ErasurePreview:
-    """Return what a deletion would erase, private sources counted, as their owner's deletion erases them, too.
+    """Return the counts of a deletion, with private sources, as their owner's deletion erases them, too.
 
     Raises:
         NotFoundError: The caller is no member.

@@ -1,6 +1,6 @@
 """Writing of a mirror: nodes below the mount node, and records with their search segments and files.
 
-A page of records is one transaction of the reader of streams: what a crash leaves are objects without rows, which an
+A page of records is one transaction of the reader of streams: a crash leaves only objects without rows, which an
 audit removes. What is gone at the publisher is forgotten here as if its owner had asked.
 """
 
@@ -111,7 +111,7 @@ class Mirror:
         return self._forget(ErasureSubject(SubjectKind.NODE, node_id))
 
     def forget_record(self, record_id: UUID) -> int:
-        """Forget the mirror of a record: rows, objects, and what was derived from it. Return 1, or 0 if it is gone."""
+        """Forget the mirror of a record: rows, objects, and derived rows. Return 1, or 0 if it is gone."""
         return self._forget(ErasureSubject(SubjectKind.RECORD, record_id))
 
     def write(self, node_id: UUID, page: GrantedRows, stream: Stream, model: str | None) -> None:
@@ -177,7 +177,7 @@ class Mirror:
             yield "mirrored_records", json.dumps({**ids, **mirrored, "version": str(record.version)})
 
     def _note(self, tx: Transaction, node_id: UUID, page: GrantedRows) -> None:
-        """Write what follows from new records."""
+        """Write deltas, mentions and pending vectors of new records."""
         said = []
         for record in page.records.values():
             ids = {"record_id": record.record_id, "node_id": node_id, "user_id": self.user_id}

@@ -201,7 +201,7 @@ class _Pull:
         return {row.publisher_node_id: row for row in rows if row.publisher_node_id in listed}
 
     def _compare(self, node: OfferedNode, row: _MirroredNode | None) -> _Difference:
-        """Forget the records of a node that are gone at the publisher, and return what is missing."""
+        """Forget the records of a node that are gone at the publisher, and return the missing records."""
         node_id = self._mirror.add_node(node) if row is None else row.node_id
         difference = _Difference(node_id, [], {})
         with suppress(NotFoundError):  # its grant ended meanwhile: the next pull forgets it
@@ -282,7 +282,7 @@ class _Pull:
 
 @contextmanager
 def _refused() -> Iterator[None]:
-    """Turn what is wrong with a stream into an error of its publisher."""
+    """Turn a fault of a stream into an error of its publisher."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Signatures of what a publisher answers to its peers: Ed25519 (RFC 8032) over the peer's nonce and the answer.
+"""Signatures of the answers of a publisher to its peers: Ed25519 (RFC 8032) over the peer's nonce and the answer.
 
 The nonce is different for each request, so an answer can be neither changed nor given to another request.
 """

@@ -139,7 +139,7 @@ def all_peers(database: Database) -> list[Peer]:
 
 
 def preview_removal(peering: Peering, name: str) -> ErasurePreview:
-    """Return what removing a peer would forget, without removing anything.
+    """Return the counts of removing a peer, without removing anything.
 
     Raises:
         NotFoundError: The caller has no such peer.

@@ -79,7 +79,7 @@ class _Passage(BaseModel):
 
 
 class _Record(NamedTuple):
-    """What the segment of a record takes from other rows."""
+    """The values of a segment that come from other rows."""
 
     source_id: str
     model: str | None

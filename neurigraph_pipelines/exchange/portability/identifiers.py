@@ -131,7 +131,7 @@ def tables_with_ids(tables: Iterable[Table]) -> Iterator[Table]:
 
 
 def _replaced(value: Json, changed: Mapping[str, str]) -> Json:
-    """Return a value with its ids replaced. It is not deeper than what ``json.loads`` accepts."""
+    """Return a value with its ids replaced. It is not deeper than ``json.loads`` accepts."""
     if isinstance(value, str):
         match = _ID.fullmatch(value.lower()) if len(value) < 100 else None
         if match is None or match[1] not in changed:

@@ -67,7 +67,7 @@ class _Place:
 def move_user(
     source: Context, target: Context, slug: str, *, dry_run: bool = False, on_bytes: Callable[[int], None]
 ) -> Moved:
-    """Move a user from one database and object store to another, or complete what an earlier run began.
+    """Move a user from one database and object store to another, or complete the move of an earlier run.
 
     Args:
         source: Where the user is, unless an earlier run was killed.
@@ -157,7 +157,7 @@ def _erase(source: Context, tx: Transaction, user_id: UUID, slug: str) -> None:
 
 
 def _complete(source: Context, target: Context, slug: str, user_id: UUID) -> None:
-    """Let callers reach the copy, and remove the objects of what was erased."""
+    """Let callers reach the copy, and remove the objects of erased rows."""
     with target.database.owner() as tx:
         for name in SECRETS:
             table = sql.Identifier(SHARED, name)
@@ -180,7 +180,7 @@ def _place(context: Context, slug: str) -> _Place | None:
 
 
 def require_two(source: Context, target: Context) -> None:
-    """Require two databases and two object stores: what is erased in one must not be the other's."""
+    """Require two databases and two object stores: an erasure in one must not reach the other."""
     ours, theirs = ((one.settings.home.expanduser().resolve(), one.settings.database.url) for one in (source, target))
     if ours[0] == theirs[0] or (ours[1] is not None and ours[1] == theirs[1]):
         raise ConfigurationError("both are one installation: name the home folder of another")

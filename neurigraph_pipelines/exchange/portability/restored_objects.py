@@ -77,7 +77,7 @@ class RestoredObjects:
             self._damaged.add(exported)
 
     def _unpack(self, row: Manifest) -> bool:
-        """Write the working copy of an object, and return whether it is what its row says; stop where it is longer."""
+        """Write the working copy of an object, and return whether it is as its row says; stop where it is longer."""
         unpacked = Hashed(decompress(self._store.get(row.storage_path)))
         self._put(active_key(row.storage_path), takewhile(lambda _: unpacked.size_bytes <= row.size_bytes, unpacked))
         is_stated = row.content_sha256 is None or row.content_sha256.hex() == unpacked.sha256
@@ -94,7 +94,7 @@ class RestoredObjects:
                 raise InvalidInputError(f"{(OBJECTS + key)[:200]!r} {said} in the export: export it again")
 
     def remove(self) -> None:
-        """Remove what was written, and nothing else."""
+        """Remove the written objects, and nothing else."""
         for key in self._written:
             self._store.delete(key)
 

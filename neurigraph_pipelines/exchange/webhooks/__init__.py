@@ -1,1 +1,1 @@
-"""Webhooks: what their owners ask for, and the delivery of events. Triggers of the database write the events."""
+"""Webhooks: the subscriptions of owners, and the delivery of events. Triggers of the database write the events."""

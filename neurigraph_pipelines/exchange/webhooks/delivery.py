@@ -102,7 +102,7 @@ class _Outcome:
 
 
 def deliver_due(outbox: Outbox, most: int = 10_000) -> Sent:
-    """Send what is due, and return when nothing is or ``most`` were tried."""
+    """Send due messages, and return when none is left or ``most`` were tried."""
     done = Sent()
     tried = 0
     with ThreadPoolExecutor(outbox.context.settings.webhooks.concurrency, "webhooks") as pool:
@@ -119,7 +119,7 @@ def deliver_due(outbox: Outbox, most: int = 10_000) -> Sent:
 
 
 def deliver_test(outbox: Outbox, webhook_id: UUID) -> Delivery:
-    """Send a test event to a webhook at once, once, and return what became of it.
+    """Send a test event to a webhook at once, once, and return its outcome.
 
     Raises:
         NotFoundError: There is no such webhook, or it is hidden from the caller.
@@ -166,7 +166,7 @@ def _lease(outbox: Outbox, delivery_id: UUID | None = None) -> list[Leased]:
 
 
 def _attempt(outbox: Outbox, leased: Leased) -> _Outcome:
-    """Send one message, and return what that means for its delivery."""
+    """Send one message, and return the outcome for its delivery."""
     if leased.is_withheld:
         return _Outcome(leased, DeliveryState.WITHHELD)
     try:
@@ -226,7 +226,7 @@ def _retried(
 
 
 def _settle(outbox: Outbox, outcomes: Sequence[_Outcome]) -> Sent:
-    """Write down what became of attempts."""
+    """Write down the outcomes of attempts."""
     gone = [one.leased.webhook_id for one in outcomes if one.error == "gone"]
     values = {
         "delivery_ids": [one.leased.delivery_id for one in outcomes],

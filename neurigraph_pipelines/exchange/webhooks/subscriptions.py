@@ -1,4 +1,4 @@
-"""Webhooks as their owners see them: adding, changing, rotating and removing them, and what became of deliveries.
+"""Webhooks as their owners see them: adding, changing, rotating and removing them, and the outcomes of deliveries.
 
 Only the owner of a graph has webhooks. ``delivery`` sends.
 """

@@ -32,7 +32,7 @@ router = APIRouter(tags=["add"], responses=documented(401, 403, 404, 409, 413, 4
 
 
 class NewMemory(Form, SourceFields, Where):
-    """What to remember: the messages of a whole conversation, or one text."""
+    """A memory to add: the messages of a whole conversation, or one text."""
 
     messages: list[requests.NewMessage] | None = Field(
         default=None, min_length=1, max_length=requests.MAX_MESSAGES, description="A conversation from end to end."

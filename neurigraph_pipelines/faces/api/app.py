@@ -114,7 +114,7 @@ class Endpoint(Protocol):
         """Its routes."""
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """What runs while the application serves."""
+        """Return a context to be in while the application serves."""
 
 
 def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -> FastAPI:
@@ -176,7 +176,7 @@ def _operations() -> APIRouter:
 
 
 def _add_middleware(app: FastAPI, installation: Installation) -> None:
-    """Add what every request passes, the innermost first."""
+    """Add the middleware that every request passes, the innermost first."""
     upload_bytes = installation.settings.uploads.max_upload_bytes + uploads.FORM_BYTES
     app.add_middleware(ExactBodies)
     app.add_middleware(idempotency.Idempotency, installation=installation)

@@ -18,11 +18,11 @@ from neurigraph_pipelines.access.authentication import authenticate, require_aut
 from neurigraph_pipelines.faces.api.keys_in_addresses import has_key
 from neurigraph_pipelines.faces.api.problems import problem, problem_of
 from neurigraph_pipelines.faces.api.sight import look_at_address
-from neurigraph_pipelines.faces.operations.source_fields import ONLY_SPACES
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ForbiddenError, NeurigraphError, UnauthenticatedError
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.text.container_tags import checked_tags
+from neurigraph_pipelines.views.spaces import ONLY_SPACES
 from neurigraph_pipelines.wiring.installation import Installation
 
 _Credentials = Annotated[
@@ -189,7 +189,7 @@ def _require_admin_key(installation: Installation, request: Request) -> None:
 
 
 def require_metrics_token(request: Request, installation: InstallationDep) -> None:
-    """Require the token of those who read metrics, which opens nothing else.
+    """Require the token for reading metrics, which opens nothing else.
 
     Raises:
         UnauthenticatedError: The token is missing or wrong.

@@ -21,7 +21,7 @@ _LARGE_BYTES = 1 << 18  # reading as much takes some milliseconds, for which oth
 
 
 class ExactBodies:
-    """ASGI middleware; it works inside the limits of bodies, and leaves what is no JSON to the operation."""
+    """ASGI middleware; it works inside the limits of bodies, and leaves other bodies than JSON to the operation."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

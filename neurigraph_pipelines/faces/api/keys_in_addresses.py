@@ -26,7 +26,7 @@ def has_key(query: bytes) -> bool:
 
 
 class AddressFilter(logging.Filter):
-    """Shortens the addresses in uvicorn's access log: query strings go, and so does what looks like a key."""
+    """Shortens the addresses in uvicorn's access log: query strings go, and so do texts that look like keys."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Shorten the address of a record, and keep the record."""

@@ -9,7 +9,7 @@ _GROUPS = {"add": "inbox", "search": "retrieval", "ask": "retrieval", "context":
 
 
 def operation_name(route: APIRoute) -> str:
-    """Return the group of an operation and what it does there, such as ``links.end`` for ``end_link``."""
+    """Return the group of an operation and its verb there, such as ``links.end`` for ``end_link``."""
     if not route.tags:
         return route.name
     group = _GROUPS.get(str(route.tags[0]), str(route.tags[0]))

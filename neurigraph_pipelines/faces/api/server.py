@@ -84,7 +84,7 @@ class _Deadline:
 
 
 class _LimitedProtocol(H11Protocol):
-    """HTTP/1.1 with a limit on connections. Closes those that send an ambiguous request or are too slow."""
+    """HTTP/1.1 with a limit on connections. Closes connections that send an ambiguous request or are too slow."""
 
     client_seconds: ClassVar[float]
     max_connections: ClassVar[int]

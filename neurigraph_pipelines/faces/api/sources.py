@@ -21,7 +21,7 @@ from neurigraph_pipelines.faces.api.preconditions import (
 )
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.operations import requests
-from neurigraph_pipelines.faces.operations.forms import Cursor, Limit, WantedSources
+from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
 from neurigraph_pipelines.inbox import privacy
 from neurigraph_pipelines.inbox.source_lists import SourceFilter, get_source, list_sources
 from neurigraph_pipelines.inbox.waiting import MAX_WAIT_SECONDS
@@ -39,7 +39,7 @@ from neurigraph_pipelines.views.sources import (
 
 
 async def _wanted(**given: Any) -> SourceFilter:
-    return WantedSources(**given).filter
+    return SourceFilter(**given)
 
 
 def _filter(name: str, about: FieldInfo) -> Parameter:
@@ -47,7 +47,7 @@ def _filter(name: str, about: FieldInfo) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=asked, default=None)
 
 
-_filters = [_filter(name, about) for name, about in WantedSources.model_fields.items()]
+_filters = [_filter(name, about) for name, about in SourceFilter.model_fields.items()]
 _wanted.__signature__ = Signature(_filters)  # type: ignore[attr-defined]
 Wanted = Annotated[SourceFilter, Depends(_wanted)]
 """The filters of a list."""

@@ -1,4 +1,4 @@
-"""Settings files of coding agents: our entries are added beside what is there, and taken out again.
+"""Settings files of coding agents: our entries are added beside the others, and taken out again.
 
 All new contents are made before a file is written. What a file held is kept in the home folder until our entries are
 taken out; a file that nobody changed since is then the same bytes again.
@@ -85,7 +85,7 @@ _Edit = Callable[[str, "Command | None", str, str | None], str]
 
 
 def files_of(agent: str, folder: Path, *, is_project: bool) -> list[tuple[Path, _Edit]]:
-    """Return the settings files of an agent below a home or project folder, each with what edits it."""
+    """Return the settings files of an agent below a home or project folder, each with its editor."""
     if agent == "claude-code":
         server = folder / (".mcp.json" if is_project else ".claude.json")
         return [(server, _with_server), (folder / ".claude" / "settings.json", _with_hooks)]
@@ -120,7 +120,7 @@ def changes(agent: str, folder: Path, command: Command | None, user: str | None,
 
 
 class Kept:
-    """What the files of agents held before, in a folder of the home.
+    """The earlier contents of agents' files, in a folder of the home.
 
     Args:
         home: The home folder of the installation.
@@ -138,7 +138,7 @@ class Kept:
         return self._path.exists()
 
     def read(self) -> dict[str, dict[str, str | None]]:
-        """Return by path what a file held, in Base64, and the digest of what was written."""
+        """Return by path the earlier content of a file, in Base64, and the digest of the written one."""
         try:
             found: dict[str, dict[str, str | None]] = json.loads(self._path.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -146,7 +146,7 @@ class Kept:
         return found
 
     def add(self, made: Sequence[Change]) -> None:
-        """Keep what files hold, unless an earlier content is kept, and write the new contents; all or none."""
+        """Keep the contents of files, unless earlier ones are kept, and write the new contents; all or none."""
         kept = self.read()
         for one in made:
             before = None if one.before is None else base64.b64encode(one.before).decode()
@@ -157,7 +157,7 @@ class Kept:
         write_all(made)
 
     def restored(self, made: Sequence[Change]) -> Iterator[Change]:
-        """Yield the changes that bring back what files held.
+        """Yield the changes that bring back the earlier contents of files.
 
         Args:
             made: Those that take our entries out, which a file that changed since needs.
@@ -173,12 +173,12 @@ class Kept:
                 yield taken_out[name]
 
     def drop(self) -> None:
-        """Forget what files held."""
+        """Forget the earlier contents of files."""
         self._path.unlink(missing_ok=True)
 
 
 def write_all(made: Sequence[Change]) -> None:
-    """Write files; if one cannot be written, those before it are as they were.
+    """Write files; if one cannot be written, the files before it get their contents back.
 
     Raises:
         InvalidInputError: One cannot be written.

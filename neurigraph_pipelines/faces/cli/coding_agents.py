@@ -55,7 +55,7 @@ def add(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Add the server and hooks to the settings of coding agents, beside what is there. The changes are shown first.
+    """Add the server and hooks to the settings of coding agents, beside other entries. The changes are shown first.
 
     At the beginning of a session the agent is told what is remembered about the repository, in at most 800 tokens.
     Before a session is shortened and at its end it is taken in, without keys and passwords.

@@ -58,7 +58,7 @@ def evaluate(
     output: Annotated[Path | None, option("Write report.md and report.html there.", "--output", "-o")] = None,
     as_json: Json = False,
 ) -> None:
-    """Ask questions whose answers or sources are known, and report what was found, answered, missed and spent.
+    """Ask questions whose answers or sources are known, and report the shares found and answered, and the cost.
 
     Your own questions are asked of a graph that exists, and nothing of it is stored there: no access time, no count, no
     entry in the log of retrievals. The history of a published benchmark is stored in an installation of its own, which
@@ -122,7 +122,7 @@ class _Run:
         return self._followed(ask_all(acting, here.cursors, questions, self._readers), len(questions))
 
     def published(self, name: Any) -> list[Result]:
-        """Store the history of a published benchmark, ask its questions, and remove what was stored."""
+        """Store the history of a published benchmark, ask its questions, and remove the history."""
         total = count_questions(name, self.file, self.limit)  # what is broken is known before a server starts
         self.output.note("Making an installation for this evaluation, which is removed at its end.")
         here = self._opened(self.opening.enter_context(scratch_installation(settings_of(None))))
@@ -132,7 +132,7 @@ class _Run:
         return self._followed(asked, total)
 
     def about(self, price_in: float | None, price_out: float | None) -> Circumstances:
-        """Return what the figures are of."""
+        """Return the subject of the figures."""
         here = self._here
         models = (here.tokens.name, here.language_model.name, here.embedder.model)
         return Circumstances(self._subject, *models, self._readers, price_in, price_out)

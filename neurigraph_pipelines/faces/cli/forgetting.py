@@ -155,7 +155,7 @@ def _find(
 
 
 def _called(installation: Installation, claims: Claims, text: str) -> dict[str, UUID]:
-    """Return what a text may name by kind: the node with that path or name before things whose ids begin with it.
+    """Return the things that a text may name, by kind: a node of that path or name, or things with such an id.
 
     Raises:
         InvalidInputError: Several nodes have the name, or ids of several things begin with the text.

@@ -26,7 +26,7 @@ _LOG = ("log", "--reverse", "--no-merges", "--no-color", "--no-decorate", "--nam
 
 
 def write_history(folder: Path, repository: str, target: IO[bytes]) -> list[RejectedItem]:
-    """Write what ``imports.git_log`` reads: the commits of the current branch, oldest first, and the decisions in it.
+    """Write the input of ``imports.git_log``: the commits of the current branch, oldest first, and the decisions in it.
 
     Returns:
         The decisions whose encoding is not recognised.

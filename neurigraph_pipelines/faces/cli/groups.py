@@ -183,7 +183,7 @@ def _loaded(words: str) -> Any:
 
 @cache
 def _made(group: Group, words: str) -> Any:
-    """Return the commands of a group with the words before them; of none, those outside of groups."""
+    """Return the commands of a group with the words before them; without a group, commands outside of groups."""
     from neurigraph_pipelines.faces.cli.operations import add_commands
 
     made = typer.Typer()

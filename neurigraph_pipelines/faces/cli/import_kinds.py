@@ -34,7 +34,7 @@ _NOTHING_ACCEPTED = 2
 
 @dataclass(frozen=True)
 class Import:
-    """What the options of an import state for each of its files."""
+    """The options of an import that hold for each of its files."""
 
     user: str
     format_name: str

@@ -62,7 +62,7 @@ def _known_format(name: str) -> str:
 
 
 class _Stated(Form, SourceFields):
-    """What is said of a file."""
+    """The options that hold for one file."""
 
     time_zone: str | None = Field(
         default=None, description="The time zone of times that name none, such as Europe/Berlin. Default: UTC."

@@ -336,7 +336,7 @@ def page(rows: Sequence[Mapping[str, object]], next_cursor: str | None) -> Rende
 
 
 def walked(found: QueriedFacts) -> Group:
-    """Return the facts that a walk found, and the paths to those that are related to them, a line each."""
+    """Return the facts that a walk found, and the paths to related facts, a line each."""
     matches = [_stated(one) for one in found.matches]
     related = [one.path_description for one in found.related]
     return lines(*(matches or ["There are no such facts."]), *related, *found.notes)

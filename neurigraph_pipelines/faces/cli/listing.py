@@ -1,4 +1,4 @@
-"""Commands about sources: ``source list``, ``show`` and ``edit``, and those whose processing failed."""
+"""Commands about sources: ``source list``, ``show`` and ``edit``, and sources whose processing failed."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ from neurigraph_pipelines.faces.cli.session import (
 )
 from neurigraph_pipelines.faces.cli.taken import fields_of, stated_by, with_options
 from neurigraph_pipelines.faces.operations.call import Call
-from neurigraph_pipelines.faces.operations.forms import WantedSources
 from neurigraph_pipelines.inbox import privacy as privacies
 from neurigraph_pipelines.inbox.privacy import find_source
-from neurigraph_pipelines.inbox.source_lists import get_source, list_sources
+from neurigraph_pipelines.inbox.source_lists import SourceFilter, get_source, list_sources
 from neurigraph_pipelines.ingestion import failures as failing
 from neurigraph_pipelines.model import SETTLED, Claims, Privacy, SourceKind
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
@@ -39,7 +38,7 @@ from neurigraph_pipelines.wiring.installation import Installation
 commands = typer.Typer()
 failures = typer.Typer()
 
-_FILTERS = fields_of(WantedSources, {"external_id": "--external-id"})
+_FILTERS = fields_of(SourceFilter, {"external_id": "--external-id"})
 _PAUSE_SECONDS = 0.5
 
 
@@ -56,7 +55,7 @@ def list_of_kind(
     """List sources of one kind with their states, the last received first."""
     with opened() as installation:
         call = Call(installation, claims_of(installation, user), "cli")
-        wanted = stated_by(WantedSources, _FILTERS, stated, call).filter
+        wanted = stated_by(SourceFilter, _FILTERS, stated, call)
         page = list_sources(call.database, installation.cursors, call.caller, kind, wanted, limit=limit, cursor=cursor)
     Output(as_json).result(page.shown(f"{kind}s"), lambda: listed(page.items, page.next_cursor))
 

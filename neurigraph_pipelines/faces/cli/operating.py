@@ -133,7 +133,7 @@ def serve(
 
 
 def keeper(installation: Installation) -> AbstractContextManager[object]:
-    """Return what stops embedded servers after a ``kill -9``; the stack's own keeper stops the one of the home."""
+    """Return a keeper that stops embedded servers after a ``kill -9``; the stack's own keeper stops the home's."""
     home, *others = installation.databases.folders()
     if installation.server is not None and VARIABLE not in os.environ:
         others.append(home)

@@ -94,7 +94,7 @@ def _named(takes: Sequence[Taken], values: Mapping[str, Any]) -> Iterator[None]:
 
 
 def confirm(preview: object) -> None:
-    """Show what would be destroyed, and ask.
+    """Show the things that would be destroyed, and ask.
 
     Raises:
         InvalidInputError: Nobody can be asked.

@@ -80,7 +80,7 @@ def pull(
     peer: Annotated[str | None, typer.Argument(metavar="[PEER]", help="Name of a peer. Default: all.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Mirror the nodes and records that peers grant now, and forget those that are gone there."""
+    """Mirror the nodes and records that peers grant now, and forget removed ones."""
     output, done, failed = Output(as_json), [], 0
     with opened() as installation:
         claims = claims_of(installation, user)

@@ -87,7 +87,7 @@ def _read(
 
 @contextmanager
 def _naming(identifier: str, message: int | None) -> Iterator[None]:
-    """Let the error of a missing file name what was asked for."""
+    """Let the error of a missing file name the thing asked for."""
     try:
         yield
     except NotFoundError:
@@ -96,7 +96,7 @@ def _naming(identifier: str, message: int | None) -> Iterator[None]:
 
 
 def _show_unstored(context: Context, identifier: str, message: int | None, output: Output) -> bool:
-    """Show the messages of a source that are not stored yet, or say what they became; False if there is none."""
+    """Show the messages of a source that are not stored yet, or name its memories; False if there is none."""
     try:
         source_id = id_of(context.database, context.claims, "source", identifier)
         found = open_unstored(context, source_id, from_message=message or 1, limit=1 if message else MAX_MESSAGES)

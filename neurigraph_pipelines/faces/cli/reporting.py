@@ -23,7 +23,7 @@ Form = Literal["markdown", "csv", "parquet"]
 
 @commands.command()
 def report(
-    by: Annotated[Literal["day", "node", "user"], typer.Option(help="What a row is about.")] = "day",
+    by: Annotated[Literal["day", "node", "user"], typer.Option(help="The subject of a row.")] = "day",
     since: Annotated[str | None, option("The first day (UTC), such as 2026-05-31.", metavar="DAY")] = None,
     until: Annotated[str | None, option("The last day.", metavar="DAY")] = None,
     user: AnyUserSlug = None,

@@ -28,7 +28,7 @@ from neurigraph_pipelines.views.search import Found
 
 
 def _written(note: Note) -> RenderableType:
-    """Return whether a note is new, and what stores it."""
+    """Return whether a note is new, and which process stores it."""
     if not note.created:
         return layouts.lines(f"Note {note.note_id} says the same already.")
     version = f", version {note.version}" if note.version > 1 else ""

@@ -130,7 +130,7 @@ def opened(home: Path | None = None) -> Iterator[Installation]:
 
 
 def next_step() -> str:
-    """Return the name of what stores new sources: the stack that runs on the home folder, or a command."""
+    """Return the name of the process that stores new sources: the stack that runs on the home folder, or a command."""
     running = running_stack(settings_of(None).home.expanduser().absolute())
     return "Next: neurigraph ingest" if running is None else "It is stored by `neurigraph up`, which runs."
 

@@ -201,7 +201,7 @@ class Taken:
 
 
 def values_of(operation: Operation) -> Iterator[Taken]:
-    """Yield the values that a command takes: the ids of the path, what must be given, and the rest as options."""
+    """Yield the values that a command takes: the ids of the path, required values, and the rest as options."""
     found = []
     for one in operation.parameters:
         option = _option(operation.options, one.name, one.is_required)

@@ -44,7 +44,7 @@ _NOT_ALL = 1
 def _working(
     output: Output, label: str, user: str | None
 ) -> Iterator[tuple[Installation, UUID | None, Callable[[int], None]]]:
-    """Give the installation, the id of the user, and what advances the progress bar."""
+    """Give the installation, the id of the user, and the function that advances the progress bar."""
     with opened() as installation:
         user_id = user_id_of(installation, user)
         with output.progress() as progress:
@@ -101,7 +101,7 @@ def reprofile(user: AnyUserSlug = None, as_json: Json = False) -> None:
 
 @commands.command()
 def reembed(since: Since = None, until: Until = None, user: AnyUserSlug = None, as_json: Json = False) -> None:
-    """Embed records that have no vectors of the configured model: all records, or those stored in a range of days.
+    """Embed records that have no vectors of the configured model: all records, or the records of a range of days.
 
     A user's searches switch to the model once all of the user's records have its vectors. If the command is
     interrupted, run it again to continue.
@@ -154,7 +154,7 @@ def refile(
     dry_run: Annotated[bool, option("Only show what would move, and what would be split.", "--dry-run")] = False,
     as_json: Json = False,
 ) -> None:
-    """File memories again by today's rules, or by another model: move what belongs elsewhere, split several subjects.
+    """File memories again by today's rules, or by another model: move and split memories where these say so.
 
     Memories that somebody moved, revised, pinned or put into quarantine stay. If the command is interrupted, run it
     again to continue.

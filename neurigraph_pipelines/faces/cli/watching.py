@@ -1,4 +1,4 @@
-"""``import --watch``: imports the files of a folder, and again those that change, until it is stopped."""
+"""``import --watch``: imports the files of a folder, and changed files again, until it is stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames around remembered text: a reader sees what is quoted, and no text can end its own frame.
+"""Frames around remembered text: a reader sees which text is quoted, and no text can end its own frame.
 
 Each line of a quotation begins with a bar. What stands on a line of its own words (titles, paths, names) is put in
 quotation marks on one line. Characters that are not seen are shown as a replacement character in both.

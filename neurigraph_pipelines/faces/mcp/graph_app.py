@@ -27,7 +27,7 @@ VIEW = Resource(
     uri="ui://neurigraph/graph",
     name="graph",
     title="The graph of the memory",
-    description="A picture of a node and what is around it; a click shows a node.",
+    description="A picture of a node and its neighbours; a click shows a node.",
     mime_type=APP_MIME_TYPE,
     _meta=_META,
 )

@@ -47,7 +47,7 @@ class Who(StrEnum):
 
 @dataclass
 class Told:
-    """What an operation tells the face besides its result; a face uses what it has a place for.
+    """The facts that an operation tells the face besides its result; a face uses what it has a place for.
 
     Attributes:
         status: Another status than the usual one.

@@ -10,18 +10,15 @@ from pydantic import Field, model_validator
 from pydantic.config import JsonDict
 
 from neurigraph_pipelines.faces.operations.requests import MAX_PATH_LENGTH
-from neurigraph_pipelines.faces.operations.source_fields import ONLY_SPACES
 from neurigraph_pipelines.knowledge.duplicates import MAX_DUPLICATES
-from neurigraph_pipelines.knowledge.fact_queries import MAX_HOPS, MAX_NAMES, MAX_NODES, FactQuery, QueryKind
 from neurigraph_pipelines.knowledge.fact_values import MAX_PART, FactState, FactWords
 from neurigraph_pipelines.knowledge.stating import NewFact
 from neurigraph_pipelines.knowledge.writing import MAX_WHO
 from neurigraph_pipelines.model import Privacy, limits
 from neurigraph_pipelines.model.facts import MAX_STATEMENT
-from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
 from neurigraph_pipelines.views.base import Form
-from neurigraph_pipelines.views.kinds import FactKind, FactStatus, Impact, StatedAs
+from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
 from neurigraph_pipelines.views.scalars import UserJson
 
 _PART: JsonDict = {"maxLength": MAX_PART, "minLength": 1}
@@ -38,7 +35,9 @@ class FactFields(Form):
     why: str | None = Field(default=None, json_schema_extra=_PART)
     how: str | None = Field(default=None, json_schema_extra=_PART)
     subject: str | None = Field(
-        default=None, description="With `predicate` and `object`: what it says of whom.", json_schema_extra=_PART
+        default=None,
+        description="With `predicate` and `object`: its statement in three parts.",
+        json_schema_extra=_PART,
     )
     predicate: str | None = Field(default=None, json_schema_extra=_PART)
     object: str | None = Field(default=None, json_schema_extra=_PART)
@@ -112,54 +111,3 @@ class SayTheSame(Form):
 
     text: str = Field(description="A statement.", json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
     limit: int = Field(default=10, ge=1, le=MAX_DUPLICATES, description="Maximum number of facts, and of messages.")
-
-
-class TimeRange(Form):
-    """A stretch of time; either end may be open."""
-
-    start: datetime | None = None
-    end: datetime | None = Field(default=None, description="The first moment after it.")
-
-
-class QueryFacts(Form):
-    """A graph query: where to begin, and how to walk from there."""
-
-    query: str | None = Field(
-        default=None,
-        description="A question; for `about`, a name. Not needed with `fact_id`.",
-        json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS},
-    )
-    kind: QueryKind = Field(
-        default=QueryKind.SEARCH,
-        description="`why`: causes. `changed`: versions by time. `about`: a person or thing. `connected`: what matters "
-        "much, by distance.",
-    )
-    fact_id: UUID | None = Field(default=None, description="Begin at this fact.")
-    max_hops: int | None = Field(
-        default=None, ge=1, le=MAX_HOPS, description="Default: 2; 3 for `why`, 6 for `connected`, all for `changed`."
-    )
-    traverse_types: list[str] = Field(
-        default_factory=list,
-        max_length=32,
-        description="Only these relations. `caused_by` leads to causes, `led_to` to effects, the others both ways.",
-    )
-    min_strength: float = Field(default=0.3, ge=0, le=1, description="Weaker links are not followed.")
-    time_range: TimeRange | None = Field(default=None, description="Show only facts of this time.")
-    who: list[str] = Field(default_factory=list, max_length=MAX_NAMES, description="Show only facts about one of them.")
-    status: list[FactStatus] = Field(
-        default_factory=list, max_length=4, description="Show only these. Default: all but `archived`."
-    )
-    at: datetime | None = Field(default=None, description="Only knowledge of this moment.")
-    valid_at: datetime | None = Field(default=None, description="Only facts that were true at this moment.")
-    container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=ONLY_SPACES)
-    include_graph: bool = Field(default=False, description="Return all memories on the paths, and their links.")
-    max_nodes: int = Field(default=50, ge=1, le=MAX_NODES, description="Maximum number of facts.")
-
-    @property
-    def asked(self) -> FactQuery:
-        """The query as a domain value."""
-        names = FactQuery.__dataclass_fields__.keys() - {"occurred_after", "occurred_before"}
-        values = {name: getattr(self, name) for name in names}
-        lists = {name: tuple(values[name]) for name in ("traverse_types", "who", "status")}
-        time = self.time_range or TimeRange()
-        return FactQuery(**values | lists, occurred_after=time.start, occurred_before=time.end)

@@ -58,7 +58,7 @@ class Merge(Form):
 
 
 class Split(Form):
-    """A new node, and the records that move to it: those that meet all the conditions."""
+    """A new node, and the records that move to it: all that meet the conditions."""
 
     name: str = Field(json_schema_extra=_NAME_SCHEMA)
     kind: ConceptKind = ConceptKind.TOPIC

@@ -122,7 +122,7 @@ class Operation:
 
     @cached_property
     def parameters(self) -> Sequence[Parameter]:
-        """The parameters besides call and form, those of the path first."""
+        """The parameters besides call and form, parameters of the path first."""
         found = []
         for argument, given in inspect.signature(self.function).parameters.items():
             if argument == "call" or (self.form is not None and argument == self.form[0]):

@@ -292,7 +292,7 @@ class ContextTurn(Form):
 
 
 class PromptFor(Form, Where):
-    """What a prompt is about, and the size and form of its block of memory."""
+    """The subject of a prompt, and the size and form of its block of memory."""
 
     query: str | None = Field(
         default=None,

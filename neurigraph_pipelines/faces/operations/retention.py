@@ -89,7 +89,7 @@ def list_archive(call: Call, limit: Limit = 50, cursor: Cursor = None) -> views.
 
 @operation("POST /archive", "memory archive add", who=Who.OWNER, options={"reason": "--reason"})
 def add(call: Call, body: NewArchived) -> views.ArchiveChange:
-    """Archive memories: default reads leave them out. Returns those that were not in the archive before."""
+    """Archive memories: default reads leave them out. Returns the memories that were not in the archive before."""
     for record_id in body.record_ids:
         require_visible(call.database, call.caller, "kept record", record_id)
     done = archive.archive(call.context, body.record_ids, body.reason)

@@ -1,4 +1,4 @@
-"""Searches, answers in words, and what a prompt is told."""
+"""Searches, answers in words, and blocks of memory for prompts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pydantic import Field
 
 from neurigraph_pipelines.faces.operations import requests
 from neurigraph_pipelines.faces.operations.call import Call
-from neurigraph_pipelines.faces.operations.fact_forms import QueryFacts, SayTheSame
+from neurigraph_pipelines.faces.operations.fact_forms import SayTheSame
 from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.knowledge.duplicates import find_duplicates
-from neurigraph_pipelines.knowledge.fact_queries import query_facts
+from neurigraph_pipelines.knowledge.fact_queries import QueryFacts, query_facts
 from neurigraph_pipelines.retrieval import ask as answering
 from neurigraph_pipelines.retrieval import profile, prompt
 from neurigraph_pipelines.retrieval.query import search as searching
@@ -72,7 +72,7 @@ def walk_facts(call: Call, body: QueryFacts) -> QueriedFacts:
     """Follow the links of facts to causes, versions or connected facts, and return them with their paths."""
     call = call.within(body.container_tags)
     call.look(fact_id=body.fact_id)
-    return query_facts(call.context, body.asked)
+    return query_facts(call.context, body)
 
 
 @operation("POST /ask", "ask", tool="get_context", is_read=True, tag="ask", options=_FILTERS)
@@ -108,7 +108,7 @@ def get_profile(
     name: Annotated[
         str | None, Field(max_length=MAX_NAME_CHARACTERS, description="Of a person. Default: the owner of the graph.")
     ] = None,
-    node_id: Annotated[UUID | None, Field(description="Only what memories in this node or below it say.")] = None,
+    node_id: Annotated[UUID | None, Field(description="Only statements of memories in this node or below it.")] = None,
 ) -> PersonProfile:
     """Return what holds about the owner or another person, in sections, each statement with its source.
 

@@ -15,6 +15,7 @@ from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS
 from neurigraph_pipelines.views.kinds import Channel, DocumentType
 from neurigraph_pipelines.views.scalars import MetadataValue
 from neurigraph_pipelines.views.sources import AUTHOR, CHANNEL, ORIGIN, UPDATED_AT
+from neurigraph_pipelines.views.spaces import ONLY_SPACES
 
 _TYPE = "Type of the document. The bytes of a file decide over a stated format."
 _URL = "A page to read it at: `http` or `https`, without a user name or password."
@@ -27,7 +28,6 @@ CONTAINER_TAGS = (
     "The spaces that it is in. The owner's first use of a tag makes the space. Default: for a key that is bound to "
     "spaces all of them, otherwise none."
 )
-ONLY_SPACES = "Only what is in at least one of these spaces. Default: no limit. An unknown tag is an empty space."
 
 
 class Where(BaseModel):

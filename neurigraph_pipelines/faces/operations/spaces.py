@@ -69,7 +69,7 @@ def add_space(call: Call, body: NewSpace) -> views.Space:
 
 @operation("GET /spaces", "space list")
 def list_spaces(call: Call, limit: Limit = 50, cursor: Cursor = None) -> views.Spaces:
-    """List spaces, newest first. A key that is bound to spaces sees those; a persona sees none."""
+    """List spaces, newest first. A key that is bound to spaces sees its spaces; a persona sees none."""
     return call.page(views.Spaces, spaces.page_of_spaces, limit=limit, cursor=cursor)
 
 

@@ -1,4 +1,4 @@
-"""Proposing actions: what the pipeline is in doubt about goes to a person, not into the data.
+"""Proposing actions: doubts of the pipeline go to a person, not into the data.
 
 Any room may propose; ``deciding`` carries out approved actions.
 """

@@ -1,4 +1,4 @@
-"""Standards of nodes: what personas and jobs may do there, resolved field by field up the path.
+"""Standards of nodes: the rights of personas and jobs there, resolved field by field up the path.
 
 The database resolves them (``sql/functions/actions.sql``) and enforces what they say about writing.
 """

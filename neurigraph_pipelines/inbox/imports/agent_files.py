@@ -43,7 +43,7 @@ _PLACELESS = ("tools", "groups", "files", "sources", "mcp_servers")
 
 
 def of_zep(item: JsonObject, where: str, fallback_time: datetime | None) -> Iterator[Item]:
-    """Read a thread of Zep with its messages, or what its graph keeps."""
+    """Read a thread of Zep with its messages, or the memories of its graph."""
     if not isinstance(item.get("messages"), list):
         yield from kept_memories.of_zep(item, where, fallback_time)
         return

@@ -1,4 +1,4 @@
-"""What WhatsApp itself writes in place of a file, of a deleted message or as a notice, in the languages of the app."""
+"""The words of WhatsApp itself in place of files and deleted messages, and its notices, in the languages of the app."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def _too_long(where: str, external_id: str) -> RejectedItem:
 def _without_duplicates(
     messages: Iterable[Spoken], where: str, accepted: list[IncomingMessage]
 ) -> Iterator[RejectedItem | ImportNote]:
-    """Append the messages to ``accepted``, each id once, and yield what else there is."""
+    """Append the messages to ``accepted``, each id once, and yield the other items."""
     by_id: dict[str, IncomingMessage] = {}
     for message in messages:
         if isinstance(message, RejectedItem | ImportNote):

@@ -168,7 +168,7 @@ def without_marks(text: str, *, is_quoted: bool) -> str:
 
 
 def _shown(match: re.Match[str]) -> str:
-    """Return what ChatGPT shows for a mark: the name of an entity, the label of a link, else nothing."""
+    """Return the text that ChatGPT shows for a mark: the name of an entity, the label of a link, else nothing."""
     kind, *rest = match["inner"].split("\ue202")
     shown = ""
     if kind in ("entity", "product_entity") and rest:

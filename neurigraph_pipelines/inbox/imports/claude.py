@@ -55,7 +55,7 @@ def conversations(item: JsonObject, where: str, fallback_time: datetime | None) 
 
 
 def _branch(messages: list[Json]) -> list[tuple[int, JsonObject | None]]:
-    """Return the messages of the current branch, and what is no object, with their places in the list."""
+    """Return the messages of the current branch, and items that are no objects, with their places in the list."""
     read = [(place, raw) for place, raw in enumerate(messages, 1) if isinstance(raw, dict)]
     broken = [(place, None) for place, raw in enumerate(messages, 1) if not isinstance(raw, dict)]
     branch = current_branch(

@@ -1,4 +1,4 @@
-"""What Claude keeps beside conversations: ``memories.json``, and the instructions and documents of ``projects.json``.
+"""Claude's memories beside conversations: ``memories.json``, and the instructions and documents of ``projects.json``.
 
 Anthropic does not document the fields. ``claude`` reads the conversations.
 """
@@ -17,7 +17,7 @@ _DETAILS = SourceDetails(origin="claude")
 
 
 def conversations(item: JsonObject, where: str, fallback_time: datetime | None) -> Iterator[Item]:
-    """Read a project, or the memories of an account. Texts that changed are added to what was imported before."""
+    """Read a project, or the memories of an account. Changed texts are added to those that were imported before."""
     read = _memories(item) if "conversations_memory" in item else _project(item)
     messages = [message for message in read if message.content]
     if not messages:

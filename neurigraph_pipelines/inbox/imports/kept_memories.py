@@ -1,4 +1,4 @@
-"""What other memory systems keep, as their calls and files give it. Each memory becomes a conversation.
+"""The memories of other memory systems, as their calls and files give them. Each memory becomes a conversation.
 
 Its one message is the memory of the other system. Shapes are those of the systems' own sources:
 

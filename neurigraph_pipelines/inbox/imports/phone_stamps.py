@@ -1,4 +1,4 @@
-"""Dates and times at the beginning of lines, as phones of many languages write them: WhatsApp writes what they do.
+"""Dates and times at the beginning of lines, as phones of many languages write them: WhatsApp writes as they do.
 
 Numbers may have the digits of any script, and invisible marks of direction may stand between all of them.
 ``date_order`` tells which number is the day.

@@ -44,7 +44,7 @@ _LONGEST = timedelta(seconds=60)
 
 
 class _Piece(NamedTuple):
-    """What one speaker says, with its offset from the beginning."""
+    """The words of one speaker, with their offset from the beginning."""
 
     author: str | None
     offset: timedelta
@@ -88,7 +88,7 @@ def meetings(reading: Reading) -> Iterator[Item]:
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
-    """Yield what each speaker says in each cue. Without a name, the speaker before goes on if the others are named."""
+    """Yield the words of each speaker in each cue. Without a name, the speaker before goes on if others are named."""
     cues = list(_new_lines(text))
     speakers = speakers_of_cues([[_label(line) for line in lines] for _, _, lines in cues if lines])
     speaker: str | None = None

@@ -1,4 +1,4 @@
-"""Actions as callers see them: lists, votes, and what a persona asks for.
+"""Actions as callers see them: lists, votes, and requests of personas.
 
 The database takes votes, from the claims that it has checked; ``execution`` carries out approved actions.
 """

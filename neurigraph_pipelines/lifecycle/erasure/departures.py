@@ -1,4 +1,4 @@
-"""What goes with a member who left an organization: private sources, and shared ones if the member wished.
+"""The sources that go with a member who left an organization: private sources, and shared ones if the member wished.
 
 The membership has ended before, so nobody sees private sources meanwhile. Each record gets a receipt of its own. The
 work is repeatable: it is done when no source is left, and a sweep finishes what a crash interrupted.

@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 
 
 def preview(database: Database, claims: Claims, subject: ErasureSubject) -> ErasurePreview:
-    """Return what an erasure would remove, without removing anything.
+    """Return the counts of an erasure, without removing anything.
 
     Raises:
         NotFoundError: There is no such subject, or the caller does not own it.
@@ -271,7 +271,7 @@ def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Erasure
 
 
 def _settle_all(context: Context, user_id: UUID) -> None:
-    """Forget what a user wrote in private in organizations, while the user's memberships still say so."""
+    """Forget the private sources of a user in organizations, while the user's memberships still say so."""
     with context.database.owner() as tx:
         left = departures.unsettled(tx, user_id)
     for organization_id, member_id in left:

@@ -19,14 +19,14 @@ _WORDS = ["title", "summary", *KEYWORD_COLUMNS.values()]
 
 
 def with_origins(tx: Transaction, user_id: UUID, record_ids: frozenset[UUID]) -> frozenset[UUID]:
-    """Return some records with those that they were split from."""
+    """Return some records with the records that they were split from."""
     return record_ids | {row["record_id"] for row in _origins(tx, user_id, record_ids)}
 
 
 def erase_traces(
     tx: Transaction, user_id: UUID, record_ids: Sequence[UUID], strays: Mapping[UUID, Sequence[str]]
 ) -> Iterator[JournalEntry]:
-    """Erase the words of records from the history of those that they were split from.
+    """Erase the words of records from the history of the records that they were split from.
 
     Args:
         tx: A transaction of the owner that may erase.

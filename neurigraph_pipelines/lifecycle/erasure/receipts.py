@@ -48,7 +48,7 @@ class ErasureState:
 def add_to_receipt(
     tx: Transaction, erasure_id: UUID, erased: Mapping[str, int], kept: Mapping[str, Sequence[UUID]]
 ) -> None:
-    """Add what this transaction erases and keeps to the receipt."""
+    """Add the counts of this transaction, erased and kept, to the receipt."""
     tx.execute(
         _QUERIES["add_to_receipt"],
         {

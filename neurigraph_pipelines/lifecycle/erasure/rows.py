@@ -389,7 +389,7 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Cleanup:
-    """Facts about nodes that will be erased: the parts of sources in their records, and what follows from these."""
+    """Facts about nodes that will be erased: the parts of sources in their records, and derived facts."""
 
     parts: list[_Part]
     derived: _Derived

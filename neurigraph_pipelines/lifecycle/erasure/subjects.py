@@ -16,7 +16,7 @@ _OWNER = "user"
 
 
 def rows_of(database: Database, claims: Claims) -> AbstractContextManager[Transaction]:
-    """Return a transaction that sees the rows that the caller may erase; for the owner, with those in quarantine.
+    """Return a transaction that sees the rows that the caller may erase; for the owner, also rows in quarantine.
 
     Every query names the user, and the caller is checked first.
     """

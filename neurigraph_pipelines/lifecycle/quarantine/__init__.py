@@ -1,1 +1,1 @@
-"""Quarantine: memories that are kept and that no retrieval finds; and suggestions of what belongs there."""
+"""Quarantine: memories that are kept and that no retrieval finds; and suggestions of further ones."""

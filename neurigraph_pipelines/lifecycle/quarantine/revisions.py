@@ -1,4 +1,4 @@
-"""Revisions in quarantine: a record shows what its visible deltas make of it, and a release shows the others again.
+"""Revisions in quarantine: a record shows the result of its visible deltas, and a release shows the others again.
 
 Each change that this takes is a delta of its own, so the history stays complete. The caller holds the graph's exclusive
 lock.
@@ -136,7 +136,7 @@ def _may_supersede(tx: Transaction, newer: UUID | None, record_id: UUID) -> bool
 
 
 def _show_places(tx: Transaction, user_id: UUID, records: Sequence[_Record], author: str) -> set[UUID]:
-    """Move records to the nodes that their visible deltas name; those of a node that is gone stay where they are."""
+    """Move records to the nodes that their visible deltas name; if the node is gone, a record stays where it is."""
     moves: dict[tuple[UUID, str, UUID], list[UUID]] = {}
     for record in records:
         target = UUID(record.visible.get("node_id") or str(record.node_id))

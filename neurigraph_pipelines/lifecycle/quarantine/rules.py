@@ -1,4 +1,4 @@
-"""What a quarantine meets, the log of quarantines, and previews. ``holding`` puts memories away and back."""
+"""The records that a quarantine meets, the log of quarantines, and previews. ``holding`` hides and shows memories."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class QuarantineRule:
 
 @dataclass(frozen=True, slots=True)
 class MetRecord:
-    """A record that a rule meets; ``messages`` counts those of its messages that meet it."""
+    """A record that meets a rule; ``messages`` counts its messages that meet the rule."""
 
     record_id: UUID
     node_id: UUID
@@ -93,7 +93,7 @@ def as_row(rule: QuarantineRule, user_id: UUID) -> Jsonb:
 
 
 def preview(database: Database, claims: Claims, rule: QuarantineRule) -> QuarantinePreview:
-    """Return what a quarantine would hide, without hiding anything.
+    """Return the counts of a quarantine, without hiding anything.
 
     Raises:
         ForbiddenError: The caller does not own the graph.

@@ -1,4 +1,4 @@
-"""Suggestions of what may belong into quarantine: hidden instructions, stuffed keywords, restatements and floods.
+"""Suggestions for quarantine: hidden instructions, stuffed keywords, restatements and floods.
 
 Only suggests: a person decides, with `neurigraph memory quarantine add`. A suggestion says what was counted, never
 what was said. Text is read from the files of the newest records; everything else is counted in the database.
@@ -166,7 +166,7 @@ def _stuffed(segment: SearchSegment) -> int:
 
 
 def _statements(segment: SearchSegment) -> list[int]:
-    """Return the keys of what the passages of some length say."""
+    """Return the keys of the statements in the passages of some length."""
     rows = segment.rows
     keys: list[int] = rows["statement"][(rows["statement"] != 0) & (rows["lexeme_count"] > SHORT)].tolist()
     return keys

@@ -1,4 +1,4 @@
-"""Protocols of the database and of what verifies tokens."""
+"""Protocols of the database and of verifiers of tokens."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Replica(Database, Protocol):
     """A database whose reads as ``agent`` come from a replica; everything else goes to the primary."""
 
     def is_current(self) -> bool:
-        """Return whether the replica answers, and lacks nothing but what was written just now."""
+        """Return whether the replica answers, and lacks only the newest writes."""
         ...
 
     def set_aside(self) -> None:

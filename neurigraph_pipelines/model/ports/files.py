@@ -1,4 +1,4 @@
-"""Protocols of what stores and reads files."""
+"""Protocols of stores and readers of files."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class LanguageModel(Protocol):
         ...
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """Return what the later fact of each pair means for the earlier one, in order; at most one call."""
+        """Return the effect of the later fact of each pair on the earlier one, in order; at most one call."""
         ...
 
     def answer(self, question: str, asked_at: datetime, quotable: Sequence[Quotable]) -> list[Statement]:

@@ -200,7 +200,7 @@ def _calls(context: Context, asked: Asked, query: str, box: Toolbox, steps: Sequ
 
 
 def _planned(asked: Asked, query: str, box: Toolbox) -> Iterator[ToolCall]:
-    """Yield the calls of a fixed plan: search, walk, search for what is related, open windows, name disputes.
+    """Yield the calls of a fixed plan: search, walk, search for related memories, open windows, name disputes.
 
     The caller runs each before it takes the next one, and takes no more than the mode allows. Of an agentic chat that
     leaves a search, a walk, a search for the first related name and the disputes.

@@ -1,4 +1,4 @@
-"""Metadata layers in memory: what search knows of one node without opening a file.
+"""Metadata layers in memory: the data that search has of one node without opening a file.
 
 ``neurigraph.layers`` of the database decides what may be read and ``query.load`` reads it. Ranking belongs to
 ``query.rank``.

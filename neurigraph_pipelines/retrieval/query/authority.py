@@ -57,7 +57,7 @@ def are_in_person(voice: NDArray[np.int8]) -> NDArray[np.bool_]:
 def shares_left(
     score: NDArray[np.float64], coverage: Callable[[], NDArray[np.float64]], voice: NDArray[np.int8]
 ) -> NDArray[np.float64] | None:
-    """Return the share of its score that is left to each passage beside what the owner said; None if all keep theirs.
+    """Return the share of its score that is left to each passage beside the owner's words; None if all keep theirs.
 
     Args:
         score: Of each passage; -inf for one that is left out.

@@ -1,4 +1,4 @@
-"""Other wordings of a question by a language model, and what their searches find together.
+"""Other wordings of a question by a language model, and the joint result of their searches.
 
 Without an expander, or if it fails, the question is asked as it is.
 """

@@ -22,7 +22,7 @@ ANCHORS_SHOWN = 10
 def view(
     found: Found, periods: Sequence[views.Period] = (), expiry: Mapping[str, Retention] = MappingProxyType({})
 ) -> views.Found:
-    """Return a result as callers see it; what was not asked for stays unset.
+    """Return a result as callers see it; fields that were not asked for stay unset.
 
     Args:
         periods: The stretches of time that were read from the question's words.

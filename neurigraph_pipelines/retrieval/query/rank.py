@@ -335,7 +335,7 @@ class _Ranking:
         return self.vectors.of_few(passages)
 
     def _sources_of(self, passages: Sequence[int]) -> list[str]:
-        """Return what handed in each of some passages: a persona, or else its source."""
+        """Return the origin of each of some passages: a persona, or else its source."""
         places = [self.rows.record_of(int(self.rows.record[row])) for row in passages]
         return [layer.handed_in_by(record) for layer, record in places]
 

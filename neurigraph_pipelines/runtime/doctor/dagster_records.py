@@ -41,7 +41,7 @@ class DagsterRecords:
 
 
 def read(installation: Installation) -> DagsterRecords:
-    """Return what failed; nothing if Dagster never ran."""
+    """Return the failed checks and runs; none if Dagster never ran."""
     with installation.database.pipeline() as tx:
         (database,) = tx.execute(_QUERIES["has_dagster"])
     if not database["present"]:

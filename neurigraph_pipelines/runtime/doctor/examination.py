@@ -15,7 +15,7 @@ _FAILED = (NeurigraphError, Error, OSError)
 
 
 def examine(installation: Installation) -> Iterator[Finding]:
-    """Yield what every look finds. Without a database, the looks that need it are left out."""
+    """Yield the findings of every look. Without a database, the looks that need it are left out."""
     home = installation.home
     yield from _looked("packages", machine.packages)
     yield from _looked("disk", lambda: machine.disk(home, installation.settings.readiness.free_bytes))
@@ -34,7 +34,7 @@ def examine(installation: Installation) -> Iterator[Finding]:
 
 
 def _looked(subject: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """Yield what a look finds; that it could not be done is a finding, too."""
+    """Yield the findings of a look; a look that fails is a finding, too."""
     try:
         yield from look()
     except ConfigurationError as reason:

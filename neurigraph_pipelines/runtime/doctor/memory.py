@@ -1,4 +1,4 @@
-"""Looks at what stores and answers: the database, its clock, keys, models, the queue and Dagster's records."""
+"""Looks at the parts that store and answer: the database, its clock, keys, models, the queue and Dagster's records."""
 
 from __future__ import annotations
 
@@ -220,5 +220,6 @@ LOOKS = {
 
 def unreachable(reason: ConfigurationError) -> Finding:
     """Return the finding that the database cannot be used, after which no other look makes sense."""
-    is_refused = "password authentication failed" in str(reason)
-    return error("database", str(reason), _REFUSED_REMEDY if is_refused else _REMEDIES["reading"])
+    found, run, remedy = str(reason).partition(": run ")
+    others = _REFUSED_REMEDY if "password authentication failed" in found else _REMEDIES["reading"]
+    return error("database", found, f"run {remedy}" if run else others)

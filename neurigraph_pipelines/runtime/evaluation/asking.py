@@ -87,7 +87,7 @@ class Result:
 
 @dataclass(slots=True)
 class _Given:
-    """What each way gives for a question."""
+    """The results of each way for a question."""
 
     ranked: dict[str, list[str]]
     blocks: dict[int, list[str]] = field(default_factory=dict)
@@ -153,7 +153,7 @@ class Asking:
         )
 
     def _given(self, query: str, moment: datetime, evidence: frozenset[str]) -> _Given:
-        """Return what each way gives; a block for each budget, of which the largest is timed."""
+        """Return the result of each way; a block for each budget, of which the largest is timed."""
         everything = list(self._history.lines)
         given = _Given({NOTHING: [], EVERYTHING: everything[::-1]})
         for most in BUDGETS[::-1]:
@@ -178,7 +178,7 @@ class Asking:
     def _outcomes(
         self, asked: LabelledQuestion, query: str, moment: datetime, given: _Given, within: Mapping[str, list[str]]
     ) -> dict[str, Outcome]:
-        """Return the answer by each way, and what it is worth. Ways are read at the same time where a model reads."""
+        """Return the answer by each way, and its score. Ways are read at the same time where a model reads."""
 
         def answered(way: str) -> Outcome:
             try:

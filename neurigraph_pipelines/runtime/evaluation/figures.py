@@ -30,7 +30,7 @@ _PER = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What figures are of.
+    """The subject of figures.
 
     Attributes:
         subject: The file, and whose graph or which format.
@@ -150,7 +150,7 @@ def _cost(examiner: Examiner, about: Circumstances) -> Figures:
 
 
 def _worth(one: Result) -> tuple[float, float]:
-    """Return what a question's answer and its evidence in the largest block are worth; what is unknown is good."""
+    """Return what a question's answer and its evidence in the largest block are worth; unknown ones are good."""
     outcome = one.outcomes.get(CONTEXT)
     recall = one.recall[CONTEXT][-1] if one.recall else 1.0
     return (0.0 if outcome is not None and outcome.is_right is False else 1.0), recall
@@ -178,7 +178,7 @@ def _case(one: Result) -> Figures:
 
 
 def _not_run(results: Sequence[Result], readers: Readers) -> Iterable[str]:
-    """Yield what the figures do not say."""
+    """Yield the limits of the figures."""
     if not readers.is_asked:
         yield "No question was answered: the figures are of evidence alone."
     elif readers.reader is None:

@@ -38,7 +38,7 @@ _COST = "Of reading and judging by models; storing, embedding and repeated reque
 
 
 class Part(NamedTuple):
-    """A part of a report: what it says, and a table with a header, if it has one."""
+    """A part of a report: its text, and a table with a header, if it has one."""
 
     title: str
     texts: Sequence[str]
@@ -49,7 +49,7 @@ _EMPTY = Part("", ())
 
 
 def parts_of_report(figures: Figures) -> list[Part]:
-    """Return what a report says."""
+    """Return the text of a report."""
     return [part for part in _parts(figures) if part.texts or part.table]
 
 
@@ -154,7 +154,7 @@ _FORMS: Mapping[str, Callable[[Figures], str]] = {"report.md": as_markdown, "rep
 
 
 def _share(value: float | None) -> str:
-    """Return a figure: shares with three digits, counts as they are, nothing for what was not measured."""
+    """Return a figure: shares with three digits, counts as they are, nothing where nothing was measured."""
     if value is None:
         return ""
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if value < 10 else f"{value:,.1f}"

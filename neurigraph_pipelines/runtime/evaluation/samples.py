@@ -10,7 +10,7 @@ from neurigraph_pipelines.model import ImportedConversation, IncomingMessage
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question with what is known of its answer.
+    """A question with the known parts of its answer.
 
     Attributes:
         evidence: What names the messages that hold the answer; in a sample their external ids.

@@ -20,7 +20,7 @@ _LETTER = re.compile(r"\(([a-z])\)")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An answer and what it is worth.
+    """An answer and its score.
 
     Attributes:
         kind: ``exact``: the words of the expected answer; ``contained``: they stand in it, in any order; ``other``:
@@ -52,7 +52,7 @@ def compared(asked: LabelledQuestion, answer: str, lexer: Lexer) -> Outcome:
 
 
 def judged(asked: LabelledQuestion, answer: str, judge: Examiner, lexer: Lexer) -> Outcome:
-    """Ask a judge twice, with the answers in either order; right is what both say. Options need no judge.
+    """Ask a judge twice, with the answers in either order; right if both calls say so. Options need no judge.
 
     Raises:
         TransientError: As ``Examiner.judge``.

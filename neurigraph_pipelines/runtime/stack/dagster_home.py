@@ -186,7 +186,7 @@ def storage_url(installation: Installation, passwords: Path) -> str:
 
 
 def _instance(runs: RunSettings, storage: dict[str, object]) -> dict[str, Any]:
-    """Return Dagster's settings: those of the project, with its storage, the number of runs and what launches them."""
+    """Return Dagster's settings: those of the project, with its storage, the number of runs and their launcher."""
     instance: dict[str, Any] = yaml.safe_load(INSTANCE.read_bytes())
     instance["storage"] = storage
     if runs.broker_url is not None:
@@ -203,7 +203,7 @@ def _instance(runs: RunSettings, storage: dict[str, object]) -> dict[str, Any]:
 
 
 def _logs_in_s3(url: str, s3: S3Settings, local: Path) -> dict[str, object]:
-    """Return Dagster's setting that what runs print goes to S3, half a minute later at most."""
+    """Return Dagster's setting that the output of runs goes to S3, half a minute later at most."""
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
     config: dict[str, object] = {"bucket": bucket, "prefix": prefix, "local_dir": str(local)}
     if s3.endpoint_url is not None:

@@ -19,7 +19,7 @@ from neurigraph_pipelines.graph.provisioning import ensure_user
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.importing import import_file
-from neurigraph_pipelines.knowledge.fact_queries import FactQuery, QueryKind, query_facts
+from neurigraph_pipelines.knowledge.fact_queries import QueryFacts, QueryKind, query_facts
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
 from neurigraph_pipelines.model import Claims, ImportedConversation, IncomingMessage, Role
@@ -99,12 +99,12 @@ def run(installation: Installation, listener: DemoListener) -> None:
     block = prompt_context(installation.acting_for(claims), PromptRequest([Turn("user", BLOCK)], budget=_BLOCK_TOKENS))
     listener.show_block(BLOCK, block.text or "")
     for kind, question in WALKS:
-        listener.show_walk(question, query_facts(installation.acting_for(teller), FactQuery(question, kind)))
-    settings = installation.settings
+        found = query_facts(installation.acting_for(teller), QueryFacts(query=question, kind=kind))
+        listener.show_walk(question, found)
+    api = installation.settings.api
     listener.say(
         "The demo has stopped its processes. `neurigraph up`, in the checkout `make up`, starts them to stay: "
-        "Dagster's UI, whose link it prints, and the page at "
-        f"http://{settings.api.host}:{settings.api.port}/ with the API."
+        f"Dagster's UI, whose link it prints, and the page at http://{api.host}:{api.port}/ with the API."
     )
 
 

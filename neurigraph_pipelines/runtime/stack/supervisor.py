@@ -1,4 +1,4 @@
-"""Keeps child processes running: starts what dies again, with growing pauses, and stops all of them.
+"""Keeps child processes running: starts dead ones again, with growing pauses, and stops all of them.
 
 Knows processes and nothing of their work; ``processes`` says which ones Neurigraph needs.
 """
@@ -108,7 +108,7 @@ class Supervisor:
         self._require_alive()
 
     def watch(self) -> None:
-        """Begin to start again what dies."""
+        """Begin to start dead processes again."""
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
         self._thread.start()
 

@@ -154,7 +154,7 @@ class ProcessMeasures:
         """Statements of the database have no metric of their own."""
 
     def report(self, event: str, values: Mapping[str, float]) -> None:
-        """Count the results of a search, and what an expander and a reranker changed."""
+        """Count the results of a search, and the changes of an expander and a reranker."""
         if event == "searched":
             for kind, number in values.items():
                 self._results_of[kind].observe(number)

@@ -22,7 +22,7 @@ _log = logging.getLogger("neurigraph.requests")
 
 
 class RequestMeasures:
-    """ASGI middleware around all others, so that it also sees what they refuse."""
+    """ASGI middleware around all others, so that it also sees the requests that they refuse."""
 
     def __init__(self, app: ASGIApp, measures: ProcessMeasures) -> None:
         self._app = app

@@ -112,7 +112,7 @@ def _found(document: FoundDocument, *, with_summary: bool) -> responses.FoundDoc
 
 
 def _shown(title: str | None, details: Provenance, at: datetime) -> dict[str, Any]:
-    """Return the fields of every document, with what its writer stated in the names of that API."""
+    """Return the fields of every document, with the statements of its writer in the names of that API."""
     named = {"url": details.url, "source": details.origin, "author": details.author}
     stated = {**details.metadata, **{name: value for name, value in named.items() if value is not None}}
     shown = {"title": title, "type": details.document_type, "url": details.url, "metadata": stated}

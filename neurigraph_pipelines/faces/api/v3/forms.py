@@ -1,4 +1,4 @@
-"""Bodies of requests below ``/v3`` and ``/chat``, in camel case, and what they mean here.
+"""Bodies of requests below ``/v3`` and ``/chat``, in camel case, and their meaning here.
 
 Only the form is checked here, as in ``faces.operations.requests``; the domain checks texts, times and metadata.
 """
@@ -13,7 +13,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
-from neurigraph_pipelines.faces.operations.source_fields import CONTAINER_TAGS, ONLY_SPACES
+from neurigraph_pipelines.faces.operations.source_fields import CONTAINER_TAGS
 from neurigraph_pipelines.model.chat import Turn
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
@@ -28,6 +28,7 @@ from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
 from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.kinds import DocumentType
 from neurigraph_pipelines.views.scalars import UserJson
+from neurigraph_pipelines.views.spaces import ONLY_SPACES
 
 _MAX_DOCUMENTS, _MAX_SCOPE, _MAX_TURNS = 50, 100, 100
 _MAX_TONE, _MAX_ID = 100, 200
@@ -62,7 +63,7 @@ class CamelForm(Form):
 
 
 class KnownMetadata(CamelForm):
-    """What names in metadata have a meaning here."""
+    """The names in metadata that have a meaning here."""
 
     url: str | None = None
     source: str | None = None
@@ -85,7 +86,8 @@ class NewDocument(CamelForm):
     title: str | None = _short(MAX_TITLE_LENGTH, "Default: its first line.")
     url: str | None = _short(MAX_URL_LENGTH, "The page to read it at. The page is not fetched.")
     type: Label | None = Field(
-        default=None, description="A label: what the document is where it comes from. Default: what the content is."
+        default=None,
+        description="A label: the type of the document where it comes from. Default: the type of its content.",
     )
     container_tags: list[str] = Field(default_factory=list, max_length=MAX_TAGS, description=CONTAINER_TAGS)
     custom_id: str | None = _short(MAX_EXTERNAL_ID_LENGTH, _CUSTOM_ID)
@@ -93,7 +95,7 @@ class NewDocument(CamelForm):
 
     @cached_property
     def stated(self) -> KnownMetadata:
-        """What its metadata state of it."""
+        """The statements of its metadata about it."""
         given = {name: self.metadata[name] for name in _NAMES if self.metadata.get(name) is not None}
         try:
             return KnownMetadata.model_validate(given)
@@ -103,7 +105,7 @@ class NewDocument(CamelForm):
 
     @property
     def details(self) -> SourceDetails:
-        """What is stated of it as a source."""
+        """Its details as a source."""
         return SourceDetails(
             origin=self.stated.source,
             document_type=DocumentType(self.type) if self.type else None,
@@ -166,7 +168,7 @@ class ChatMetadata(CamelForm):
     """How a chat looks for answers."""
 
     project_id: str | None = Field(default=None, description="A container tag: it is searched, and the chat is in it.")
-    expand_context: bool = Field(default=False, description="Also read what is around the best messages.")
+    expand_context: bool = Field(default=False, description="Also read the messages around the best ones.")
     preferred_tone: str | None = Field(default=None, max_length=_MAX_TONE, description="Not of the offline model.")
 
 

@@ -36,7 +36,7 @@ class AddedDocument(Camel):
 
 
 class Shown(Camel):
-    """What a document and one that was found share."""
+    """The fields that a document and a found document share."""
 
     title: str | None
     type: DocumentType

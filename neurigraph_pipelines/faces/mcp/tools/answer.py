@@ -32,7 +32,7 @@ class Result(BaseModel, ABC):
         """Yield the answer as text, with everything remembered in frames."""
 
     def texts(self) -> list[str]:
-        """Return the blocks of text of the answer; each says what remembered text is."""
+        """Return the blocks of text of the answer; each says which text is remembered."""
         return ["\n".join([NOTICE, *self.lines()])]
 
 
@@ -54,7 +54,7 @@ class Shown(Result, Generic[_View]):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Return the schema with those of the view's fields."""
+        """Return the schema with the schemas of the view's fields."""
         schema = handler.resolve_ref_schema(handler(core))
         own = schema["properties"]
         if "view" in own:
@@ -64,7 +64,7 @@ class Shown(Result, Generic[_View]):
 
 
 class Only:
-    """What a field with a view shows of it: some fields, and no schema of them, since every agent pays for schemas."""
+    """The part of a view that a field shows: some fields, and no schema of them, since every agent pays for schemas."""
 
     def __init__(self, *names: str) -> None:
         self._names = names

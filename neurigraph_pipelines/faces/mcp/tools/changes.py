@@ -32,7 +32,7 @@ class SupersedeArguments(Arguments):
 
 
 class Superseded(Shown[Memory]):
-    """What holds now."""
+    """The state after a change."""
 
     SHOWS = ("record_id", "superseded_by")
 
@@ -60,7 +60,7 @@ class ForgetArguments(Arguments):
 
     @property
     def subjects(self) -> list[ErasureSubject]:
-        """What to erase, each once."""
+        """The things to erase, each once."""
         subjects = [ErasureSubject(SubjectKind.RECORD, one) for one in dict.fromkeys(self.record_ids)]
         subjects += [ErasureSubject(SubjectKind.NODE, one) for one in dict.fromkeys(self.node_ids)]
         if not subjects:
@@ -69,7 +69,7 @@ class ForgetArguments(Arguments):
 
 
 class ForgetReply(Result):
-    """What would be erased, or what was."""
+    """The things that would be erased, or were."""
 
     is_dry_run: bool
     would_erase: list[Annotated[ErasurePreview, Only()]] = Field(default_factory=list)

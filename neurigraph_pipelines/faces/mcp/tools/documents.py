@@ -83,7 +83,7 @@ class ShortDocument(BaseModel):
 
 
 class Documents(Result):
-    """What ``searchDatabase`` returns. Its text is JSON, in whose texts no quotation mark ends a text."""
+    """The answer of ``searchDatabase``. Its text is JSON, in whose texts no quotation mark ends a text."""
 
     count: int
     results: Annotated[list[ShortDocument], WithJsonSchema({"type": "array"})]  # every agent pays for schemas

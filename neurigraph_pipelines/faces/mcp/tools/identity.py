@@ -20,7 +20,7 @@ _ROLES = {
 
 
 class Identity(Shown[views.Identity]):
-    """Who calls, and what the caller may do."""
+    """The caller, and the caller's rights."""
 
     SHOWS = tuple(views.Identity.model_fields)
 
