@@ -27,7 +27,7 @@ from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.text.exact_json import keep_exactly
-from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
+from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH, require_few_parts
 from neurigraph_pipelines.views import inbox as views
 from neurigraph_pipelines.views.scalars import MetadataValue
 from neurigraph_pipelines.views.sources import Upload, Uploads
@@ -116,6 +116,7 @@ async def upload(request: Request, response: Response, caller: Author, installat
             raise InvalidInputError("the form has no file in a field called `file`, and no `url` to fetch")
         fields = _fields({name: value for name, value in form.items() if name != "file"})
         look(installation.database, caller, replaces=fields.replaces)
+        require_few_parts("id of a document", fields.external_id or "")
         receive = (
             partial(
                 installation.uploads.receive,
