@@ -17,7 +17,7 @@ from neurigraph_pipelines.model.ports import Transaction
 Versioned = Literal["record", "node", "source"]
 """The kinds of things with a version. A source is a conversation, an event or an upload."""
 
-_NAMES: dict[Versioned, str] = {"record": "memory", "node": "node", "source": "conversation, event or upload"}
+_NAMES: dict[Versioned, str] = {"record": "memory", "node": "node", "source": "conversation, event, upload or note"}
 _QUERIES = statements("versions")
 _VERSION_OF = {"record": _QUERIES["record"], "node": _QUERIES["node"], "source": _QUERIES["source"]}
 

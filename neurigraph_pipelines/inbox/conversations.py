@@ -192,7 +192,9 @@ class Inbox:
         policy = self._settings.ingestion.unstorable_text
         title = clean_text(title, policy)[0].strip() or None if title is not None else None
         if title is not None and len(title) > MAX_TITLE_LENGTH:
-            raise InvalidInputError(f"a title has at most {MAX_TITLE_LENGTH} characters")
+            raise InvalidInputError(
+                f"the title has {len(title):,} characters and the limit is {MAX_TITLE_LENGTH}: shorten it"
+            )
         if title is not None and self._redactor is not None:
             title = self._redactor.redact(title)[0][:MAX_TITLE_LENGTH]
         return title

@@ -200,17 +200,23 @@ def full_text(context: Context, kind: str, record_ids: Iterable[UUID], lost: lis
     """
     lines: list[str] = []
     room = FULL_CHARACTERS
+    for message in messages_of(context, kind, record_ids, lost):
+        if room <= 0:
+            break
+        lines.append(_spoken(kind, message)[:room])
+        room -= len(lines[-1])
+    return _separator(kind).join(lines)
+
+
+def messages_of(context: Context, kind: str, record_ids: Iterable[UUID], lost: list[str]) -> Iterator[Message]:
+    """Yield the messages of a document, and note the files that are lost; errors are those of ``full_text``."""
     for record_id in record_ids:
         try:
             opened = open_messages(context, file_of_record(context.database, context.claims, record_id), None)
         except LostObjectError as error:
             lost.append(str(error))
             continue
-        for message in opened:
-            if room > 0 and not (kind == SourceKind.UPLOAD and message.external_id == _FILE):
-                lines.append(_spoken(kind, message)[:room])
-                room -= len(lines[-1])
-    return _separator(kind).join(lines)
+        yield from (one for one in opened if not (kind == SourceKind.UPLOAD and one.external_id == _FILE))
 
 
 def _groups(found: Found, document_ids: Collection[UUID] | None) -> list[_Group]:

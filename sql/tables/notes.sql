@@ -8,7 +8,7 @@ CREATE TABLE neurigraph.notes (
     pinned boolean NOT NULL,
     node_id uuid REFERENCES neurigraph.graph_index ON DELETE SET NULL,
     importance real CHECK (importance BETWEEN 0 AND 1),
-    tags text [] NOT NULL DEFAULT '{}' CHECK (cardinality(tags) <= 20),
+    tags text [] NOT NULL DEFAULT '{}' CHECK (cardinality(tags) <= 32),
     -- The earlier note whose memory this note supersedes once it is stored. A version supersedes the version before.
     replaces uuid REFERENCES neurigraph.sources ON DELETE SET NULL,
     -- A digest of text, title, node and privacy, which recognises a repeated note.

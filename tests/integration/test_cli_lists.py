@@ -45,8 +45,9 @@ def test_lists_filter_and_page(graph: SharedGraph, capsys: pytest.CaptureFixture
     (dave,) = listed("node", "list", "--path", "Family/Dave")
     assert listed("node", "list", "--name", "DAVE") == [dave]
     assert listed("memory", "list", "--node", "dave") == listed("memory", "list", "--node", "Family/Dave") != []
-    assert entry.run(["node", "show", "Dave", "--user", slug]) == 0
-    assert "Family/Dave" in capsys.readouterr().out
+    for words in (["node", "show", "Dave"], ["node", "Dave"]):
+        assert entry.run([*words, "--user", slug]) == 0
+        assert "Family/Dave" in capsys.readouterr().out
     everything = listed("memory", "list", limit=2)
     assert len(everything) == 5
     work = listed("memory", "list", "--node", "Work")
@@ -73,3 +74,16 @@ def test_lists_filter_and_page(graph: SharedGraph, capsys: pytest.CaptureFixture
         of_source = QuarantineRule(source_id=everything[0 if reason == "first" else -1]["source_id"])
         quarantine(graph.installation.acting_for(graph.owners), of_source, reason)
     assert [one["reason"] for one in listed("memory", "quarantine", "list", limit=1)] == ["second", "first"]
+
+
+def test_list_of_sources_shows_each_kind(graph: SharedGraph, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["source", "list", "--user", graph.owner.slug, "--limit", "1"]
+    assert entry.run(command) == 0
+    table = capsys.readouterr().out
+    assert "More: neurigraph source list conversation" in table
+    assert "No uploads." in table
+    assert entry.run([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {kind: len(sources) for kind, sources in found.items()} == {
+        "conversations": 1, "events": 0, "uploads": 0, "notes": 0,
+    }  # fmt: skip

@@ -36,6 +36,7 @@ def test_external_database_needs_migrate(home_env: dict[str, str], empty_databas
     assert ask(env, "admin", "migrate") == {"applied": [], "routines": [], "version": SHIPPED.newest}
     assert ask(env, "admin", "stats")["users"] == []
     assert "no user yet" in run(env, "admin", "stats").stdout
+    assert "`neurigraph user add NAME` makes one" in run(env, "search", "x", code=2).stderr
 
 
 @pytest.mark.slow

@@ -209,6 +209,8 @@ def test_links_signed_on_the_command_line(story: Story, tmp_path: Path) -> None:
     run(env, "fact", "link", "add", *said, file, *user, code=3)  # its public half is not registered
     key = ask(env, "fact", "link", "key", "add", _public(private), *user)["signing_key_id"]
     run(env, "fact", "link", "add", *said, other, *user, code=2)
+    wrong = run(env, "fact", "link", "add", "node:Family", "led_to", f"fact:{story.small}", *user, code=2).stderr
+    assert "'node:Family' is no end of a link: give one of fact:ID, record:ID" in wrong
     made = ask(env, "fact", "link", "add", *said, file, *user)["link_id"]
     assert ask(env, "fact", "link", "show", made, *user)["attest"] == "self"
     run(env, "fact", "link", "end", made, "--key", file, *user)

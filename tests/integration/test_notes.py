@@ -21,7 +21,7 @@ from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, Subj
 from neurigraph_pipelines.model import Claims, IncomingMessage, Privacy, ReceivedThrough, Role, SourceKind, TriggerType
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.limits import MAX_TAGS
+from neurigraph_pipelines.model.limits import MAX_CONTENT_BYTES, MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH
 from neurigraph_pipelines.retrieval.open import file_of_record, open_message
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
@@ -364,6 +364,14 @@ def test_bad_note_is_refused(here: Installation, options: dict[str, Any], says: 
     with pytest.raises(InvalidInputError, match=says):
         write_note(here.acting_for(claims), IncomingNote(**{"text": "Fine.", **options}))
     assert write_note(here.acting_for(claims), IncomingNote("Fine.")).created
+
+
+def test_largest_note_is_taken(here: Installation) -> None:
+    _, claims = new_user(here)
+    tags = tuple(f"{number:02d}".ljust(MAX_TAG_LENGTH, "x") for number in range(MAX_TAGS))
+    text = "word " * (MAX_CONTENT_BYTES // 5) + "x"
+    assert len(text) == MAX_CONTENT_BYTES
+    assert write_note(here.acting_for(claims), IncomingNote(text, title="t" * MAX_TITLE_LENGTH, tags=tags)).created
 
 
 def _schema(graph: SharedGraph, path: str) -> str:

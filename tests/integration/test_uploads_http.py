@@ -69,7 +69,7 @@ def test_upload_over_http(client: httpx.Client, installation: Installation) -> N
         ({"files": {"file": ("a.txt", b"")}}, 422, "the file is empty"),
         ({"files": {"file": b"x"}, "data": {"occurred_at": "soon"}}, 422, "occurred_at"),
         ({"files": {"file": b"x"}, "data": {"colour": "red"}}, 422, "colour"),
-        ({"files": {"file": b"x"}, "data": {"title": "t" * 257}}, 422, "at most 256 characters"),
+        ({"files": {"file": b"x"}, "data": {"title": "t" * 257}}, 422, "the limit is 256: shorten it"),
         ({"files": [("file", b"x"), ("file", b"y")]}, 400, "Too many files"),
         ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 400, "boundary"),
     ],

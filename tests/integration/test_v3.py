@@ -13,6 +13,8 @@ from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import SubjectType
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring.installation import Installation
+from tests.support.agents import call_over_http
+from tests.support.agents import found as answer_of
 from tests.support.api_server import serving
 from tests.support.memories import new_user
 from tests.support.model_provider import Fault, ModelProvider
@@ -92,6 +94,12 @@ def test_a_document_passes_its_statuses(
     assert "The file" not in str(found)
     assert found[0]["chunks"][0]["firstMessage"] == 1
     assert [(one["documentId"], one["type"]) for one in found] == [(newer, "pdf")]
+    asked: dict[str, Any] = {"query": "When was the mast varnished?", "includeFullDocs": True}
+    key = bob["Authorization"].removeprefix("Bearer ")
+    (same,) = answer_of(call_over_http(str(client.base_url).rstrip("/"), key, "searchDatabase", **asked))["results"][:1]
+    assert (same["documentId"], same["score"]) == (newer, found[0]["score"])
+    assert same["chunks"][0]["saidBy"] == same["metadata"]["saidBy"] == ["document"]
+    assert same["content"].split() == BOATS.replace("May", "June").split(), "no speaker stands before its words"
 
 
 def test_a_failed_document_says_why(
@@ -254,7 +262,7 @@ def test_others_find_nothing_of_what_is_private_or_theirs(
             {"content": "x", "customId": "1/2/3/4/5/6/7/8/9"},
             "9 parts between slashes and the limit is 8",
         ),
-        ("/v3/documents", {"content": "x", "title": "x" * 257}, "at most 256 characters"),
+        ("/v3/documents", {"content": "x", "title": "x" * 257}, "257 characters and the limit is 256: shorten it"),
         ("/v3/documents", {"content": "x" * ((1 << 20) + 1)}, "the limit is 1,048,576"),
         ("/v3/documents", {"content": "x", "metadata": {"containerTags": "a"}}, "metadata.containerTags"),
         ("/v3/documents", {"content": "x", "metadata": {"deep": {"er": 1}}}, "deep"),
@@ -270,3 +278,10 @@ def test_bad_input_is_named(client: httpx.Client, bob: dict[str, str], path: str
     assert answer.status_code == 422
     assert wrong in answer.text
     assert client.post(path, json=body).status_code == 401
+
+
+def test_an_uploaded_document_has_as_short_a_path(client: httpx.Client, bob: dict[str, str]) -> None:
+    for name, status in (("1/2/3/4/5/6/7/8", 202), ("1/2/3/4/5/6/7/8/9", 422)):
+        file = {"file": ("boats.txt", BOATS.encode())}
+        sent = client.post("/v1/files", files=file, data={"external_id": name}, headers=bob)
+        assert (sent.status_code, "the limit is 8" in sent.text) == (status, status == 422)

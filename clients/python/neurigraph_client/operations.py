@@ -46,80 +46,15 @@ class InboxCalls(Group[W]):
         """Add a conversation that has ended, or a note. It can be found at once, and is stored in the background."""
         return answer("POST /v1/memories", "inbox.Added", locals(), body=True, query=("wait",), changes=True)
 
-    @listed
-    def list_conversations(self, *, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN) -> Pages[ListedConversation]:
-        """List conversations with their states, the last received first. A persona sees its own."""
-        return pages("GET /v1/conversations", "conversations", "sources.ListedConversation", locals())
-
     @asked
     def open_conversation(self, *, origin: str | None = NOT_GIVEN, document_type: Literal["text", "pdf", "tweet", "google_doc", "google_slide", "google_sheet", "image", "video", "notion_doc", "webpage", "onedrive", "repository", "document", "table", "audio", "code", "file", "conversation", "event", "note"] | None = NOT_GIVEN, url: str | None = NOT_GIVEN, channel: Literal["dm", "private", "public"] | None = NOT_GIVEN, author: str | None = NOT_GIVEN, metadata: Mapping[str, Any] = NOT_GIVEN, updated_at: datetime | None = NOT_GIVEN, tier: Literal["short", "mid", "long"] | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, replaces: UUID | None = NOT_GIVEN, title: str | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, started_at: datetime | None = NOT_GIVEN, privacy: Literal["shared", "private"] | None = NOT_GIVEN) -> Steps[Conversation]:
         """Open a conversation, or return the existing one with the same `external_id`."""
         return answer("POST /v1/conversations", "inbox.Conversation", locals(), body=True, changes=True)
 
-    @asked
-    def conversation_state(self, conversation_id: UUID, *, wait: float = NOT_GIVEN) -> Steps[ConversationState]:
-        """Return the state of a conversation, and the memories that it became."""
-        return answer("GET /v1/conversations/{conversation_id}", "sources.ConversationState", locals())
-
-    @asked
-    def share_conversation(self, conversation_id: UUID, privacy: Literal["shared", "private"], *, etag: str | None = None) -> Steps[None]:
-        """Make a conversation and all memories from it private, or share them again. Only the owner may do so."""
-        return answer("PATCH /v1/conversations/{conversation_id}", "", locals(), body=True, changes=True)
-
     @listed
-    def list_events(self, *, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN) -> Pages[ListedEvent]:
-        """List events with their states, the last received first. A persona sees its own."""
-        return pages("GET /v1/events", "events", "sources.ListedEvent", locals())
-
-    @asked
-    def open_event(self, kind: Literal["meeting", "call", "work_session", "milestone"], title: str, *, origin: str | None = NOT_GIVEN, document_type: Literal["text", "pdf", "tweet", "google_doc", "google_slide", "google_sheet", "image", "video", "notion_doc", "webpage", "onedrive", "repository", "document", "table", "audio", "code", "file", "conversation", "event", "note"] | None = NOT_GIVEN, url: str | None = NOT_GIVEN, channel: Literal["dm", "private", "public"] | None = NOT_GIVEN, author: str | None = NOT_GIVEN, metadata: Mapping[str, Any] = NOT_GIVEN, updated_at: datetime | None = NOT_GIVEN, tier: Literal["short", "mid", "long"] | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, replaces: UUID | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, started_at: datetime | None = NOT_GIVEN, privacy: Literal["shared", "private"] | None = NOT_GIVEN, messages: Sequence[Mapping[str, Any]] = NOT_GIVEN) -> Steps[Event]:
-        """Open an event, or return the existing one with the same `external_id`, and append the messages so far."""
-        return answer("POST /v1/events", "inbox.Event", locals(), body=True, changes=True)
-
-    @asked
-    def event_state(self, event_id: UUID, *, wait: float = NOT_GIVEN) -> Steps[EventState]:
-        """Return the state of an event, and the memories that it became."""
-        return answer("GET /v1/events/{event_id}", "sources.EventState", locals())
-
-    @asked
-    def share_event(self, event_id: UUID, privacy: Literal["shared", "private"], *, etag: str | None = None) -> Steps[None]:
-        """Make an event and all memories from it private, or share them again. Only the owner may do so."""
-        return answer("PATCH /v1/events/{event_id}", "", locals(), body=True, changes=True)
-
-    @listed
-    def list_notes(self, *, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN) -> Pages[ListedNote]:
-        """List notes with their states, the last received first. A persona sees its own."""
-        return pages("GET /v1/notes", "notes", "sources.ListedNote", locals())
-
-    @asked
-    def remember(self, content: str, *, origin: str | None = NOT_GIVEN, document_type: Literal["text", "pdf", "tweet", "google_doc", "google_slide", "google_sheet", "image", "video", "notion_doc", "webpage", "onedrive", "repository", "document", "table", "audio", "code", "file", "conversation", "event", "note"] | None = NOT_GIVEN, url: str | None = NOT_GIVEN, channel: Literal["dm", "private", "public"] | None = NOT_GIVEN, author: str | None = NOT_GIVEN, metadata: Mapping[str, Any] = NOT_GIVEN, updated_at: datetime | None = NOT_GIVEN, tier: Literal["short", "mid", "long"] | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, title: str | None = NOT_GIVEN, path: str | None = NOT_GIVEN, node_id: UUID | None = NOT_GIVEN, importance: float | None = NOT_GIVEN, priority: int | None = NOT_GIVEN, tags: Sequence[str] = NOT_GIVEN, on_conflict: Literal["error", "version", "supersede"] = NOT_GIVEN, replaces: UUID | None = NOT_GIVEN, privacy: Literal["shared", "private"] | None = NOT_GIVEN) -> Steps[Note]:
-        """Write a note, which is remembered as it is. It is stored in the background."""
-        return answer("POST /v1/notes", "inbox.Note", locals(), body=True, changes=True)
-
-    @asked
-    def note_state(self, note_id: UUID, *, wait: float = NOT_GIVEN) -> Steps[NoteState]:
-        """Return the state of a note, and the memories that it became."""
-        return answer("GET /v1/notes/{note_id}", "sources.NoteState", locals())
-
-    @asked
-    def share_note(self, note_id: UUID, privacy: Literal["shared", "private"], *, etag: str | None = None) -> Steps[None]:
-        """Make a note and all memories from it private, or share them again. Only the owner may do so."""
-        return answer("PATCH /v1/notes/{note_id}", "", locals(), body=True, changes=True)
-
-    @listed
-    def list_uploads(self, *, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN) -> Pages[ListedUpload]:
-        """List uploads with their states, the last received first."""
-        return pages("GET /v1/uploads", "uploads", "sources.ListedUpload", locals())
-
-    @asked
-    def upload_state(self, upload_id: UUID, *, wait: float = NOT_GIVEN) -> Steps[Upload]:
-        """Return the state of an upload, and the memories that it became."""
-        return answer("GET /v1/uploads/{upload_id}", "sources.Upload", locals())
-
-    @asked
-    def share_upload(self, upload_id: UUID, privacy: Literal["shared", "private"], *, etag: str | None = None) -> Steps[None]:
-        """Make an upload and all memories from it private, or share them again, as the owner or the member who sent it."""
-        return answer("PATCH /v1/uploads/{upload_id}", "", locals(), body=True, changes=True)
+    def list_conversations(self, *, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedConversation]:
+        """List conversations with their states, the last received first. A persona sees its own."""
+        return pages("GET /v1/conversations", "conversations", "sources.ListedConversation", locals())
 
     @asked
     def append_messages(self, conversation_id: UUID, messages: Sequence[Given]) -> Steps[Appended]:
@@ -132,6 +67,16 @@ class InboxCalls(Group[W]):
         return answer("POST /v1/conversations/{conversation_id}/end", "inbox.Ended", locals(), body=True, changes=True)
 
     @asked
+    def open_event(self, kind: Literal["meeting", "call", "work_session", "milestone"], title: str, *, origin: str | None = NOT_GIVEN, document_type: Literal["text", "pdf", "tweet", "google_doc", "google_slide", "google_sheet", "image", "video", "notion_doc", "webpage", "onedrive", "repository", "document", "table", "audio", "code", "file", "conversation", "event", "note"] | None = NOT_GIVEN, url: str | None = NOT_GIVEN, channel: Literal["dm", "private", "public"] | None = NOT_GIVEN, author: str | None = NOT_GIVEN, metadata: Mapping[str, Any] = NOT_GIVEN, updated_at: datetime | None = NOT_GIVEN, tier: Literal["short", "mid", "long"] | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, replaces: UUID | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, started_at: datetime | None = NOT_GIVEN, privacy: Literal["shared", "private"] | None = NOT_GIVEN, messages: Sequence[Mapping[str, Any]] = NOT_GIVEN) -> Steps[Event]:
+        """Open an event, or return the existing one with the same `external_id`, and append the messages so far."""
+        return answer("POST /v1/events", "inbox.Event", locals(), body=True, changes=True)
+
+    @listed
+    def list_events(self, *, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedEvent]:
+        """List events with their states, the last received first. A persona sees its own."""
+        return pages("GET /v1/events", "events", "sources.ListedEvent", locals())
+
+    @asked
     def append_to_event(self, event_id: UUID, messages: Sequence[Mapping[str, Any]]) -> Steps[Appended]:
         """Append messages in the order given. They can be found once the event has ended and is stored."""
         return answer("POST /v1/events/{event_id}/messages", "inbox.Appended", locals(), body=True, changes=True)
@@ -141,58 +86,60 @@ class InboxCalls(Group[W]):
         """End an event, which is stored as one memory, whatever its length. Ending it again changes nothing."""
         return answer("POST /v1/events/{event_id}/end", "inbox.EventEnded", locals(), body=True, changes=True)
 
+    @asked
+    def remember(self, content: str, *, origin: str | None = NOT_GIVEN, document_type: Literal["text", "pdf", "tweet", "google_doc", "google_slide", "google_sheet", "image", "video", "notion_doc", "webpage", "onedrive", "repository", "document", "table", "audio", "code", "file", "conversation", "event", "note"] | None = NOT_GIVEN, url: str | None = NOT_GIVEN, channel: Literal["dm", "private", "public"] | None = NOT_GIVEN, author: str | None = NOT_GIVEN, metadata: Mapping[str, Any] = NOT_GIVEN, updated_at: datetime | None = NOT_GIVEN, tier: Literal["short", "mid", "long"] | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, title: str | None = NOT_GIVEN, path: str | None = NOT_GIVEN, node_id: UUID | None = NOT_GIVEN, importance: float | None = NOT_GIVEN, priority: int | None = NOT_GIVEN, tags: Sequence[str] = NOT_GIVEN, on_conflict: Literal["error", "version", "supersede"] = NOT_GIVEN, replaces: UUID | None = NOT_GIVEN, privacy: Literal["shared", "private"] | None = NOT_GIVEN) -> Steps[Note]:
+        """Write a note, which is remembered as it is. It is stored in the background."""
+        return answer("POST /v1/notes", "inbox.Note", locals(), body=True, changes=True)
 
-class UsersCalls(Group[W]):
-    """Operations of the group ``users``."""
+    @listed
+    def list_notes(self, *, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedNote]:
+        """List notes with their states, the last received first. A persona sees its own."""
+        return pages("GET /v1/notes", "notes", "sources.ListedNote", locals())
 
     @asked
-    def create(self, slug: str, *, database: str | None = NOT_GIVEN) -> Steps[CreatedUser]:
-        """Create a user, the root node of their graph and a first API key. The key is shown only here."""
-        return answer("POST /v1/users", "access.CreatedUser", locals(), body=True, once=True)
+    def conversation_state(self, conversation_id: UUID, *, wait: float = NOT_GIVEN) -> Steps[ConversationState]:
+        """Return the state of a conversation, and the memories that it became."""
+        return answer("GET /v1/conversations/{conversation_id}", "sources.ConversationState", locals())
 
     @asked
-    def sign_in(self, user: str, password: str) -> Steps[SignedIn]:
-        """Exchange a name and a password for a key that expires after twelve hours."""
-        return answer("POST /v1/sign-in", "access.SignedIn", locals(), body=True, once=True)
+    def share_conversation(self, conversation_id: UUID, privacy: Literal["shared", "private"], *, etag: str | None = None) -> Steps[None]:
+        """Make a conversation and all memories from it private, or share them again. Only the owner may do so."""
+        return answer("PATCH /v1/conversations/{conversation_id}", "", locals(), body=True, changes=True)
 
     @asked
-    def get_identity(self) -> Steps[Identity]:
-        """Say for whom you act, what you see and what you may change."""
-        return answer("GET /v1/identity", "access.Identity", locals())
+    def event_state(self, event_id: UUID, *, wait: float = NOT_GIVEN) -> Steps[EventState]:
+        """Return the state of an event, and the memories that it became."""
+        return answer("GET /v1/events/{event_id}", "sources.EventState", locals())
 
     @asked
-    def get_account(self) -> Steps[Account]:
-        """Return the profile that the user states."""
-        return answer("GET /v1/account", "access.Account", locals())
+    def share_event(self, event_id: UUID, privacy: Literal["shared", "private"], *, etag: str | None = None) -> Steps[None]:
+        """Make an event and all memories from it private, or share them again. Only the owner may do so."""
+        return answer("PATCH /v1/events/{event_id}", "", locals(), body=True, changes=True)
 
     @asked
-    def change_account(self, *, display_name: str | None = NOT_GIVEN, email: str | None = NOT_GIVEN, metadata: Mapping[str, Any] | None = NOT_GIVEN) -> Steps[Account]:
-        """Change the stated profile. Only the user sees it."""
-        return answer("PATCH /v1/account", "access.Account", locals(), body=True, changes=True)
+    def note_state(self, note_id: UUID, *, wait: float = NOT_GIVEN) -> Steps[NoteState]:
+        """Return the state of a note, and the memories that it became."""
+        return answer("GET /v1/notes/{note_id}", "sources.NoteState", locals())
 
     @asked
-    def set_password(self, password: str) -> Steps[None]:
-        """Set the password that opens the page. All who signed in with the old one are signed out."""
-        return answer("PUT /v1/account/password", "", locals(), body=True)
+    def share_note(self, note_id: UUID, privacy: Literal["shared", "private"], *, etag: str | None = None) -> Steps[None]:
+        """Make a note and all memories from it private, or share them again. Only the owner may do so."""
+        return answer("PATCH /v1/notes/{note_id}", "", locals(), body=True, changes=True)
+
+    @listed
+    def list_uploads(self, *, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedUpload]:
+        """List uploads with their states, the last received first."""
+        return pages("GET /v1/uploads", "uploads", "sources.ListedUpload", locals())
 
     @asked
-    def remove_password(self) -> Steps[None]:
-        """Remove the password. Only keys open the page then."""
-        return answer("DELETE /v1/account/password", "", locals(), changes=True)
-
-
-class PeersCalls(Group[W]):
-    """Operations of the group ``peers``."""
+    def upload_state(self, upload_id: UUID, *, wait: float = NOT_GIVEN) -> Steps[Upload]:
+        """Return the state of an upload, and the memories that it became."""
+        return answer("GET /v1/uploads/{upload_id}", "sources.Upload", locals())
 
     @asked
-    def list_nodes(self, nonce: str, *, since: UUID | None = NOT_GIVEN, horizon: UUID | None = NOT_GIVEN, after: UUID | None = NOT_GIVEN) -> Steps[OfferedNodes]:
-        """List the nodes that a third party may read, each with a digest of its records."""
-        return answer("GET /v1/mirror", "mirrors.OfferedNodes", locals())
-
-    @asked
-    def list_records(self, node_id: UUID, nonce: str, *, prefix: str = NOT_GIVEN) -> Steps[OfferedRecords]:
-        """List the current records of a node with their versions, or digests of parts if there are many."""
-        return answer("GET /v1/mirror/nodes/{node_id}", "mirrors.OfferedRecords", locals())
+    def share_upload(self, upload_id: UUID, privacy: Literal["shared", "private"], *, etag: str | None = None) -> Steps[None]:
+        """Make an upload and all memories from it private, or share them again, as the owner or the member who sent it."""
+        return answer("PATCH /v1/uploads/{upload_id}", "", locals(), body=True, changes=True)
 
 
 class RetrievalCalls(Group[W]):
@@ -232,6 +179,45 @@ class RetrievalCalls(Group[W]):
     def unstored(self, source_id: UUID, *, from_message: int = NOT_GIVEN, limit: int = NOT_GIVEN) -> Steps[UnstoredMessages]:
         """Read the messages of a conversation, event, upload or note that are not stored yet: no file has them."""
         return answer("GET /v1/unstored/{source_id}", "files.UnstoredMessages", locals())
+
+
+class UsersCalls(Group[W]):
+    """Operations of the group ``users``."""
+
+    @asked
+    def get_identity(self) -> Steps[Identity]:
+        """Say for whom you act, what you see and what you may change."""
+        return answer("GET /v1/identity", "access.Identity", locals())
+
+    @asked
+    def get_account(self) -> Steps[Account]:
+        """Return the profile that the user states."""
+        return answer("GET /v1/account", "access.Account", locals())
+
+    @asked
+    def change_account(self, *, display_name: str | None = NOT_GIVEN, email: str | None = NOT_GIVEN, metadata: Mapping[str, Any] | None = NOT_GIVEN) -> Steps[Account]:
+        """Change the stated profile. Only the user sees it."""
+        return answer("PATCH /v1/account", "access.Account", locals(), body=True, changes=True)
+
+    @asked
+    def set_password(self, password: str) -> Steps[None]:
+        """Set the password that opens the page. All who signed in with the old one are signed out."""
+        return answer("PUT /v1/account/password", "", locals(), body=True)
+
+    @asked
+    def remove_password(self) -> Steps[None]:
+        """Remove the password. Only keys open the page then."""
+        return answer("DELETE /v1/account/password", "", locals(), changes=True)
+
+    @asked
+    def create(self, slug: str, *, database: str | None = NOT_GIVEN) -> Steps[CreatedUser]:
+        """Create a user, the root node of their graph and a first API key. The key is shown only here."""
+        return answer("POST /v1/users", "access.CreatedUser", locals(), body=True, once=True)
+
+    @asked
+    def sign_in(self, user: str, password: str) -> Steps[SignedIn]:
+        """Exchange a name and a password for a key that expires after twelve hours."""
+        return answer("POST /v1/sign-in", "access.SignedIn", locals(), body=True, once=True)
 
 
 class FilesCalls(Group[W]):
@@ -894,6 +880,20 @@ class FailuresCalls(Group[W]):
         return answer("POST /v1/failures/{failure_id}/replay", "failures.Replay", locals(), changes=True)
 
 
+class PeersCalls(Group[W]):
+    """Operations of the group ``peers``."""
+
+    @asked
+    def list_nodes(self, nonce: str, *, since: UUID | None = NOT_GIVEN, horizon: UUID | None = NOT_GIVEN, after: UUID | None = NOT_GIVEN) -> Steps[OfferedNodes]:
+        """List the nodes that a third party may read, each with a digest of its records."""
+        return answer("GET /v1/mirror", "mirrors.OfferedNodes", locals())
+
+    @asked
+    def list_records(self, node_id: UUID, nonce: str, *, prefix: str = NOT_GIVEN) -> Steps[OfferedRecords]:
+        """List the current records of a node with their versions, or digests of parts if there are many."""
+        return answer("GET /v1/mirror/nodes/{node_id}", "mirrors.OfferedRecords", locals())
+
+
 class Operations(Group[W]):
     """All groups."""
 
@@ -903,19 +903,14 @@ class Operations(Group[W]):
         return InboxCalls(self._sender)
 
     @cached_property
-    def users(self) -> UsersCalls[W]:
-        """Operations of this group."""
-        return UsersCalls(self._sender)
-
-    @cached_property
-    def peers(self) -> PeersCalls[W]:
-        """Operations of this group."""
-        return PeersCalls(self._sender)
-
-    @cached_property
     def retrieval(self) -> RetrievalCalls[W]:
         """Operations of this group."""
         return RetrievalCalls(self._sender)
+
+    @cached_property
+    def users(self) -> UsersCalls[W]:
+        """Operations of this group."""
+        return UsersCalls(self._sender)
 
     @cached_property
     def files(self) -> FilesCalls[W]:
@@ -991,3 +986,8 @@ class Operations(Group[W]):
     def failures(self) -> FailuresCalls[W]:
         """Operations of this group."""
         return FailuresCalls(self._sender)
+
+    @cached_property
+    def peers(self) -> PeersCalls[W]:
+        """Operations of this group."""
+        return PeersCalls(self._sender)

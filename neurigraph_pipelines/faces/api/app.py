@@ -19,7 +19,6 @@ import neurigraph_pipelines
 from neurigraph_pipelines.exchange.webhooks.background import delivering
 from neurigraph_pipelines.faces.api import (
     accounts,
-    adding,
     documentation,
     exports,
     files,
@@ -27,7 +26,6 @@ from neurigraph_pipelines.faces.api import (
     idempotency,
     mirrors,
     page,
-    sources,
     uploads,
     users,
 )
@@ -83,17 +81,15 @@ class _Application(FastAPI):
         return description
 
 
-_SUBJECTS = (
-    adding,
+_BY_HAND = (
     users,
     accounts,
     exports,
-    sources,
     uploads,
     files,
     mirrors,
 )
-"""Modules with a router of operations below ``/v1``, in the order of the documentation."""
+"""Modules with a router of operations below ``/v1`` that stream, take files, or have callers without a key."""
 
 
 _GROUPS = {
@@ -162,10 +158,10 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
 def _operations() -> APIRouter:
     """Return the routes of all operations. No installation changes them, and FastAPI takes 0.3 s to build them."""
     version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(400, 408, 429))
-    for module in _SUBJECTS:
-        version_1.include_router(module.router)
     for subject in subjects():
         version_1.include_router(router_of(subject))
+    for module in _BY_HAND:
+        version_1.include_router(module.router)
     operations = APIRouter(generate_unique_id_function=operation_name)
     operations.include_router(version_1)
     for router in (documents.router, chat.router):

@@ -8,7 +8,8 @@ from functools import wraps
 from types import NoneType
 from typing import Annotated, Any
 
-from fastapi import APIRouter, BackgroundTasks, Depends, Path, Query, Response
+from fastapi import APIRouter, BackgroundTasks, Depends, Path, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from neurigraph_pipelines.access.guards import Guard
 from neurigraph_pipelines.faces.api import authentication, preconditions
@@ -19,7 +20,8 @@ from neurigraph_pipelines.faces.api.preconditions import NOT_MODIFIED, IfNoneMat
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.operations.call import Call, Who
 from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup, Parameter
-from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.inbox.waiting import MAX_WAIT_SECONDS
+from neurigraph_pipelines.model import Claims, SourceKind
 
 _ALWAYS = (401, 403, 404, 422, 503)
 _CALLERS = {
@@ -32,7 +34,12 @@ _GUARDS: dict[str | None, Any] = {
     None: Once,
     "record_id": preconditions.RecordGuard,
     "node_id": preconditions.NodeGuard,
+    **{f"{kind}_id": preconditions.source_guard(kind) for kind in SourceKind},
 }
+Wait = Annotated[
+    float, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait until it is stored or has failed.")
+]
+"""How long a caller waits."""
 
 
 def router_of(subject: OperationGroup) -> APIRouter:
@@ -61,17 +68,12 @@ def router_of(subject: OperationGroup) -> APIRouter:
 
 def _endpoint(operation: Operation) -> Callable[..., Any]:
     """Return the function of an operation with the parameters that FastAPI reads."""
-
-    @wraps(operation.function)
-    def endpoint(call: Call, response: Response, if_none_match: str | None = None, **given: Any) -> Any:
-        answer, told = operation.function(call, **given), call.told
-        response.status_code = told.status or response.status_code
-        response.headers.update(told.headers)
-        return tagged(response, told.versions[-1], answer, if_none_match) if told.versions else answer
-
+    endpoint = _waiting(operation) if operation.waits else _at_once(operation)
     caller = authentication.Within if operation.in_spaces else _CALLERS[operation.who]
     call = Annotated[Call, Depends(_call_of(caller, _GUARDS[operation.guarded]))]
     parameters = [_parameter("call", call), _parameter("response", Response)]
+    if operation.waits:
+        parameters += [_parameter("request", Request), _parameter("wait", Wait, 0.0)]
     for one in operation.parameters:
         place = Path if operation.is_in_path(one) else Query
         notes = (*one.about.metadata, place(**_described(one)))
@@ -86,6 +88,41 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
         parameters, return_annotation=None if operation.hints["return"] is NoneType else operation.hints["return"]
     )
     return endpoint
+
+
+def _at_once(operation: Operation) -> Callable[..., Any]:
+    """Return what answers a request at once."""
+
+    @wraps(operation.function)
+    def answer(call: Call, response: Response, if_none_match: str | None = None, **given: Any) -> Any:
+        return _told(call, response, operation.function(call, **given), if_none_match)
+
+    return answer
+
+
+def _waiting(operation: Operation) -> Callable[..., Any]:
+    """Return what answers a request once the source that it is about is stored, if its caller waits for that."""
+
+    @wraps(operation.function)
+    async def answer(
+        request: Request, call: Call, response: Response, wait: float, if_none_match: str | None = None, **given: Any
+    ) -> Any:
+        result = await run_in_threadpool(operation.function, call, **given)
+        if wait and call.told.later is not None:  # waiting occupies no thread
+            source_id, later = call.told.later
+            await request.app.state.waiters.wait(source_id, wait)
+            result = await run_in_threadpool(later)
+        return _told(call, response, result, if_none_match)
+
+    return answer
+
+
+def _told(call: Call, response: Response, result: Any, if_none_match: str | None) -> Any:
+    """Give a response what its operation told besides the result, and return the result."""
+    told = call.told
+    response.status_code = told.status or response.status_code
+    response.headers.update(told.headers)
+    return tagged(response, told.versions[-1], result, if_none_match) if told.versions else result
 
 
 def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

@@ -17,11 +17,11 @@ from fastapi.exceptions import HTTPException
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from neurigraph_pipelines.access.guards import Guard, Unchanged, Versioned, find_version
+from neurigraph_pipelines.access.guards import Guard, Unchanged, Versioned
 from neurigraph_pipelines.faces.api.authentication import Caller
 from neurigraph_pipelines.faces.api.idempotency import keyed_guard
 from neurigraph_pipelines.faces.api.problems import Responses, problem
-from neurigraph_pipelines.faces.operations.versions import read_node, read_record
+from neurigraph_pipelines.faces.operations.versions import read_node, read_record, read_source_version
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.views.base import View
@@ -59,12 +59,6 @@ def tagged(response: Response, version: str | None, answer: _View, if_none_match
         raise HTTPException(304, headers={"ETag": tag, **_CACHING})
     response.headers.update({"ETag": tag, **_CACHING})
     return answer
-
-
-def read_source_version(installation: Installation, caller: Claims, source_id: UUID) -> str | None:
-    """Return the version of a conversation, an event or an upload."""
-    with installation.database.agent(caller) as tx:
-        return find_version(tx, "source", source_id)
 
 
 async def changed_meanwhile(request: Request, error: Exception) -> Response:
@@ -117,6 +111,11 @@ def guard_of(kind: Versioned, name: str) -> Any:
 
 RecordGuard = Annotated[Guard, guard_of("record", "record_id")]
 NodeGuard = Annotated[Guard, guard_of("node", "node_id")]
+
+
+def source_guard(kind: str) -> Any:
+    """Return the type of the guard of a change of a source of a kind."""
+    return Annotated[Guard, guard_of("source", f"{kind}_id")]
 
 
 def _parsed(header: str, value: str) -> list[str]:

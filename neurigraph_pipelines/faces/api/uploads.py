@@ -13,7 +13,6 @@ from pydantic.json_schema import JsonSchemaValue
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
-from neurigraph_pipelines.faces.api import sources
 from neurigraph_pipelines.faces.api.authentication import Author, InstallationDep
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.problems import documented
@@ -22,15 +21,14 @@ from neurigraph_pipelines.faces.operations.source_fields import CONTAINER_TAGS, 
 from neurigraph_pipelines.inbox.imports.date_order import DateOrder, with_order
 from neurigraph_pipelines.inbox.imports.zones import with_zone
 from neurigraph_pipelines.inbox.web_pages import receive_address
-from neurigraph_pipelines.model import Privacy, SourceKind
+from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
 from neurigraph_pipelines.model.spaces import MAX_TAGS
 from neurigraph_pipelines.text.exact_json import keep_exactly
-from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
+from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH, require_few_parts
 from neurigraph_pipelines.views import inbox as views
 from neurigraph_pipelines.views.scalars import MetadataValue
-from neurigraph_pipelines.views.sources import Upload, Uploads
 
 router = APIRouter(tags=["add"], responses=documented(401, 404, 422, 503))
 
@@ -116,6 +114,7 @@ async def upload(request: Request, response: Response, caller: Author, installat
             raise InvalidInputError("the form has no file in a field called `file`, and no `url` to fetch")
         fields = _fields({name: value for name, value in form.items() if name != "file"})
         look(installation.database, caller, replaces=fields.replaces)
+        require_few_parts("id of a document", fields.external_id or "")
         receive = (
             partial(
                 installation.uploads.receive,
@@ -141,11 +140,6 @@ async def upload(request: Request, response: Response, caller: Author, installat
         response.status_code = 200
     response.headers["Location"] = f"/v1/uploads/{received.upload_id}"
     return views.Uploaded(upload_id=received.upload_id, notes=list(received.notes))
-
-
-sources.add_common(
-    router, "/uploads", SourceKind.UPLOAD, Uploads, Upload, who=", as the owner or the member who sent it.", sees=""
-)
 
 
 def _fields(given: Mapping[str, object]) -> _Fields:

@@ -20,11 +20,13 @@ class Group:
         about: What it is for.
         subjects: Modules of ``faces.operations`` whose operations have commands in it.
         commands: Modules of this room with commands that are written by hand; of some, a part.
+        usual: The command that is meant if the next word is the name of none.
     """
 
     about: str
     subjects: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    usual: str = ""
 
 
 GROUPS = {
@@ -39,7 +41,9 @@ GROUPS = {
     ),
     "memory digest": Group("Memories in a few sentences.", ("digests",), ("upkeep.digests",)),
     "memory quarantine": Group("Put memories out of every retrieval, keep them, put them back.", ("quarantines",)),
-    "node": Group("The graph: its tree, nodes, names, edges, standards.", ("nodes", "graph_changes", "evidence")),
+    "node": Group(
+        "The graph: its tree, nodes, names, edges, standards.", ("nodes", "graph_changes", "evidence"), usual="show"
+    ),
     "node alias": Group("Other names and ids of nodes.", ("evidence",)),
     "node evidence": Group("What memories and people say about an edge.", ("evidence",)),
     "node standard": Group("What a node asks of its memories.", ("actions",)),
@@ -157,6 +161,12 @@ class _Lazy(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return _loaded(self.words).get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the arguments begin with, or the usual one: ``node Family`` shows the node."""
+        usual = GROUPS[self.words].usual
+        is_other = usual and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None
+        return super().resolve_command(ctx, [usual, *args] if is_other else args)
 
 
 class _Later(TyperCommand):

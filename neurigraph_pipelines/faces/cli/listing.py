@@ -9,6 +9,7 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines.access.short_ids import id_of
+from neurigraph_pipelines.database.paging import Page
 from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.result_layouts import listed
@@ -32,7 +33,7 @@ from neurigraph_pipelines.inbox.source_lists import SourceFilter, get_source, li
 from neurigraph_pipelines.ingestion import failures as failing
 from neurigraph_pipelines.model import SETTLED, Claims, Privacy, SourceKind
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.views.sources import SourceState
+from neurigraph_pipelines.views.sources import Source, SourceState
 from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -45,19 +46,40 @@ _PAUSE_SECONDS = 0.5
 @commands.command("list")
 @with_options(_FILTERS)
 def list_of_kind(
-    kind: Annotated[SourceKind, positional("What to list.")],
     user: UserSlug,
+    kind: Annotated[SourceKind | None, positional("What to list. Default: the newest of each kind.")] = None,
     limit: Limit = 20,
     cursor: Cursor = None,
     as_json: Json = False,
     **stated: Any,
 ) -> None:
-    """List sources of one kind with their states, the last received first."""
+    """List sources with their states, the last received first."""
+    if cursor and kind is None:
+        raise InvalidInputError("a cursor goes on with one kind: name the kind before --cursor")
+    pages = {}
     with opened() as installation:
         call = Call(installation, claims_of(installation, user), "cli")
         wanted = stated_by(SourceFilter, _FILTERS, stated, call)
-        page = list_sources(call.database, installation.cursors, call.caller, kind, wanted, limit=limit, cursor=cursor)
-    Output(as_json).result(page.shown(f"{kind}s"), lambda: listed(page.items, page.next_cursor))
+        for one in SourceKind if kind is None else (kind,):
+            pages[one] = list_sources(
+                *(call.database, installation.cursors, call.caller, one, wanted), limit=limit, cursor=cursor
+            )
+    if kind is not None:
+        page = pages[kind]
+        Output(as_json).result(page.shown(f"{kind}s"), lambda: listed(page.items, page.next_cursor))
+        return
+    Output(as_json).result(
+        {f"{one}s": page.items for one, page in pages.items()},
+        lambda: layouts.stacked(*(part for one, page in pages.items() for part in _of_kind(one, page))),
+    )
+
+
+def _of_kind(kind: SourceKind, page: Page[Source]) -> list[Any]:
+    """Return the part of a list of all kinds that has one of them; of a kind without sources, a line."""
+    if not page.items:
+        return [layouts.lines(f"No {kind}s.")]
+    more = [f"More: neurigraph source list {kind}"] if page.next_cursor else []
+    return [layouts.lines(f"{kind}s".capitalize()), listed(page.items, None), layouts.lines(*more, "")]
 
 
 @commands.command("show")

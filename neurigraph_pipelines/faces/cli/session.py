@@ -47,7 +47,8 @@ def usual_user() -> str:
         slugs = [user.slug for user in list_users(installation.database)]
     if len(slugs) == 1:
         return slugs[0]
-    known = f"users: {', '.join(slugs[:USERS_NAMED])}" if slugs else "there is no user yet"
+    none = "there is no user yet: `neurigraph user add NAME` makes one"
+    known = f"users: {', '.join(slugs[:USERS_NAMED])}" if slugs else none
     raise InvalidInputError(f"whose memory? Give --user NAME, or `neurigraph use NAME` once ({known})")
 
 

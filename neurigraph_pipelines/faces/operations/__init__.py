@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 SUBJECTS = (
     "inbox",
+    "sources",
     "search",
     "accounts",
     "files",

@@ -53,11 +53,13 @@ class Told:
         status: Another status than the usual one.
         headers: Further headers.
         versions: The version of the object in the answer, for its ETag; empty if it has none.
+        later: The source that changes the answer once it is stored or has failed, and what returns the answer then.
     """
 
     status: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
     versions: list[str | None] = field(default_factory=list)
+    later: tuple[UUID, Callable[[], Any]] | None = None
 
 
 @dataclass(frozen=True)

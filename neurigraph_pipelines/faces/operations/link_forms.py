@@ -19,8 +19,10 @@ from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES, MAX_REASON, Link
 from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.kinds import EndKind
 
-_FROM = ("from_fact_id", "from_record_id")
-_TO = ("to_fact_id", "to_record_id", "to_node_id", "to_source_id")
+FROM = ("from_fact_id", "from_record_id")
+TO = ("to_fact_id", "to_record_id", "to_node_id", "to_source_id")
+"""The fields of the two ends of a link, of which one each is given."""
+
 _PEER: JsonDict = {"minLength": 1, "maxLength": 100}
 
 
@@ -53,8 +55,8 @@ class NewLink(Form):
     to_record_id: UUID | None = None
     to_node_id: UUID | None = None
     to_source_id: UUID | None = None
-    strength: float = Field(default=1.0, ge=0, le=1)
-    confidence: float = Field(default=1.0, ge=0, le=1)
+    strength: float = Field(default=1.0, ge=0, le=1, description="From 0 to 1.")
+    confidence: float = Field(default=1.0, ge=0, le=1, description="From 0 to 1.")
     reason: str | None = Field(
         default=None, description="Why, in one sentence.", json_schema_extra={"minLength": 1, "maxLength": MAX_REASON}
     )
@@ -69,7 +71,7 @@ class NewLink(Form):
 
     @model_validator(mode="after")
     def _has_two_ends(self) -> Self:
-        for names in (_FROM, _TO):
+        for names in (FROM, TO):
             if sum(getattr(self, name) is not None for name in names) != 1:
                 raise ValueError(f"give exactly one of {', '.join(names)}")
         return self
@@ -78,8 +80,8 @@ class NewLink(Form):
     def link(self) -> links.StatedLink:
         """The link as a domain value."""
         return links.StatedLink(
-            self._end(_FROM),
-            self._end(_TO),
+            self._end(FROM),
+            self._end(TO),
             self.relation,
             strength=self.strength,
             confidence=self.confidence,
@@ -97,7 +99,7 @@ class NewLink(Form):
 class EndLink(Form):
     """The time at which a link ended, and the signature of its sender."""
 
-    valid_until: datetime | None = Field(default=None, description="Default: now.")
+    valid_until: datetime | None = Field(default=None, description="When it stopped holding. Default: now.")
     signature: SignedBy | None = Field(default=None, description="Needs `valid_until`.")
 
 

@@ -62,6 +62,7 @@ class Operation:
         guarded: The parameter of the path whose object must be as the header ``If-Match`` says.
         has_version: Whether its answer has an ETag.
         in_spaces: Whether the caller may limit it to spaces.
+        waits: Whether a caller may wait until the source that it is about is stored or has failed.
         is_sparse: Whether its answer leaves out fields that were not set.
         notes_lag: Whether it tells how far storing lags behind, as operations do that hand something in.
         options: Names of options of its command that differ from those of the parameters or fields; None makes a field
@@ -87,6 +88,7 @@ class Operation:
     guarded: str | None = None
     has_version: bool = False
     in_spaces: bool = False
+    waits: bool = False
     is_sparse: bool = False
     notes_lag: bool = False
     options: Mapping[str, str | None] = field(default_factory=dict)

@@ -25,3 +25,9 @@ def read_node(installation: Installation, caller: Claims, node_id: UUID) -> tupl
     """Return the version of a node and its shell."""
     with installation.database.agent(caller) as tx:
         return find_version(tx, "node", node_id), navigation.shell(tx, node_id)
+
+
+def read_source_version(installation: Installation, caller: Claims, source_id: UUID) -> str | None:
+    """Return the version of a conversation, an event, an upload or a note."""
+    with installation.database.agent(caller) as tx:
+        return find_version(tx, "source", source_id)

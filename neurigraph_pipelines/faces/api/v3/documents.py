@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
@@ -12,14 +10,14 @@ from neurigraph_pipelines.faces.api.authentication import Author, Caller, Instal
 from neurigraph_pipelines.faces.api.lag import NotesLag
 from neurigraph_pipelines.faces.api.problems import documented
 from neurigraph_pipelines.faces.api.v3 import forms, responses
+from neurigraph_pipelines.faces.operations.documents import found_document, shown
 from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.faces.operations.versions import read_record
 from neurigraph_pipelines.inbox.document_lists import DocumentStatus, get_document
 from neurigraph_pipelines.inbox.posted_documents import receive_document
-from neurigraph_pipelines.retrieval.documents import FoundDocument, full_text, search_documents
+from neurigraph_pipelines.retrieval.documents import full_text, search_documents
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
-from neurigraph_pipelines.views.sources import Provenance
 
 router = APIRouter(prefix="/v3", tags=["v3"], responses=documented(401, 404, 422, 503))
 
@@ -77,7 +75,7 @@ def document(
         container_tags=list(found.container_tags),
         status=found.status,
         error=source.error or "; ".join(lost) or None,
-        **_shown(source.title, source, source.received_at),
+        **shown(source.title, source, source.received_at),
     )
 
 
@@ -93,27 +91,7 @@ def search(body: forms.SearchDocuments, caller: Caller, installation: Installati
     found = search_documents(installation.acting_for(caller), body.wanted)
     return responses.FoundDocuments(
         count=len(found.documents),
-        results=[_found(one, with_summary=body.include_summary) for one in found.documents],
+        results=[found_document(one, with_summary=body.include_summary) for one in found.documents],
         search_path=found.search_path,
         notes=list(found.notes),
     )
-
-
-def _found(document: FoundDocument, *, with_summary: bool) -> responses.FoundDocument:
-    asked: dict[str, Any] = {"summary": document.summary} if with_summary else {}
-    asked |= {"content": document.content} if document.content is not None else {}
-    return responses.FoundDocument(
-        document_id=document.document_id,
-        score=document.score,
-        chunks=[responses.Chunk.model_validate(asdict(chunk)) for chunk in document.chunks],
-        **_shown(document.title, document.details, document.occurred_at),
-        **asked,
-    )
-
-
-def _shown(title: str | None, details: Provenance, at: datetime) -> dict[str, Any]:
-    """Return the fields of every document, with the statements of its writer in the names of that API."""
-    named = {"url": details.url, "source": details.origin, "author": details.author}
-    stated = {**details.metadata, **{name: value for name, value in named.items() if value is not None}}
-    shown = {"title": title, "type": details.document_type, "url": details.url, "metadata": stated}
-    return {**shown, "created_at": at, "updated_at": details.updated_at or at}

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from neurigraph_pipelines.faces.mcp.budget import Budget
 from neurigraph_pipelines.faces.mcp.calls import AgentCall, stop_if_cancelled
-from neurigraph_pipelines.faces.mcp.failures import said
 from neurigraph_pipelines.faces.mcp.framing import NOTICE_OF_JSON
 from neurigraph_pipelines.faces.mcp.tools.answer import Result, as_json, plain
 from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, ListOf, Tool
+from neurigraph_pipelines.faces.operations.documents import found_document
+from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import LostObjectError
-from neurigraph_pipelines.retrieval.chunks import Chunk as FoundChunk
 from neurigraph_pipelines.retrieval.documents import (
     DocumentRequest,
     FoundDocument,
     SearchPath,
+    messages_of,
     records_of,
     search_documents,
 )
-from neurigraph_pipelines.retrieval.open import file_of_record, open_messages
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS
 from neurigraph_pipelines.text.container_tags import checked_tags
-from neurigraph_pipelines.text.visible import visible
 from neurigraph_pipelines.views.scalars import UserJson
 from neurigraph_pipelines.views.search import Hit
 
@@ -56,41 +55,15 @@ class SearchDatabaseArguments(Arguments):
     scopedDocumentIds: ListOf[Name] = Field(default=[], max_length=50)  # noqa: N815
 
 
-class ShortChunk(BaseModel):
-    """A passage of a document that matches."""
-
-    content: str
-    score: float
-    firstMessage: int  # noqa: N815
-    lastMessage: int  # noqa: N815
-    saidBy: list[str]  # noqa: N815
-
-
-class ShortDocument(BaseModel):
-    """A source as a document."""
-
-    documentId: str  # noqa: N815
-    title: str
-    type: str
-    summary: str | None = None
-    content: str | None = None
-    score: float
-    chunks: list[ShortChunk]
-    url: str | None = None
-    metadata: UserJson
-    createdAt: str  # noqa: N815
-    updatedAt: str | None  # noqa: N815
-
-
 class Documents(Result):
     """The answer of ``searchDatabase``. Its text is JSON, in whose texts no quotation mark ends a text."""
 
     count: int
-    results: Annotated[list[ShortDocument], WithJsonSchema({"type": "array"})]  # every agent pays for schemas
+    results: Annotated[list[UserJson], WithJsonSchema({"type": "array"})]  # every agent pays for schemas
 
     def lines(self) -> Iterator[str]:
         """Yield the answer as one line of JSON."""
-        documents = [{name: value for name, value in one if value is not None} for one in self.results]
+        documents = [{name: value for name, value in one.items() if value is not None} for one in self.results]
         yield as_json({"count": self.count, "results": documents})
 
     def texts(self) -> list[str]:
@@ -107,7 +80,7 @@ def search_database(call: AgentCall, given: SearchDatabaseArguments) -> Document
     if given.scopedDocumentIds and not scoped:
         return Documents(count=0, results=[])
     found = search_documents(context, DocumentRequest(given.query, given.limit, document_ids=scoped or None))
-    budget, shown = call.budget(MOST_TOKENS), list[ShortDocument]()
+    budget, shown = call.budget(MOST_TOKENS), list[UserJson]()
     for one in found.documents if found.search_path is not SearchPath.RECENT else ():
         stop_if_cancelled()
         assert one.hit is not None
@@ -116,7 +89,7 @@ def search_database(call: AgentCall, given: SearchDatabaseArguments) -> Document
         if not budget.fits(as_json(document)):
             break
         if given.includeFullDocs:
-            document.content = _content(context, records, budget)
+            document["content"] = _content(context, one.hit.source_kind, records, budget)
         shown.append(document)
     return Documents(count=len(shown), results=shown)
 
@@ -129,65 +102,38 @@ def _is_id(text: str) -> bool:
     return True
 
 
-def _document(given: SearchDatabaseArguments, found: FoundDocument, hit: Hit, records: Sequence[UUID]) -> ShortDocument:
-    source = found.details
-    return ShortDocument(
-        documentId=str(found.document_id),
-        title=plain(found.title),
-        type=source.document_type,
-        summary=plain(found.summary) if given.includeSummary else None,
-        score=found.score,
-        chunks=[_chunk(one) for one in found.chunks[:CHUNKS]],
-        url=plain(source.url),
-        metadata=plain(
-            {
-                **source.metadata,
-                "stored": hit.stored,
-                "nodeId": hit.node_id,
-                "nodePath": hit.node_path,
-                "recordIds": records[:_MOST_RECORDS],
-                "externalId": hit.source_external_id,
-                "saidBy": list(hit.origin.voices),
-                "receivedThrough": hit.origin.received_through,
-                "source": source.origin,
-                "channel": source.channel,
-                "author": source.author,
-                "version": source.version,
-            }
-        ),
-        createdAt=plain(found.occurred_at),
-        updatedAt=plain(source.updated_at or hit.origin.received_at),
-    )
+def _document(given: SearchDatabaseArguments, found: FoundDocument, hit: Hit, records: Sequence[UUID]) -> UserJson:
+    """Return a document as `/v3` has it, with shorter passages, and with more of where it comes from."""
+    chunks = [replace(one, content=_cut(one.content, CHUNK_CHARACTERS)) for one in found.chunks[:CHUNKS]]
+    short = found_document(replace(found, chunks=chunks), with_summary=given.includeSummary)
+    short.metadata |= {
+        "stored": hit.stored,
+        "nodeId": hit.node_id,
+        "nodePath": hit.node_path,
+        "recordIds": records[:_MOST_RECORDS],
+        "externalId": hit.source_external_id,
+        "saidBy": list(hit.origin.voices),
+        "receivedThrough": hit.origin.received_through,
+        "channel": found.details.channel,
+        "version": found.details.version,
+    }
+    document: UserJson = plain(short.model_dump(by_alias=True))
+    for shown, chunk in zip(document["chunks"], chunks, strict=True):
+        shown["saidBy"] = list(chunk.voices)
+    return document
 
 
-def _chunk(found: FoundChunk) -> ShortChunk:
-    return ShortChunk(
-        content=visible(_cut(found.content, CHUNK_CHARACTERS)),
-        score=found.score,
-        firstMessage=found.first_message,
-        lastMessage=found.last_message,
-        saidBy=list(found.voices),
-    )
-
-
-def _content(context: Context, records: Sequence[UUID], budget: Budget) -> str | None:
+def _content(context: Context, kind: str, records: Sequence[UUID], budget: Budget) -> str | None:
     """Return the messages of a document, one a line, as far as they fit; None if it is not stored yet."""
-    parts: list[str] = []
-    for record_id in records:
+    parts, lost = list[str](), list[str]()
+    for one in messages_of(context, kind, records, lost):
         stop_if_cancelled()
-        if budget.is_spent:
-            return "\n".join([*parts, _MORE])
-        try:
-            opened = open_messages(context, file_of_record(context.database, context.claims, record_id), None)
-        except LostObjectError as error:
-            return "\n".join([*parts, said(error)])
-        for one in opened:
-            line = plain(f"{one.author or one.voice}: {one.content}")
-            part = budget.cut(line)
-            parts.append(part)
-            if len(part) < len(line):
-                return "\n".join(parts) + _MORE
-    return "\n".join(parts) if parts else None
+        text = one.content if kind == SourceKind.UPLOAD else f"{one.author or one.voice}: {one.content}"
+        line = plain(text)
+        parts.append(budget.cut(line))
+        if len(parts[-1]) < len(line):
+            return "\n".join(parts) + _MORE
+    return "\n".join([*parts, *lost]) or None
 
 
 def _cut(text: str, most: int) -> str:
