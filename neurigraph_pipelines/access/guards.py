@@ -26,7 +26,7 @@ class Guard:
     """Takes part in the transaction of one change; this one lets everything pass."""
 
     def admit(self, tx: Transaction) -> None:
-        """Check what must hold before the change. Called once its locks are held.
+        """Check the conditions of the change. Called once its locks are held.
 
         Raises:
             NeurigraphError: The change must not happen; the transaction is rolled back.

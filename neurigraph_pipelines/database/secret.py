@@ -52,7 +52,7 @@ class Secret:
         return _derived(self._role_value, "fingerprint of the passwords").hex()[:32]
 
     def cursor_mac(self, sealed: bytes) -> bytes:
-        """Return the HMAC-SHA256 of what a cursor holds."""
+        """Return the HMAC-SHA256 of the content of a cursor."""
         return hmac.new(_derived(self._value, "cursors"), sealed, hashlib.sha256).digest()
 
     def claims_pads(self) -> tuple[bytes, bytes]:

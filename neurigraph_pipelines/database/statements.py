@@ -21,7 +21,7 @@ _NAME_LINE = re.compile(r"^-- name: (?P<name>[a-z][a-z0-9_]*)\s*$", re.MULTILINE
 
 
 class Statement(sql.SQL):
-    """A query that knows its name, such as ``search.layers``; so does what it is formatted to."""
+    """A query that knows its name, such as ``search.layers``; so does the query that it is formatted to."""
 
     def __init__(self, text: str, name: str) -> None:
         super().__init__(text)

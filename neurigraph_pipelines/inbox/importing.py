@@ -133,7 +133,7 @@ def count_file(
     on_rejected: Reject | None = None,
     date_order: DateOrder | None = None,
 ) -> ImportReport:
-    """Count what a file contains, for a dry run of an import for a user who does not exist yet.
+    """Count the contents of a file, for a dry run of an import for a user who does not exist yet.
 
     Raises:
         InvalidInputError: The file cannot be read in this format.

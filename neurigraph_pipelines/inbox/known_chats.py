@@ -44,7 +44,7 @@ class Known(NamedTuple):
 
 @dataclass(slots=True)
 class _Stored:
-    """A stored day, with the external ids of its messages by what was said, and its people.
+    """A stored day, with the external ids of its messages by their words, and its people.
 
     Attributes:
         said: With the moments of the messages.
@@ -63,7 +63,7 @@ class _Stored:
 
 @dataclass(slots=True)
 class _Match:
-    """A stored day, and the imported one with its times as they are stored, and what was said in it by stored names."""
+    """A stored day, and the imported one with its times as they are stored, and its words by stored names."""
 
     stored: _Stored
     shared: int

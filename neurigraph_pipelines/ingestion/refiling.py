@@ -28,7 +28,7 @@ from neurigraph_pipelines.model.ports import Transaction
 
 
 def refile(context: Context, record_id: UUID, segment: Segment, entities: Sequence[str]) -> None:
-    """File a stored memory as a new one is filed, and write its links. What a person has moved stays there.
+    """File a stored memory as a new one is filed, and write its links. A memory that a person has moved stays there.
 
     Segments that a persona sent stay where they are.
 

@@ -51,7 +51,7 @@ _VERDICTS = statements("verdicts")
 
 _Words = Annotated[
     list[str] | None,
-    Field(description="Replaces those that are there.", json_schema_extra={"maxItems": MAX_KEYWORDS}),
+    Field(description="Replaces the present ones.", json_schema_extra={"maxItems": MAX_KEYWORDS}),
 ]
 
 

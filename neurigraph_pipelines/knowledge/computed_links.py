@@ -1,4 +1,4 @@
-"""Links of a fact that are computed when somebody asks: from what both mention, when both happened, and their words.
+"""Links of a fact that are computed when somebody asks: from common mentions, their times, and their words.
 
 Nothing of this is stored, and no walk follows it.
 """

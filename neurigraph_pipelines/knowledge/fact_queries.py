@@ -85,8 +85,8 @@ class QueryFacts(Form):
     )
     kind: QueryKind = Field(
         default=QueryKind.SEARCH,
-        description="`why`: causes. `changed`: versions by time. `about`: a person or thing. `connected`: what matters "
-        "much, by distance.",
+        description="`why`: causes. `changed`: versions by time. `about`: a person or thing. `connected`: important "
+        "facts, by distance.",
     )
     fact_id: UUID | None = Field(default=None, description="Begin at this fact.")
     max_hops: int | None = Field(

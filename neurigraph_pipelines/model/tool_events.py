@@ -60,6 +60,6 @@ class ToolEvent:
 
 
 def event_fields(role: Role, event: ToolEvent | None) -> dict[str, Any]:
-    """Return the fields of a tool in the view of a message, and its type: of its event, else what its role says."""
+    """Return the fields of a tool in the view of a message, and its type: of its event, else of its role."""
     kind = _TYPES.get(role) if event is None else event.type
     return {"type": kind, **{name: getattr(event, name, None) for name in TOOL_FIELDS}}

@@ -1,4 +1,4 @@
-"""Questions about a node as a whole: what it is, its facts by subject with their days, and its latest memories.
+"""Questions about a node as a whole: its description, its facts by subject with their days, and its latest memories.
 
 "Who is Dave?" begins with what he is; "Tell me everything about Dave" is no search for "everything". All of it is read
 under the rights of the caller, and cites where it was said.
@@ -107,7 +107,7 @@ class Told:
     def with_others(
         self, own: Sequence[Statement], given: Sequence[Statement], passages: Sequence[ReadMessage]
     ) -> list[Statement]:
-        """Return its own statements and those of a model, without what is said twice."""
+        """Return its own statements and a model's, without repetitions."""
         if self.yields:
             quoted = {number for one in given for number in one.quoted}
             return [*(one for one in own if quoted.isdisjoint(one.quoted)), *given]

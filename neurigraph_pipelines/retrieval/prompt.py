@@ -1,4 +1,4 @@
-"""The block of memory for a prompt: who the user is, then what concerns a question, within a budget of tokens.
+"""The block of memory for a prompt: who the user is, then statements on a question, within a budget of tokens.
 
 The beginning depends on no question, so its bytes stay as they are until what it says changes, and prompt caches of
 providers keep it. ``search`` finds and ranks; here what was found is put into lines, none of which says what another
@@ -245,7 +245,7 @@ def _day(moment: datetime) -> str:
 def _concerning(
     context: Context, question: Question, moment: datetime, budget: int, notes: list[str]
 ) -> Iterator[ContextLine]:
-    """Yield what concerns a question, best first: the latest value before the one before it, and conflicts once."""
+    """Yield statements on a question, best first: the latest value before the one before it, and conflicts once."""
     settings = context.settings
     most = {"passages": min(MOST_PASSAGES, max(4, budget // _TOKENS_OF_A_LINE)), "files": MOST_FILES}
     wide = context.using(

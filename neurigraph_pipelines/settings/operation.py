@@ -46,7 +46,7 @@ class RunSettings(BaseModel):
         default=None,
         pattern=r"^s3://[A-Za-z0-9._-]+/[A-Za-z0-9._/-]+$",
         validation_alias="NEURIGRAPH_RUN_LOGS_URL",
-        description="Place of what runs print: `s3://bucket/prefix`, not within `NEURIGRAPH_OBJECTS_URL`, with "
+        description="Place of the output of runs: `s3://bucket/prefix`, not within `NEURIGRAPH_OBJECTS_URL`, with "
         "endpoint and keys of S3 as below. Unset: the home folder; the UI shows that of its own machine.",
     )
     code_server: str | None = Field(

@@ -64,7 +64,7 @@ class IngestionSettings(BaseModel):
     )
     reconciliation: Literal["auto", "flag"] = Field(
         default="flag",
-        description="What becomes of a fact that a newer one updates: `auto` supersedes it if nothing is in doubt, "
+        description="A fact that a newer one updates: `auto` supersedes it if nothing is in doubt, "
         "`flag` leaves it to a person (docs/facts.md).",
     )
     inbox_retention_days: float = Field(
@@ -85,7 +85,7 @@ class IngestionSettings(BaseModel):
     )
     redact: Annotated[tuple[Literal["email", "phone", "card", "key"], ...], NoDecode] = Field(
         default=(),
-        description="What is removed from messages and titles before anything is stored, such as "
+        description="Kinds of text that are removed from messages and titles before anything is stored, such as "
         "`email,phone,card,key` (docs/forgetting.md). Empty: nothing.",
     )
     redact_phone_region: str | None = Field(

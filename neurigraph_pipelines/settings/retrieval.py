@@ -43,7 +43,7 @@ class RetrievalSettings(BaseModel):
     answer_cache_entries: int = Field(
         default=256,
         ge=0,
-        description="Answers that a process caches until what they depend on changes, a minute at most. 0: none.",
+        description="Answers that a process caches until their data change, a minute at most. 0: none.",
     )
     layer_cache_mb: int = Field(
         default_factory=_eighth_of_memory,

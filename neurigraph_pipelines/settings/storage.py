@@ -71,7 +71,7 @@ class ObjectSettings(BaseModel):
     )
     gzip_level: int = Field(default=6, ge=1, le=9, description="Compression level of stored text.")
     gzip_member_bytes: int = Field(
-        default=32_768, ge=1_024, description="Bytes of text in one gzip member, which is what opening a passage reads."
+        default=32_768, ge=1_024, description="Bytes of text in one gzip member, which opening a passage reads."
     )
 
 
@@ -84,11 +84,11 @@ class S3Settings(BaseModel):
         default=None, description="Address of a server that speaks S3. Unset: Amazon's own."
     )
     region: str | None = Field(
-        default=None, description="Region of the bucket. Unset: what boto3 finds in the environment."
+        default=None, description="Region of the bucket. Unset: the one that boto3 finds in the environment."
     )
     access_key_id: str | None = Field(
         default=None,
-        description="Access key. Unset: what boto3 finds in the environment, its configuration or the machine's role.",
+        description="Access key. Unset: as boto3 finds it in the environment, its configuration or the machine's role.",
     )
     secret_access_key: SecretStr | None = Field(default=None, description="Secret of the access key.")
     max_attempts: int = Field(

@@ -39,7 +39,7 @@ class Correction:
 
 
 def corrections_of(before: str, after: str, lexer: Lexer) -> list[Correction]:
-    """Return what a new summary corrects in an earlier one: sentences of it that came in the place of others.
+    """Return the corrections of a new summary to an earlier one: sentences of it that came in the place of others.
 
     A sentence that was only dropped, added or given more details corrects nothing.
     """

@@ -1,4 +1,4 @@
-"""What a statement says no longer holds: "switched from X to Y", "no longer X", "Y instead of X". English only.
+"""Things that a statement says no longer hold: "switched from X to Y", "no longer X", "Y instead of X". English only.
 
 Every expression is linear. Which statements are compared is decided in ``knowledge``; what follows, by the model.
 """

@@ -148,7 +148,7 @@ class Lexer:
         return (word if word.isdigit() else _stem(self.language, self._bases.get(word, word)),)
 
     def _korean_part(self, part: str) -> Sequence[str]:
-        """Return the pairs of a run of syllables, or the stem of what a particle follows, as in ``iPhone을``."""
+        """Return the pairs of a run of syllables, or the stem before a particle, as in ``iPhone을``."""
         return tuple(_pairs_of(part)) if _KOREAN.fullmatch(part) else self._stems_of(part)
 
     def forms_of(self, lexeme: str) -> Iterator[str]:
@@ -167,7 +167,7 @@ class Lexer:
         return distinct, [min(counted[lexeme], MAX_FREQUENCY) for lexeme in distinct], counted.total()
 
     def count_passage(self, author: str | None, text: str) -> tuple[list[str], list[int], int]:
-        """Return ``count`` of what somebody said; if it ends with a question, ``ASKING`` is in front, zero times."""
+        """Return ``count`` of somebody's words; if it ends with a question, ``ASKING`` is in front, zero times."""
         distinct, frequencies, total = self.count(f"{author or ''} {text}")
         if text.rstrip().endswith(_QUESTION_MARKS):
             return [ASKING, *distinct], [0, *frequencies], total

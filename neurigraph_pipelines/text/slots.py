@@ -163,7 +163,7 @@ def plain_words(text: str) -> str:
 
 
 def _count(value: str) -> tuple[str, str] | None:
-    """Return how many of what; None unless the text counts several things, or says that there are none."""
+    """Return a number and its noun; None unless the text counts several things, or says that there are none."""
     found = _COUNTED.match(value.casefold())
     if found is None:
         return None

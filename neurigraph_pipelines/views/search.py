@@ -175,7 +175,7 @@ class LendingFact(View):
     """A fact that lent a score to the messages that say it."""
 
     fact_id: UUID
-    lent: float
+    lent: float = Field(description="The score that it adds.")
 
 
 class Rationale(View):

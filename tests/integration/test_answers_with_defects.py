@@ -25,7 +25,7 @@ from neurigraph_pipelines.retrieval.query import (
     signals,
     unstored,
 )
-from neurigraph_pipelines.retrieval.query.facts import Lending
+from neurigraph_pipelines.retrieval.query.facts import FactScores
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.text.lexemes import Lexer
 from neurigraph_pipelines.wiring.installation import Installation
@@ -46,10 +46,10 @@ OWN_STEPS = [
     (search, "named_times"),
     (search, "newest_first"),
     (find, "rationale_of"),
-    (find, "lending_of"),
+    (find, "fact_scores_of"),
     (find, "show_facts"),
     (find, "stage"),
-    (Lending, "best"),
+    (FactScores, "best"),
     (gathering, "_embedded"),
     (gathering, "speakers_named"),
     (gathering, "without_names"),

@@ -41,7 +41,7 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
     )
     kind: Literal["files", "feed", "calendar", "repository", "mailbox"] = Field(
         default="files",
-        description="What is in the place: files, a feed (RSS, Atom), a calendar (`.ics`), a Git repository, "
+        description="The kind of the place: files, a feed (RSS, Atom), a calendar (`.ics`), a Git repository, "
         "or a mailbox (`imaps://user@host/INBOX`).",
     )
     user: str = Field(description="Slug of the user who remembers the files.")
@@ -107,7 +107,7 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
             name=self.name,
             group_name="sources",
             kinds={"s3" if self.place.startswith("s3://") else _KINDS[self.kind]},
-            description="Files that were taken in. What they say is found as soon as they are read.",
+            description="Files that were taken in. Searches find their text as soon as they are read.",
         )
         def files(installation: InstallationResource) -> dg.MaterializeResult[None]:
             return dg.MaterializeResult(metadata=self._take_in(installation))

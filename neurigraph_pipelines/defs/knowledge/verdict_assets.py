@@ -88,7 +88,7 @@ def reconciled_facts(
             "records to compare": counted.records,
             "pairs to judge": counted.pairs,
         }
-        yield dg.AssetObservation(VERDICTS, metadata=found, description="what would be done")
+        yield dg.AssetObservation(VERDICTS, metadata=found, description="the planned changes")
         return
     done = reconciling.reconcile_days(installation.context, since, until, user_id, again=config.again)
     yield from _made(done, {})

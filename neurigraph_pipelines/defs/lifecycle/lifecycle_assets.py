@@ -191,7 +191,7 @@ def observed(
 ) -> dg.MaterializeResult[None] | dg.AssetObservation:
     """Return the result of a run: an observation after a dry run."""
     if config.dry_run:
-        return dg.AssetObservation(asset_key=context.asset_key, metadata=metadata, description="what would be done")
+        return dg.AssetObservation(asset_key=context.asset_key, metadata=metadata, description="the planned changes")
     return dg.MaterializeResult(metadata=metadata)
 
 

@@ -35,5 +35,5 @@ def _is_new(*assets: str) -> Condition:
 
 
 def _until_requested(condition: Condition) -> Condition:
-    """Return a condition that stays true until a run is requested: what comes during a run is not in it."""
+    """Return a condition that stays true until a run is requested: records that come during a run are not in it."""
     return condition.since(dg.AutomationCondition.newly_requested())

@@ -69,5 +69,5 @@ def failures(failed: Iterable[tuple[Any, str]]) -> dg.MetadataValue[Any] | str:
 
 
 def would_do(context: dg.AssetExecutionContext, metadata: RunMetadata) -> dg.AssetObservation:
-    """Return what a dry run counted: an observation, so that no day counts as made."""
-    return dg.AssetObservation(asset_key=context.asset_key, metadata=metadata, description="what would be done")
+    """Return the counts of a dry run: an observation, so that no day counts as made."""
+    return dg.AssetObservation(asset_key=context.asset_key, metadata=metadata, description="the planned changes")

@@ -116,13 +116,13 @@ class Reader:
         return done.rowcount
 
     def write_objects(self, rows: Iterable[Manifest | StagedObject], parts: Iterable[StreamPart]) -> None:
-        """Write the objects that written rows name, which are the parts of the stream after those with rows."""
+        """Write the objects that written rows name: the last parts of the stream."""
         self.objects.expect(rows, self.ids.staged)
         for part in parts:
             self.objects.write(part)
 
     def require_all(self, ending: Ending, absent: frozenset[str]) -> None:
-        """Check that all rows and objects came, but those objects that were lost or forgotten.
+        """Check that all rows came, and all objects that were not lost or forgotten.
 
         Raises:
             InvalidInputError: There are other numbers of rows than the stream says, or an object is missing or damaged.

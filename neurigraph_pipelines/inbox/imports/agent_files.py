@@ -112,7 +112,7 @@ def _messages(origin: str, rows: list[JsonObject]) -> Iterator[Spoken]:
 
 
 def _said(row: JsonObject) -> str | None:
-    """Return the words of a message: of an agent that speaks through a tool, what it sent."""
+    """Return the words of a message: of an agent that speaks through a tool, the text that it sent."""
     sent = [
         text
         for call in objects_of(row, "tool_calls")

@@ -50,7 +50,7 @@ _LONGEST_NOTICE = 300
 
 
 def is_notice(words: str, people: Collection[str], *, is_group: bool) -> bool:
-    """Return whether the app wrote a message: one line behind its mark that says what notices say.
+    """Return whether the app wrote a message: one line behind its mark with the words of a notice.
 
     Args:
         words: The message, with its marks.

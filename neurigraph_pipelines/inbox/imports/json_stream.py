@@ -98,7 +98,7 @@ def read_items(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, Json
 
 
 def _object_of(item: bytes, parser: KeepingParser) -> JsonObject:
-    """Parse the text of an item; what stands between two objects may be several values of other types.
+    """Parse the text of an item; between two objects may be several values of other types.
 
     Raises:
         InvalidInputError: It is no object.

@@ -111,7 +111,7 @@ def _text(value: Json) -> str:
 
 
 def _attached(raw: JsonObject) -> Iterator[str]:
-    """Yield what a message holds beside its text: files by name, polls, contacts and places in words."""
+    """Yield the contents of a message beside its text: files by name, polls, contacts and places in words."""
     for kind in ("photo", "file"):
         value = raw.get(kind)
         if isinstance(value, str) and value:

@@ -226,7 +226,7 @@ class Expander(Protocol):
         ...
 
     def wordings(self, question: str, most: int) -> list[str]:
-        """Return at most ``most`` other phrases that find what a question asks for; it may be empty.
+        """Return at most ``most`` other phrases that find the answer to a question; it may be empty.
 
         Raises:
             TransientError: As ``Reranker.scores``.
@@ -258,7 +258,7 @@ class Examiner(Protocol):
         ...
 
     def judge(self, question: str, expected: str, given: str, *, given_first: bool) -> bool:
-        """Return whether an answer says what is expected.
+        """Return whether an answer says the expected.
 
         Args:
             given_first: Whether the answer stands before the expected one in the request.

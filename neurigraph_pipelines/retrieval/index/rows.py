@@ -125,7 +125,7 @@ class Rows:
 
     @cached_property
     def _offsets(self) -> NDArray[np.int32]:
-        """For each layer, its places, and what is added to rows of passages and of records: ``(3, layers)``."""
+        """For each layer, its places, and the sums for rows of passages and of records: ``(3, layers)``."""
         places = np.array([layer.places for layer in self.layers])
         of_records = self.places + np.array(self.first_record) - places
         return np.array([places, self.first_place, of_records], np.int32)
@@ -232,7 +232,7 @@ class Rows:
 
 
 def _together(found: Sequence[tuple[int, NDArray[np.int32]]]) -> Occurrences:
-    """Return what was found of each lexeme, given by its place among those that were looked up, as one."""
+    """Return the finds of each lexeme, given by its place among the looked-up ones, as one."""
     lexeme = np.repeat([place for place, _ in found], [len(one) for _, one in found]).astype(np.intp)
     row, frequency = np.concatenate([_NONE, *(one for _, one in found)]).T
     return Occurrences(lexeme, row, frequency)

@@ -67,7 +67,7 @@ class RankedFact(NamedTuple):
     lent: float
 
 
-class Lending:
+class FactScores:
     """The facts of one question, with their own scores and the scores that they add to passages.
 
     Attributes:
@@ -104,9 +104,9 @@ def wants_facts(context: Context, question: Question) -> bool:
 
 
 @measured("search.facts")
-def lending_of(
+def fact_scores_of(
     context: Context, gathered: Gathered, rarities: NDArray[Any], nodes: Sequence[LoadedNode], rows: Rows
-) -> Lending:
+) -> FactScores:
     """Return the facts of the searched nodes, measured by the question.
 
     Args:
@@ -117,7 +117,7 @@ def lending_of(
     node_ids = list(dict.fromkeys(node.anchor.node_id for node in nodes if node.anchor.node_id))
     lends = context.settings.retrieval.fact_lending
     facts = load_facts(context, gathered, node_ids, rows)
-    return Lending(facts, gathered.parsed.lexemes, rarities, lends=lends)
+    return FactScores(facts, gathered.parsed.lexemes, rarities, lends=lends)
 
 
 def load_facts(context: Context, gathered: Gathered, node_ids: Sequence[str], rows: Rows) -> FactRows:

@@ -23,7 +23,7 @@ from neurigraph_pipelines.retrieval.query.caching import ANSWER_SECONDS, cached_
 from neurigraph_pipelines.retrieval.query.facts import (
     LENDING,
     RankedFact,
-    lending_of,
+    fact_scores_of,
     show_facts,
     wants_facts,
 )
@@ -200,18 +200,18 @@ def _rank(
         return (), (), ()
     boosts, question = [node.anchor.boost for node in nodes], gathered.parsed.question
     rows = cached_rows(context, tuple(node.layer for node in nodes))
-    lending = (
-        enriched("facts", lambda: lending_of(context, gathered, rarities, nodes, rows), lambda: None)
+    facts = (
+        enriched("facts", lambda: fact_scores_of(context, gathered, rarities, nodes, rows), lambda: None)
         if wants_facts(context, question)
         else None
     )
-    lent = lending.added if lending is not None else None
+    lent = facts.added if facts is not None else None
     query = ranking_query(gathered, rarities)
     records, messages, score = rank(rows, boosts, query, vectors_of(context, nodes, rows), lent)
-    if lending is None:
+    if facts is None:
         return records, messages, ()
     most = max(2 * question.limit, LENDING)
-    return records, messages, enriched("facts", lambda: lending.best(score, most), list[RankedFact])
+    return records, messages, enriched("facts", lambda: facts.best(score, most), list[RankedFact])
 
 
 def _notes(context: Context, gathered: Gathered) -> list[str]:

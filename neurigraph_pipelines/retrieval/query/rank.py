@@ -162,7 +162,7 @@ def rank(
     Args:
         boosts: How surely the question names the node of each layer, 0 to 1.
         vectors: Those of the passages; by default those that the layers hold.
-        lent: What facts add to the score of each passage.
+        lent: The sum that facts add to the score of each passage.
 
     Raises:
         VectorsGoneError: Such vectors cannot be read any more.

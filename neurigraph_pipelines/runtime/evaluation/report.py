@@ -167,7 +167,7 @@ def shortened(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text without what Markdown would take for markup."""
+    """Return a text without characters that Markdown would take for markup."""
     return _MARKUP.sub(r"\\\1", html.escape(shortened(text), quote=False))
 
 
