@@ -69,6 +69,7 @@ _SETTINGS = {
     "jit": "off",
     # What an idle server would hold memory for: three processes that read ahead, replication of rows, and workers.
     "io_method": "sync",
+    "io_max_concurrency": "8",
     "max_logical_replication_workers": "0",
     "autovacuum_worker_slots": "3",
     "timezone": "UTC",
