@@ -18,7 +18,6 @@ from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
 from neurigraph_pipelines.database.migrations import require_current, require_secret
-from neurigraph_pipelines.exchange.portability.move_user import Moved, move_user, require_two
 from neurigraph_pipelines.graph.naming import is_slug, require_slug
 from neurigraph_pipelines.graph.provisioning import User, create_user_within, find_user
 from neurigraph_pipelines.model.errors import (
@@ -41,6 +40,7 @@ from neurigraph_pipelines.wiring.directory import (
 )
 
 if TYPE_CHECKING:
+    from neurigraph_pipelines.exchange.portability.move_user import Moved
     from neurigraph_pipelines.wiring.installation import Installation
 
 CACHE_SECONDS = 1.0
@@ -103,6 +103,8 @@ class Databases:
             ConflictError: The name, the home folder or the name of a user is taken, or it has a directory of its own.
             ConfigurationError: It is the same database or object store as another one, or cannot be used.
         """
+        from neurigraph_pipelines.exchange.portability.move_user import require_two
+
         place = home.expanduser().absolute()
         if dry_run and not place.exists():
             return 0
@@ -235,6 +237,8 @@ class Databases:
             NotFoundError: There is no such user or database.
             ConflictError: A move to another database has begun, or the user cannot be moved.
         """
+        from neurigraph_pipelines.exchange.portability.move_user import Moved, move_user
+
         place = self.directory.by_slug(slug)
         source = place.database if place is not None else MAIN
         there = self.open(target)

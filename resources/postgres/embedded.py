@@ -67,6 +67,11 @@ _SETTINGS = {
     # One generic plan over thousands of node tables would lock them all.
     "plan_cache_mode": "force_custom_plan",
     "jit": "off",
+    # What an idle server would hold memory for: three processes that read ahead, replication of rows, and workers.
+    "io_method": "sync",
+    "io_max_concurrency": "8",
+    "max_logical_replication_workers": "0",
+    "autovacuum_worker_slots": "3",
     "timezone": "UTC",
     "log_timezone": "UTC",
     "lc_messages": "C",

@@ -142,11 +142,21 @@ def test_unencodable_output_is_escaped(home_env: dict[str, str], user: str, tmp_
     )
 
 
+def loaded_by(module: str) -> set[str]:
+    """Return the modules that an import loads."""
+    code = f"import sys, {module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_up_stays_small() -> None:
+    large = {"numpy", "sqlalchemy", "dagster", "fastapi", "pygments", "neurigraph_pipelines.retrieval"}
+    assert not large & loaded_by("neurigraph_pipelines.faces.cli.stack, resources.postgres.database")
+
+
 def test_help_imports_nothing_slow() -> None:
-    code = "import sys, neurigraph_pipelines.faces.cli; print(*sorted(sys.modules))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     slow = {"numpy", "psycopg", "pydantic", "fastapi", "uvicorn", "openai", "onnxruntime", "dagster", "rich"}
-    assert not slow & set(loaded)
+    assert not slow & loaded_by("neurigraph_pipelines.faces.cli")
     before = os.times()
     done = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True, env={**os.environ})
     after = os.times()

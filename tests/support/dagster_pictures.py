@@ -64,13 +64,14 @@ def main() -> None:
             tempfile.TemporaryDirectory() as profile,
             Browser(chromium, Path(profile)) as browser,
         ):
-            page = browser.page(width=1360, height=760)
+            page = browser.page(width=1360, height=1000)  # shows all steps of a run
             page.go(stack.ui_url)
             key = _hand_in_samples(installation)
             _terminate(page, stack)
             run_id = _wait_until_stored(installation, stack)
             _run(page, stack.ui.url, run_id)
             _failure_and_repair(page, installation, stack)
+            page.resize(1360, 760)
             _backfill(page, stack)
             _daily_report(page, stack)
             _checks(page, stack.ui.url)

@@ -194,11 +194,11 @@ def _loaded(words: str) -> Any:
 @cache
 def _made(group: Group, words: str) -> Any:
     """Return the commands of a group with the words before them; without a group, commands outside of groups."""
-    from neurigraph_pipelines.faces.cli.operations import add_commands
-
     made = typer.Typer()
     made.callback()(lambda: None)  # so that a single command is a group, too
     for name in group.subjects:
+        from neurigraph_pipelines.faces.cli.operations import add_commands
+
         add_commands(made, import_module(f"neurigraph_pipelines.faces.operations.{name}").operation, words)
     for place in group.commands:
         name, _, part = place.partition(".")

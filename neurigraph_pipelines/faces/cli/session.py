@@ -23,7 +23,6 @@ from neurigraph_pipelines.graph.provisioning import list_users
 from neurigraph_pipelines.lifecycle.transitions import locate
 from neurigraph_pipelines.model import Claims, ReceivedThrough
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.retrieval.open import file_of_record
 from neurigraph_pipelines.runtime.stack.home_lock import running_stack
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.hygiene import clean_text
@@ -172,6 +171,8 @@ def file_id_of(installation: Installation, claims: Claims, identifier: str) -> U
         InvalidInputError: The text is not an id.
         NotFoundError: There is no such file or record, or the caller may not see it.
     """
+    from neurigraph_pipelines.retrieval.open import file_of_record
+
     database, text = installation.database, argument(identifier)
     try:
         with suppress(NotFoundError):

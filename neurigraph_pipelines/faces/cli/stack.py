@@ -13,7 +13,6 @@ from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import installed, opened, option, positional
 from neurigraph_pipelines.faces.cli.signals import one_signal
 from neurigraph_pipelines.model.errors import ConfigurationError
-from neurigraph_pipelines.runtime.stack import demo as demonstration
 from neurigraph_pipelines.runtime.stack.dagster_home import dagster_home
 from neurigraph_pipelines.runtime.stack.processes import LocalStack
 from neurigraph_pipelines.runtime.stack.services import installed_program, launchd_agent, systemd_unit
@@ -77,6 +76,8 @@ def service(
 @commands.command()
 def demo(as_json: Json = False) -> None:
     """Ingest sample conversations with Dagster, show the tree, answers, a block for a prompt, and reasons, and stop."""
+    from neurigraph_pipelines.runtime.stack import demo as demonstration
+
     output = Output(as_json)
     answers: list[object] = []
     trees: list[TreeNode] = []

@@ -167,6 +167,7 @@ def dagster_home(installation: Installation, *, has_tables: bool = False) -> Dag
         ENV_FILE: str(folder / "settings.json"),
         **SIMPLE_CHECKSUMS,
     }
+    environment.setdefault("MALLOC_ARENA_MAX", "2")  # else glibc keeps a heap for nearly each thread
     if s3.region is not None:
         environment.setdefault("AWS_DEFAULT_REGION", s3.region)
     if runs.broker_url is not None:
@@ -182,7 +183,8 @@ def storage_url(installation: Installation, passwords: Path) -> str:
     parts = conninfo_to_dict(installation.dagster_address)
     password = str(parts.pop("password")).replace("\\", "\\\\").replace(":", "\\:")
     write_whole(passwords, f"*:*:*:{parts['user']}:{password}\n".encode())
-    return as_sqlalchemy_url(make_conninfo("", **{**parts, "passfile": str(passwords)}))
+    address = as_sqlalchemy_url(make_conninfo("", **{**parts, "passfile": str(passwords)}))
+    return f"{address}&plugin=neurigraph"  # kept_connections.py
 
 
 def _instance(runs: RunSettings, storage: dict[str, object]) -> dict[str, Any]:
