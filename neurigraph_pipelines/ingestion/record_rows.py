@@ -25,13 +25,13 @@ from neurigraph_pipelines.inbox.stored_files import StoredFile
 from neurigraph_pipelines.ingestion.distinct_titles import distinct_title, with_id
 from neurigraph_pipelines.ingestion.embedding_models import UserModels
 from neurigraph_pipelines.ingestion.note_records import pinned_node
-from neurigraph_pipelines.ingestion.passage_words import columns_of, languages_spoken, segment_of
 from neurigraph_pipelines.ingestion.persona_filing import require_writable
 from neurigraph_pipelines.ingestion.records import (
     OFFLINE,
     Committed,
     Described,
     Embedded,
+    MadeSegment,
     RecordPlan,
     Summarized,
     Vectors,
@@ -52,11 +52,9 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
-from neurigraph_pipelines.model.errors import ConflictError
+from neurigraph_pipelines.model.errors import ConflictError, TransientError
 from neurigraph_pipelines.model.ports import Transaction
-from neurigraph_pipelines.text.languages import CODES, stemmer_of
 from neurigraph_pipelines.text.search_segments import pack_vectors
-from neurigraph_pipelines.text.transcript import TranscriptWriter
 
 _QUERIES = statements("commit")
 _EMBEDDINGS = statements("embeddings")
@@ -99,14 +97,11 @@ class RecordRows:
     def __init__(
         self,
         context: Context,
-        writer: TranscriptWriter,
         summarized: Summarized,
         described: Described,
         embedded: Embedded,
     ) -> None:
         self._context = context
-        self._settings = context.settings
-        self._writer = writer
         self._summaries = summarized.summaries
         self._keywords = described.keywords
         self._left_out = (summarized.left_out, described.left_out)
@@ -138,14 +133,13 @@ class RecordRows:
             stored = (record_id, ref.trigger_id, path, summary.title, 0, False, known_at)
             return Inserted(record, Committed(*stored, already_stored=True), node.node_id)
         schema = sql.Identifier(node.schema_name)
-        left_out = self._left_out_before(plan)
+        made = self._made_segment(record)
+        left_out = [*self._left_out_before(plan), *made.left_out]
         summary = _with_distinct_title(tx, record, summary, keywords, left_out)
         self._titles[plan.record_id] = summary.title
-        mostly, spoken = languages_spoken(record.part.messages, CODES[self._settings.language], left_out)
-        columns = self._columns(record, summary, keywords, vectors, stemmer_of(mostly))
+        columns = self._columns(record, summary, keywords, vectors, made.language)
         created_at = insert_record(tx, schema, columns)
-        stemmers = tuple(map(stemmer_of, spoken))
-        passages = self._insert_segment(tx, record, node.node_id, vectors, stemmers, left_out)
+        passages = self._insert_segment(tx, plan, node.node_id, made, vectors)
         for file in record.files:
             self._insert_file(tx, schema, record, file, summary)
         if vectors is None:
@@ -176,15 +170,14 @@ class RecordRows:
         """
         plan, schema = record.plan, sql.Identifier(node.schema_name)
         keywords, vectors = self._keywords[plan.record_id], self._usable_vectors(plan, models)
-        left_out: list[str] = []
+        made = self._made_segment(record)
+        left_out = list(made.left_out)
         summary = _with_distinct_title(tx, record, self._summaries[plan.record_id], keywords, left_out)
-        mostly, spoken = languages_spoken(record.part.messages, CODES[self._settings.language], left_out)
-        columns = self._columns(record, summary, keywords, vectors, stemmer_of(mostly))
+        columns = self._columns(record, summary, keywords, vectors, made.language)
         replace_record(tx, schema, {**columns, "embedding_next": None, "embedding_next_model": None})
         ids = {"record_id": plan.record_id, "node_id": node.node_id, "user_id": plan.ref.user_id}
         tx.execute(_QUERIES["delete_segment"], ids)
-        stemmers = tuple(map(stemmer_of, spoken))
-        passages = self._insert_segment(tx, record, node.node_id, vectors, stemmers, left_out)
+        passages = self._insert_segment(tx, plan, node.node_id, made, vectors)
         columns_of_file = _columns_of_file(record, record.main_file, summary)
         (file,) = tx.execute(_QUERIES["replace_file"].format(schema=schema), columns_of_file)
         if file["compression_state"] == CompressionState.REHYDRATING:
@@ -200,6 +193,17 @@ class RecordRows:
         stored = (plan.record_id, plan.ref.trigger_id, path, summary.title, passages, vectors is None, file["stored"])
         witness = Witness(plan.record_id, self._detector, messages_with(record.part.messages))
         return Inserted(record, Committed(*stored), node.node_id, None, witness)
+
+    def _made_segment(self, record: WrittenRecord) -> MadeSegment:
+        """Return the segment of a record.
+
+        Raises:
+            TransientError: A message was erased since it was made.
+        """
+        made = self._embedded.segments[record.plan.record_id]
+        if made.messages != tuple(message.seq for message in record.part.messages):
+            raise TransientError("messages of it were erased meanwhile")
+        return made
 
     def _left_out_before(self, plan: RecordPlan) -> list[str]:
         """Return the values of a record that earlier steps left out."""
@@ -290,32 +294,23 @@ class RecordRows:
         }
 
     def _insert_segment(
-        self,
-        tx: Transaction,
-        record: WrittenRecord,
-        node_id: UUID,
-        vectors: Vectors | None,
-        languages: Sequence[str],
-        left_out: list[str],
+        self, tx: Transaction, plan: RecordPlan, node_id: UUID, made: MadeSegment, vectors: Vectors | None
     ) -> int:
         """Insert the search segment of a record; return the number of its passages."""
-        passages = list(self._writer.passages(record.part)) if self._settings.ingestion.passages else []
-        if not passages:
+        if made.columns is None:
             return 0
-        spoken = {message.seq: one for message, one in zip(record.part.messages, languages, strict=True)}
-        segment = segment_of(passages, record.voices, spoken, left_out)
         tx.execute(
             _QUERIES["insert_segment"],
             {
-                "record_id": record.plan.record_id,
-                "user_id": record.plan.ref.user_id,
+                "record_id": plan.record_id,
+                "user_id": plan.ref.user_id,
                 "node_id": node_id,
-                **columns_of(segment, spoken.values(), self._settings.language),
+                **made.columns,
                 "vectors": pack_vectors(vectors.passages) if vectors is not None else None,
                 "model": self._embedded.model if vectors is not None else None,
             },
         )
-        return len(passages)
+        return int(str(made.columns["passages"]))
 
     def _insert_file(
         self, tx: Transaction, schema: sql.Identifier, record: WrittenRecord, file: StoredFile, summary: Summary

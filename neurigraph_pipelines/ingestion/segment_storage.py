@@ -7,7 +7,7 @@ by a later sweep, and a row without its object cannot exist. ``commit`` stores s
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -20,7 +20,6 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.edges import Places
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.graph.voices import voices_of
 from neurigraph_pipelines.inbox.source_versions import lock_versions, settle_source
 from neurigraph_pipelines.inbox.stored_files import Original, remove, write_original, write_transcript
 from neurigraph_pipelines.ingestion.batch_totals import count_stored
@@ -39,7 +38,7 @@ from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.lifecycle.retention import set_tier_of_source, set_tiers_of_standards
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
-from neurigraph_pipelines.model import Segment, SegmentRef, SourceKind, Tier, Voice
+from neurigraph_pipelines.model import Segment, SegmentRef, SourceKind, Tier
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.measuring import carried
@@ -109,7 +108,7 @@ class SegmentStorage:
         self._embedding_model = embedded.model if embedded.vectors else None
         self._summaries = summarized.summaries
         self._writer = transcript_writer(context)
-        self._rows = RecordRows(context, self._writer, summarized, described, embedded)
+        self._rows = RecordRows(context, summarized, described, embedded)
         self._new_nodes = 0
         self._counting = threading.Lock()
 
@@ -161,25 +160,24 @@ class SegmentStorage:
         keys: Sequence[str],
     ) -> tuple[SegmentRef, list[Future[WrittenRecord]]]:
         """Begin to write the objects of one segment."""
-        voices = voices_of(segment.messages, segment.ref.source_kind, segment.ref.user_slug)
 
         def write(one: tuple[RecordPlan, str]) -> WrittenRecord:
             with limited():  # of the thread that writes
-                return self._write_record(one[0], segment, voices, one[1])
+                return self._write_record(one[0], segment, one[1])
 
         records = [pool.submit(carried(write), one) for one in zip(plans, keys, strict=True)]
         return plans[0].ref, records
 
-    def _write_record(self, plan: RecordPlan, segment: Segment, voices: Mapping[int, Voice], key: str) -> WrittenRecord:
+    def _write_record(self, plan: RecordPlan, segment: Segment, key: str) -> WrittenRecord:
         """Write the objects of one record."""
         objects = self._context.objects
         part = segment.within(*plan.messages)
         transcript = write_transcript(objects, self._writer, part, key)
         original = self._original(plan)
         if original is None:
-            return WrittenRecord(plan, part, (transcript,), voices)
+            return WrittenRecord(plan, part, (transcript,))
         file = write_original(objects, original, key, self._context.settings.objects.gzip_level)
-        return WrittenRecord(plan, part, (file, transcript), voices)
+        return WrittenRecord(plan, part, (file, transcript))
 
     def _original(self, plan: RecordPlan) -> Original | None:
         """Return the uploaded file, for the record that begins with the file's first message."""

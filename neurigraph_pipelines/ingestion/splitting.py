@@ -35,6 +35,7 @@ from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
 from neurigraph_pipelines.ingestion.graph_updates import update_graph
 from neurigraph_pipelines.ingestion.keywords import keywords_of
+from neurigraph_pipelines.ingestion.passage_words import made_segment
 from neurigraph_pipelines.ingestion.record_locations import locate, lock_record
 from neurigraph_pipelines.ingestion.record_rows import RecordRows
 from neurigraph_pipelines.ingestion.records import Described, Embedded, RecordPlan, Summarized, Vectors
@@ -177,7 +178,6 @@ def split(context: Context, planned: PlannedSplit) -> None:
     attempt, writer, objects = uuid4(), transcript_writer(context), context.objects
     slug = whole.ref.user_slug
     keys = [durable_key(slug, plan.filing.path, plan.record_id, attempt) for plan in planned.plans]
-    voices = _voices(context, planned, whole)
 
     def remove_all() -> None:
         for key in keys:
@@ -185,7 +185,7 @@ def split(context: Context, planned: PlannedSplit) -> None:
 
     with removed_unless_committing(remove_all) as opened:
         written = [
-            WrittenRecord(plan, part, (write_transcript(objects, writer, part, key),), voices, created_at=moment)
+            WrittenRecord(plan, part, (write_transcript(objects, writer, part, key),), created_at=moment)
             for plan, key, moment in zip(planned.plans, keys, _moments(planned), strict=True)
             for part in (whole.within(*plan.messages),)
         ]
@@ -226,14 +226,16 @@ def _described(context: Context, planned: PlannedSplit, whole: Segment) -> tuple
     parts = {plan.record_id: whole.within(*plan.messages) for plan in planned.plans}
     summaries = {one: summary_of(model, part, settings.summary_words) for one, part in parts.items()}
     keywords = {one: keywords_of(model, part) for one, part in parts.items()}
-    texts = [
-        RecordTexts(one, summaries[one].text, list(writer.passages(part)) if settings.passages else [])
-        for one, part in parts.items()
-    ]
+    voices = _voices(context, planned, whole)
+    passages = {one: list(writer.passages(part)) if settings.passages else [] for one, part in parts.items()}
+    segments = {
+        one: made_segment(part, passages[one], voices, context.settings.language) for one, part in parts.items()
+    }
+    texts = [RecordTexts(one, summaries[one].text, passages[one]) for one in parts]
     found = [pair for group in embed_texts(context.embedder, texts) for pair in group]
     vectors = {record_id: made for record_id, made in found if isinstance(made, Vectors)}
-    embedded = Embedded(context.embedder.model, vectors)
-    return RecordRows(context, writer, Summarized(summaries), Described(keywords), embedded), embedded
+    embedded = Embedded(context.embedder.model, segments, vectors)
+    return RecordRows(context, Summarized(summaries), Described(keywords), embedded), embedded
 
 
 class _Splitting:

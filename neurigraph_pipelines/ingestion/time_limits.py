@@ -82,8 +82,8 @@ def time_limit(settings: Settings, step: str, tokens: int) -> Iterator[None]:
     seconds = settings.ingestion.step_seconds + tokens / settings.ingestion.step_tokens_per_second
     limit = _Limit(seconds)
     try:
-        _WATCHER.add(limit)
         try:
+            _WATCHER.add(limit)
             yield
         finally:
             _WATCHER.remove(limit)
@@ -115,6 +115,10 @@ class _Watcher:
     """
 
     def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Watch nothing, as in a process that was forked, where the thread is missing."""
         # A limit above may raise anywhere: only `with` of a plain lock always lets go of it again.
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -153,7 +157,7 @@ class _Watcher:
 
 
 _WATCHER = _Watcher()
-os.register_at_fork(after_in_child=_WATCHER.__init__)  # the thread stays behind
+os.register_at_fork(after_in_child=_WATCHER.reset)
 
 
 def _thread_clock() -> Callable[[], float]:

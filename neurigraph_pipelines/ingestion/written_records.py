@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -12,7 +11,7 @@ from neurigraph_pipelines.graph.witnesses import Witness
 from neurigraph_pipelines.inbox.stored_files import StoredFile
 from neurigraph_pipelines.ingestion.conditions import Conditions
 from neurigraph_pipelines.ingestion.records import Committed, RecordPlan
-from neurigraph_pipelines.model import Segment, Voice
+from neurigraph_pipelines.model import Segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,6 @@ class WrittenRecord:
     Attributes:
         part: Its part of the segment.
         files: The original of an upload, if it has one, and the transcript last.
-        voices: Who speaks in each message of the segment, by its number.
         private: Whether its source is private.
         quarantines: The quarantines in force that it meets.
         known: The record with the same content that is stored already, with the time of its storing.
@@ -32,7 +30,6 @@ class WrittenRecord:
     plan: RecordPlan
     part: Segment
     files: tuple[StoredFile, ...]
-    voices: Mapping[int, Voice]
     private: bool = False
     quarantines: tuple[UUID, ...] = ()
     known: tuple[UUID, datetime] | None = None
