@@ -22,14 +22,14 @@ class Conditions(NamedTuple):
         tier: The tier that the source was handed in with.
         quarantines: The quarantines in force that it meets.
         record_id: The record with the same content, if there is one.
-        created_at: When that was stored.
+        created_at: When that was stored; otherwise now.
     """
 
     private: bool
     tier: str | None
     quarantines: list[UUID]
     record_id: UUID | None
-    created_at: datetime | None
+    created_at: datetime
 
 
 def conditions_of(

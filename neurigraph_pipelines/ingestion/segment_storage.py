@@ -235,14 +235,18 @@ class SegmentStorage:
         self, tx: Transaction, written: Sequence[_Written], models: UserModels | None, places: Places
     ) -> list[list[Committed]]:
         """Insert all rows of the segments, and take them from the queue."""
+        user_id, settings = written[0].ref.user_id, self._context.settings
+        self._rows.choose_titles(tx, [item for one in written for item in one.records])
         rows = [self._insert_records(tx, one, models, places) for one in written]
+        standard = [some for one, some in zip(written, rows, strict=True) if one.tier is None]
+        set_tiers_of_standards(tx, settings, user_id, [one for some in standard for one in _new(some)])
         left_out = self._update_graph(tx, places, [one for some in rows for one in some])
         if left_out and len(rows) > 1:
             raise _OneIsDefectError
         committed = [[one.committed for one in some] for some in rows]
         if left_out:
             committed = [self._marked(tx, some, left_out) for some in rows]
-        if self._context.settings.ingestion.facts:
+        if settings.ingestion.facts:
             self._wait_for_facts(tx, [one for some in rows for one in _new(some)])
         stored = list(zip((one.ref for one in written), committed, strict=True))
         self._finish(tx, [ref for ref, _ in stored])
@@ -265,13 +269,12 @@ class SegmentStorage:
         inserted: list[Inserted] = []
         for item in segment.records:
             same = (one.committed for one in inserted if one.written.content_hash == item.content_hash)
-            known = next(((one.record_id, one.created_at) for one in same), item.known)
-            inserted.append(self._rows.insert(tx, replace(item, known=known), models, places))
+            if (known := next(same, None)) is not None:
+                item = replace(item, known=known.record_id, created_at=known.created_at)
+            inserted.append(self._rows.insert(tx, item, models, places))
         if segment.tier is not None:
             for record_id in _new(inserted):
                 set_tier_of_source(tx, settings, record_id, segment.tier)
-        else:
-            set_tiers_of_standards(tx, settings, ref.user_id, _new(inserted))
         for one in inserted:
             if ref.note is not None and one.witness is not None and not one.written.quarantines:
                 settle_versions(tx, ref, one.committed.record_id, facts=settings.ingestion.facts)
@@ -301,10 +304,13 @@ class SegmentStorage:
 
     def _finish(self, tx: Transaction, refs: Iterable[SegmentRef]) -> None:
         """Take segments from the queue, in the order of their sources, so that two commits cannot deadlock."""
-        for ref in sorted(refs, key=lambda ref: ref.source_id):
-            versions = lock_versions(tx, ref.source_id)
+        refs = sorted(refs, key=lambda ref: ref.source_id)
+        versions = []
+        for ref in refs:
+            versions.append(lock_versions(tx, ref.source_id))
             self._finish_trigger(tx, ref)
-            if versions() > 1:
+        for ref, count in zip(refs, versions, strict=True):
+            if count() > 1:
                 settle_source(tx, ref)
 
     def _finish_trigger(self, tx: Transaction, ref: SegmentRef) -> None:

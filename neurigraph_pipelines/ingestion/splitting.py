@@ -316,6 +316,7 @@ class _Splitting:
         authored(tx, self._author)
         source = planned.node
         at = NodeRef(source.node_id, source.schema_name, source.layer_depth, tuple(source.names[1:]))
+        self._rows.choose_titles(tx, written)
         kept = self._rows.replace(tx, written[main], models, at)
         tx.execute(_ACTIONS["withdraw_moves"], {"record_ids": [planned.record_id]})
         target = places.reach(written[main].plan.filing.path)

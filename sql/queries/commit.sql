@@ -7,8 +7,8 @@ SET LOCAL plan_cache_mode = force_generic_plan;
 
 -- name: conditions
 -- What decides how parts of a source are stored, in their order: the privacy and the tier of the source, the
--- quarantines that each part meets, and the record with the same content: stored by a commit that was cut off right
--- after its transaction, or for the same text under a new trigger.
+-- quarantines that each part meets, the record with the same content (stored by a commit that was cut off right after
+-- its transaction, or for the same text under a new trigger), and the time of storing it, in which parts differ.
 SELECT
     coalesce(s.privacy = 'private', false) AS private,
     s.tier,
@@ -17,7 +17,7 @@ SELECT
         FROM neurigraph.quarantines_of(%(source_id)s, p.first_message, p.last_message) AS q (quarantine_id)
     ) AS quarantines,
     r.record_id,
-    r.created_at
+    coalesce(r.created_at, clock_timestamp() + p.place * interval '1 microsecond') AS created_at
 FROM unnest(%(first_messages)s::integer [], %(last_messages)s::integer [], %(content_hashes)s::bytea [])
     WITH ORDINALITY AS p (first_message, last_message, content_hash, place)
 LEFT JOIN neurigraph.sources AS s ON s.source_id = %(source_id)s
@@ -28,12 +28,11 @@ ORDER BY p.place;
 -- name: hold_record
 SELECT neurigraph.hold_record(%(record_id)s, %(quarantines)s::uuid []);
 
--- name: free_title
-SELECT neurigraph.free_title(%(user_id)s, %(record_id)s, %(titles)s::text []) AS title;
+-- name: free_titles
+SELECT neurigraph.free_titles(%(user_id)s, %(record_ids)s, %(titles)s) AS titles;
 
 -- name: insert_record
-INSERT INTO {schema}.metadata_records ({columns}) VALUES ({values})
-RETURNING created_at;
+INSERT INTO {schema}.metadata_records ({columns}) VALUES ({values});
 
 -- name: replace_record
 UPDATE {schema}.metadata_records SET {assigned} WHERE record_id = %(record_id)s;
