@@ -12,6 +12,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
@@ -211,21 +212,18 @@ class SegmentStorage:
         trigger_ids = [one.ref.trigger_id for one in written]
         leased = tx.execute(_TRIGGERS["lock_leases"], {"trigger_ids": trigger_ids, "batch_id": self._batch_id})
         lock_graph_shared(tx, user_id)
-        asked = [
-            conditions_of(tx, one.ref, [(*item.plan.messages, item.content_hash) for item in one.records])
-            for one in written
-        ]
+        items = [item for one in written for item in one.records]
+        parts = [(item.plan.ref.source_id, *item.plan.messages, item.content_hash) for item in items]
+        asked = conditions_of(tx, user_id, parts)
         models = lock_models(tx, user_id, self._embedding_model) if self._embedding_model is not None else None
         if len(leased.fetchall()) < len(trigger_ids):
             raise LostLeaseError
-        guard_objects(
-            tx,
-            self._context.objects,
-            {item.plan.record_id: [file.durable.key for file in item.files] for one in written for item in one.records},
-        )
+        keys = {item.plan.record_id: [file.durable.key for file in item.files] for item in items}
+        guard_objects(tx, self._context.objects, keys)
+        found = iter(asked())
         allowed = []
-        for one, found in zip(written, asked, strict=True):
-            conditions = found()
+        for one in written:
+            conditions = list(islice(found, len(one.records)))
             records = [item.under(under) for item, under in zip(one.records, conditions, strict=True)]
             tier = conditions[0].tier
             allowed.append(_Written(one.ref, records, Tier(tier) if tier is not None else None))
@@ -305,12 +303,12 @@ class SegmentStorage:
     def _finish(self, tx: Transaction, refs: Iterable[SegmentRef]) -> None:
         """Take segments from the queue, in the order of their sources, so that two commits cannot deadlock."""
         refs = sorted(refs, key=lambda ref: ref.source_id)
-        versions = []
+        locked = lock_versions(tx, [ref.source_id for ref in refs])
         for ref in refs:
-            versions.append(lock_versions(tx, ref.source_id))
             self._finish_trigger(tx, ref)
-        for ref, count in zip(refs, versions, strict=True):
-            if count() > 1:
+        versions = locked()
+        for ref in refs:
+            if versions[ref.source_id] > 1:
                 settle_source(tx, ref)
 
     def _finish_trigger(self, tx: Transaction, ref: SegmentRef) -> None:

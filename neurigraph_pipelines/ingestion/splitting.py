@@ -159,7 +159,8 @@ def plan_split(context: Context, record_id: UUID, segment: Segment, filings: Seq
         if location is None or stored is None:
             raise NotFoundError
         node = node_and_below(tx, ref.user_id, location.node_id)[0]
-        (found,) = conditions_of(tx, ref, [(segment.messages[0].seq, segment.messages[-1].seq, None)])()
+        part = (ref.source_id, segment.messages[0].seq, segment.messages[-1].seq, None)
+        (found,) = conditions_of(tx, ref.user_id, [part])()
     hidden = found.private or bool(found.quarantines)
     subjects = subjects_of([only_existing(one) if hidden else one for one in filings], node.names[1:])
     main = main_of(subjects, node.names[1:], segment)
@@ -289,8 +290,8 @@ class _Splitting:
         state = self._tx.execute(_STATES, {"record_ids": [planned.record_id], "operation": REFILED}).fetchone()
         if state is None or state["by_hand"]:
             raise ConflictError("somebody decided about the record meanwhile")
-        asked = [(*one.plan.messages, one.content_hash) for one in written]
-        found = conditions_of(self._tx, planned.segment.ref, asked)()
+        asked = [(one.plan.ref.source_id, *one.plan.messages, one.content_hash) for one in written]
+        found = conditions_of(self._tx, self._user_id, asked)()
         if any(one.quarantines for one in found):
             raise ConflictError("a part would be in quarantine: release it first")
         if any(one.record_id is not None for one in found):

@@ -6,7 +6,7 @@
 SET LOCAL plan_cache_mode = force_generic_plan;
 
 -- name: conditions
--- What decides how parts of a source are stored, in their order: the privacy and the tier of the source, the
+-- What decides how parts of sources are stored, in their order: the privacy and the tier of the source, the
 -- quarantines that each part meets, the record with the same content (stored by a commit that was cut off right after
 -- its transaction, or for the same text under a new trigger), and the time of storing it, in which parts differ.
 SELECT
@@ -14,15 +14,16 @@ SELECT
     s.tier,
     ARRAY(
         SELECT q.quarantine_id
-        FROM neurigraph.quarantines_of(%(source_id)s, p.first_message, p.last_message) AS q (quarantine_id)
+        FROM neurigraph.quarantines_of(p.source_id, p.first_message, p.last_message) AS q (quarantine_id)
     ) AS quarantines,
     r.record_id,
     coalesce(r.created_at, clock_timestamp() + p.place * interval '1 microsecond') AS created_at
-FROM unnest(%(first_messages)s::integer [], %(last_messages)s::integer [], %(content_hashes)s::bytea [])
-    WITH ORDINALITY AS p (first_message, last_message, content_hash, place)
-LEFT JOIN neurigraph.sources AS s ON s.source_id = %(source_id)s
+FROM unnest(
+    %(source_ids)s::uuid [], %(first_messages)s::integer [], %(last_messages)s::integer [], %(content_hashes)s::bytea []
+) WITH ORDINALITY AS p (source_id, first_message, last_message, content_hash, place)
+LEFT JOIN neurigraph.sources AS s ON p.source_id = s.source_id
 LEFT JOIN neurigraph.record_index AS r
-    ON r.user_id = %(user_id)s AND r.source_id = %(source_id)s AND p.content_hash = r.content_hash
+    ON r.user_id = %(user_id)s AND p.source_id = r.source_id AND p.content_hash = r.content_hash
 ORDER BY p.place;
 
 -- name: hold_record
