@@ -8,7 +8,6 @@ the changes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -38,14 +37,6 @@ EVOLVING = (
 _QUERIES = statements("history")
 _FIELDS = {column: name for name, column in KEYWORD_COLUMNS.items()} | {"compression_state": "file_state"}
 """The fields of a memory whose columns have other names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """A delta, and its point on the time axis."""
-
-    delta_id: UUID
-    w: datetime
 
 
 def author_of(claims: Claims) -> str:
@@ -87,7 +78,7 @@ def append_delta(
     *,
     operation: str,
     notes: Sequence[str] = (),
-) -> Appended:
+) -> None:
     """Append a change of a record that its row does not show.
 
     This locks the record's chain of deltas until the transaction ends, so concurrent writers take turns.
@@ -101,7 +92,7 @@ def append_delta(
         operation: Such as ``create`` or ``move``.
         notes: Remarks to store with the delta.
     """
-    (row,) = tx.execute(
+    tx.execute(
         _QUERIES["append_delta"],
         {
             "record_id": record_id,
@@ -112,7 +103,6 @@ def append_delta(
             "notes": Jsonb(list(notes)),
         },
     )
-    return Appended(row["delta_id"], row["w"])
 
 
 def record_at(database: Database, claims: Claims, record_id: UUID, at: datetime | None = None) -> Memory:

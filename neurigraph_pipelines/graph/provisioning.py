@@ -5,15 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from typing import NamedTuple
 from uuid import UUID, uuid4
-
-from psycopg import sql
 
 from neurigraph_pipelines.access.authentication import api_key_hash, key_of, new_api_key, require_owner
 from neurigraph_pipelines.access.guards import FREE, Guard
@@ -369,15 +366,4 @@ def make_tables(tx: Transaction, schema: str, node_id: UUID, user_id: UUID) -> N
         tx: A transaction of the pipeline or the owner.
     """
     script = node_statement(SHIPPED.node, schema, node_id, user_id)
-    with _as_owner(tx):
-        # After an ALTER of its own, psycopg forgets all prepared statements of the connection.
-        tx.execute(_QUERIES["run_script"].format(script=script))
-
-
-@contextmanager
-def _as_owner(tx: Transaction) -> Iterator[None]:
-    """Run the block as the owner role, to whom all schemas belong; the pipeline may assume it."""
-    (row,) = tx.execute(_QUERIES["become_owner"])
-    yield
-    # After an error the transaction is rolled back, and the role with it.
-    tx.execute(_QUERIES["set_role"].format(role=sql.Identifier(row["name"])))
+    tx.execute(_QUERIES["run_script"].format(script=script))

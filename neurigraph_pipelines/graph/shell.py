@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from psycopg import sql
+from psycopg.rows import DictRow
 
-from neurigraph_pipelines.database.asking import row_of
+from neurigraph_pipelines.database.asking import rows_of, typed
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.aliases import LearnedName, learn_aliases
 from neurigraph_pipelines.graph.describing import UNINFORMATIVE_LABELS, definition_in
@@ -100,8 +101,7 @@ class _Span(NamedTuple):
 
 
 def _locked(tx: Transaction, node_id: UUID) -> _Shell:
-    row = row_of(tx, _QUERIES["lock_shell"], _Shell, {"node_id": node_id})
-    assert row is not None
+    (row,) = rows_of(tx, _QUERIES["lock_shells"], _Shell, {"node_ids": [node_id]})
     return row
 
 
@@ -120,17 +120,21 @@ def update_shells(
         node_id = places.find(planned.path)
         if node_id is not None:
             learned.setdefault(node_id, []).append((witness, planned.alias))
-    for node_id in sorted(gained.keys() | learned.keys()):
-        before = _locked(tx, node_id)
-        if before.is_hidden:
-            show_nodes(tx, {node_id})
+    locked = rows_of(tx, _QUERIES["lock_shells"], _Shell, {"node_ids": list(gained.keys() | learned.keys())})
+    if hidden := {shell.node_id for shell in locked if shell.is_hidden}:
+        show_nodes(tx, hidden)
+    changed: list[tuple[_Shell, Iterable[DictRow] | None]] = []
+    for before in locked:
+        node_id = before.node_id
         names = learn_aliases(tx, places.user_id, node_id, before.node_name, learned.get(node_id, ()))
         shell = before._replace(aliases=[*before.aliases, *names])
         for addition in gained.get(node_id, ()):
             shell = _with_record(shell, addition)
-        if _stage(shell.record_count) != _stage(before.record_count):
-            shell = _described(tx, places.user_slug, shell)
-        tx.execute(_QUERIES["update_shell"], shell._asdict())
+        is_grown = _stage(shell.record_count) != _stage(before.record_count)
+        changed.append((shell, _ask_span(tx, shell) if is_grown else None))
+    for shell, span in changed:  # in a pipeline, the first waits for all
+        described = _described(tx, places.user_slug, shell, span) if span is not None else shell
+        tx.execute(_QUERIES["update_shell"], described._asdict())
 
 
 def count_records(tx: Transaction, additions: Iterable[Addition]) -> None:
@@ -214,7 +218,7 @@ def rebuild_shell(
         keywords = Keywords(*(tuple(words[f"kw_{name}"] or ()) for name in _KEYWORD_FIELDS))
         weights = _updated_weights(weights, _words(keywords, shell.names))
     shell = shell._replace(**counted, node_keywords=list(weights), keyword_weights=list(weights.values()))
-    tx.execute(_QUERIES["set_shell"], _described(tx, user_slug, shell)._asdict())
+    tx.execute(_QUERIES["set_shell"], _described(tx, user_slug, shell, _ask_span(tx, shell))._asdict())
 
 
 def rebuild_followers(tx: Transaction, followers: Followers, user_slug: str, *, keep_defined: bool = False) -> None:
@@ -293,11 +297,14 @@ def _labels(relationships: Iterable[str], names: frozenset[str]) -> list[tuple[s
     return [(match["label"], match["name"]) for match in matches if match and name_key(match["name"]) in names]
 
 
-def _described(tx: Transaction, user_slug: str, shell: _Shell) -> _Shell:
+def _ask_span(tx: Transaction, shell: _Shell) -> Iterable[DictRow]:
+    """Ask for the span of a node's records."""
+    return tx.execute(_QUERIES["span_of_records"].format(schema=sql.Identifier(shell.schema_name)))
+
+
+def _described(tx: Transaction, user_slug: str, shell: _Shell, asked: Iterable[DictRow]) -> _Shell:
     """Return a shell with the summary of its node, except of a root, and the language of most of its memories."""
-    query = _QUERIES["span_of_records"].format(schema=sql.Identifier(shell.schema_name))
-    span = row_of(tx, query, _Span, {})
-    assert span is not None
+    (span,) = typed(asked, _Span)
     shell = shell._replace(language=span.language or shell.language)
     if shell.concept_kind == ConceptKind.USER:
         return shell

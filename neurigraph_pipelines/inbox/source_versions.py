@@ -5,6 +5,7 @@ Versions have one external id, and each is a source of its own. Notes have their
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -69,13 +70,13 @@ class _Record(NamedTuple):
     statements: frozenset[int]
 
 
-def lock_versions(tx: Transaction, source_id: UUID) -> Callable[[], int]:
-    """Lock all versions of a source, in order, until the transaction ends; the result waits for their number.
+def lock_versions(tx: Transaction, source_ids: Sequence[UUID]) -> Callable[[], Counter[UUID]]:
+    """Lock all versions of sources, in order, until the transaction ends; the result waits for the number of each.
 
     Commits of two versions take turns, and no next version is opened meanwhile.
     """
-    locked = tx.execute(_QUERIES["lock_versions"], {"source_id": source_id})
-    return lambda: len(locked.fetchall())
+    locked = tx.execute(_QUERIES["lock_versions"], {"source_ids": list(source_ids)})
+    return lambda: Counter(row["source_id"] for row in locked)
 
 
 def settle_source(tx: Transaction, ref: SegmentRef) -> None:

@@ -5,9 +5,11 @@ The database knows which titles are free, in the transaction that stores the rec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
+
+from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.limits import MAX_RECORD_TITLE_LENGTH
@@ -21,25 +23,20 @@ _MOST_SUBJECTS = 2
 _QUERIES = statements("commit")
 
 
-def distinct_title(
-    tx: Transaction, user_id: UUID, record_id: UUID, title: str, subjects: Sequence[str], occurred_at: datetime
-) -> str:
-    """Return ``title``, with words that tell the record apart if another record of the graph has the same title.
+def free_titles(tx: Transaction, user_id: UUID, possible: Mapping[UUID, Sequence[str]]) -> dict[UUID, str]:
+    """Return for each record the first of its titles that no other record of the graph has.
 
     Idempotent: a record keeps its own title.
 
     Args:
-        tx: The transaction that writes the title, and keeps it free until then.
+        tx: The transaction that writes the titles, and keeps them free until then.
         user_id: The owner of the graph.
-        record_id: The record.
-        title: The proposed title.
-        subjects: Words that describe the record, the best first.
-        occurred_at: When it was said.
+        possible: By record what ``possible_titles`` returns.
     """
-    titles = list(_titles(title, record_id, subjects, occurred_at))
-    values = {"user_id": user_id, "record_id": record_id, "titles": titles}
-    row = tx.execute(_QUERIES["free_title"], values).fetchone()
-    return str(row["title"]) if row is not None and row["title"] is not None else titles[-1]
+    values = {"user_id": user_id, "record_ids": list(possible), "titles": Jsonb(list(possible.values()))}
+    (row,) = tx.execute(_QUERIES["free_titles"], values)
+    pairs = zip(possible.items(), row["titles"], strict=True)
+    return {record_id: free or titles[-1] for (record_id, titles), free in pairs}
 
 
 def shortened(title: str, limit: int = MAX_RECORD_TITLE_LENGTH) -> str:
@@ -47,19 +44,21 @@ def shortened(title: str, limit: int = MAX_RECORD_TITLE_LENGTH) -> str:
     return title if len(title) <= limit else title[: limit - 1].rstrip() + "…"
 
 
-def _titles(title: str, record_id: UUID, subjects: Sequence[str], occurred_at: datetime) -> Iterator[str]:
-    """Yield the title, then with subjects, with subjects and date, with a number, and with a part of the id."""
+def possible_titles(record_id: UUID, title: str, subjects: Sequence[str], occurred_at: datetime) -> list[str]:
+    """Return a title, then with what tells its record apart: subjects, the date, a number, and a part of the id.
+
+    Args:
+        title: The proposed title.
+        subjects: Words that describe the record, the best first.
+        occurred_at: When it was said.
+    """
     known = set(name_words(title))
     new = [one for one in subjects if known.isdisjoint(name_words(one)) and len(one) <= 40][:_MOST_SUBJECTS]
     day = f"{occurred_at.day} {occurred_at:%B %Y}"
-    yield title
-    if new:
-        yield _with(title, ", ".join(new))
     described = ", ".join((*new, day))
-    yield _with(title, described)
-    for number in range(2, MAX_COUNT + 1):
-        yield _with(title, f"{described}, {number}")
-    yield _with(title, f"{described}, {record_id.hex[:12]}")
+    numbers = (f"{described}, {number}" for number in range(2, MAX_COUNT + 1))
+    additions = (", ".join(new), described, *numbers, f"{described}, {record_id.hex[:12]}")
+    return [title, *(_with(title, addition) for addition in additions if addition)]
 
 
 def with_id(title: str, record_id: UUID) -> str:

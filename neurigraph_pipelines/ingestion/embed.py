@@ -1,4 +1,4 @@
-"""The fourth step: vectors of summaries and passages.
+"""The fourth step: the search segments of records, and the vectors of summaries and passages.
 
 Converts the embedder's vectors to the widths of the columns. If the provider is down, or the work would take minutes,
 records are committed as pending, without vectors; ``healing`` computes them later.
@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, chain, groupby, islice
 from uuid import UUID
@@ -18,11 +18,14 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from neurigraph_pipelines.graph.voices import voices_of
 from neurigraph_pipelines.inbox import triggers
 from neurigraph_pipelines.ingestion.map_records import part_of
+from neurigraph_pipelines.ingestion.passage_words import made_segment
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
     Embedded,
+    MadeSegment,
     Progress,
     RecordPlan,
     Summarized,
@@ -81,28 +84,29 @@ def embed(
     summarized: Summarized,
     on_done: Progress | None = None,
 ) -> Embedded:
-    """Embed every summarised record of a batch; a record whose embedding failed is pending.
+    """Make the segment of every summarised record of a batch, and embed it; one whose embedding failed is pending.
 
     With a local embedder, which may take minutes for them, the records of large segments are pending too.
     """
     failed = failed_triggers(assigned.failures, summarized.failures)
     plans = [plan for plan in assigned.plans if plan.ref.trigger_id not in failed]
     most = math.inf if context.embedder.is_remote else context.settings.ingestion.large_segment_tokens
-    now = [plan for plan in plans if plan.ref.token_count <= most]
-    vectors: dict[UUID, Vectors] = {}
+    embedded = Embedded(context.embedder.model)
     pending = [
         (plan.record_id, "its segment is large: its vectors follow") for plan in plans if plan.ref.token_count > most
     ]
     failures: list[ItemFailure] = []
     started = time.monotonic()
     with triggers.keep_lease(context, assigned.batch_id):
-        texts = _texts(context, now, summarized, failures)
-        for found in embed_texts(context.embedder, texts, partial(time_limit, context.settings, STEP)):
-            vectors.update((record_id, result) for record_id, result in found if isinstance(result, Vectors))
+        texts = _texts(context, plans, summarized, embedded.segments, failures)
+        now = (one for plan, one in texts if plan.ref.token_count <= most)
+        for found in embed_texts(context.embedder, now, partial(time_limit, context.settings, STEP)):
+            embedded.vectors.update((record_id, result) for record_id, result in found if isinstance(result, Vectors))
             pending.extend((record_id, str(result)) for record_id, result in found if isinstance(result, Exception))
             if on_done is not None:
                 on_done(len(found))
-    return Embedded(context.embedder.model, vectors, tuple(pending), tuple(failures), time.monotonic() - started)
+    seconds = time.monotonic() - started
+    return replace(embedded, pending=tuple(pending), failures=tuple(failures), seconds=seconds)
 
 
 def embed_texts(
@@ -125,21 +129,28 @@ def _texts(
     context: Context,
     plans: Sequence[RecordPlan],
     summarized: Summarized,
+    made: dict[UUID, MadeSegment],
     failures: list[ItemFailure],
-) -> Iterator[RecordTexts]:
-    writer = transcript_writer(context)
+) -> Iterator[tuple[RecordPlan, RecordTexts]]:
+    """Yield the texts of each record, and make its segment before."""
+    writer, settings = transcript_writer(context), context.settings
     segments = [list(own) for _, own in groupby(plans, lambda plan: plan.ref.trigger_id)]
     loaded = triggers.load_each(context.database, (own[0].ref for own in segments))
     for own, load in zip(segments, loaded, strict=True):
         for plan in own:
+            ref = plan.ref
             try:
-                part = part_of(load(), plan)
-                passages = list(writer.passages(part)) if context.settings.ingestion.passages else []
+                with time_limit(settings, STEP, ref.token_count):
+                    whole = load()
+                    part = part_of(whole, plan)
+                    passages = list(writer.passages(part)) if settings.ingestion.passages else []
+                    voices = voices_of(whole.messages, ref.source_kind, ref.user_slug)
+                    made[plan.record_id] = made_segment(part, passages, voices, settings.language)
                 summary = summarized.summaries[plan.record_id].text
             except Exception as error:  # one bad item must not fail the others
-                failures.append(failure_of(plan.ref.trigger_id, STEP, error))
+                failures.append(failure_of(ref.trigger_id, STEP, error))
                 continue
-            yield RecordTexts(plan.record_id, summary, passages)
+            yield plan, RecordTexts(plan.record_id, summary, passages)
 
 
 def _groups(items: Iterable[RecordTexts]) -> Iterator[list[RecordTexts]]:

@@ -257,7 +257,8 @@ def _moved(
     record_id: UUID,
 ) -> GraphNode | None:
     """Move a memory to the node of its filing; None if it is there, or below it."""
-    conditions = conditions_of(tx, segment.ref, [(filing.first_message, filing.last_message, None)])()[0]
+    part = (segment.ref.source_id, filing.first_message, filing.last_message, None)
+    conditions = conditions_of(tx, segment.ref.user_id, [part])()[0]
     planned = () if conditions.private or conditions.quarantines else filing.new_nodes
     node = places.reach(filing.path, planned)
     stands = [name_key(name) for name in source.names[1:]]

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from neurigraph_pipelines.model import Message, Voice
+from neurigraph_pipelines.ingestion.records import MadeSegment
+from neurigraph_pipelines.model import Segment, Voice
 from neurigraph_pipelines.model.enriching import enriched
-from neurigraph_pipelines.text.languages import languages_of
+from neurigraph_pipelines.text.languages import CODES, languages_of, stemmer_of
 from neurigraph_pipelines.text.lexemes import count_plainly, lexer_of, window_lengths
 from neurigraph_pipelines.text.search_segments import SearchSegment, Spoken, Words
 from neurigraph_pipelines.text.statement_key import statement_key
@@ -21,16 +22,33 @@ def count_words(passage: Passage, language: str) -> Words:
     return Words(*lexer_of(language).count_passage(passage.message.author, passage.text))
 
 
-def segment_of(
-    passages: Sequence[Passage], voices: Mapping[int, Voice], languages: Mapping[int, str], left_out: list[str]
-) -> SearchSegment:
-    """Return the search segment of some passages.
+def made_segment(part: Segment, passages: Sequence[Passage], voices: Mapping[int, Voice], usual: str) -> MadeSegment:
+    """Return the search segment of a record.
 
     Args:
+        part: The messages of the record.
+        passages: Their passages; none if the record gets no segment.
         voices: Who speaks in each message, by its number.
-        languages: The stemmer of each message, likewise.
-        left_out: Gets the enrichments that a defect leaves out.
+        usual: The stemmer of this installation.
     """
+    left_out: list[str] = []
+    messages, default = part.messages, CODES[usual]
+    mostly, spoken = enriched(
+        "languages",
+        lambda: languages_of(messages, default),
+        lambda: (default, [default] * len(messages)),
+        left_out,
+    )
+    stemmers = {message.seq: stemmer_of(one) for message, one in zip(messages, spoken, strict=True)}
+    columns = None
+    if passages:
+        columns = columns_of(_segment_of(passages, voices, stemmers, left_out), stemmers.values(), usual)
+    return MadeSegment(stemmer_of(mostly), tuple(stemmers), columns, tuple(left_out))
+
+
+def _segment_of(
+    passages: Sequence[Passage], voices: Mapping[int, Voice], languages: Mapping[int, str], left_out: list[str]
+) -> SearchSegment:
     words = [_counted(one, languages[one.message.seq], left_out) for one in passages]
     lengths = window_lengths([one.total for one in words])
     return SearchSegment.of(
@@ -63,13 +81,6 @@ def columns_of(segment: SearchSegment, languages: Iterable[str], usual: str) -> 
         "languages": sorted({*languages} - {usual}),
         "content": segment.content,
     }
-
-
-def languages_spoken(messages: Sequence[Message], usual: str, left_out: list[str]) -> tuple[str, list[str]]:
-    """Return ``languages_of``, or the usual language if a defect ends that."""
-    return enriched(
-        "languages", lambda: languages_of(messages, usual), lambda: (usual, [usual] * len(messages)), left_out
-    )
 
 
 def _counted(passage: Passage, language: str, left_out: list[str]) -> Words:

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
 from uuid import UUID, uuid5
 
 import numpy as np
@@ -22,16 +21,16 @@ from neurigraph_pipelines.graph.shell import Addition
 from neurigraph_pipelines.graph.voices import common_origin
 from neurigraph_pipelines.graph.witnesses import Said, Witness, messages_with, named
 from neurigraph_pipelines.inbox.stored_files import StoredFile
-from neurigraph_pipelines.ingestion.distinct_titles import distinct_title, with_id
+from neurigraph_pipelines.ingestion.distinct_titles import free_titles, possible_titles, with_id
 from neurigraph_pipelines.ingestion.embedding_models import UserModels
 from neurigraph_pipelines.ingestion.note_records import pinned_node
-from neurigraph_pipelines.ingestion.passage_words import columns_of, languages_spoken, segment_of
 from neurigraph_pipelines.ingestion.persona_filing import require_writable
 from neurigraph_pipelines.ingestion.records import (
     OFFLINE,
     Committed,
     Described,
     Embedded,
+    MadeSegment,
     RecordPlan,
     Summarized,
     Vectors,
@@ -52,11 +51,9 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
-from neurigraph_pipelines.model.errors import ConflictError
+from neurigraph_pipelines.model.errors import ConflictError, TransientError
 from neurigraph_pipelines.model.ports import Transaction
-from neurigraph_pipelines.text.languages import CODES, stemmer_of
 from neurigraph_pipelines.text.search_segments import pack_vectors
-from neurigraph_pipelines.text.transcript import TranscriptWriter
 
 _QUERIES = statements("commit")
 _EMBEDDINGS = statements("embeddings")
@@ -67,22 +64,6 @@ _CONTENT_TYPES = {
     SourceKind.UPLOAD: ContentType.FILE_UPLOAD,
     SourceKind.NOTE: ContentType.NOTE,
 }
-
-
-def insert_record(tx: Transaction, schema: sql.Identifier, values: Mapping[str, object]) -> Callable[[], datetime]:
-    """Insert the row of a record, with values by column; the result waits for the time of its storing."""
-    columns = sql.SQL(", ").join(map(sql.Identifier, values))
-    placeholders = sql.SQL(", ").join(map(sql.Placeholder, values))
-    query = _QUERIES["insert_record"].format(schema=schema, columns=columns, values=placeholders)
-    inserted = tx.execute(query, values)
-
-    def created_at() -> datetime:
-        row = inserted.fetchone()
-        assert row is not None
-        stored: datetime = row["created_at"]
-        return stored
-
-    return created_at
 
 
 def replace_record(tx: Transaction, schema: sql.Identifier, values: Mapping[str, object]) -> None:
@@ -99,20 +80,46 @@ class RecordRows:
     def __init__(
         self,
         context: Context,
-        writer: TranscriptWriter,
         summarized: Summarized,
         described: Described,
         embedded: Embedded,
     ) -> None:
         self._context = context
-        self._settings = context.settings
-        self._writer = writer
         self._summaries = summarized.summaries
         self._keywords = described.keywords
-        self._left_out = (summarized.left_out, described.left_out)
         self._titles: dict[UUID, str] = {}
+        self._untitled: dict[UUID, str] = {}
+        self._left_out = (summarized.left_out, described.left_out, self._untitled)
         self._embedded = embedded
         self._detector = Detector.RULE if context.language_model.name == OFFLINE else Detector.MODEL
+
+    def choose_titles(self, tx: Transaction, records: Sequence[WrittenRecord]) -> None:
+        """Choose the titles of records of one user, before they are written: no other record of the graph has them.
+
+        The title given to a note stays.
+        """
+        possible: dict[UUID, list[str]] = {}
+        for record in records:
+            ref, record_id = record.plan.ref, record.plan.record_id
+            if ref.note is not None and ref.title is not None:
+                self._titles[record_id] = self._summaries[record_id].title
+            else:
+                possible[record_id] = self._possible_titles(record)
+        if possible:
+            self._titles |= free_titles(tx, records[0].plan.ref.user_id, possible)
+
+    def _possible_titles(self, record: WrittenRecord) -> list[str]:
+        record_id, left_out = record.plan.record_id, list[str]()
+        title, keywords = self._summaries[record_id].title, self._keywords[record_id]
+        subjects = (*keywords.topics, *keywords.entities)
+        titles = enriched(
+            "title",
+            lambda: possible_titles(record_id, title, subjects, record.part.occurred_at),
+            lambda: [with_id(title, record_id)],
+            left_out,
+        )
+        self._untitled.update((record_id, one) for one in left_out)
+        return titles
 
     def insert(self, tx: Transaction, record: WrittenRecord, models: UserModels | None, places: Places) -> Inserted:
         """Insert the rows of one record, unless it is stored already.
@@ -133,19 +140,17 @@ class RecordRows:
         if ref.persona_id is not None:
             require_writable(tx, ref.persona_id, node.node_id)
         path = "/".join((ref.user_slug, *node.names))
+        assert record.created_at is not None
         if record.known is not None:
-            record_id, known_at = record.known
-            stored = (record_id, ref.trigger_id, path, summary.title, 0, False, known_at)
+            stored = (record.known, ref.trigger_id, path, summary.title, 0, False, record.created_at)
             return Inserted(record, Committed(*stored, already_stored=True), node.node_id)
         schema = sql.Identifier(node.schema_name)
-        left_out = self._left_out_before(plan)
-        summary = _with_distinct_title(tx, record, summary, keywords, left_out)
-        self._titles[plan.record_id] = summary.title
-        mostly, spoken = languages_spoken(record.part.messages, CODES[self._settings.language], left_out)
-        columns = self._columns(record, summary, keywords, vectors, stemmer_of(mostly))
-        created_at = insert_record(tx, schema, columns)
-        stemmers = tuple(map(stemmer_of, spoken))
-        passages = self._insert_segment(tx, record, node.node_id, vectors, stemmers, left_out)
+        made = self._made_segment(record)
+        left_out = [*self._left_out_before(plan), *made.left_out]
+        summary = replace(summary, title=self._titles[plan.record_id])
+        columns = self._columns(record, summary, keywords, vectors, made.language)
+        tx.execute(_QUERIES["insert_record"].format(schema=schema), columns)
+        passages = self._insert_segment(tx, plan, node.node_id, made, vectors)
         for file in record.files:
             self._insert_file(tx, schema, record, file, summary)
         if vectors is None:
@@ -157,7 +162,7 @@ class RecordRows:
         is_current = vectors is not None and models is not None and models.current == self._embedded.model
         shell_keywords = Keywords() if record.private else keywords
         addition = Addition(node, shell_keywords, vectors.summary if vectors is not None and is_current else None)
-        stored = (plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, created_at())
+        stored = (plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, record.created_at)
         witness = Witness(plan.record_id, self._detector, messages_with(record.part.messages))
         committed = Committed(*stored, left_out=tuple(left_out))
         return Inserted(record, committed, node.node_id, addition if not record.quarantines else None, witness)
@@ -176,15 +181,14 @@ class RecordRows:
         """
         plan, schema = record.plan, sql.Identifier(node.schema_name)
         keywords, vectors = self._keywords[plan.record_id], self._usable_vectors(plan, models)
-        left_out: list[str] = []
-        summary = _with_distinct_title(tx, record, self._summaries[plan.record_id], keywords, left_out)
-        mostly, spoken = languages_spoken(record.part.messages, CODES[self._settings.language], left_out)
-        columns = self._columns(record, summary, keywords, vectors, stemmer_of(mostly))
+        made = self._made_segment(record)
+        left_out = [*self._left_out_before(plan), *made.left_out]
+        summary = replace(self._summaries[plan.record_id], title=self._titles[plan.record_id])
+        columns = self._columns(record, summary, keywords, vectors, made.language)
         replace_record(tx, schema, {**columns, "embedding_next": None, "embedding_next_model": None})
         ids = {"record_id": plan.record_id, "node_id": node.node_id, "user_id": plan.ref.user_id}
         tx.execute(_QUERIES["delete_segment"], ids)
-        stemmers = tuple(map(stemmer_of, spoken))
-        passages = self._insert_segment(tx, record, node.node_id, vectors, stemmers, left_out)
+        passages = self._insert_segment(tx, plan, node.node_id, made, vectors)
         columns_of_file = _columns_of_file(record, record.main_file, summary)
         (file,) = tx.execute(_QUERIES["replace_file"].format(schema=schema), columns_of_file)
         if file["compression_state"] == CompressionState.REHYDRATING:
@@ -200,6 +204,17 @@ class RecordRows:
         stored = (plan.record_id, plan.ref.trigger_id, path, summary.title, passages, vectors is None, file["stored"])
         witness = Witness(plan.record_id, self._detector, messages_with(record.part.messages))
         return Inserted(record, Committed(*stored), node.node_id, None, witness)
+
+    def _made_segment(self, record: WrittenRecord) -> MadeSegment:
+        """Return the segment of a record.
+
+        Raises:
+            TransientError: A message was erased since it was made.
+        """
+        made = self._embedded.segments[record.plan.record_id]
+        if made.messages != tuple(message.seq for message in record.part.messages):
+            raise TransientError("messages of it were erased meanwhile")
+        return made
 
     def _left_out_before(self, plan: RecordPlan) -> list[str]:
         """Return the values of a record that earlier steps left out."""
@@ -286,36 +301,27 @@ class RecordRows:
             "received_through": received_through,
             "received_at": max((m.received_at for m in record.part.messages if m.received_at), default=None),
             "importance": ref.note.importance if ref.note is not None else None,
-            **({"created_at": record.created_at} if record.created_at is not None else {}),
+            "created_at": record.created_at,
         }
 
     def _insert_segment(
-        self,
-        tx: Transaction,
-        record: WrittenRecord,
-        node_id: UUID,
-        vectors: Vectors | None,
-        languages: Sequence[str],
-        left_out: list[str],
+        self, tx: Transaction, plan: RecordPlan, node_id: UUID, made: MadeSegment, vectors: Vectors | None
     ) -> int:
         """Insert the search segment of a record; return the number of its passages."""
-        passages = list(self._writer.passages(record.part)) if self._settings.ingestion.passages else []
-        if not passages:
+        if made.columns is None:
             return 0
-        spoken = {message.seq: one for message, one in zip(record.part.messages, languages, strict=True)}
-        segment = segment_of(passages, record.voices, spoken, left_out)
         tx.execute(
             _QUERIES["insert_segment"],
             {
-                "record_id": record.plan.record_id,
-                "user_id": record.plan.ref.user_id,
+                "record_id": plan.record_id,
+                "user_id": plan.ref.user_id,
                 "node_id": node_id,
-                **columns_of(segment, spoken.values(), self._settings.language),
+                **made.columns,
                 "vectors": pack_vectors(vectors.passages) if vectors is not None else None,
                 "model": self._embedded.model if vectors is not None else None,
             },
         )
-        return len(passages)
+        return int(str(made.columns["passages"]))
 
     def _insert_file(
         self, tx: Transaction, schema: sql.Identifier, record: WrittenRecord, file: StoredFile, summary: Summary
@@ -344,21 +350,3 @@ def _columns_of_file(record: WrittenRecord, file: StoredFile, summary: Summary) 
         "member_offsets": file.layout.member_offsets,
         "member_text_offsets": file.layout.member_text_offsets,
     }
-
-
-def _with_distinct_title(
-    tx: Transaction, record: WrittenRecord, summary: Summary, keywords: Keywords, left_out: list[str]
-) -> Summary:
-    """Return the summary with a title that no other record of the graph has; the title given to a note stays."""
-    plan, ref = record.plan, record.plan.ref
-    if ref.note is not None and ref.title is not None:
-        return summary
-    subjects = (*keywords.topics, *keywords.entities)
-    proposed = (plan.record_id, summary.title, subjects, record.part.occurred_at)
-    title = enriched(
-        "title",
-        lambda: distinct_title(tx, ref.user_id, *proposed),
-        lambda: with_id(summary.title, plan.record_id),
-        left_out,
-    )
-    return replace(summary, title=title)

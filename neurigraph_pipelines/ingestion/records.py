@@ -5,7 +5,7 @@ A step takes these values, loads the text it needs, and returns such values, wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -94,10 +94,28 @@ class Vectors:
 
 
 @dataclass(frozen=True, slots=True)
+class MadeSegment:
+    """The search segment of a record without its vectors, and the language of its messages.
+
+    Attributes:
+        language: The stemmer of most messages.
+        messages: The numbers of the messages that it was made of.
+        columns: Those of ``neurigraph.segments``; None without passages.
+        left_out: The enrichments that a defect kept from being made.
+    """
+
+    language: str
+    messages: tuple[int, ...]
+    columns: Mapping[str, object] | None
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Embedded:
-    """Vectors by record, and the seconds of the step; a record without vectors is committed as pending."""
+    """Segments and vectors by record, and the seconds of the step; one without vectors is committed as pending."""
 
     model: str
+    segments: dict[UUID, MadeSegment] = field(default_factory=dict)
     vectors: dict[UUID, Vectors] = field(default_factory=dict)
     pending: tuple[tuple[UUID, str], ...] = ()
     failures: tuple[ItemFailure, ...] = ()

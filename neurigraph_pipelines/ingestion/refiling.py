@@ -92,7 +92,8 @@ def _filing_of(context: Context, segment: Segment) -> Filing:
 def _allowed(tx: Transaction, segment: Segment, filing: Filing) -> Filing:
     """Return a filing without changes of the graph if its source is private or in quarantine."""
     ref = segment.ref
-    (found,) = conditions_of(tx, ref, [(segment.messages[0].seq, segment.messages[-1].seq, None)])()
+    part = (ref.source_id, segment.messages[0].seq, segment.messages[-1].seq, None)
+    (found,) = conditions_of(tx, ref.user_id, [part])()
     if found.private or found.quarantines:
         return Filing(filing.path, filing.first_message, filing.last_message)
     return filing

@@ -17,7 +17,7 @@ from psycopg import OperationalError
 
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import pipeline_author
-from neurigraph_pipelines.ingestion.distinct_titles import distinct_title
+from neurigraph_pipelines.ingestion.distinct_titles import free_titles, possible_titles
 from neurigraph_pipelines.ingestion.keywords import keywords_of
 from neurigraph_pipelines.ingestion.record_locations import StoredRecord, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
@@ -231,7 +231,8 @@ def _summarize_again(context: Context, user_id: UUID, record_id: UUID, words: _W
         locked = lock_words(tx, user_id, record_id)
         if segment.ref.note is None or segment.ref.title is None:
             subjects = (*(values["kw_topics"] or ()), *(values["kw_entities"] or ()))
-            values["title"] = distinct_title(tx, user_id, record_id, values["title"], subjects, segment.occurred_at)
+            titles = possible_titles(record_id, values["title"], subjects, segment.occurred_at)
+            values["title"] = free_titles(tx, user_id, {record_id: titles})[record_id]
         if _words_of(tx, [record_id])[record_id] != words:
             raise ConflictError("the record was revised while it was being summarised: its words stay as they are now")
         author = pipeline_author(model.name)

@@ -7,11 +7,12 @@ by a later sweep, and a row without its object cannot exist. ``commit`` stores s
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
@@ -20,7 +21,6 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.edges import Places
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.graph.voices import voices_of
 from neurigraph_pipelines.inbox.source_versions import lock_versions, settle_source
 from neurigraph_pipelines.inbox.stored_files import Original, remove, write_original, write_transcript
 from neurigraph_pipelines.ingestion.batch_totals import count_stored
@@ -39,7 +39,7 @@ from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.lifecycle.retention import set_tier_of_source, set_tiers_of_standards
 from neurigraph_pipelines.lifecycle.uncommitted import removed_unless_committing
-from neurigraph_pipelines.model import Segment, SegmentRef, SourceKind, Tier, Voice
+from neurigraph_pipelines.model import Segment, SegmentRef, SourceKind, Tier
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.measuring import carried
@@ -109,7 +109,7 @@ class SegmentStorage:
         self._embedding_model = embedded.model if embedded.vectors else None
         self._summaries = summarized.summaries
         self._writer = transcript_writer(context)
-        self._rows = RecordRows(context, self._writer, summarized, described, embedded)
+        self._rows = RecordRows(context, summarized, described, embedded)
         self._new_nodes = 0
         self._counting = threading.Lock()
 
@@ -161,25 +161,24 @@ class SegmentStorage:
         keys: Sequence[str],
     ) -> tuple[SegmentRef, list[Future[WrittenRecord]]]:
         """Begin to write the objects of one segment."""
-        voices = voices_of(segment.messages, segment.ref.source_kind, segment.ref.user_slug)
 
         def write(one: tuple[RecordPlan, str]) -> WrittenRecord:
             with limited():  # of the thread that writes
-                return self._write_record(one[0], segment, voices, one[1])
+                return self._write_record(one[0], segment, one[1])
 
         records = [pool.submit(carried(write), one) for one in zip(plans, keys, strict=True)]
         return plans[0].ref, records
 
-    def _write_record(self, plan: RecordPlan, segment: Segment, voices: Mapping[int, Voice], key: str) -> WrittenRecord:
+    def _write_record(self, plan: RecordPlan, segment: Segment, key: str) -> WrittenRecord:
         """Write the objects of one record."""
         objects = self._context.objects
         part = segment.within(*plan.messages)
         transcript = write_transcript(objects, self._writer, part, key)
         original = self._original(plan)
         if original is None:
-            return WrittenRecord(plan, part, (transcript,), voices)
+            return WrittenRecord(plan, part, (transcript,))
         file = write_original(objects, original, key, self._context.settings.objects.gzip_level)
-        return WrittenRecord(plan, part, (file, transcript), voices)
+        return WrittenRecord(plan, part, (file, transcript))
 
     def _original(self, plan: RecordPlan) -> Original | None:
         """Return the uploaded file, for the record that begins with the file's first message."""
@@ -213,21 +212,18 @@ class SegmentStorage:
         trigger_ids = [one.ref.trigger_id for one in written]
         leased = tx.execute(_TRIGGERS["lock_leases"], {"trigger_ids": trigger_ids, "batch_id": self._batch_id})
         lock_graph_shared(tx, user_id)
-        asked = [
-            conditions_of(tx, one.ref, [(*item.plan.messages, item.content_hash) for item in one.records])
-            for one in written
-        ]
+        items = [item for one in written for item in one.records]
+        parts = [(item.plan.ref.source_id, *item.plan.messages, item.content_hash) for item in items]
+        asked = conditions_of(tx, user_id, parts)
         models = lock_models(tx, user_id, self._embedding_model) if self._embedding_model is not None else None
         if len(leased.fetchall()) < len(trigger_ids):
             raise LostLeaseError
-        guard_objects(
-            tx,
-            self._context.objects,
-            {item.plan.record_id: [file.durable.key for file in item.files] for one in written for item in one.records},
-        )
+        keys = {item.plan.record_id: [file.durable.key for file in item.files] for item in items}
+        guard_objects(tx, self._context.objects, keys)
+        found = iter(asked())
         allowed = []
-        for one, found in zip(written, asked, strict=True):
-            conditions = found()
+        for one in written:
+            conditions = list(islice(found, len(one.records)))
             records = [item.under(under) for item, under in zip(one.records, conditions, strict=True)]
             tier = conditions[0].tier
             allowed.append(_Written(one.ref, records, Tier(tier) if tier is not None else None))
@@ -237,14 +233,18 @@ class SegmentStorage:
         self, tx: Transaction, written: Sequence[_Written], models: UserModels | None, places: Places
     ) -> list[list[Committed]]:
         """Insert all rows of the segments, and take them from the queue."""
+        user_id, settings = written[0].ref.user_id, self._context.settings
+        self._rows.choose_titles(tx, [item for one in written for item in one.records])
         rows = [self._insert_records(tx, one, models, places) for one in written]
+        standard = [some for one, some in zip(written, rows, strict=True) if one.tier is None]
+        set_tiers_of_standards(tx, settings, user_id, [one for some in standard for one in _new(some)])
         left_out = self._update_graph(tx, places, [one for some in rows for one in some])
         if left_out and len(rows) > 1:
             raise _OneIsDefectError
         committed = [[one.committed for one in some] for some in rows]
         if left_out:
             committed = [self._marked(tx, some, left_out) for some in rows]
-        if self._context.settings.ingestion.facts:
+        if settings.ingestion.facts:
             self._wait_for_facts(tx, [one for some in rows for one in _new(some)])
         stored = list(zip((one.ref for one in written), committed, strict=True))
         self._finish(tx, [ref for ref, _ in stored])
@@ -267,13 +267,12 @@ class SegmentStorage:
         inserted: list[Inserted] = []
         for item in segment.records:
             same = (one.committed for one in inserted if one.written.content_hash == item.content_hash)
-            known = next(((one.record_id, one.created_at) for one in same), item.known)
-            inserted.append(self._rows.insert(tx, replace(item, known=known), models, places))
+            if (known := next(same, None)) is not None:
+                item = replace(item, known=known.record_id, created_at=known.created_at)
+            inserted.append(self._rows.insert(tx, item, models, places))
         if segment.tier is not None:
             for record_id in _new(inserted):
                 set_tier_of_source(tx, settings, record_id, segment.tier)
-        else:
-            set_tiers_of_standards(tx, settings, ref.user_id, _new(inserted))
         for one in inserted:
             if ref.note is not None and one.witness is not None and not one.written.quarantines:
                 settle_versions(tx, ref, one.committed.record_id, facts=settings.ingestion.facts)
@@ -303,10 +302,13 @@ class SegmentStorage:
 
     def _finish(self, tx: Transaction, refs: Iterable[SegmentRef]) -> None:
         """Take segments from the queue, in the order of their sources, so that two commits cannot deadlock."""
-        for ref in sorted(refs, key=lambda ref: ref.source_id):
-            versions = lock_versions(tx, ref.source_id)
+        refs = sorted(refs, key=lambda ref: ref.source_id)
+        locked = lock_versions(tx, [ref.source_id for ref in refs])
+        for ref in refs:
             self._finish_trigger(tx, ref)
-            if versions() > 1:
+        versions = locked()
+        for ref in refs:
+            if versions[ref.source_id] > 1:
                 settle_source(tx, ref)
 
     def _finish_trigger(self, tx: Transaction, ref: SegmentRef) -> None:

@@ -35,6 +35,7 @@ from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
 from neurigraph_pipelines.ingestion.graph_updates import update_graph
 from neurigraph_pipelines.ingestion.keywords import keywords_of
+from neurigraph_pipelines.ingestion.passage_words import made_segment
 from neurigraph_pipelines.ingestion.record_locations import locate, lock_record
 from neurigraph_pipelines.ingestion.record_rows import RecordRows
 from neurigraph_pipelines.ingestion.records import Described, Embedded, RecordPlan, Summarized, Vectors
@@ -158,7 +159,8 @@ def plan_split(context: Context, record_id: UUID, segment: Segment, filings: Seq
         if location is None or stored is None:
             raise NotFoundError
         node = node_and_below(tx, ref.user_id, location.node_id)[0]
-        (found,) = conditions_of(tx, ref, [(segment.messages[0].seq, segment.messages[-1].seq, None)])()
+        part = (ref.source_id, segment.messages[0].seq, segment.messages[-1].seq, None)
+        (found,) = conditions_of(tx, ref.user_id, [part])()
     hidden = found.private or bool(found.quarantines)
     subjects = subjects_of([only_existing(one) if hidden else one for one in filings], node.names[1:])
     main = main_of(subjects, node.names[1:], segment)
@@ -177,7 +179,6 @@ def split(context: Context, planned: PlannedSplit) -> None:
     attempt, writer, objects = uuid4(), transcript_writer(context), context.objects
     slug = whole.ref.user_slug
     keys = [durable_key(slug, plan.filing.path, plan.record_id, attempt) for plan in planned.plans]
-    voices = _voices(context, planned, whole)
 
     def remove_all() -> None:
         for key in keys:
@@ -185,7 +186,7 @@ def split(context: Context, planned: PlannedSplit) -> None:
 
     with removed_unless_committing(remove_all) as opened:
         written = [
-            WrittenRecord(plan, part, (write_transcript(objects, writer, part, key),), voices, created_at=moment)
+            WrittenRecord(plan, part, (write_transcript(objects, writer, part, key),), created_at=moment)
             for plan, key, moment in zip(planned.plans, keys, _moments(planned), strict=True)
             for part in (whole.within(*plan.messages),)
         ]
@@ -226,14 +227,16 @@ def _described(context: Context, planned: PlannedSplit, whole: Segment) -> tuple
     parts = {plan.record_id: whole.within(*plan.messages) for plan in planned.plans}
     summaries = {one: summary_of(model, part, settings.summary_words) for one, part in parts.items()}
     keywords = {one: keywords_of(model, part) for one, part in parts.items()}
-    texts = [
-        RecordTexts(one, summaries[one].text, list(writer.passages(part)) if settings.passages else [])
-        for one, part in parts.items()
-    ]
+    voices = _voices(context, planned, whole)
+    passages = {one: list(writer.passages(part)) if settings.passages else [] for one, part in parts.items()}
+    segments = {
+        one: made_segment(part, passages[one], voices, context.settings.language) for one, part in parts.items()
+    }
+    texts = [RecordTexts(one, summaries[one].text, passages[one]) for one in parts]
     found = [pair for group in embed_texts(context.embedder, texts) for pair in group]
     vectors = {record_id: made for record_id, made in found if isinstance(made, Vectors)}
-    embedded = Embedded(context.embedder.model, vectors)
-    return RecordRows(context, writer, Summarized(summaries), Described(keywords), embedded), embedded
+    embedded = Embedded(context.embedder.model, segments, vectors)
+    return RecordRows(context, Summarized(summaries), Described(keywords), embedded), embedded
 
 
 class _Splitting:
@@ -287,8 +290,8 @@ class _Splitting:
         state = self._tx.execute(_STATES, {"record_ids": [planned.record_id], "operation": REFILED}).fetchone()
         if state is None or state["by_hand"]:
             raise ConflictError("somebody decided about the record meanwhile")
-        asked = [(*one.plan.messages, one.content_hash) for one in written]
-        found = conditions_of(self._tx, planned.segment.ref, asked)()
+        asked = [(one.plan.ref.source_id, *one.plan.messages, one.content_hash) for one in written]
+        found = conditions_of(self._tx, self._user_id, asked)()
         if any(one.quarantines for one in found):
             raise ConflictError("a part would be in quarantine: release it first")
         if any(one.record_id is not None for one in found):
@@ -314,6 +317,7 @@ class _Splitting:
         authored(tx, self._author)
         source = planned.node
         at = NodeRef(source.node_id, source.schema_name, source.layer_depth, tuple(source.names[1:]))
+        self._rows.choose_titles(tx, written)
         kept = self._rows.replace(tx, written[main], models, at)
         tx.execute(_ACTIONS["withdraw_moves"], {"record_ids": [planned.record_id]})
         target = places.reach(written[main].plan.filing.path)

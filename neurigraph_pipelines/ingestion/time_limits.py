@@ -7,6 +7,7 @@ segment. Providers and the database have their own time-outs.
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -79,12 +80,13 @@ def time_limit(settings: Settings, step: str, tokens: int) -> Iterator[None]:
         StepTimeoutError: The block took too long.
     """
     seconds = settings.ingestion.step_seconds + tokens / settings.ingestion.step_tokens_per_second
-    watch = _Watch(seconds)
+    limit = _Limit(seconds)
     try:
         try:
+            _WATCHER.add(limit)
             yield
         finally:
-            watch.end()
+            _WATCHER.remove(limit)
     except _OutOfTimeError:
         raise StepTimeoutError(
             f"{step} took more than {seconds:,.0f} s of processor time for {tokens:,} tokens: "
@@ -92,40 +94,70 @@ def time_limit(settings: Settings, step: str, tokens: int) -> Iterator[None]:
         ) from None
 
 
-class _Watch:
-    """Watches the processor time of the thread that creates it."""
+class _Limit:
+    """The processor time that the thread which creates it may use from now on."""
 
     def __init__(self, seconds: float) -> None:
-        self._thread_id = threading.get_ident()
+        self.thread_id = threading.get_ident()
+        self.has_fired = False
         self._used = _thread_clock()
-        self._limit = self._used() + seconds
-        self._fired = False
-        self._ended = threading.Event()
-        self._raising = threading.Lock()
-        threading.Thread(target=self._watch, name="time limit", daemon=True).start()
+        self._end = self._used() + seconds
 
-    def end(self) -> None:
-        """Stop watching; after the return nothing is raised any more."""
-        with self._raising:
-            self._ended.set()
-        if self._fired:
-            _raise_in(self._thread_id, None)
+    def left(self) -> float:
+        """Return the seconds that are left."""
+        return self._end - self._used()
+
+
+class _Watcher:
+    """A thread that watches all limits of the process: to start one for each took longer than most of what they limit.
+
+    It sleeps until the first limit can be reached, whichever limits end before, and ends when it then finds none.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Watch nothing, as in a process that was forked, where the thread is missing."""
+        # A limit above may raise anywhere: only `with` of a plain lock always lets go of it again.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._limits: set[_Limit] = set()
+        self._wakes_at: float | None = None
+
+    def add(self, limit: _Limit) -> None:
+        """Watch a limit of this thread."""
+        with self._lock:
+            self._limits.add(limit)
+            if self._wakes_at is None:
+                threading.Thread(target=self._watch, name="time limit", daemon=True).start()
+                self._wakes_at = 0.0
+            elif time.monotonic() + limit.left() < self._wakes_at:
+                self._changed.notify()
+
+    def remove(self, limit: _Limit) -> None:
+        """Stop watching a limit of this thread; after the return nothing is raised any more."""
+        with self._lock:
+            self._limits.discard(limit)
+        if limit.has_fired:
+            _raise_in(limit.thread_id, None)
 
     def _watch(self) -> None:
-        # Processor time passes no faster than the clock on the wall, so few looks are enough.
-        while not self._ended.wait(max(self._left(), _SHORTEST_WAIT_SECONDS)):
-            with self._raising:
-                if self._left() <= 0 and not self._ended.is_set():
-                    self._fired = True
-                    _raise_in(self._thread_id, _OutOfTimeError)
-                    return
+        with self._lock:
+            # Processor time passes no faster than the clock on the wall, so few looks are enough.
+            while left := [limit.left() for limit in self._limits]:
+                seconds = max(min(left), _SHORTEST_WAIT_SECONDS)
+                self._wakes_at = time.monotonic() + seconds
+                self._changed.wait(seconds)
+                for limit in [one for one in self._limits if one.left() <= 0]:
+                    self._limits.remove(limit)
+                    limit.has_fired = True
+                    _raise_in(limit.thread_id, _OutOfTimeError)
+            self._wakes_at = None
 
-    def _left(self) -> float:
-        """Return the seconds of processor time that are left; many once the watched thread has ended."""
-        try:
-            return self._limit - self._used()
-        except OSError:  # a thread that has ended has no clock
-            return threading.TIMEOUT_MAX
+
+_WATCHER = _Watcher()
+os.register_at_fork(after_in_child=_WATCHER.reset)
 
 
 def _thread_clock() -> Callable[[], float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -12,7 +11,7 @@ from neurigraph_pipelines.graph.witnesses import Witness
 from neurigraph_pipelines.inbox.stored_files import StoredFile
 from neurigraph_pipelines.ingestion.conditions import Conditions
 from neurigraph_pipelines.ingestion.records import Committed, RecordPlan
-from neurigraph_pipelines.model import Segment, Voice
+from neurigraph_pipelines.model import Segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,20 +21,18 @@ class WrittenRecord:
     Attributes:
         part: Its part of the segment.
         files: The original of an upload, if it has one, and the transcript last.
-        voices: Who speaks in each message of the segment, by its number.
         private: Whether its source is private.
         quarantines: The quarantines in force that it meets.
-        known: The record with the same content that is stored already, with the time of its storing.
-        created_at: When its text was stored, if it is a part of a record of before; None for now.
+        known: The record with the same content that is stored already.
+        created_at: When its text is stored, or was, if ``known`` has it or it is a part of a record of before.
     """
 
     plan: RecordPlan
     part: Segment
     files: tuple[StoredFile, ...]
-    voices: Mapping[int, Voice]
     private: bool = False
     quarantines: tuple[UUID, ...] = ()
-    known: tuple[UUID, datetime] | None = None
+    known: UUID | None = None
     created_at: datetime | None = None
 
     @property
@@ -51,11 +48,9 @@ class WrittenRecord:
     def under(self, conditions: Conditions) -> WrittenRecord:
         """Return the record as it may be stored. One in quarantine changes nothing of the graph."""
         met = tuple(conditions.quarantines)
-        known = None
-        if conditions.record_id is not None and conditions.created_at is not None:
-            known = (conditions.record_id, conditions.created_at)
         item = self.as_private() if conditions.private else self
-        item = replace(item, known=known)
+        created_at = self.created_at or conditions.created_at
+        item = replace(item, known=conditions.record_id, created_at=created_at)
         return replace(item.as_private(), quarantines=met) if met else item
 
     def as_private(self) -> WrittenRecord:

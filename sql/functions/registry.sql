@@ -12,24 +12,31 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT hashtextextended('neurigraph.title:' || owner || ':' || lower(title), 0)
 $$;
 
--- The first of some titles that no other record of the graph has, or null. The title stays free until the transaction
--- ends. A title that another transaction considers at the same time counts as taken, so nobody waits.
-CREATE OR REPLACE FUNCTION neurigraph.free_title(owner uuid, wanted uuid, titles text []) RETURNS text
+-- For each of some records the first of its titles, a list of texts, that no other record of the graph has and none of
+-- those before it gets; null without one. The titles stay free until the transaction ends. A title that another
+-- transaction considers at the same time counts as taken, so nobody waits.
+CREATE OR REPLACE FUNCTION neurigraph.free_titles(owner uuid, wanted uuid [], titles jsonb) RETURNS text []
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     candidate text;
     digest bigint;
+    given bigint [] := '{}';
+    free text [] := array_fill(NULL::text, ARRAY[cardinality(wanted)]);
 BEGIN
-    FOREACH candidate IN ARRAY titles LOOP
-        digest := neurigraph_private.title_key(owner, candidate);
-        CONTINUE WHEN NOT pg_try_advisory_xact_lock(digest);
-        CONTINUE WHEN EXISTS (
-            SELECT FROM neurigraph.record_titles AS t
-            WHERE t.user_id = owner AND t.title_key = digest AND t.record_id <> wanted
-        );
-        RETURN candidate;
+    FOR place IN 1..cardinality(wanted) LOOP
+        FOREACH candidate IN ARRAY ARRAY(SELECT jsonb_array_elements_text(titles -> (place - 1))) LOOP
+            digest := neurigraph_private.title_key(owner, candidate);
+            CONTINUE WHEN digest = ANY(given) OR NOT pg_try_advisory_xact_lock(digest);
+            CONTINUE WHEN EXISTS (
+                SELECT FROM neurigraph.record_titles AS t
+                WHERE t.user_id = owner AND t.title_key = digest AND t.record_id <> wanted[place]
+            );
+            given := given || digest;
+            free[place] := candidate;
+            EXIT;
+        END LOOP;
     END LOOP;
-    RETURN NULL;
+    RETURN free;
 END
 $$;
 
@@ -116,7 +123,7 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.free_title(uuid, uuid, text []), neurigraph.keyword_keys(text []),
+REVOKE ALL ON FUNCTION neurigraph.free_titles(uuid, uuid [], jsonb), neurigraph.keyword_keys(text []),
 neurigraph.register_record() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.free_title(uuid, uuid, text []), neurigraph.keyword_keys(text [])
+GRANT EXECUTE ON FUNCTION neurigraph.free_titles(uuid, uuid [], jsonb), neurigraph.keyword_keys(text [])
 TO neurigraph_pipeline;

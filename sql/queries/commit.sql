@@ -6,34 +6,44 @@
 SET LOCAL plan_cache_mode = force_generic_plan;
 
 -- name: conditions
--- The conditions by which parts of a source are stored, in their order: the privacy and the tier of the source, the
--- quarantines that each part meets, and the record with the same content: stored by a commit that was cut off right
--- after its transaction, or for the same text under a new trigger.
+-- The conditions by which parts of sources are stored, in their order: the privacy and the tier of the source, the
+-- quarantines that each part meets, the record with the same content (stored by a commit that was cut off right after
+-- its transaction, or for the same text under a new trigger), and the time of storing it, in which parts differ.
 SELECT
     coalesce(s.privacy = 'private', false) AS private,
     s.tier,
     ARRAY(
         SELECT q.quarantine_id
-        FROM neurigraph.quarantines_of(%(source_id)s, p.first_message, p.last_message) AS q (quarantine_id)
+        FROM neurigraph.quarantines_of(p.source_id, p.first_message, p.last_message) AS q (quarantine_id)
     ) AS quarantines,
     r.record_id,
-    r.created_at
-FROM unnest(%(first_messages)s::integer [], %(last_messages)s::integer [], %(content_hashes)s::bytea [])
-    WITH ORDINALITY AS p (first_message, last_message, content_hash, place)
-LEFT JOIN neurigraph.sources AS s ON s.source_id = %(source_id)s
+    coalesce(r.created_at, clock_timestamp() + p.place * interval '1 microsecond') AS created_at
+FROM unnest(
+    %(source_ids)s::uuid [], %(first_messages)s::integer [], %(last_messages)s::integer [], %(content_hashes)s::bytea []
+) WITH ORDINALITY AS p (source_id, first_message, last_message, content_hash, place)
+LEFT JOIN neurigraph.sources AS s ON p.source_id = s.source_id
 LEFT JOIN neurigraph.record_index AS r
-    ON r.user_id = %(user_id)s AND r.source_id = %(source_id)s AND p.content_hash = r.content_hash
+    ON r.user_id = %(user_id)s AND p.source_id = r.source_id AND p.content_hash = r.content_hash
 ORDER BY p.place;
 
 -- name: hold_record
 SELECT neurigraph.hold_record(%(record_id)s, %(quarantines)s::uuid []);
 
--- name: free_title
-SELECT neurigraph.free_title(%(user_id)s, %(record_id)s, %(titles)s::text []) AS title;
+-- name: free_titles
+SELECT neurigraph.free_titles(%(user_id)s, %(record_ids)s, %(titles)s) AS titles;
 
 -- name: insert_record
-INSERT INTO {schema}.metadata_records ({columns}) VALUES ({values})
-RETURNING created_at;
+INSERT INTO {schema}.metadata_records (
+    record_id, title, summary, embedding, embedding_pending, embedding_model, kw_entities, kw_topics, kw_dates,
+    kw_relationships, content_type, trigger_type, source_kind, source_id, first_message, last_message, content_hash,
+    language, file_pointer, occurred_at, persona_id, key_id, received_through, received_at, importance, created_at
+)
+VALUES (
+    %(record_id)s, %(title)s, %(summary)s, %(embedding)s, %(embedding_pending)s, %(embedding_model)s, %(kw_entities)s,
+    %(kw_topics)s, %(kw_dates)s, %(kw_relationships)s, %(content_type)s, %(trigger_type)s, %(source_kind)s,
+    %(source_id)s, %(first_message)s, %(last_message)s, %(content_hash)s, %(language)s, %(file_pointer)s,
+    %(occurred_at)s, %(persona_id)s, %(key_id)s, %(received_through)s, %(received_at)s, %(importance)s, %(created_at)s
+);
 
 -- name: replace_record
 UPDATE {schema}.metadata_records SET {assigned} WHERE record_id = %(record_id)s;

@@ -286,8 +286,8 @@ ORDER BY g.node_name;
 SELECT r.found
 FROM neurigraph.records_of_node(%(schema_name)s, %(at)s::timestamptz, %(id)s::uuid, %(limit)s) AS r (found);
 
--- name: lock_shell
--- Lock the node's row until the commit ends, so that commits to one node take turns. A commit takes a few milliseconds.
+-- name: lock_shells
+-- Lock the rows of nodes, in order, until the commit ends, so that commits to one node take turns.
 SELECT
     g.node_id,
     g.node_name,
@@ -303,7 +303,8 @@ SELECT
     g.language::text AS language,
     EXISTS (SELECT FROM neurigraph.graph_index AS a WHERE a.node_id = ANY(g.path) AND a.quarantined) AS is_hidden
 FROM neurigraph.graph_index AS g
-WHERE g.node_id = %(node_id)s
+WHERE g.node_id = ANY(%(node_ids)s)
+ORDER BY g.node_id
 FOR NO KEY UPDATE OF g;
 
 -- name: update_shell
@@ -439,22 +440,18 @@ FROM neurigraph.graph_index AS g
 WHERE g.node_id = %(node_id)s;
 
 -- name: run_script
--- Run the script of a new node as one statement. Its only names are those of the node, which have no dollar.
-DO $script$ BEGIN {script} END $script$;
-
--- name: become_owner
--- Become the owner, and return the role before, which is read first.
-WITH before AS MATERIALIZED (
-    SELECT current_user::text AS name
-)
-
-SELECT
-    b.name,
-    set_config('role', 'neurigraph_owner', true) AS role
-FROM before AS b;
-
--- name: set_role
-SET LOCAL ROLE {role};
+-- Run the script of a new node as one statement, as the owner role, to whom all schemas belong and which the pipeline
+-- may assume. Its only names are those of the node, which have no dollar. After an ALTER of its own, psycopg would
+-- forget all prepared statements of the connection. An error rolls the transaction back, and the role with it.
+DO $script$
+DECLARE
+    caller text := current_user;
+BEGIN
+    PERFORM set_config('role', 'neurigraph_owner', true);
+    {script}
+    PERFORM set_config('role', caller, true);
+END
+$script$;
 
 -- name: totals
 -- Totals of a user, for a person to read.

@@ -16,14 +16,14 @@ FROM neurigraph.sources AS s
 WHERE s.replaces = %(source_id)s;
 
 -- name: lock_versions
-SELECT v.source_id
+SELECT s.source_id
 FROM neurigraph.sources AS s
 INNER JOIN neurigraph.sources AS v
     ON s.user_id = v.user_id AND s.kind = v.kind AND s.external_id = v.external_id
         AND s.persona_id IS NOT DISTINCT FROM v.persona_id AND s.binding IS NOT DISTINCT FROM v.binding
         AND s.member_id IS NOT DISTINCT FROM v.member_id
-WHERE s.source_id = %(source_id)s
-ORDER BY v.version
+WHERE s.source_id = ANY(%(source_ids)s)
+ORDER BY s.source_id, v.version
 FOR NO KEY UPDATE OF v;
 
 -- name: versions

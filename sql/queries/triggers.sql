@@ -193,7 +193,8 @@ RETURNING t.trigger_id;
 
 -- name: renew_leases
 -- Renew the leases of a batch, or end them, with 0 seconds. A segment in its commit is locked and passed over: nobody
--- takes its lease, and waiting would hold up the others.
+-- takes its lease, and waiting would hold up the others. Nobody waits for the disk: a renewal that a crash of the
+-- server loses only ends the lease earlier.
 UPDATE neurigraph.storage_triggers AS t SET claimed_until = now() + make_interval(secs => %(lease_seconds)s)
 FROM (
     SELECT s.trigger_id FROM neurigraph.storage_triggers AS s
@@ -201,7 +202,7 @@ FROM (
     ORDER BY s.trigger_id
     FOR NO KEY UPDATE SKIP LOCKED
 ) AS free
-WHERE t.trigger_id = free.trigger_id;
+WHERE t.trigger_id = free.trigger_id AND set_config('synchronous_commit', 'off', true) = 'off';
 
 -- name: return_unfinished
 -- Return the segments of a run that was cut off. The attempt does not count, because it says nothing about the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
-from neurigraph_pipelines.ingestion.distinct_titles import distinct_title
+from neurigraph_pipelines.ingestion.distinct_titles import free_titles, possible_titles
 from neurigraph_pipelines.ingestion.resummarize import WantedSummaries, resummarize
 from neurigraph_pipelines.ingestion.revision import Revision, revise
 from neurigraph_pipelines.model.limits import MAX_TITLE_LENGTH
@@ -48,8 +48,13 @@ def test_titles_of_commits_at_the_same_time_differ(here: Installation) -> None:
     user = new_graph(here).user.user_id
     long = "A very long title " * 20
     with here.database.pipeline() as one, here.database.pipeline() as two:
-        first = distinct_title(one, user, uuid4(), long[:MAX_TITLE_LENGTH], ("boats",), DAY)
-        second = distinct_title(two, user, uuid4(), long[:MAX_TITLE_LENGTH], ("boats",), DAY)
+        a, b, c = (
+            {record_id: possible_titles(record_id, long[:MAX_TITLE_LENGTH], ("boats",), DAY)}
+            for record_id in (uuid4(), uuid4(), uuid4())
+        )
+        (first,) = free_titles(one, user, a).values()
+        second, third = free_titles(two, user, b | c).values()
     assert first == long[:MAX_TITLE_LENGTH]
     assert second.endswith("… (boats)")
     assert len(second) <= MAX_TITLE_LENGTH
+    assert third.endswith("… (boats, 9 March 2025)")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Literal
 
+import numpy as np
 import psycopg
 import pytest
+from numpy.typing import NDArray
 from psycopg import sql
 
 from neurigraph_pipelines.graph.provisioning import User
@@ -26,6 +29,7 @@ from resources.storage.local import LocalObjectStore
 from tests.support.ingestion_traces import traces, triggers_of
 from tests.support.memories import (
     PlainModel,
+    WordEmbedder,
     converse,
     ingest,
     new_user,
@@ -106,6 +110,33 @@ def test_malformed_answers_are_repaired_or_refused(
     ((failure, state),) = result.returned
     assert (failure.error, state) == ("plain returned an empty summary", "failed")
     assert {record.title for record in result.stored} == {"endle", "#\u202e/\x7f nameless @Nobody:x"}
+
+
+class ErasingEmbedder(WordEmbedder):
+    """An embedder during whose work somebody erases a message that waits."""
+
+    def __init__(self, database: Database, content: str) -> None:
+        super().__init__()
+        self._database, self._content = database, content
+
+    def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
+        with self._database.owner() as tx:
+            tx.execute("DELETE FROM neurigraph.messages WHERE content = %s", [self._content])
+        return super().embed(texts, kind)
+
+
+def test_message_erased_after_embedding_is_in_no_segment(
+    here: Installation, context: Context, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    converse(here, claims, "the quince tree", "a wandering albatross")
+    (result,) = ingest(context.using(embedder=ErasingEmbedder(here.database, "a wandering albatross")), user)
+    ((failure, state),) = result.returned
+    assert (failure.step, failure.error, state) == ("commit", "messages of it were erased meanwhile", "pending")
+    assert traces(here, user)["record_index"] == 0
+    due_again(here, user)
+    (record,) = stored(ingest(context, user))
+    assert record.passages == 1
 
 
 # Objects

@@ -85,7 +85,7 @@ MODEL_STEPS = {"plan": "", "place": "filing", "summarize": "summarize", "extract
 PARTS: dict[str, tuple[ModuleType, str, str]] = {
     "rules of filing": (assign, "file_segment", "filing"),
     "outlines": (assign, "with_filings", "filing"),
-    "titles": (record_rows, "distinct_title", "title"),
+    "titles": (record_rows, "possible_titles", "title"),
     "languages": (passage_words, "languages_of", "languages"),
     "stems": (passage_words, "count_words", "stems"),
     "statements": (passage_words, "statement_key", "statements"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 
@@ -88,7 +89,7 @@ def test_end_beside_the_limit() -> None:
 
 
 def test_thread_may_end_with_its_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The watch of a thread that has ended ends, too, and reads no clock."""
+    """The watcher reads no clock of a thread that has ended."""
     failed: list[threading.ExceptHookArgs] = []
     monkeypatch.setattr(threading, "excepthook", failed.append)
 
@@ -102,6 +103,26 @@ def test_thread_may_end_with_its_step(monkeypatch: pytest.MonkeyPatch) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-    while any(thread.name == "time limit" for thread in threading.enumerate()):
-        time.sleep(0.01)
     assert failed == []
+
+
+def test_short_limit_ends_beside_longer_ones() -> None:
+    """The thread that watches all limits sleeps for the longest, and wakes for a shorter one that comes."""
+    with time_limit(settings(60), "embed", 0), time_limit(settings(60), "embed", 0):
+        time.sleep(0.05)
+        with pytest.raises(StepTimeoutError), time_limit(settings(0.1), "summarize", 0):
+            compute(60)
+
+
+def test_limits_hold_in_a_fork() -> None:
+    """A fork has no watching thread until it needs one."""
+    with time_limit(settings(60), "summarize", 0):
+        child = os.fork()
+        if child == 0:
+            try:
+                with time_limit(settings(0.1), "summarize", 0):
+                    compute(60)
+            except StepTimeoutError:
+                os._exit(0)
+            os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0

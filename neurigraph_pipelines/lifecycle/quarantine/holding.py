@@ -118,7 +118,7 @@ def _hold(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID, rule: 
 
 def _is_complete(tx: Transaction, node_id: UUID) -> bool:
     """Return whether the shell of a node counts all its records: not if some were stored or embedded while hidden."""
-    (shell,) = tx.execute(_GRAPH["lock_shell"], {"node_id": node_id})
+    (shell,) = tx.execute(_GRAPH["lock_shells"], {"node_ids": [node_id]})
     schema = sql.Identifier(shell["schema_name"])
     (counted,) = tx.execute(_GRAPH["content_of_shell"].format(schema=schema), {"node_id": node_id})
     return all(counted[name] == shell[name] for name in ("record_count", "embedded_count"))
