@@ -129,13 +129,12 @@ class PlannedSplit:
     @property
     def result(self) -> Split:
         """The split as a report shows it."""
-        slug = self.segment.ref.user_slug
         parts = tuple(
             Part(
                 plan.record_id,
                 *plan.messages,
                 " ".join(self.segment.within(*plan.messages).messages[0].content.split())[:_FIRST_WORDS],
-                path_view([slug, *plan.filing.path]),
+                path_view([self.segment.ref.user_slug, *plan.filing.path]),
             )
             for plan in self.plans
         )
@@ -177,8 +176,7 @@ def split(context: Context, planned: PlannedSplit) -> None:
     whole = with_origins(context, planned.segment)
     rows, embedded = _described(context, planned, whole)
     attempt, writer, objects = uuid4(), transcript_writer(context), context.objects
-    slug = whole.ref.user_slug
-    keys = [durable_key(slug, plan.filing.path, plan.record_id, attempt) for plan in planned.plans]
+    keys = [durable_key(whole.ref.user_slug, plan.filing.path, plan.record_id, attempt) for plan in planned.plans]
 
     def remove_all() -> None:
         for key in keys:
@@ -229,12 +227,10 @@ def _described(context: Context, planned: PlannedSplit, whole: Segment) -> tuple
     keywords = {one: keywords_of(model, part) for one, part in parts.items()}
     voices = _voices(context, planned, whole)
     passages = {one: list(writer.passages(part)) if settings.passages else [] for one, part in parts.items()}
-    segments = {
-        one: made_segment(part, passages[one], voices, context.settings.language) for one, part in parts.items()
-    }
-    texts = [RecordTexts(one, summaries[one].text, passages[one]) for one in parts]
-    found = [pair for group in embed_texts(context.embedder, texts) for pair in group]
-    vectors = {record_id: made for record_id, made in found if isinstance(made, Vectors)}
+    usual = context.settings.language
+    segments = {one: made_segment(part, passages[one], voices, usual) for one, part in parts.items()}
+    found = embed_texts(context.embedder, [RecordTexts(one, summaries[one].text, passages[one]) for one in parts])
+    vectors = {one: made for group in found for one, made in group if isinstance(made, Vectors)}
     embedded = Embedded(context.embedder.model, segments, vectors)
     return RecordRows(context, Summarized(summaries), Described(keywords), embedded), embedded
 
