@@ -37,13 +37,16 @@ _TOLD = {
 """By predicate the slot that it fills, whose last value counts, and its words; in the order of the sentence."""
 
 _SLOTS = list(dict.fromkeys(slot for slot, _ in _TOLD.values()))
-_BEGINS = re.compile(r"\b(?:made|appointed|promoted|named|became|joined|started|moved)\b")
+_BEGINS = re.compile(r"\b(?:made|appointed|promoted|named|became|joined|started|moved|since)\b")
 """Words after which the day of a fact is the day since which it holds."""
 
 _NO_LONGER = re.compile(
     r"\b(?:was|were|worked|lived|studied|not|n['’]t|no longer)\b(?! (?:made|promoted|appointed|named))"
 )
-_ARTICLE = re.compile(r"^(?:an?|the)\s")
+_ARTICLE = re.compile(r"^(?:an?\s|(?:the\s)?user['’]s\s|the\s)")
+_TO_SOMEBODY = re.compile(r".+['’]s?\s[a-z-]+(?:\s[a-z-]+)?")
+"""A role towards somebody, such as ``Ana's husband``: people have several at once."""
+
 _GROWTH = re.compile(r"\s*\b(?:1 memory|[\d,]+ memories) from .*", re.DOTALL)
 _QUERIES = statements("about")
 
@@ -113,14 +116,13 @@ def _related(tx: Transaction, node_id: UUID) -> list[Clause]:
 
 
 def _worded(told: Sequence[_Told]) -> Iterator[Clause]:
-    """Yield the last value of each slot."""
-    last: dict[str, _Told] = {}
+    """Yield all roles towards somebody, and the last value of each slot."""
+    last: dict[tuple[str, str], _Told] = {}
     for one in told:
-        last.setdefault(_TOLD[one.predicate][0], one)
-    for slot in _SLOTS:
-        if slot not in last:
-            continue
-        one = last[slot]
+        slot = _TOLD[one.predicate][0]
+        role = one.object.casefold() if slot == "what" and _TO_SOMEBODY.fullmatch(one.object) else ""
+        last.setdefault((slot, role), one)
+    for _, one in sorted(last.items(), key=lambda item: (not item[0][1], _SLOTS.index(item[0][0]))):
         if _NO_LONGER.search(_verb_of(one)):
             continue
         text = _TOLD[one.predicate][1].format(_ARTICLE.sub("", one.object))

@@ -112,6 +112,10 @@ def slot_said(said: str, speaker: str) -> Slot | None:
 
 def clauses_of(sentence: str) -> list[str]:
     """Return the clauses of a sentence, if each of several is a closed form; else the sentence."""
+    if (person := _FORMS.person.match(sentence)) and not _FORMS.of_another.search(person["what"]):
+        told = _FORMS.described.split(person["what"])
+        if len(told) > 1 and all(map(_FORMS.description.fullmatch, told)):
+            return [f"{person['who']} is {one}." for one in told]
     parts = [part[:1].upper() + part[1:] for part in _FORMS.clauses.split(sentence)]
     return parts if all(len(part.split()) > 2 and slot_said(part, THE_USER) for part in parts) else [sentence]
 
@@ -122,7 +126,9 @@ def names_a_person(slot: Slot) -> bool:
 
 
 def _slot(statement: str) -> Slot | None:
-    appointed = next((match for form in (_FORMS.was_made, _FORMS.became) if (match := form.search(statement))), None)
+    appointed = next(
+        (match for form in (_FORMS.was_made, _FORMS.became, _FORMS.holds) if (match := form.search(statement))), None
+    )
     if appointed is not None:
         return Slot(appointed["subject"], "works as", appointed["object"])
     if match := _FORMS.changed_by.match(statement):

@@ -37,8 +37,9 @@ from resources.offline.standing import Standing
 from resources.offline.telling import Teller
 from resources.offline.units import Unit, units_of
 from resources.offline.whose import tells_of_itself
+from resources.offline.written_names import NAME
 
-_FORMS = forms("facts")
+_FORMS = forms("facts", name=NAME)
 
 MIN_WEIGHT = 1.0
 """Least weight of a fact. On LoCoMo, three of four such sentences are among its published observations."""
@@ -194,9 +195,20 @@ def _with_values(prose: Prose, names: Names) -> Iterator[Unit]:
             yield Unit((number,), (sentence.text,))
         if sentence.language != "en" or standing.says_nothing(number):
             continue
-        for text in clauses_of(standing.clean(number)):
+        for text in clauses_of(_with_name(prose, names, standing, number)):
             if slot_said(text, THE_USER) is not None and standing.references.are_clear(text):
                 yield Unit((number,), (text,))
+
+
+def _with_name(prose: Prose, names: Names, standing: Standing, number: int) -> str:
+    """Return a sentence, with a name for its "he" or "she" if the one before it tells of nobody else."""
+    text = standing.clean(number)
+    pronoun = _FORMS.pronoun.match(text)
+    if pronoun is None or not number or prose.sentences[number - 1].message != prose.sentences[number].message:
+        return text
+    told = _FORMS.told_alone.match(standing.clean(number - 1))
+    named = {one.name for one in names.persons if number - 1 in one.sentences}
+    return f"{told['who']}{text[pronoun.end() :]}" if told and named == {told["who"]} else text
 
 
 def _plain(prose: Prose, names: Names) -> Iterator[Unit]:

@@ -22,6 +22,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
                     (
                         SELECT max(d.w_coordinate) FROM neurigraph.delta_log AS d
                         WHERE d.record_id = i.record_id AND d.delta_payload ->> 'operation' <> 'move'
+                            AND (d.delta_payload ->> 'operation' <> 'refile' OR d.delta_payload -> 'after' <> '{}')
                     )
                 ) ORDER BY i.record_id
             )

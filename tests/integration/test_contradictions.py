@@ -54,6 +54,7 @@ ENDED = [
         "The garden gate code is now 6644.",
         "What is the code of the garden gate?",
     ),
+    ("The code of the shed is 1122.", "The new code of the shed is 3344 now.", "What is the code of the shed?"),
     (
         "We decided to use Postgres for the billing service.",
         "Instead of Postgres we now use MySQL for the billing service.",
@@ -98,6 +99,34 @@ def test_blatant_contradictions_wait_for_a_decision(
         assert second.startswith("Before that, "), reply.answer
         assert before in second, reply.answer
         assert CHANGED in reply.notes
+
+
+def test_who_somebody_is_comes_from_one_sentence_or_several(shared_installation: Installation) -> None:
+    """All roles are said, whatever was told last; "he" is the person told of before, and nobody else."""
+    sister, anecdote = "Ana is my sister.", "Dave fell into the lake at the barbecue, and everybody laughed."
+    whole = "Dave is my brother-in-law, he is Ana's husband and production lead since March 2025."
+    parts = ["Dave is my brother-in-law.", "Dave is Ana's husband.", "Dave has been production lead since March 2025."]
+    for told in ([whole, anecdote], [sister, *parts, anecdote]):
+        _, claims = new_user(shared_installation)
+        remember(shared_installation, claims, told)
+        context = shared_installation.context.acting_for(claims)
+        first = ask(context, Question("Who is Dave?")).answer.split("\n")[0]
+        assert first.startswith("Dave: brother-in-law, Ana's husband, production lead since March 2025."), first
+        everything = ask(context, Question("Tell me everything about Dave")).answer.split("\n")
+        assert everything[0].rpartition(". [")[0] == first.rpartition(". [")[0]
+        assert any("Dave is Ana's husband." in line for line in everything[1:])
+    more = [
+        *(whole, "Dave is a friend of the family. He is allergic to walnuts."),
+        *("Ana is Bob's wife, he is foreman.", "Dave became plant manager in October 2025."),
+    ]
+    _, claims = new_user(shared_installation)
+    remember(shared_installation, claims, more)
+    context = shared_installation.context.acting_for(claims)
+    first = ask(context, Question("Who is Dave?")).answer.split("\n")[0]
+    assert "allergic to walnuts" in first
+    assert "plant manager since October 2025" in first, "it follows the newest fact"
+    assert "production lead" not in first
+    assert "Ana is foreman" not in ask(context, Question("Tell me everything about Ana")).answer
 
 
 def test_of_three_values_two_are_of_before(shared_installation: Installation) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -11,6 +12,7 @@ import pytest
 
 from neurigraph_pipelines.faces.cli import entry
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion.filing_again import file_again
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.agents import owners_key
 from tests.support.api_calls import store
@@ -117,3 +119,11 @@ def test_a_command_moves_it_to_an_area_that_has_no_node_yet(
     assert entry.run(command) == 0
     assert json.loads(capsys.readouterr().out)["places"] == ["Business", "Home"]
     assert owner.path(record_id) == "Business"
+
+
+def test_proposal_outlives_filing_again(owner: Owner) -> None:
+    record_id = owner.note(BANK)
+    end = datetime.now(UTC) + timedelta(days=1)
+    done = file_again(owner.here.context, None, end, owner.user.user_id)
+    assert (done.stayed, done.moved, done.failed) == (1, [], [])
+    assert (owner.vote(approve=True)["state"], owner.path(record_id) != "") == ("executed", True)
