@@ -66,6 +66,12 @@ _CONTENT_TYPES = {
 }
 
 
+def insert_record(tx: Transaction, schema: sql.Identifier, values: Mapping[str, object]) -> None:
+    """Insert the row of a record, with values by column."""
+    columns, placeholders = (sql.SQL(", ").join(map(kind, values)) for kind in (sql.Identifier, sql.Placeholder))
+    tx.execute(_QUERIES["insert_record"].format(schema=schema, columns=columns, values=placeholders), values)
+
+
 def replace_record(tx: Transaction, schema: sql.Identifier, values: Mapping[str, object]) -> None:
     """Write columns of the row of a stored record, with values by column."""
     assigned = sql.SQL(", ").join(
@@ -149,7 +155,7 @@ class RecordRows:
         left_out = [*self._left_out_before(plan), *made.left_out]
         summary = replace(summary, title=self._titles[plan.record_id])
         columns = self._columns(record, summary, keywords, vectors, made.language)
-        tx.execute(_QUERIES["insert_record"].format(schema=schema), columns)
+        insert_record(tx, schema, columns)
         passages = self._insert_segment(tx, plan, node.node_id, made, vectors)
         for file in record.files:
             self._insert_file(tx, schema, record, file, summary)

@@ -33,17 +33,7 @@ SELECT neurigraph.hold_record(%(record_id)s, %(quarantines)s::uuid []);
 SELECT neurigraph.free_titles(%(user_id)s, %(record_ids)s, %(titles)s) AS titles;
 
 -- name: insert_record
-INSERT INTO {schema}.metadata_records (
-    record_id, title, summary, embedding, embedding_pending, embedding_model, kw_entities, kw_topics, kw_dates,
-    kw_relationships, content_type, trigger_type, source_kind, source_id, first_message, last_message, content_hash,
-    language, file_pointer, occurred_at, persona_id, key_id, received_through, received_at, importance, created_at
-)
-VALUES (
-    %(record_id)s, %(title)s, %(summary)s, %(embedding)s, %(embedding_pending)s, %(embedding_model)s, %(kw_entities)s,
-    %(kw_topics)s, %(kw_dates)s, %(kw_relationships)s, %(content_type)s, %(trigger_type)s, %(source_kind)s,
-    %(source_id)s, %(first_message)s, %(last_message)s, %(content_hash)s, %(language)s, %(file_pointer)s,
-    %(occurred_at)s, %(persona_id)s, %(key_id)s, %(received_through)s, %(received_at)s, %(importance)s, %(created_at)s
-);
+INSERT INTO {schema}.metadata_records ({columns}) VALUES ({values});
 
 -- name: replace_record
 UPDATE {schema}.metadata_records SET {assigned} WHERE record_id = %(record_id)s;
