@@ -175,7 +175,7 @@ def test_rejected_upload_leaves_nothing(installation: Installation, bob: Claims)
         upload(installation, bob, "b.txt", b"two", external_id="x", details=SourceDetails(url="file:///a"))
     with pytest.raises(InvalidInputError, match="the file is empty"):
         upload(installation, bob, "c.txt", b"")
-    with pytest.raises(InvalidInputError, match="at most 256 characters"):
+    with pytest.raises(InvalidInputError, match="257 characters and the limit is 256"):
         upload(installation, bob, "d.txt", b"four", title="t" * 257)
     small = installation.settings.changed(max_upload_bytes=10)
     installation.settings = small
