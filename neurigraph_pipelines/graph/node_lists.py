@@ -24,7 +24,7 @@ _FIRST: Position = (-1, str(UUID(int=0)))
 
 @dataclass(frozen=True, slots=True)
 class NodeFilter:
-    """The conditions of a list of nodes, which meet all that are set.
+    """The conditions of a list of nodes: a node meets all that are set.
 
     Attributes:
         path: The node at this path, such as ``Family/Dave``; case and width are ignored.

@@ -23,7 +23,7 @@ _INSIDE = ("occurred_after", "occurred_before", "content_type", "superseded", "e
 
 @dataclass(frozen=True, slots=True)
 class RecordFilter:
-    """The conditions of a list of records, which meet all that are set.
+    """The conditions of a list of records: a record meets all that are set.
 
     Attributes:
         node_id: In this node, or below it.

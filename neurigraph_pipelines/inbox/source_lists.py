@@ -50,7 +50,7 @@ _Source = TypeVar("_Source", bound=Source)
 
 
 class SourceFilter(BaseModel, frozen=True):
-    """The conditions of a list of sources, which meet all that are set."""
+    """The conditions of a list of sources: a source meets all that are set."""
 
     state: Progress | None = Field(default=None, description="Only sources in this state.")
     external_id: str | None = Field(default=None, description="Only the source with this id.")

@@ -24,7 +24,7 @@ _LISTING = statements("listing")
 
 @dataclass(frozen=True, slots=True)
 class FactFilter:
-    """The conditions of a list of facts, which meet all that are set.
+    """The conditions of a list of facts: a fact meets all that are set.
 
     Attributes:
         node_id: Of records in this node, or below it.

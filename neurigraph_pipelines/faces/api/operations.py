@@ -91,7 +91,7 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
 
 
 def _at_once(operation: Operation) -> Callable[..., Any]:
-    """Return what answers a request at once."""
+    """Return a function that answers a request at once."""
 
     @wraps(operation.function)
     def answer(call: Call, response: Response, if_none_match: str | None = None, **given: Any) -> Any:
@@ -101,7 +101,7 @@ def _at_once(operation: Operation) -> Callable[..., Any]:
 
 
 def _waiting(operation: Operation) -> Callable[..., Any]:
-    """Return what answers a request once the source that it is about is stored, if its caller waits for that."""
+    """Return a function that answers a request once its source is stored, if the caller waits for that."""
 
     @wraps(operation.function)
     async def answer(

@@ -258,7 +258,7 @@ class Examiner(Protocol):
         ...
 
     def judge(self, question: str, expected: str, given: str, *, given_first: bool) -> bool:
-        """Return whether an answer says the expected.
+        """Return whether an answer says the same as the expected one.
 
         Args:
             given_first: Whether the answer stands before the expected one in the request.
