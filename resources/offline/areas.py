@@ -1,8 +1,8 @@
 """The area of life that a segment is about, and the subject within it.
 
 Two kinds of weights add up: the cue words of ``topics.toml``, and, where there is an embedder and the text is English,
-the similarity of pieces of the segment, its title and its key phrases to the subjects of each area. A single word
-decides nothing. ``placement`` makes nodes of what is found here.
+the similarity of pieces of the segment, its title and its key phrases to the subjects of each area and to sentences about
+it (``examples.toml``). A single word decides nothing. ``placement`` makes nodes of what is found here.
 """
 
 from __future__ import annotations
@@ -38,10 +38,13 @@ MAX_PHRASES = 15
 PHRASES_OF_SUBJECT = 8
 """Phrases of a subject that are embedded with its name."""
 
-SHARPNESS = 0.05
+SHARPNESS = 0.07
 """Difference of cosines at which one area is e times as likely as another (MiniLM: 0.1 to 0.6 for short texts)."""
 
-WEIGHTS = {"pieces": 1.0, "phrases": 0.3, "title": 0.15, "cues": 0.7}
+NEAREST = 3
+"""Sentences or subjects of an area that a text is compared with, the nearest ones: one alone may be near by chance."""
+
+WEIGHTS = {"pieces": 1.0, "phrases": 0.3, "title": 0.15, "cues": 0.5}
 """Factor of each kind of weights. Half or twice of each changes two areas of a hundred on the labelled conversations
 of the development half and on LoCoMo."""
 
@@ -65,8 +68,13 @@ WEIGHT_OF_KEYWORD = 0.7
 WEIGHT_OF_PERSON = 0.5
 """Weight of the name of a topic or project, of a keyword, and of a person's name, who may be named in passing."""
 
+CLEAR, DOUBTFUL, ALONE = 1.1, 1.2, 1.6
+"""Least ratio of the first area's share to that of the second for a place in it: where words and meaning agree or a
+title says what it is about, where they do not agree, and where only words speak. Below that a person decides, unless
+much is said."""
+
 MAX_OWN_TOPICS = 64
-OWN_TOPIC_BONUS = 1.5
+OWN_TOPIC_BONUS = 2.0
 """The user's own topic is preferred to an area that fits equally."""
 
 
@@ -79,7 +87,7 @@ class Fit:
         confidence: 0 to 1, that it belongs there.
         subjects: Share of each subject of the area, best first.
         aliases: Other names under which the user may have the area.
-        is_certain: Whether words and meaning, each by itself, name this area first.
+        least_lead: Ratio of its share to that of the second area from which a segment lies there without doubt.
     """
 
     name: str
@@ -87,7 +95,7 @@ class Fit:
     confidence: float
     subjects: dict[str, float]
     aliases: tuple[str, ...] = ()
-    is_certain: bool = False
+    least_lead: float = ALONE
 
 
 def subject_texts(topic: Topic) -> list[str]:
@@ -137,7 +145,7 @@ class Areas:
             doubt = total / (total + FEW_CUES)
             merit = (WEIGHTS["cues"] * doubt * by_words + meaning.areas) / (WEIGHTS["cues"] + meaning.weight)
             least = 1e-6 if is_guess or meaning.closest >= CLOSE or total >= 1 else 1.0
-        agree = meaning is not None and meaning.areas.argmax() == by_words.argmax()
+        agreed = None if meaning is None or meaning.areas.argmax() != by_words.argmax() else by_words.argmax()
         merit = merit * np.array([1.0] * len(self.topics) + [OWN_TOPIC_BONUS] * len(own))
         found = []
         for index in np.argsort(-merit, kind="stable"):
@@ -148,8 +156,8 @@ class Areas:
                 confidence = min(0.97, max(by_cues, by_meaning))
                 aliases = self.topics[name].aliases if name in self.topics else ()
                 subjects = self._subjects(name, cues, meaning)
-                is_certain = agree and index == by_words.argmax()
-                found.append(Fit(name, float(merit[index]), confidence, subjects, aliases, is_certain))
+                lead = ALONE if meaning is None else CLEAR if index == agreed else DOUBTFUL
+                found.append(Fit(name, float(merit[index]), confidence, subjects, aliases, lead))
         return found
 
     def _own(self, tops: Mapping[str, OutlineNode]) -> list[OutlineNode]:
@@ -209,9 +217,9 @@ class Areas:
 
     @cached_property
     def _described(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """The embeddings of all subjects and the number of each one's area; the last of an area is the area."""
+        """The embeddings of the subjects and examples of each area, subjects first, and the number of each one's area."""
         assert self._embedder is not None
-        texts = [subject_texts(topic) for topic in self.topics.values()]
+        texts = [[*subject_texts(topic), *topic.examples] for topic in self.topics.values()]
         areas = np.repeat(np.arange(len(texts)), list(map(len, texts)))
         return self._embedder.embed([text for some in texts for text in some]), areas
 
@@ -223,7 +231,7 @@ class Areas:
         total = max(sum(counts.values()), sum(cues.words[name].values()), 1)
         shares = np.array([counts[subject] / total for subject in topic.subtopics])
         if meaning is not None:
-            near = meaning.subjects[meaning.areas_of_subjects == list(self.topics).index(name)][:-1]
+            near = meaning.subjects[meaning.areas_of_subjects == list(self.topics).index(name)][: len(shares)]
             shares = (WEIGHTS["cues"] * shares + near) / (WEIGHTS["cues"] + meaning.weight)
         ranked = sorted(zip(topic.subtopics, map(float, shares), strict=True), key=lambda pair: -pair[1])
         return {subject: share for subject, share in ranked if share > 0}
@@ -248,8 +256,10 @@ class _Meaning:
     @classmethod
     def of(cls, cosines: NDArray[np.float32], weights: NDArray[np.float64], areas: NDArray[np.int64]) -> _Meaning:
         """Turn cosines, ``(texts, subjects)``, into shares."""
-        best = np.stack([cosines[:, areas == area].max(axis=1) for area in range(int(areas.max()) + 1)], axis=1)
-        shares = np.exp((best - best.max(axis=1, keepdims=True)) / SHARPNESS)
+        by_area = [np.sort(cosines[:, areas == area], axis=1) for area in range(int(areas.max()) + 1)]
+        best = np.stack([some[:, -1] for some in by_area], axis=1)
+        near = np.stack([some[:, -NEAREST:].mean(axis=1) for some in by_area], axis=1)
+        shares = np.exp((near - near.max(axis=1, keepdims=True)) / SHARPNESS)
         shares /= shares.sum(axis=1, keepdims=True)
         within = np.exp((cosines - best[:, areas]) / SHARPNESS)
         for area in range(best.shape[1]):

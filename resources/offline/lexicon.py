@@ -54,6 +54,7 @@ class Topic:
         aliases: Other names under which a user may already have the topic.
         subtopics: Names of narrower topics and their phrases.
         foreign: Phrases of other languages that show the topic, by the language's code.
+        examples: English sentences about the topic.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Topic:
     aliases: tuple[str, ...]
     subtopics: dict[str, tuple[str, ...]]
     foreign: dict[str, tuple[str, ...]]
+    examples: tuple[str, ...]
 
 
 def english() -> Lexicon:
@@ -142,6 +144,7 @@ def _topic(entry: dict[str, Any]) -> Topic:
         aliases=_phrases(entry.get("aliases", "")),
         subtopics=subtopics,
         foreign={code: _phrases(entry[name]) for code, name in _FOREIGN.items()},
+        examples=tuple(read_data("examples.toml")[entry["name"]].splitlines()),
     )
 
 

@@ -27,7 +27,7 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.model.errors import NeurigraphError
 from neurigraph_pipelines.model.ports import Embedder
-from resources.offline.areas import Areas, Fit
+from resources.offline.areas import CLEAR, Areas, Fit
 from resources.offline.cohesion import Cohesion
 from resources.offline.cues import CueScores
 from resources.offline.keywords import key_phrases
@@ -44,11 +44,6 @@ from resources.offline.subjects import (
     person_step,
     topic_step,
 )
-
-CLEAR = 1.25
-DOUBTFUL = 1.6
-"""Least ratio of the first area's share to that of the second for a place in it: where words and meaning agree or a
-title says what it is about, and otherwise. Below that a person decides, unless much is said."""
 
 MUCH_SAID = 5.0
 """Weight of cue words from which the first area is right often enough, without a node below it."""
@@ -170,8 +165,7 @@ class Placer:
         """Return whether a person has to decide between the first two areas; never about the user's own topics."""
         if len(fits) < 2 or said >= MUCH_SAID or fits[0].name not in self._areas.topics:
             return False
-        least = CLEAR if fits[0].is_certain or has_title else DOUBTFUL
-        return fits[0].share < least * fits[1].share
+        return fits[0].share < (CLEAR if has_title else fits[0].least_lead) * fits[1].share
 
     def _area_step(self, area: Fit, cues: CueScores, tops: Mapping[str, OutlineNode]) -> NodeProposal:
         topic = self._areas.topics.get(area.name)
