@@ -1,8 +1,8 @@
 """The area of life that a segment is about, and the subject within it.
 
 Two kinds of weights add up: the cue words of ``topics.toml``, and, where there is an embedder and the text is English,
-the similarity of pieces of the segment, its title and its key phrases to the subjects of each area and to sentences about
-it (``examples.toml``). A single word decides nothing. ``placement`` makes nodes of what is found here.
+the similarity of pieces of the segment, its title and its key phrases to the subjects of each area and to sentences
+about it (``examples.toml``). A single word decides nothing. ``placement`` makes nodes of what is found here.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ WEIGHTS = {"pieces": 1.0, "phrases": 0.3, "title": 0.15, "cues": 0.5}
 of the development half and on LoCoMo."""
 
 CLOSE = 0.3
-"""Cosine of the nearest subject below which the meaning of a text says nothing."""
+"""Mean cosine of the nearest texts of an area below which the meaning of a text says nothing."""
 
 FEW_CUES = 1.0
 """Weight of cue words that counts half beside the meaning: a single word decides nothing."""
@@ -217,7 +217,7 @@ class Areas:
 
     @cached_property
     def _described(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """The embeddings of the subjects and examples of each area, subjects first, and the number of each one's area."""
+        """The vectors of the subjects and examples of each area, subjects first, and the number of the area of each."""
         assert self._embedder is not None
         texts = [[*subject_texts(topic), *topic.examples] for topic in self.topics.values()]
         areas = np.repeat(np.arange(len(texts)), list(map(len, texts)))
@@ -244,7 +244,7 @@ class _Meaning:
     Attributes:
         areas: Weighted share of each area.
         subjects: Weighted share of each subject within its area.
-        closest: The highest cosine of any text and any subject.
+        closest: The highest mean cosine of any text and the nearest texts of an area.
     """
 
     areas: NDArray[np.float32]
@@ -264,8 +264,7 @@ class _Meaning:
         within = np.exp((cosines - best[:, areas]) / SHARPNESS)
         for area in range(best.shape[1]):
             within[:, areas == area] /= within[:, areas == area].sum(axis=1, keepdims=True)
-        nearest = float(best.max())
-        return cls(weights @ shares, weights @ within, areas, float(weights.sum()), nearest)
+        return cls(weights @ shares, weights @ within, areas, float(weights.sum()), float(near.max()))
 
 
 def _falling(count: int, total: float) -> NDArray[np.float64]:

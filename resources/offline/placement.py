@@ -45,6 +45,9 @@ from resources.offline.subjects import (
     topic_step,
 )
 
+CLEAR_BELOW = 1.25
+"""Ratio of the first area's share to that of the second from which a segment has a node below the area."""
+
 MUCH_SAID = 5.0
 """Weight of cue words from which the first area is right often enough, without a node below it."""
 
@@ -139,7 +142,7 @@ class Placer:
             return Placement(tuple(steps), first, last, _relations(names, None), aliases, names.endings, proposals)
         steps = [self._area_step(area, cues, tops)]
         person = None
-        if len(fits) == 1 or area.share >= CLEAR * fits[1].share:
+        if len(fits) == 1 or area.share >= CLEAR_BELOW * fits[1].share:
             person = main_person(prose, names, cues, area.name, outline)
             if person is None or person.confidence < 0.75 or exists_outside(person, outline, area.name):
                 topic = topic_step(prose, names, area, cues, outline)
