@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from neurigraph_pipelines.model.ports import Examiner
 from neurigraph_pipelines.runtime.evaluation.asking import (
@@ -19,11 +18,12 @@ from neurigraph_pipelines.runtime.evaluation.asking import (
     Result,
 )
 from neurigraph_pipelines.runtime.evaluation.scoring import KINDS
+from neurigraph_pipelines.views.scalars import Parsed
 
 WORST = 10
 """Cases that a report shows."""
 
-Figures = dict[str, Any]
+Figures = Parsed
 _PER = 1_000_000
 """Tokens that a rate is for."""
 

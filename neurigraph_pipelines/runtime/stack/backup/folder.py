@@ -23,10 +23,10 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from neurigraph_pipelines.exchange.portability.stream import Hashed
 from neurigraph_pipelines.model.errors import (
@@ -36,6 +36,7 @@ from neurigraph_pipelines.model.errors import (
     InvalidInputError,
     StorageError,
 )
+from neurigraph_pipelines.views.scalars import Parsed
 from resources.age_encryption import AgeKey
 from resources.files import sync_folder, write_whole
 
@@ -222,12 +223,12 @@ class BackupFolder:
         if content.sha256 != sha256:
             raise DamagedObjectError(f"{file} is damaged")
 
-    def write_manifest(self, folder: Path, manifest: Mapping[str, Any]) -> None:
+    def write_manifest(self, folder: Path, manifest: Parsed) -> None:
         """Write the manifest of a backup with its own checksum."""
         text = json.dumps(manifest, default=str)
         self.write(folder, MANIFEST, [json.dumps({"sha256": _sha256(text), "manifest": text}).encode()], lambda _: None)
 
-    def manifest(self, backup_id: str) -> dict[str, Any]:
+    def manifest(self, backup_id: str) -> Parsed:
         """Return the manifest of a backup.
 
         Raises:
