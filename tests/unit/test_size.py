@@ -78,7 +78,7 @@ def test_rooms_import_few_others() -> None:
 
 
 def test_mappings_of_anything_have_a_name_that_says_why() -> None:
-    """Views and values say what they have; ``views/scalars.py`` names the mappings that cannot, each with its reason."""
+    """Views and values say what they have; ``views/scalars.py`` names the mappings that cannot, with the reasons."""
     files = [path for part in (_PACKAGE, ROOT / "resources") for path in part.rglob("*.py")]
     bare = {str(path.relative_to(_PACKAGE.parent)) for path in files if _ANY.search(path.read_text(encoding="utf-8"))}
     assert bare == {"neurigraph_pipelines/views/scalars.py"}

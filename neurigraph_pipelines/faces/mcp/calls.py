@@ -162,7 +162,7 @@ class Afterwards:
         def logged() -> None:
             try:
                 work(*arguments)
-            except Exception:
+            except Exception:  # nobody waits for it
                 _log.warning("what was to be done after an answer failed", exc_info=True)
 
         with suppress(RuntimeError):  # the server ends

@@ -127,7 +127,7 @@ class MemoryServer(MCPServer[None]):
             return _failed(wrong_arguments(error, list(tool.arguments.model_fields)))
         try:
             return await self._workers.run(partial(self._run, tool, given, context))
-        except Exception as error:
+        except Exception as error:  # `said` names only errors that callers may read
             return _failed(said(error))
 
     def _run(self, tool: Tool[Any], given: Arguments, context: Context[None, Any] | None) -> CallToolResult:
@@ -168,7 +168,7 @@ class MemoryServer(MCPServer[None]):
             text = await self._workers.run(lambda: read(self._call(context)))
         except NotFoundError as error:
             raise ResourceNotFoundError(said(error)) from None
-        except Exception as error:
+        except Exception as error:  # as for tools
             raise ResourceError(said(error)) from None
         return [ReadResourceContents(text, MEDIA_TYPE)]
 

@@ -68,18 +68,18 @@ def count_questions(name: Published, path: Path, most: int | None) -> int:
 
 
 def locomo(path: Path) -> Iterator[Sample]:
-    """Read samples of two people over months. Evidence with several ids is split, and unknown ids are dropped."""
+    """Read samples of two people over months. A field with several ids is split, and unknown ids are dropped."""
     for where, item in _items(path):
         conversations = tuple(_accepted(locomo_sessions.conversations(item, where, None)))
         sample = Sample(str(item["sample_id"]).lower(), conversations, ())
         known, questions = sample.messages.keys(), []
         for asked in item["qa"]:
-            evidence = known & set(re.split(r"[;\s]+", " ".join(asked.get("evidence") or ())))
+            sources = known & set(re.split(r"[;\s]+", " ".join(asked.get("evidence") or ())))
             category = CATEGORIES[asked["category"]]
             gold = str(asked.get("answer", ""))
             is_false = asked["category"] == 5
             questions.append(
-                LabelledQuestion(_question(asked), frozenset(evidence), category, gold, is_unanswerable=is_false)
+                LabelledQuestion(_question(asked), frozenset(sources), category, gold, is_unanswerable=is_false)
             )
         yield Sample(sample.name, conversations, tuple(questions))
 
@@ -89,7 +89,7 @@ def longmemeval(path: Path) -> Iterator[Sample]:
     for _, item in _items(path):
         name, sessions = str(item["question_id"]), item["haystack_sessions"]
         ids = item.get("haystack_session_ids") or [f"session {n}" for n in range(len(sessions))]
-        conversations, evidence = [], set()
+        conversations, sources = [], set()
         for number, (session, turns, day) in enumerate(zip(ids, sessions, item["haystack_dates"], strict=True)):
             begin, messages = _session_date(day), []
             for place, turn in enumerate(turns):
@@ -97,13 +97,13 @@ def longmemeval(path: Path) -> Iterator[Sample]:
                 if turn["content"].strip():
                     moment = begin + timedelta(seconds=place)
                     messages.append(IncomingMessage(Role(turn["role"]), turn["content"], None, message_id, moment))
-                    evidence |= {message_id} if turn.get("has_answer") else set()
+                    sources |= {message_id} if turn.get("has_answer") else set()
             if messages:
                 conversations.append(_conversation(f"{number}:{session}", messages, begin))
         is_abstention = name.endswith("_abs")
         asked = LabelledQuestion(
             _question(item),
-            frozenset() if is_abstention else frozenset(evidence),
+            frozenset() if is_abstention else frozenset(sources),
             item["question_type"],
             str(item.get("answer", "")),
             _session_date(item["question_date"]) if item.get("question_date") else None,
@@ -120,10 +120,10 @@ def beam(path: Path) -> Iterator[Sample]:
         for item in items:
             gold = next((str(item[name]) for name in _BEAM_ANSWERS if item.get(name)), "")
             gold = gold or "\n".join(map(str, item.get("rubric") or ()))
-            evidence = frozenset(map(str, leaves(item.get("source_chat_ids")))) & known
+            sources = frozenset(map(str, leaves(item.get("source_chat_ids")))) & known
             category = kind.replace("_", " ")
             is_abstention = kind == "abstention"
-            questions.append(LabelledQuestion(_question(item), evidence, category, gold, is_unanswerable=is_abstention))
+            questions.append(LabelledQuestion(_question(item), sources, category, gold, is_unanswerable=is_abstention))
     yield Sample(sample.name, sample.conversations, tuple(questions))
 
 
@@ -147,7 +147,7 @@ def beam_questions(path: Path) -> Path:
 
 
 def personamem(path: Path) -> Iterator[Sample]:
-    """Read questions with options (CSV) about contexts (JSON lines) that they share; no evidence is published."""
+    """Read questions with options (CSV) about contexts (JSON lines) that they share; sources are not published."""
     if "questions" not in path.name or path.suffix != ".csv":
         raise InvalidInputError(f"{path} is not named like questions_32k.csv, beside shared_contexts_32k.jsonl")
     contexts = path.with_name(path.name.replace("questions", "shared_contexts")).with_suffix(".jsonl")

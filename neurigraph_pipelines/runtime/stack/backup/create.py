@@ -79,11 +79,8 @@ def back_up(installation: Installation, folder: BackupFolder, keep: int | None, 
                 written[part] = folder.write(target, DUMPS[part], chunks, listener.on_bytes)
         listener.on_stage("manifest")
         written["object_list"] = folder.write(target, OBJECT_LIST, _lines(copied), lambda _: None)
-        manifest = {
-            **description,
-            "backup_id": backup_id,
-            **{part: asdict(file) for part, file in written.items()},
-        }
+        files = {part: asdict(file) for part, file in written.items()}
+        manifest = {**description, "backup_id": backup_id, **files}
         folder.write_manifest(target, manifest)
         listener.on_stage("completing")
         folder.complete(target, (folder.name_of(content.sha256) for content in copied.objects.values()))
