@@ -16,7 +16,7 @@ import jwt
 from jwt import PyJWK, PyJWKSet, PyJWTError
 
 from neurigraph_pipelines.model.errors import ConfigurationError, TransientError, UnauthenticatedError
-from neurigraph_pipelines.views.scalars import Parsed
+from neurigraph_pipelines.views.scalars import WireObject
 from resources.outgoing_request import send
 
 MAX_KEY_SET_BYTES = 1 << 20
@@ -61,7 +61,7 @@ class JsonWebTokens:
         self._leeway = leeway_seconds
         self._most_seconds = most_seconds
 
-    def verify(self, token: str) -> Parsed:
+    def verify(self, token: str) -> WireObject:
         """Return the claims of a genuine, current token for this installation.
 
         Raises:
@@ -79,7 +79,7 @@ class JsonWebTokens:
             raise UnauthenticatedError(_REFUSED)
         return claims
 
-    def _decode(self, token: str) -> Parsed:
+    def _decode(self, token: str) -> WireObject:
         header = jwt.get_unverified_header(token)
         algorithm = header.get("alg")
         key: str | PyJWK

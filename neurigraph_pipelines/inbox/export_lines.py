@@ -23,11 +23,11 @@ from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileE
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.model.tool_events import ToolEvent
 from neurigraph_pipelines.views.kinds import Channel, DocumentType, MessageType
-from neurigraph_pipelines.views.scalars import Parsed, ValuesByName
+from neurigraph_pipelines.views.scalars import ValuesByName, WireObject
 
 AS_IT_IS = "To store the file as it is, send it with format=document."
 
-Line = Parsed
+Line = WireObject
 """What a line says; its reader finds out by use whether it has the shape of one, because its writer is not trusted."""
 
 _OF_TEXT = "text"

@@ -20,7 +20,7 @@ from neurigraph_pipelines.model import Message, Role, Segment, ToolEvent
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import TokenCounter
 from neurigraph_pipelines.text.stored_text import compress
-from neurigraph_pipelines.views.scalars import Parsed
+from neurigraph_pipelines.views.scalars import WireObject
 
 LINE_END = b'"}\n'
 """The end of a message's line, after the content."""
@@ -139,9 +139,9 @@ class TranscriptWriter:
             yield from zip(some, self._tokens.count_each(some), strict=True)
 
 
-def last_line(text: bytes) -> Parsed:
+def last_line(text: bytes) -> WireObject:
     """Parse the last line of a piece of a transcript."""
-    line: Parsed = json.loads(text.rstrip(b"\n").rpartition(b"\n")[2])
+    line: WireObject = json.loads(text.rstrip(b"\n").rpartition(b"\n")[2])
     return line
 
 
@@ -162,7 +162,7 @@ def read_messages(text: bytes) -> Iterator[Message]:
         )
 
 
-def event_of(line: Parsed) -> ToolEvent | None:
+def event_of(line: WireObject) -> ToolEvent | None:
     """Return the event of a tool in a line; None for other messages."""
     return ToolEvent.of_fields(line, line["content"]) if "type" in line else None
 

@@ -24,5 +24,5 @@ Row = Mapping[str, Any]
 ValuesByName = dict[str, Any]
 """Values of parameters or fields by name: the function, form or model that takes them has their types."""
 
-Parsed = dict[str, Any]
-"""A parsed file, line, answer or schema, in a format that is declared elsewhere; its reader checks what it takes."""
+WireObject = dict[str, Any]
+"""An object as a file, a request or an answer has it, in a format declared elsewhere; its reader checks it."""

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from neurigraph_pipelines.views.scalars import Parsed
+from neurigraph_pipelines.views.scalars import WireObject
 
 A = TypeVar("A", bound=BaseModel)
 
@@ -63,13 +63,13 @@ class AnswerFormats:
                 self._format = max(self._format, AnswerFormat(refused + 1))
         return refused is not AnswerFormat.WORDS
 
-    def parameters(self, how: AnswerFormat, shape: type[BaseModel]) -> Parsed:
+    def parameters(self, how: AnswerFormat, shape: type[BaseModel]) -> WireObject:
         """Return the part of a request about the format of its answer."""
         if how is AnswerFormat.WORDS:
             return {}
         if how is AnswerFormat.OBJECT:
             return {"response_format": {"type": "json_object"}}
-        schema: Parsed = {"name": shape.__name__, "schema": shape.model_json_schema()}
+        schema: WireObject = {"name": shape.__name__, "schema": shape.model_json_schema()}
         if how is AnswerFormat.STRICT_SCHEMA:
             schema["strict"] = True
         return {"response_format": {"type": "json_schema", "json_schema": schema}}

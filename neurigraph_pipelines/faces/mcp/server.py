@@ -40,7 +40,7 @@ from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Tool
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.measuring import span
-from neurigraph_pipelines.views.scalars import Parsed
+from neurigraph_pipelines.views.scalars import WireObject
 from neurigraph_pipelines.wiring.installation import Installation
 
 TOOLS: tuple[Tool[Any], ...] = (
@@ -111,7 +111,7 @@ class MemoryServer(MCPServer[None]):
         return _LISTED
 
     async def call_tool(
-        self, name: str, arguments: Parsed, context: Context[None, Any] | None = None
+        self, name: str, arguments: WireObject, context: Context[None, Any] | None = None
     ) -> CallToolResult:
         """Check the arguments of a tool, run it for the caller of this request, and return its result or its error.
 
@@ -177,7 +177,7 @@ class MemoryServer(MCPServer[None]):
         return [PROMPT]
 
     async def get_prompt(
-        self, name: str, arguments: Parsed | None = None, context: Context[None, Any] | None = None
+        self, name: str, arguments: WireObject | None = None, context: Context[None, Any] | None = None
     ) -> GetPromptResult:
         """Return the prompt with some arguments; it contains nothing from the memory.
 

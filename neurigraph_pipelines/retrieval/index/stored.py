@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from neurigraph_pipelines.views.scalars import Parsed
+from neurigraph_pipelines.views.scalars import WireObject
 
 
 class Origin(NamedTuple):
@@ -24,7 +24,7 @@ class Origin(NamedTuple):
     key_id: str | None
     received_through: str | None
     received_at: str | None
-    source: Parsed | None = None
+    source: WireObject | None = None
 
 
 class StoredRecord(NamedTuple):

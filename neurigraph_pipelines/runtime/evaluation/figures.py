@@ -18,12 +18,12 @@ from neurigraph_pipelines.runtime.evaluation.asking import (
     Result,
 )
 from neurigraph_pipelines.runtime.evaluation.scoring import KINDS
-from neurigraph_pipelines.views.scalars import Parsed
+from neurigraph_pipelines.views.scalars import WireObject
 
 WORST = 10
 """Cases that a report shows."""
 
-Figures = Parsed
+Figures = WireObject
 _PER = 1_000_000
 """Tokens that a rate is for."""
 

@@ -23,7 +23,7 @@ from neurigraph_pipelines.inbox.imports.source import parts_of, unreadable
 from neurigraph_pipelines.model import ImportedConversation, IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.runtime.evaluation.samples import LabelledQuestion, Sample
-from neurigraph_pipelines.views.scalars import Parsed
+from neurigraph_pipelines.views.scalars import WireObject
 
 Published = Literal["locomo", "longmemeval", "beam", "personamem"]
 
@@ -195,7 +195,7 @@ def _explained(path: Path, name: Published) -> Iterator[None]:
         raise unreadable(path, error) from error
 
 
-def _items(path: Path) -> Iterator[tuple[str, Parsed]]:
+def _items(path: Path) -> Iterator[tuple[str, WireObject]]:
     with path.open("rb") as stream:
         yield from _accepted(json_stream.read_items(stream, path.name))
 
@@ -211,7 +211,7 @@ def _conversation(external_id: str, messages: list[IncomingMessage], begin: date
     return ImportedConversation(external_id, tuple(messages), started_at=begin, ended_at=messages[-1].occurred_at)
 
 
-def _question(item: Parsed, name: str = "question") -> str:
+def _question(item: WireObject, name: str = "question") -> str:
     text = item[name]
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"a question is {str(text)[:50]!r} and no text")
@@ -227,7 +227,7 @@ def _session_date(text: Any) -> datetime:
     return datetime(year, month, day, hour, minute, tzinfo=UTC)
 
 
-def _batch(chat: str, number: int, batch: Parsed) -> ImportedConversation:
+def _batch(chat: str, number: int, batch: WireObject) -> ImportedConversation:
     """Read one batch, whose first message alone has a date."""
     turns = [message for turn in batch["turns"] for message in turn]
     date = datetime.strptime(turns[0]["time_anchor"], _BEAM_DATE).replace(tzinfo=UTC)
@@ -240,7 +240,7 @@ def _batch(chat: str, number: int, batch: Parsed) -> ImportedConversation:
     return _conversation(f"beam-{chat}:{number}", messages, date)
 
 
-def _of_persona(row: Parsed) -> tuple[tuple[str, int], LabelledQuestion]:
+def _of_persona(row: WireObject) -> tuple[tuple[str, int], LabelledQuestion]:
     """Return the context of a question, how many of its turns come before, and the question."""
     options = tuple(map(str, ast.literal_eval(row["all_options"])))
     letter = row["correct_answer"].strip().strip("()").lower()

@@ -32,7 +32,7 @@ from neurigraph_pipelines.settings.shipped import shipped
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.graph import TreeNode
-from neurigraph_pipelines.views.scalars import Parsed
+from neurigraph_pipelines.views.scalars import WireObject
 from neurigraph_pipelines.wiring.installation import Installation
 
 USER = "bob"
@@ -108,7 +108,7 @@ def run(installation: Installation, listener: DemoListener) -> None:
     )
 
 
-def tell_story(installation: Installation, story: Parsed, slug: str) -> Claims:
+def tell_story(installation: Installation, story: WireObject, slug: str) -> Claims:
     """Hand in the conversations of a sample story as a user, none twice, and return the user's claims."""
     user, _ = ensure_user(installation.database, slug, opaque_schema_names=installation.settings.opaque_schema_names)
     claims = Claims.of_user(user.user_id)
@@ -118,7 +118,7 @@ def tell_story(installation: Installation, story: Parsed, slug: str) -> Claims:
     return claims
 
 
-def _conversations(story: Parsed) -> Iterator[ImportedConversation]:
+def _conversations(story: WireObject) -> Iterator[ImportedConversation]:
     for number, one in enumerate(story["conversations"]):
         begin = datetime.fromisoformat(f"{one['date']}T12:00").replace(tzinfo=UTC)
         said = [(one["role"], one["content"]) if isinstance(one, dict) else one for one in one["messages"]]

@@ -14,7 +14,7 @@ from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.runtime.stack.backup.folder import DUMPS, OBJECT_LIST, VERSION, BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.snapshot import QUERIES, Copied, consistent_snapshot
-from neurigraph_pipelines.views.scalars import Parsed
+from neurigraph_pipelines.views.scalars import WireObject
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.dagster_database import dagster_database, found_database
 from resources.postgres.dump import dump
@@ -106,7 +106,7 @@ def _require_key(installation: Installation, folder: BackupFolder) -> None:
         )
 
 
-def _description(tx: Transaction, copied: Copied) -> Parsed:
+def _description(tx: Transaction, copied: Copied) -> WireObject:
     return {
         "version": VERSION,
         "neurigraph": neurigraph_pipelines.__version__,

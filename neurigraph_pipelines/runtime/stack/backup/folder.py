@@ -36,7 +36,7 @@ from neurigraph_pipelines.model.errors import (
     InvalidInputError,
     StorageError,
 )
-from neurigraph_pipelines.views.scalars import Parsed
+from neurigraph_pipelines.views.scalars import WireObject
 from resources.age_encryption import AgeKey
 from resources.files import sync_folder, write_whole
 
@@ -223,12 +223,12 @@ class BackupFolder:
         if content.sha256 != sha256:
             raise DamagedObjectError(f"{file} is damaged")
 
-    def write_manifest(self, folder: Path, manifest: Parsed) -> None:
+    def write_manifest(self, folder: Path, manifest: WireObject) -> None:
         """Write the manifest of a backup with its own checksum."""
         text = json.dumps(manifest, default=str)
         self.write(folder, MANIFEST, [json.dumps({"sha256": _sha256(text), "manifest": text}).encode()], lambda _: None)
 
-    def manifest(self, backup_id: str) -> Parsed:
+    def manifest(self, backup_id: str) -> WireObject:
         """Return the manifest of a backup.
 
         Raises:
