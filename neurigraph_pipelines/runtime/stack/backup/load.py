@@ -29,8 +29,8 @@ from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, make_working_c
 from neurigraph_pipelines.model.errors import ConflictError, DamagedObjectError, InvalidInputError, LostObjectError
 from neurigraph_pipelines.model.ports import ObjectStore, Transaction
 from neurigraph_pipelines.runtime.stack.backup.create import BackupListener
-from neurigraph_pipelines.runtime.stack.backup.folder import DUMPS, OBJECT_LIST, BackupFolder
-from neurigraph_pipelines.runtime.stack.backup.snapshot import QUERIES, StoredContent
+from neurigraph_pipelines.runtime.stack.backup.folder import DUMPS, OBJECT_LIST, BackupFolder, StoredContent
+from neurigraph_pipelines.runtime.stack.backup.snapshot import QUERIES
 from neurigraph_pipelines.views.scalars import WireObject
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.dagster_database import ROLE, dagster_database, ensure_dagster_database, found_database
