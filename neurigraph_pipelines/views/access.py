@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.kinds import GrantType
 from neurigraph_pipelines.views.pages import NEXT_CURSOR
-from neurigraph_pipelines.views.scalars import Scalar
+from neurigraph_pipelines.views.scalars import Scalar, ValuesByName
 
 
 class CreatedUser(View):
@@ -66,7 +66,7 @@ class Held(View):
 
     @model_validator(mode="before")
     @classmethod
-    def _name_the_holder(cls, row: dict[str, Any]) -> dict[str, Any]:
+    def _name_the_holder(cls, row: ValuesByName) -> ValuesByName:
         kind = row.get("subject_type") or row.get("role") or ""
         holder = {"persona": "persona_id", "third_party": "third_party"}.get(kind)
         return {**row, holder: row["subject_id"]} if holder is not None and "subject_id" in row else row

@@ -90,7 +90,7 @@ class Waiting:
                     answer.read()
                     answer.close()
                 return refuse(call, answer)
-            except Exception as error:
+            except Exception as error:  # `pause` raises what no repeating mends
                 time.sleep(pause(call, error, attempt, self._retries))
         raise AssertionError
 
@@ -132,7 +132,7 @@ class Asyncio:
                     await answer.aread()
                     await answer.aclose()
                 return refuse(call, answer)
-            except Exception as error:
+            except Exception as error:  # `pause` raises what no repeating mends
                 await asyncio.sleep(pause(call, error, attempt, self._retries))
         raise AssertionError
 

@@ -19,6 +19,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.views.kinds import DocumentType
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 _LOOKS_AT_FILES, _LOOKS_AT_ADDRESSES = 60, 900
 """Seconds between two looks, unless the YAML file says otherwise."""
@@ -160,7 +161,7 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
             return False
         return bool(drop_intake.gone_files(of_user.database, self._place(of_user), (self.user, self.name)))
 
-    def _take_in(self, installation: InstallationResource) -> dict[str, Any]:
+    def _take_in(self, installation: InstallationResource) -> ValuesByName:
         """Take in the new files and read them; return metadata for the asset's page, without a word of the files."""
         of_user = self._home(installation)
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from types import NoneType
 from typing import Annotated, Any
@@ -22,6 +22,7 @@ from neurigraph_pipelines.faces.operations.call import Call, Who
 from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup, Parameter
 from neurigraph_pipelines.inbox.waiting import MAX_WAIT_SECONDS
 from neurigraph_pipelines.model import Claims, SourceKind
+from neurigraph_pipelines.views.scalars import WireObject
 
 _ALWAYS = (401, 403, 404, 422, 503)
 _CALLERS = {
@@ -129,7 +130,7 @@ def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empt
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
-def _described(parameter: Parameter) -> Mapping[str, Any]:
+def _described(parameter: Parameter) -> WireObject:
     about = parameter.about
     return {"description": about.description, "alias": about.alias, "json_schema_extra": about.json_schema_extra}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any
@@ -21,6 +21,7 @@ from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup
 from neurigraph_pipelines.faces.operations.sight import KINDS
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 _VERSION = "Change it only if this is its newest version, such as the newest delta of a memory."
 Expected = Annotated[str | None, option(_VERSION, metavar="VERSION")]
@@ -31,14 +32,14 @@ Spaces = Annotated[list[str] | None, option("Only what is in one of these spaces
 def add_commands(group: typer.Typer, subject: OperationGroup, words: str) -> None:
     """Add the commands of a subject that begin with the words of a group to the group."""
     for one in subject.operations:
-        commands: dict[str, Mapping[str, Any]] = {**({one.command: {}} if one.command else {}), **one.presets}
+        commands: dict[str, ValuesByName] = {**({one.command: {}} if one.command else {}), **one.presets}
         for command, preset in commands.items():
             before, _, last = command.rpartition(" ")
             if before == words:
                 group.command(last)(_function(one, preset, one.sentences.get(command, one.about)))
 
 
-def _function(operation: Operation, preset: Mapping[str, Any], about: str) -> Callable[..., None]:
+def _function(operation: Operation, preset: ValuesByName, about: str) -> Callable[..., None]:
     """Return the function of an operation's command, with the parameters that Typer reads."""
     takes = [one for one in values_of(operation) if one.name not in preset]
 
@@ -69,7 +70,7 @@ def _function(operation: Operation, preset: Mapping[str, Any], about: str) -> Ca
     return run
 
 
-def _guard(operation: Operation, given: Mapping[str, Any], expected: str | None) -> Guard:
+def _guard(operation: Operation, given: ValuesByName, expected: str | None) -> Guard:
     """Return the guard that lets a change pass only if its object has the expected version."""
     if operation.guarded is None or expected is None:
         return FREE
@@ -78,7 +79,7 @@ def _guard(operation: Operation, given: Mapping[str, Any], expected: str | None)
 
 
 @contextmanager
-def _named(takes: Sequence[Taken], values: Mapping[str, Any]) -> Iterator[None]:
+def _named(takes: Sequence[Taken], values: ValuesByName) -> Iterator[None]:
     """Name the things that a command named, if one of them is not found and the message names none."""
     try:
         yield
@@ -105,7 +106,7 @@ def confirm(preview: object) -> None:
     typer.confirm("Do this for good?", abort=True, err=True)
 
 
-def _answer(operation: Operation, takes: Sequence[Taken], call: Call, values: Mapping[str, Any]) -> Any:
+def _answer(operation: Operation, takes: Sequence[Taken], call: Call, values: ValuesByName) -> Any:
     """Return the result of an operation with the values of its command.
 
     Raises:

@@ -24,6 +24,7 @@ from neurigraph_pipelines.views.graph import Shell, TreeNode
 from neurigraph_pipelines.views.inbox import Note
 from neurigraph_pipelines.views.memories import Difference, History, Memory
 from neurigraph_pipelines.views.profiles import PersonProfile, PromptContext
+from neurigraph_pipelines.views.scalars import ValuesByName
 from neurigraph_pipelines.views.search import Found
 
 
@@ -61,7 +62,7 @@ _QUOTED_CHARACTERS = 240
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
-def quoted(call: Call, given: Mapping[str, Any], result: object) -> Mapping[UUID, Message]:
+def quoted(call: Call, given: ValuesByName, result: object) -> Mapping[UUID, Message]:
     """Return the best messages of the hits of a search, to be shown with them; of other results none."""
     if not isinstance(result, Found):
         return {}

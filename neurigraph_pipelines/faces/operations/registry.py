@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from neurigraph_pipelines.faces.operations.call import Who
 from neurigraph_pipelines.views.base import Form
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -84,7 +85,7 @@ class Operation:
     tag: str | None = None
     status: int = 200
     refusals: tuple[int, ...] = ()
-    answers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    answers: Mapping[int, ValuesByName] = field(default_factory=dict)
     guarded: str | None = None
     has_version: bool = False
     in_spaces: bool = False
@@ -92,7 +93,7 @@ class Operation:
     is_sparse: bool = False
     notes_lag: bool = False
     options: Mapping[str, str | None] = field(default_factory=dict)
-    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    presets: Mapping[str, ValuesByName] = field(default_factory=dict)
     sentences: Mapping[str, str] = field(default_factory=dict)
     destroys: bool = False
     says: str = "Done."
@@ -109,7 +110,7 @@ class Operation:
         return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
     @cached_property
-    def hints(self) -> dict[str, Any]:
+    def hints(self) -> ValuesByName:
         """The types of the parameters and of the result, with their annotations."""
         return get_type_hints(self.function, include_extras=True)
 
