@@ -112,7 +112,7 @@ def reembed(
             continue
         if lacking and not done.records:
             with suppress(TransientError):
-                context.embedder.embed([done.model])  # one that cannot be used moves nobody
+                context.embedder.embed([done.model], kind="query")  # one that cannot be used moves nobody
         begin_moves(context.database, {location.user_id for location in lacking}, done.model)
         if on_done is not None:
             on_done(len(page) - len(lacking))

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.asking import ask_views
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import author_of
 from neurigraph_pipelines.model import Claims
@@ -113,9 +113,7 @@ def register_key(context: Context, public_key: bytes, peer: str | None = None) -
         return _registered(tx, claims, {"persona_id": persona_id, "peer_name": peer}, public_key)
 
 
-def page_of_keys(
-    context: Context, cursors: Cursors, *, with_ended: bool = False, limit: int = 50, cursor: str | None = None
-) -> Page[SigningKey]:
+def page_of_keys(context: Context, asked: Listing, *, with_ended: bool = False) -> Page[SigningKey]:
     """Return a page of keys: all for the owner; for others their own, and the keys of links that they see.
 
     Args:
@@ -129,15 +127,7 @@ def page_of_keys(
         return _keys(context, user_id=context.claims.user_id, with_ended=with_ended, after=after, limit=most)
 
     filters = {"with_ended": with_ended}
-    return cursors.page(
-        context.claims,
-        "signing_keys",
-        filters,
-        limit,
-        cursor,
-        read,
-        lambda key: (key.registered_at, key.signing_key_id),
-    )
+    return asked.page("signing_keys", filters, read, lambda key: (key.registered_at, key.signing_key_id))
 
 
 def get_key(context: Context, key_id: UUID) -> SigningKey:

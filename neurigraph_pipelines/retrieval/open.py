@@ -321,17 +321,9 @@ def _message(text: bytes, place: Place, file_id: UUID) -> Message:
         if line["seq"] != place.message:  # whole, and of another transcript
             raise damaged(file_id)
         role, event = Role(line["role"]), event_of(line)
-        return Message(
-            file_id=file_id,
-            seq=line["seq"],
-            role=role,
-            author=author_view(line["author"], place.voice, place.persona),
-            voice=place.voice,
-            external_id=line["external_id"],
-            occurred_at=line["occurred_at"],
-            content=line["content"],
-            tool_calls=line.get("tool_calls", []),
-            **event_fields(role, event),
+        said = {"file_id": file_id, "author": author_view(line["author"], place.voice, place.persona)}
+        return Message.model_validate(
+            {"tool_calls": [], **line, **said, "voice": place.voice, **event_fields(role, event)}
         )
     except (ValueError, KeyError) as error:
         raise damaged(file_id) from error

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 from neurigraph_pipelines.access.authentication import require_owner, require_visible
 from neurigraph_pipelines.database.asking import ask_views, value_of
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.webhooks.outbox import Outbox, hash_of
 from neurigraph_pipelines.model import Claims
@@ -137,30 +137,16 @@ def replay(database: Database, claims: Claims, webhook_id: UUID, delivery_id: UU
     return replayed
 
 
-def page_of_deliveries(
-    database: Database,
-    cursors: Cursors,
-    claims: Claims,
-    webhook_id: UUID,
-    *,
-    state: DeliveryState | None = None,
-    limit: int = 50,
-    cursor: str | None = None,
-) -> Page[Delivery]:
+def page_of_deliveries(asked: Listing, webhook_id: UUID, *, state: DeliveryState | None = None) -> Page[Delivery]:
     """Return a page of the deliveries of a webhook, newest first.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.
     """
-    get_webhook(database, claims, webhook_id)
-    filters = {"webhook_id": webhook_id, "state": state}
-
-    def read(after: Position | None, most: int) -> list[Delivery]:
-        at, last = after or NEWEST
-        return deliveries(database, claims, {**filters, "delivery_id": None, "at": at, "id": last, "limit": most})
-
-    return cursors.page(
-        claims, "deliveries", filters, limit, cursor, read, lambda one: (one.created_at, one.delivery_id)
+    get_webhook(asked.database, asked.claims, webhook_id)
+    filters, statement = {"webhook_id": webhook_id, "state": state}, _QUERIES["deliveries"]
+    return asked.views(
+        "deliveries", filters, statement, Delivery, lambda one: (one.created_at, one.delivery_id), delivery_id=None
     )
 
 

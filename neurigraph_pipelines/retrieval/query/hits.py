@@ -57,26 +57,18 @@ def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> 
         asked_for["superseded"] = found.superseded
     return views.Hit.model_validate(
         {
+            **record._asdict(),
             "record_id": record.record_id if found.is_stored else None,
             "stored": found.is_stored,
             "node_id": found.node.node_id if found.is_stored else None,
             "node_path": found.node.path if found.is_stored else None,
-            "title": record.title,
-            "summary": record.summary,
             "score": round(found.score, 6),
-            "occurred_at": record.occurred_at,
-            "source_kind": record.source_kind,
-            "source_id": record.source_id,
             "source_external_id": record.source_name,
-            "file_id": record.file_id,
-            "file_state": record.file_state,
             "origin": {
+                **origin._asdict(),
                 "voices": record.voices,
                 "persona_id": origin.persona_id if found.persona is not None else None,
                 "persona_path": found.persona,
-                "received_through": origin.received_through,
-                "key_id": origin.key_id,
-                "received_at": origin.received_at,
                 "restated": restated,
                 "source": Provenance.of(record.source_kind, origin.source),
             },
@@ -96,21 +88,14 @@ def message_hit(found: FoundMessage) -> views.MessageHit:
         asked_for |= {"role": unstored.role, "occurred_at": unstored.occurred_at, "content": unstored.content}
     return views.MessageHit.model_validate(
         {
+            **found._asdict(),
             "record_id": found.record_id if unstored is None else None,
-            "source_id": found.source_id,
             "stored": unstored is None,
-            "external_id": found.external_id,
-            "seq": found.seq,
             "score": round(found.score, 6),
-            "author": found.author,
-            "section": found.section,
-            "voice": found.voice,
-            "restated": found.restated,
             **asked_for,
         }
     )
 
 
 def _anchor(anchor: Anchor) -> views.Anchor:
-    values = {"node_id": anchor.node_id, "node_path": anchor.path, "reason": anchor.reason}
-    return views.Anchor.model_validate({**values, "score": round(anchor.score, 4)})
+    return views.Anchor.model_validate({**anchor._asdict(), "node_path": anchor.path, "score": round(anchor.score, 4)})
