@@ -20,7 +20,7 @@ from neurigraph_pipelines.database.paging import NEWEST, Listing, Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import provision_node
 from neurigraph_pipelines.model import Claims, ConceptKind, GrantType, NodeType, SubjectType
-from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, require_found
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.hygiene import clean_text, utc
@@ -112,9 +112,10 @@ def rotate_key(database: Database, claims: Claims, key_id: UUID, *, grace_second
     if not 0 <= grace_seconds <= 366 * 86_400:
         raise InvalidInputError("the grace period of a replaced key is between 0 seconds and a year")
     with database.agent(claims) as tx:
-        old = tx.execute(_QUERIES["retire_key"], {"key_id": key_id, "seconds": grace_seconds}).fetchone()
-        if old is None:
-            raise NotFoundError("there is no such valid key")
+        old = require_found(
+            tx.execute(_QUERIES["retire_key"], {"key_id": key_id, "seconds": grace_seconds}).fetchone(),
+            "there is no such valid key",
+        )
         return _insert_key(
             tx, claims, old["role"], old["subject_id"], old["label"], old["expired_at"], old["container_tags"]
         )

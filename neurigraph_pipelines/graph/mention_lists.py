@@ -12,7 +12,7 @@ from neurigraph_pipelines.database.paging import Listing, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model import AliasType, Claims, MentionRole
-from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, require_found
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.evidence import EdgeEvidence, ListedAlias, Mention, StatedEdge
@@ -41,9 +41,7 @@ def edge_of(database: Database, claims: Claims, edge_id: UUID) -> StatedEdge:
         NotFoundError: There is no such edge, or the caller sees no evidence for it.
     """
     found = ask_views(database, claims, _QUERIES["edge"], StatedEdge, {"edge_id": edge_id})
-    if not found:
-        raise NotFoundError
-    return found[0]
+    return require_found(next(iter(found), None))
 
 
 def page_of_evidence(asked: Listing, edge_id: UUID) -> Page[EdgeEvidence]:

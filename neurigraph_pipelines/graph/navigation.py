@@ -20,7 +20,7 @@ from neurigraph_pipelines.graph.describing import clauses_of, definition_in, sen
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.profiles import find_profile
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, ConceptKind, Outline, OutlineNode
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import NotFoundError, require_found
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.languages import code_of
@@ -155,9 +155,7 @@ def shell(tx: Transaction, node_id: UUID) -> Shell:
     Raises:
         NotFoundError: No such node, or not visible to the caller.
     """
-    row = tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone()
-    if row is None:
-        raise NotFoundError
+    row = require_found(tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone())
     parent_id, is_whole = row["parent_node_id"], _is_whole(row["names"], row["layer_depth"])
     if not is_whole and tx.execute(_QUERIES["node_by_id"], {"node_id": parent_id}).fetchone() is None:
         parent_id = None
@@ -202,9 +200,7 @@ def records(tx: Transaction, node_id: UUID, *, limit: int = 50, after: Position 
     Raises:
         NotFoundError: No such node, or not visible to the caller.
     """
-    row = tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone()
-    if row is None:
-        raise NotFoundError
+    row = require_found(tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone())
     at, last = after or NEWEST
     values = {"schema_name": row["schema_name"], "limit": limit, "at": at, "id": last}
     return [record_view(Record, one["found"]) for one in tx.execute(_QUERIES["records_of_node"], values)]

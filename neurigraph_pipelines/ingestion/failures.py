@@ -15,7 +15,7 @@ from neurigraph_pipelines.database.asking import value_of, views_of
 from neurigraph_pipelines.database.paging import NEWEST, Listing, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import NotFoundError, require_found
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.views.failures import FailureOfUser, Replay
 
@@ -93,9 +93,7 @@ def replay_own(database: Database, claims: Claims, failure_id: UUID) -> Replay:
     """
     with database.agent(claims) as tx:
         found = _replays(tx, _QUERIES["replay_own"], {"failure_ids": [failure_id]})
-    if not found:
-        raise NotFoundError
-    return found[0]
+    return require_found(next(iter(found), None))
 
 
 def count_open(database: Database) -> int:

@@ -13,7 +13,7 @@ from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.paging import NEWEST, Listing, Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import require_found
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.views.digests import Digest
 
@@ -56,9 +56,7 @@ def get_digest(database: Database, claims: Claims, digest_id: UUID) -> Digest:
     require_visible(database, claims, "digest", digest_id)
     values = {**_ALL, "digest_id": digest_id, "user_id": claims.user_id, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
     found = ask_views(database, claims, _QUERIES["list"], Digest, values)
-    if not found:
-        raise NotFoundError
-    return found[0]
+    return require_found(next(iter(found), None))
 
 
 def remove_digest(database: Database, claims: Claims, digest_id: UUID, *, dry_run: bool = False) -> Digest:

@@ -18,7 +18,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.knowledge.belief_lists import REASONS
 from neurigraph_pipelines.knowledge.signing import attest_of, end_attest_of
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import require_found
 from neurigraph_pipelines.model.links import SUPERSEDES
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text
@@ -73,9 +73,7 @@ def link(database: Database, claims: Claims, link_id: UUID) -> Link:
         NotFoundError: There is no such link, or the caller does not see both its ends.
     """
     found = _rows(database, claims, LinkFilter(with_ended=True), link_id=link_id)
-    if not found:
-        raise NotFoundError
-    return found[0]
+    return require_found(next(iter(found), None))
 
 
 def _rows(database: Database, claims: Claims, wanted: LinkFilter, **values: Any) -> list[_PlacedLink]:

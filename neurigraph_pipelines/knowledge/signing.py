@@ -23,7 +23,13 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import author_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidInputError,
+    NotFoundError,
+    require_found,
+)
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.views.kinds import Attest, EndKind
 from neurigraph_pipelines.views.links import SigningKey
@@ -137,9 +143,7 @@ def get_key(context: Context, key_id: UUID) -> SigningKey:
         NotFoundError: There is no such key, or it is hidden from the caller.
     """
     found = _keys(context, key_id=key_id, with_ended=True)
-    if not found:
-        raise NotFoundError
-    return found[0]
+    return require_found(next(iter(found), None))
 
 
 def public_bytes(key: SigningKey) -> bytes:
@@ -195,9 +199,7 @@ def revoke_key(context: Context, key_id: UUID) -> SigningKey:
     """Revoke a key: links that it signed are shown as unsigned from now on. Idempotent."""
     _require_own(context, key_id)
     with context.database.pipeline() as tx:
-        revoked = tx.execute(_QUERIES["revoke_key"], {"key_id": key_id}).fetchone()
-        if revoked is None:
-            raise NotFoundError
+        revoked = require_found(tx.execute(_QUERIES["revoke_key"], {"key_id": key_id}).fetchone())
     return SigningKey.model_validate(revoked)
 
 

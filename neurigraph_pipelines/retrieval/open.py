@@ -30,6 +30,7 @@ from neurigraph_pipelines.model.errors import (
     LostObjectError,
     NotFoundError,
     StorageError,
+    require_found,
 )
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
@@ -242,9 +243,7 @@ def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
         NotFoundError: No such record, or it is not visible to the caller.
     """
     with database.agent(claims) as tx:
-        place = tx.execute(_QUERIES["locate_record"], {"record_id": record_id}).fetchone()
-        if place is None:
-            raise NotFoundError
+        place = require_found(tx.execute(_QUERIES["locate_record"], {"record_id": record_id}).fetchone())
         row = tx.execute(
             _QUERIES["file_of_record"].format(schema=sql.Identifier(place["schema_name"])), {"record_id": record_id}
         ).fetchone()
@@ -255,9 +254,9 @@ def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
 
 
 def _transcript_beside(tx: Transaction, place: FileLocation) -> UUID:
-    found = tx.execute(_QUERIES["transcript_beside"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
-    if found is None:
-        raise NotFoundError
+    found = require_found(
+        tx.execute(_QUERIES["transcript_beside"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
+    )
     file_id: UUID = found["file_id"]
     return file_id
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import require_found
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.views.kinds import ActionKind, ActionState
 
@@ -72,9 +72,9 @@ def propose(tx: Transaction, doubt: Doubt) -> Proposed:
     """
     expires_at = None if doubt.hours is None else datetime.now(UTC) + timedelta(hours=doubt.hours)
     proposed = {**asdict(doubt), "origin": "doubt", "expires_at": expires_at}
-    row = tx.execute(_QUERIES["propose"], {"proposed": Jsonb(_plain(proposed))}).fetchone()
-    if row is None:
-        raise NotFoundError("what this is about is gone")
+    row = require_found(
+        tx.execute(_QUERIES["propose"], {"proposed": Jsonb(_plain(proposed))}).fetchone(), "what this is about is gone"
+    )
     return Proposed(row["action_id"], ActionState(row["state"]), row["created"])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from neurigraph_pipelines.lifecycle.retention import KEPT
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.measuring import measured
-from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
+from neurigraph_pipelines.retrieval.query.found import Found, FoundRecord
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.views import search as views
 from neurigraph_pipelines.views.retention import Retention
@@ -30,7 +30,7 @@ def view(
     """
     restated: dict[str, int] = {}
     for message in found.messages:
-        restated[message.record_id] = max(restated.get(message.record_id, 1), message.restated)
+        restated[str(message.key)] = max(restated.get(str(message.key), 1), message.restated)
     asked_for: dict[str, Any] = {}
     if found.facts is not None:
         asked_for["facts"] = list(found.facts)
@@ -38,7 +38,7 @@ def view(
         asked_for["rationale"] = found.rationale
     return views.Found(
         hits=[_hit(one, restated.get(one.record.record_id, 1), expiry) for one in found.records],
-        messages=[message_hit(one) for one in found.messages],
+        messages=list(found.messages),
         anchors=enriched(
             "anchors", lambda: [_anchor(one) for one in found.anchors[:ANCHORS_SHOWN]], list[views.Anchor]
         ),
@@ -75,23 +75,6 @@ def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> 
             "tier": kept.tier,
             "expires_at": kept.expires_at,
             "expiry_reason": kept.expiry_reason,
-            **asked_for,
-        }
-    )
-
-
-def message_hit(found: FoundMessage) -> views.MessageHit:
-    """Return a message as callers see it."""
-    unstored = found.unstored
-    asked_for: dict[str, object] = {"explain": dict(found.parts)} if found.parts else {}
-    if unstored is not None:
-        asked_for |= {"role": unstored.role, "occurred_at": unstored.occurred_at, "content": unstored.content}
-    return views.MessageHit.model_validate(
-        {
-            **found._asdict(),
-            "record_id": found.record_id if unstored is None else None,
-            "stored": unstored is None,
-            "score": round(found.score, 6),
             **asked_for,
         }
     )
