@@ -17,6 +17,7 @@ from typing import Any
 
 from benchmarks.bench import PROJECT_ROOT, Bench, forget_own_settings
 from benchmarks.report import Section, table
+from neurigraph_pipelines.database.paging import Listing
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.knowledge.fact_lists import FactFilter, list_facts
 from neurigraph_pipelines.knowledge.fact_queries import QueryFacts, QueryKind, query_facts
@@ -102,10 +103,10 @@ def tell(bench: Bench, story: dict[str, Any]) -> Told:
 
 def read_story(installation: Installation, claims: Claims, story: dict[str, Any]) -> Told:
     database, cursors = installation.database, installation.cursors
-    facts = list_facts(database, cursors, claims, FactFilter(), limit=200).items
+    facts = list_facts(Listing(database, cursors, claims, limit=200), FactFilter()).items
     found: dict[object, Link] = {}
     for record in {one.record_id for one in facts}:
-        for link in list_links(database, cursors, claims, LinkFilter(record_id=record), limit=200).items:
+        for link in list_links(Listing(database, cursors, claims, limit=200), LinkFilter(record_id=record)).items:
             found[link.link_id] = link
     with database.pipeline() as tx:
         query = "SELECT kind, reason, fact_id, other_fact_id, state FROM neurigraph.actions WHERE fact_id IS NOT NULL"

@@ -181,7 +181,7 @@ def _costs(installation: Installation, claims: Claims) -> list[str]:
     for record_id in ids:
         started = time.perf_counter()
         wanted = listing.FactFilter(record_id=record_id)
-        page = listing.list_facts(installation.database, installation.cursors, claims, wanted, limit=50)
+        page = listing.list_facts(installation.listing(claims, limit=50), wanted)
         beliefs.brought(installation.database, claims, record_id, page)
         taken.append((time.perf_counter() - started) * 1_000)
     seconds = [f"{after - before:.1f}" for before, after in pairwise(times)]

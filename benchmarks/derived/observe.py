@@ -73,7 +73,7 @@ def _derive(installation: Installation, labelled: Labelled) -> Derived:
     for result in run_due(installation.context, "benchmark", user.user_id):
         if result.returned:
             raise RuntimeError(f"{labelled.id} was not stored: {result.returned[0][0].error}")
-    page = list_records(installation.database, installation.cursors, claims, RecordFilter(), limit=MOST_RECORDS)
+    page = list_records(installation.listing(claims, limit=MOST_RECORDS), RecordFilter())
     records = page.items[::-1]
 
     def keywords(kind: str) -> tuple[str, ...]:

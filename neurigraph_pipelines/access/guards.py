@@ -11,7 +11,7 @@ from typing import Literal
 from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.model.errors import ChangedError, NotFoundError
+from neurigraph_pipelines.model.errors import ChangedError, require_found
 from neurigraph_pipelines.model.ports import Transaction
 
 Versioned = Literal["record", "node", "source"]
@@ -66,9 +66,7 @@ class Unchanged(Guard):
             NotFoundError: There is no such object.
             ChangedError: It has another version.
         """
-        version = find_version(tx, self._kind, self._object_id)
-        if version is None:
-            raise NotFoundError
+        version = require_found(find_version(tx, self._kind, self._object_id))
         if self._expected is not None and version not in self._expected:
             raise ChangedError(f"the {_NAMES[self._kind]} was changed meanwhile: read it again, then decide")
 

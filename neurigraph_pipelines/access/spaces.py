@@ -15,7 +15,7 @@ import psycopg
 
 from neurigraph_pipelines.access.authentication import require_owner
 from neurigraph_pipelines.database.asking import views_of
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
@@ -90,21 +90,18 @@ def add_space(
         return _get(tx, row["space_id"])
 
 
-def page_of_spaces(
-    database: Database, cursors: Cursors, claims: Claims, *, limit: int = 50, cursor: str | None = None
-) -> Page[Space]:
+def page_of_spaces(asked: Listing) -> Page[Space]:
     """Return a page of the spaces that the caller sees, newest first.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.
     """
 
-    def read(after: Position | None, most: int) -> list[Space]:
-        at, last = after or NEWEST
-        with database.agent(claims) as tx:
-            return _spaces(tx, {"at": at, "id": last, "limit": most})
+    def read(place: dict[str, object]) -> list[Space]:
+        with asked.database.agent(asked.claims) as tx:
+            return _spaces(tx, place)
 
-    return cursors.page(claims, "spaces", {}, limit, cursor, read, lambda one: (one.created_at, one.space_id))
+    return asked.by_time("spaces", {}, read, lambda one: (one.created_at, one.space_id))
 
 
 def get_space(database: Database, claims: Claims, space: UUID | str) -> Space:
@@ -167,27 +164,16 @@ def remove_sources(database: Database, claims: Claims, space_id: UUID, source_id
         return _get(tx, space_id)
 
 
-def page_of_sources(
-    database: Database, cursors: Cursors, claims: Claims, space_id: UUID, *, limit: int = 50, cursor: str | None = None
-) -> Page[SourceOfSpace]:
+def page_of_sources(asked: Listing, space_id: UUID) -> Page[SourceOfSpace]:
     """Return a page of the sources of a space that the caller sees, the last added first.
 
     Raises:
         NotFoundError: There is no such space.
         InvalidInputError: The cursor is not one of this list.
     """
-    get_space(database, claims, space_id)
-
-    def read(after: Position | None, most: int) -> list[SourceOfSpace]:
-        at, last = after or NEWEST
-        with database.agent(claims) as tx:
-            values = {"space_id": space_id, "at": at, "id": last, "limit": most}
-            return views_of(tx, _QUERIES["sources"], SourceOfSpace, values)
-
-    filters = {"space_id": space_id}
-    return cursors.page(
-        claims, "sources of space", filters, limit, cursor, read, lambda one: (one.added_at, one.source_id)
-    )
+    get_space(asked.database, asked.claims, space_id)
+    filters, statement = {"space_id": space_id}, _QUERIES["sources"]
+    return asked.views("sources of space", filters, statement, SourceOfSpace, lambda one: (one.added_at, one.source_id))
 
 
 def remove_space(database: Database, claims: Claims, space_id: UUID) -> Space:

@@ -19,8 +19,11 @@ from uuid import UUID
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.model.ports import Database
 
 if TYPE_CHECKING:
+    from psycopg.sql import SQL, Composed
+
     from neurigraph_pipelines.views.base import View  # pydantic: not needed to start a command
 
 MAX_CURSOR_AGE_SECONDS = 7 * 86_400.0
@@ -146,6 +149,65 @@ class Cursors:
 
     def _tag(self, owner: bytes, payload: bytes) -> bytes:
         return self._mac(owner + payload)[:_MAC_BYTES]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A request for a page of a list; ``limit`` and ``cursor`` are those of ``Cursors.page``."""
+
+    database: Database
+    cursors: Cursors
+    claims: Claims
+    limit: int = 50
+    cursor: str | None = None
+
+    def page(
+        self,
+        name: str,
+        filters: Mapping[str, object],
+        read: Callable[[Position | None, int], list[_Item]],
+        position: Callable[[_Item], Sequence[Any]],
+    ) -> Page[_Item]:
+        """Return the page, as ``Cursors.page`` does."""
+        return self.cursors.page(self.claims, name, filters, self.limit, self.cursor, read, position)
+
+    def by_time(
+        self,
+        name: str,
+        filters: Mapping[str, object],
+        read: Callable[[dict[str, object]], list[_Item]],
+        position: Callable[[_Item], Sequence[Any]],
+        first: Position = NEWEST,
+    ) -> Page[_Item]:
+        """Return the page of a list in the order of times and ids.
+
+        Args:
+            read: Returns the items after those with the values ``at`` and ``id``, at most ``limit``.
+            first: The position before the first item.
+        """
+
+        def after(place: Position | None, most: int) -> list[_Item]:
+            at, last = place or first
+            return read({"at": at, "id": last, "limit": most})
+
+        return self.page(name, filters, after, position)
+
+    def views(
+        self,
+        name: str,
+        filters: Mapping[str, object],
+        statement: SQL | Composed,
+        view: type[_View],
+        position: Callable[[_View], Sequence[Any]],
+        **values: object,
+    ) -> Page[_View]:
+        """Return the page of a list, as ``by_time`` does, that a statement reads with the filters and other values."""
+
+        def read(place: dict[str, object]) -> list[_View]:
+            rows = self.database.ask(self.claims, statement, {**values, **filters, **place})
+            return [view.model_validate(row) for row in rows]
+
+        return self.by_time(name, filters, read, position)
 
 
 def _owner(claims: Claims, name: str, filters: Mapping[str, object]) -> bytes:

@@ -13,7 +13,7 @@ from neurigraph_pipelines.database.asking import rows_of
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.navigation import path_view
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import require_found
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.views.access import GrantPreview
 
@@ -54,9 +54,7 @@ def preview_grant(database: Database, claims: Claims, node_id: UUID) -> GrantPre
     """
     require_owner(claims)
     with database.agent(claims) as tx:
-        node = tx.execute(_GRAPH["node_by_id"], {"node_id": node_id}).fetchone()
-        if node is None:
-            raise NotFoundError("there is no such node")
+        node = require_found(tx.execute(_GRAPH["node_by_id"], {"node_id": node_id}).fetchone(), "there is no such node")
         found = _opened(tx, node_id, node["user_id"], node["schema_name"], MOST_SHOWN)
     return GrantPreview.model_validate({"node_id": node_id, "node_path": path_view(node["names"]), **found})
 

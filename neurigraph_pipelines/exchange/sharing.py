@@ -16,11 +16,11 @@ import psycopg
 from neurigraph_pipelines.access.authentication import api_key_hash, key_of, new_api_key, require_owner
 from neurigraph_pipelines.access.guards import FREE, Guard
 from neurigraph_pipelines.database.asking import views_of
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import provision_node
 from neurigraph_pipelines.model import Claims, ConceptKind, GrantType, NodeType, SubjectType
-from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError, require_found
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.hygiene import clean_text, utc
@@ -84,30 +84,15 @@ def issue_key(
         )
 
 
-def page_of_keys(
-    database: Database,
-    cursors: Cursors,
-    claims: Claims,
-    *,
-    with_ended: bool = False,
-    limit: int = 50,
-    cursor: str | None = None,
-) -> Page[Key]:
+def page_of_keys(asked: Listing, *, with_ended: bool = False) -> Page[Key]:
     """Return a page of the keys of a graph, newest first: the valid ones, or all.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.
     """
-    require_owner(claims)
-
-    def read(after: Position | None, most: int) -> list[Key]:
-        at, last = after or NEWEST
-        values = {"user_id": claims.user_id, "with_ended": with_ended, "at": at, "id": last, "limit": most}
-        with database.agent(claims) as tx:
-            return views_of(tx, _QUERIES["list_keys"], Key, values)
-
-    filters = {"with_ended": with_ended}
-    return cursors.page(claims, "keys", filters, limit, cursor, read, lambda one: (one.created_at, one.key_id))
+    require_owner(asked.claims)
+    filters, statement, user_id = {"with_ended": with_ended}, _QUERIES["list_keys"], asked.claims.user_id
+    return asked.views("keys", filters, statement, Key, lambda one: (one.created_at, one.key_id), user_id=user_id)
 
 
 def rotate_key(database: Database, claims: Claims, key_id: UUID, *, grace_seconds: float = 0.0) -> tuple[Key, str]:
@@ -127,9 +112,10 @@ def rotate_key(database: Database, claims: Claims, key_id: UUID, *, grace_second
     if not 0 <= grace_seconds <= 366 * 86_400:
         raise InvalidInputError("the grace period of a replaced key is between 0 seconds and a year")
     with database.agent(claims) as tx:
-        old = tx.execute(_QUERIES["retire_key"], {"key_id": key_id, "seconds": grace_seconds}).fetchone()
-        if old is None:
-            raise NotFoundError("there is no such valid key")
+        old = require_found(
+            tx.execute(_QUERIES["retire_key"], {"key_id": key_id, "seconds": grace_seconds}).fetchone(),
+            "there is no such valid key",
+        )
         return _insert_key(
             tx, claims, old["role"], old["subject_id"], old["label"], old["expired_at"], old["container_tags"]
         )
@@ -189,30 +175,20 @@ def grant(
         return _get_grant(tx, claims, grant_id), created is not None
 
 
-def page_of_grants(
-    database: Database,
-    cursors: Cursors,
-    claims: Claims,
-    *,
-    node_id: UUID | None = None,
-    with_ended: bool = False,
-    limit: int = 50,
-    cursor: str | None = None,
-) -> Page[Grant]:
+def page_of_grants(asked: Listing, *, node_id: UUID | None = None, with_ended: bool = False) -> Page[Grant]:
     """Return a page of the grants of a graph or of one node, newest first: the valid ones, or all.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.
     """
-    require_owner(claims)
+    require_owner(asked.claims)
     filters = {"node_id": node_id, "with_ended": with_ended}
 
-    def read(after: Position | None, most: int) -> list[Grant]:
-        at, last = after or NEWEST
-        with database.agent(claims) as tx:
-            return _grants(tx, claims, {**filters, "at": at, "id": last, "limit": most})
+    def read(place: dict[str, object]) -> list[Grant]:
+        with asked.database.agent(asked.claims) as tx:
+            return _grants(tx, asked.claims, {**filters, **place})
 
-    return cursors.page(claims, "grants", filters, limit, cursor, read, lambda one: (one.granted_at, one.grant_id))
+    return asked.by_time("grants", filters, read, lambda one: (one.granted_at, one.grant_id))
 
 
 def revoke(database: Database, claims: Claims, grant_id: UUID) -> Grant:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
@@ -147,9 +147,7 @@ def history(
     ]
 
 
-def page_of_history(
-    database: Database, cursors: Cursors, claims: Claims, record_id: UUID, limit: int, cursor: str | None
-) -> Page[Delta]:
+def page_of_history(asked: Listing, record_id: UUID) -> Page[Delta]:
     """Return a page of the deltas of a memory, newest first.
 
     Raises:
@@ -158,9 +156,9 @@ def page_of_history(
     """
 
     def read(after: Position | None, most: int) -> list[Delta]:
-        return history(database, claims, record_id, limit=most, after=after)
+        return history(asked.database, asked.claims, record_id, limit=most, after=after)
 
-    return cursors.page(claims, "history", {"record_id": record_id}, limit, cursor, read, lambda one: (one.changed_at,))
+    return asked.page("history", {"record_id": record_id}, read, lambda one: (one.changed_at,))
 
 
 def diff(database: Database, claims: Claims, record_id: UUID, w1: datetime, w2: datetime | None = None) -> Difference:

@@ -19,7 +19,7 @@ from uuid import UUID
 from psycopg import errors, sql
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.model.errors import NotFoundError, RehydratingError, TransientError
+from neurigraph_pipelines.model.errors import NotFoundError, RehydratingError, TransientError, require_found
 from neurigraph_pipelines.model.ports import Transaction
 
 PATIENCE_SECONDS = 60.0
@@ -48,9 +48,7 @@ def lock_graph_exclusive(tx: Transaction, user_id: UUID) -> str:
         NotFoundError: The user does not exist (any more).
     """
     tx.execute(_QUERIES["lock_graph_exclusive"], {"user_id": user_id})
-    row = tx.execute(_QUERIES["lock_user"], {"user_id": user_id}).fetchone()
-    if row is None:
-        raise NotFoundError
+    row = require_found(tx.execute(_QUERIES["lock_user"], {"user_id": user_id}).fetchone())
     return str(row["slug"])
 
 

@@ -13,15 +13,15 @@ from uuid import UUID
 from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.asking import rows_of, views_of
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.candidates import candidates_of
 from neurigraph_pipelines.graph.describing import clauses_of, definition_in, sentence_of
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.profiles import find_profile
-from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims, ConceptKind, Outline, OutlineNode
-from neurigraph_pipelines.model.errors import NotFoundError
-from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, ConceptKind, Outline, OutlineNode
+from neurigraph_pipelines.model.errors import NotFoundError, require_found
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.languages import code_of
 from neurigraph_pipelines.views.base import View
@@ -121,7 +121,7 @@ def _edges(tx: Transaction, user_id: UUID, sources: Collection[UUID] | None) -> 
     return rows_of(tx, _QUERIES["edges_of_user"], _Edge, values)
 
 
-def page_of_tree(database: Database, cursors: Cursors, claims: Claims, limit: int, cursor: str | None) -> TreePage:
+def page_of_tree(asked: Listing) -> TreePage:
     """Return a page of the visible graph as a tree.
 
     Pages go depth first. A page holds at most ``limit`` nodes, and again those above them, so that it is a tree.
@@ -130,17 +130,17 @@ def page_of_tree(database: Database, cursors: Cursors, claims: Claims, limit: in
         NotFoundError: Nothing of the graph is visible.
         InvalidInputError: The cursor is not one of the tree.
     """
-    with database.agent(claims) as tx:
+    with asked.database.agent(asked.claims) as tx:
         reached: list[UUID] = []
 
         def read(after: Position | None, most: int) -> list[_Placed]:
             reached.extend(UUID(str(one)) for one in after or ())
-            values = {"user_id": claims.user_id, "after": reached, "limit": most}
+            values = {"user_id": asked.claims.user_id, "after": reached, "limit": most}
             return rows_of(tx, _QUERIES["page_of_tree"], _Placed, values)
 
-        page = cursors.page(claims, "tree", {}, limit, cursor, read, lambda one: one.path)
+        page = asked.page("tree", {}, read, lambda one: one.path)
         above = page.items[0].path if page.items else reached
-        found = tree(tx, claims.user_id, {*above, *(one.node_id for one in page.items)})
+        found = tree(tx, asked.claims.user_id, {*above, *(one.node_id for one in page.items)})
         return TreePage(**dict(found), next_cursor=page.next_cursor)
 
 
@@ -155,9 +155,7 @@ def shell(tx: Transaction, node_id: UUID) -> Shell:
     Raises:
         NotFoundError: No such node, or not visible to the caller.
     """
-    row = tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone()
-    if row is None:
-        raise NotFoundError
+    row = require_found(tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone())
     parent_id, is_whole = row["parent_node_id"], _is_whole(row["names"], row["layer_depth"])
     if not is_whole and tx.execute(_QUERIES["node_by_id"], {"node_id": parent_id}).fetchone() is None:
         parent_id = None
@@ -202,9 +200,7 @@ def records(tx: Transaction, node_id: UUID, *, limit: int = 50, after: Position 
     Raises:
         NotFoundError: No such node, or not visible to the caller.
     """
-    row = tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone()
-    if row is None:
-        raise NotFoundError
+    row = require_found(tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone())
     at, last = after or NEWEST
     values = {"schema_name": row["schema_name"], "limit": limit, "at": at, "id": last}
     return [record_view(Record, one["found"]) for one in tx.execute(_QUERIES["records_of_node"], values)]
@@ -216,9 +212,7 @@ def record_view(view: type[_View], found: JsonObject) -> _View:
     return view.model_validate({**found, **keywords, "file_state": found["compression_state"]})
 
 
-def page_of_records(
-    database: Database, cursors: Cursors, claims: Claims, node_id: UUID, limit: int, cursor: str | None
-) -> Page[Record]:
+def page_of_records(asked: Listing, node_id: UUID) -> Page[Record]:
     """Return a page of the records of one node, newest first.
 
     Raises:
@@ -227,18 +221,10 @@ def page_of_records(
     """
 
     def read(after: Position | None, most: int) -> list[Record]:
-        with database.agent(claims) as tx:
+        with asked.database.agent(asked.claims) as tx:
             return records(tx, node_id, limit=most, after=after)
 
-    return cursors.page(
-        claims,
-        "records_of_node",
-        {"node_id": node_id},
-        limit,
-        cursor,
-        read,
-        lambda one: (one.occurred_at, one.record_id),
-    )
+    return asked.page("records_of_node", {"node_id": node_id}, read, lambda one: (one.occurred_at, one.record_id))
 
 
 def totals(tx: Transaction, user_id: UUID) -> dict[str, int]:

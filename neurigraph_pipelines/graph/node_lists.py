@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from uuid import UUID
 
-from neurigraph_pipelines.database.paging import Cursors, Page, Position
+from neurigraph_pipelines.database.paging import Listing, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.navigation import find_node, language_view
-from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.graph import ListedNode
 
@@ -37,7 +35,7 @@ class NodeFilter:
     parent_node_id: UUID | None = None
 
 
-def node_called(database: Database, cursors: Cursors, claims: Claims, place: str) -> UUID:
+def node_called(asked: Listing, place: str) -> UUID:
     """Return the node at a path, or the only node with that name that the caller sees.
 
     An alias is not enough: a node that was merged away would stand for the node that took it in.
@@ -47,10 +45,10 @@ def node_called(database: Database, cursors: Cursors, claims: Claims, place: str
         InvalidInputError: Several nodes have the name.
     """
     try:
-        with database.agent(claims) as tx:
-            return find_node(tx, claims.user_id, place)
+        with asked.database.agent(asked.claims) as tx:
+            return find_node(tx, asked.claims.user_id, place)
     except NotFoundError:
-        found = list_nodes(database, cursors, claims, NodeFilter(name=place), limit=NODES_NAMED).items
+        found = list_nodes(replace(asked, limit=NODES_NAMED), NodeFilter(name=place)).items
         named = [one for one in found if name_key(one.name) == name_key(place)]
         if not named:
             raise
@@ -59,15 +57,7 @@ def node_called(database: Database, cursors: Cursors, claims: Claims, place: str
     return named[0].node_id
 
 
-def list_nodes(
-    database: Database,
-    cursors: Cursors,
-    claims: Claims,
-    wanted: NodeFilter,
-    *,
-    limit: int = 50,
-    cursor: str | None = None,
-) -> Page[ListedNode]:
+def list_nodes(asked: Listing, wanted: NodeFilter) -> Page[ListedNode]:
     """Return a page of the nodes that the caller sees, parents before their children.
 
     Raises:
@@ -78,7 +68,7 @@ def list_nodes(
     def read(after: Position | None, most: int) -> list[ListedNode]:
         depth, last = after or _FIRST
         values: dict[str, object] = {
-            "user_id": claims.user_id,
+            "user_id": asked.claims.user_id,
             "node_id": None,
             "parent_node_id": wanted.parent_node_id,
             "name": name,
@@ -87,10 +77,10 @@ def list_nodes(
             "id": last,
             "limit": most,
         }
-        with database.agent(claims) as tx:
+        with asked.database.agent(asked.claims) as tx:
             if wanted.path is not None:
                 try:
-                    values["node_id"] = find_node(tx, claims.user_id, clean_text(wanted.path, "repair")[0])
+                    values["node_id"] = find_node(tx, asked.claims.user_id, clean_text(wanted.path, "repair")[0])
                 except NotFoundError:
                     return []
             rows = tx.execute(_QUERIES["nodes"], values).fetchall()
@@ -98,4 +88,4 @@ def list_nodes(
             row["language"] = language_view(row["language"], row["record_count"])
         return [ListedNode.model_validate(row) for row in rows]
 
-    return cursors.page(claims, "nodes", asdict(wanted), limit, cursor, read, lambda one: (one.depth, one.node_id))
+    return asked.page("nodes", asdict(wanted), read, lambda one: (one.depth, one.node_id))

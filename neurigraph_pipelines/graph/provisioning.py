@@ -21,7 +21,7 @@ from neurigraph_pipelines.graph import naming
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared
 from neurigraph_pipelines.graph.naming import display_name, name_key, require_slug
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, NodeType, PlannedNode
-from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError, require_found
 from neurigraph_pipelines.model.ports import Database, Transaction
 
 _QUERIES = statements("graph")
@@ -168,9 +168,7 @@ def provision_node(
     with database.owner() as tx:
         slug = lock_graph_exclusive(tx, claims.user_id)
         guard.admit(tx)
-        row = tx.execute(_QUERIES["node_by_id"], {"node_id": parent_id}).fetchone()
-        if row is None:
-            raise NotFoundError
+        row = require_found(tx.execute(_QUERIES["node_by_id"], {"node_id": parent_id}).fetchone())
         if row["layer_depth"] >= MAX_LAYER_DEPTH:
             raise InvalidInputError(f"layer {MAX_LAYER_DEPTH} is the deepest: a node in it has no children")
         parent = NodeRef(row["node_id"], row["schema_name"], row["layer_depth"], tuple(row["names"][1:]))

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import Listing, Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.navigation import record_view
 from neurigraph_pipelines.model import Claims, ContentType
@@ -48,38 +48,28 @@ class RecordFilter:
     topic: str | None = None
 
 
-def list_records(
-    database: Database,
-    cursors: Cursors,
-    claims: Claims,
-    wanted: RecordFilter,
-    *,
-    limit: int = 50,
-    cursor: str | None = None,
-) -> Page[ListedRecord]:
+def list_records(asked: Listing, wanted: RecordFilter) -> Page[ListedRecord]:
     """Return a page of the records that the caller sees. A node or source that it does not see has none.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.
     """
-    asked = {name: _plain(value) for name, value in asdict(wanted).items() if value is not None}
+    database, claims = asked.database, asked.claims
+    filters = {name: _plain(value) for name, value in asdict(wanted).items() if value is not None}
 
-    def read(after: Position | None, most: int) -> list[ListedRecord]:
-        at, last = after or NEWEST
+    def read(place: dict[str, object]) -> list[ListedRecord]:
         values = {
             "user_id": claims.user_id,
             "nodes": _nodes(database, claims, wanted),
             "source_id": wanted.source_id,
-            "created_after": asked.get("created_after"),
-            "created_before": asked.get("created_before"),
-            "inside": Jsonb({name: asked[name] for name in _INSIDE if name in asked}),
-            "at": at,
-            "id": last,
-            "limit": most,
+            "created_after": filters.get("created_after"),
+            "created_before": filters.get("created_before"),
+            "inside": Jsonb({name: filters[name] for name in _INSIDE if name in filters}),
+            **place,
         }
         return [record_view(ListedRecord, row["found"]) for row in database.ask(claims, _QUERIES["records"], values)]
 
-    return cursors.page(claims, "records", asked, limit, cursor, read, lambda one: (one.created_at, one.record_id))
+    return asked.by_time("records", filters, read, lambda one: (one.created_at, one.record_id))
 
 
 def _nodes(database: Database, claims: Claims, wanted: RecordFilter) -> list[UUID] | None:

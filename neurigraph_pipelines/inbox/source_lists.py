@@ -13,7 +13,7 @@ from uuid import UUID
 from psycopg import sql
 from pydantic import BaseModel, Field
 
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims, Progress, SourceKind
 from neurigraph_pipelines.model.errors import NotFoundError
@@ -63,16 +63,7 @@ class SourceFilter(BaseModel, frozen=True):
     upload_id: UUID | None = Field(default=None, description="Only conversations of this uploaded export.")
 
 
-def list_sources(
-    database: Database,
-    cursors: Cursors,
-    claims: Claims,
-    kind: SourceKind,
-    wanted: SourceFilter,
-    *,
-    limit: int = 50,
-    cursor: str | None = None,
-) -> Page[Source]:
+def list_sources(asked: Listing, kind: SourceKind, wanted: SourceFilter) -> Page[Source]:
     """Return a page of sources of one kind, the last received first.
 
     Raises:
@@ -80,9 +71,10 @@ def list_sources(
     """
 
     def read(after: Position | None, most: int) -> list[Source]:
-        return [_view(_LISTED[kind], row) for row in _read(database, claims, kind, wanted, after or NEWEST, most)]
+        rows = _read(asked.database, asked.claims, kind, wanted, after or NEWEST, most)
+        return [_view(_LISTED[kind], row) for row in rows]
 
-    return cursors.page(claims, f"sources:{kind}", wanted.model_dump(), limit, cursor, read, _position)
+    return asked.page(f"sources:{kind}", wanted.model_dump(), read, _position)
 
 
 def get_source(database: Database, claims: Claims, kind: SourceKind, source_id: UUID) -> SourceState:

@@ -17,7 +17,7 @@ from psycopg.rows import DictRow
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.model import SegmentRef, SourceKind
-from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, require_found
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.hygiene import utc
 
@@ -42,9 +42,7 @@ def version_after(
         InvalidInputError: The source has another external id.
     """
     values = {"user_id": user_id, "kind": kind.value, "source_id": replaces}
-    row = tx.execute(_QUERIES["lock_replaced"], values).fetchone()
-    if row is None:
-        raise NotFoundError
+    row = require_found(tx.execute(_QUERIES["lock_replaced"], values).fetchone())
     if external_id is not None and external_id != row["external_id"]:
         raise InvalidInputError("a version has the external id of the source that it replaces: leave it out")
     newest = tx.execute(_QUERIES["version_after"], {"source_id": replaces}).fetchone()

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from uuid import UUID
+
+from psycopg import sql
 
 from neurigraph_pipelines.database.asking import row_of, value_of
 from neurigraph_pipelines.database.statements import statements
@@ -42,34 +44,26 @@ def detect(context: Context) -> int:
 
 def detect_conversation_ends(context: Context) -> int:
     """Detect ended conversations with unstored messages; split those longer than a segment like open ones."""
-    found = 0
-    for _ in range(TAILS_AT_ONCE):
-        with context.database.pipeline() as tx:
-            source = row_of(
-                tx, _QUERIES["lock_ended_tail"], _Tail, {"most_tokens": context.settings.ingestion.chunk_limit_tokens}
-            )
-            if source is None:
-                break
-            found += _cut(tx, source, Sizes.of(context.settings), ended=True)
-    return found + _detect_ends(
-        context.database,
-        SourceKind.CONVERSATION,
-        TriggerType.CONVERSATION_END,
-        context.settings.ingestion.chunk_limit_tokens,
-    )
+    most = context.settings.ingestion.chunk_limit_tokens
+    found = _cut_tails(context, _QUERIES["lock_ended_tail"], {"most_tokens": most}, ended=True)
+    return found + _detect_ends(context.database, SourceKind.CONVERSATION, TriggerType.CONVERSATION_END, most)
 
 
 def detect_chunks(context: Context) -> int:
     """Detect open conversations whose unstored tail is long enough to be split at a boundary."""
+    least = context.settings.ingestion.chunk_watch_tokens
+    return _cut_tails(context, _QUERIES["lock_open_tail"], {"least_tokens": least}, ended=False)
+
+
+def _cut_tails(context: Context, lock: sql.SQL, values: Mapping[str, int], *, ended: bool) -> int:
+    """Cut the tails of conversations that a statement locks one by one; return how many segments that makes."""
     found = 0
     for _ in range(TAILS_AT_ONCE):
         with context.database.pipeline() as tx:
-            source = row_of(
-                tx, _QUERIES["lock_open_tail"], _Tail, {"least_tokens": context.settings.ingestion.chunk_watch_tokens}
-            )
+            source = row_of(tx, lock, _Tail, values)
             if source is None:
                 break
-            found += _cut(tx, source, Sizes.of(context.settings), ended=False)
+            found += _cut(tx, source, Sizes.of(context.settings), ended=ended)
     return found
 
 

@@ -12,10 +12,10 @@ from uuid import UUID
 from psycopg.sql import SQL
 
 from neurigraph_pipelines.database.asking import value_of, views_of
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import NotFoundError, require_found
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.views.failures import FailureOfUser, Replay
 
@@ -47,9 +47,7 @@ def list_failures(
     return views_of(tx, _QUERIES["list_failures"], FailureOfUser, values)
 
 
-def page_of_failures(
-    database: Database, cursors: Cursors, claims: Claims, *, with_replayed: bool, limit: int, cursor: str | None
-) -> Page[FailureOfUser]:
+def page_of_failures(asked: Listing, *, with_replayed: bool) -> Page[FailureOfUser]:
     """Return a page of the caller's failures, newest first.
 
     Raises:
@@ -57,11 +55,11 @@ def page_of_failures(
     """
 
     def read(after: Position | None, most: int) -> list[FailureOfUser]:
-        with database.agent(claims) as tx:
-            return list_failures(tx, claims.user_id, with_replayed=with_replayed, limit=most, after=after)
+        with asked.database.agent(asked.claims) as tx:
+            return list_failures(tx, asked.claims.user_id, with_replayed=with_replayed, limit=most, after=after)
 
     filters = {"replayed": with_replayed}
-    return cursors.page(claims, "failures", filters, limit, cursor, read, lambda one: (one.occurred_at, one.failure_id))
+    return asked.page("failures", filters, read, lambda one: (one.occurred_at, one.failure_id))
 
 
 def replay(database: Database, failure_ids: Sequence[UUID] | None, user_id: UUID | None = None) -> list[Replay]:
@@ -95,9 +93,7 @@ def replay_own(database: Database, claims: Claims, failure_id: UUID) -> Replay:
     """
     with database.agent(claims) as tx:
         found = _replays(tx, _QUERIES["replay_own"], {"failure_ids": [failure_id]})
-    if not found:
-        raise NotFoundError
-    return found[0]
+    return require_found(next(iter(found), None))
 
 
 def count_open(database: Database) -> int:

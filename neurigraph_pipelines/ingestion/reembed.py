@@ -98,6 +98,7 @@ def reembed(
 
     Raises:
         TransientError: The provider is down. Written vectors stay, and the next run continues.
+        ConfigurationError: The embedder's files are damaged. No user moves.
     """
     done = Reembedded(context.embedder.model)
     for page in pages_of_days(context.database, since, until, user_id):
@@ -108,6 +109,9 @@ def reembed(
             done.records += len(lacking)
             done.days.update(days[location.record_id] for location in lacking)
             continue
+        if lacking and not done.records:
+            with suppress(TransientError):
+                context.embedder.embed([done.model], kind="query")  # one that cannot be used moves nobody
         begin_moves(context.database, {location.user_id for location in lacking}, done.model)
         if on_done is not None:
             on_done(len(page) - len(lacking))

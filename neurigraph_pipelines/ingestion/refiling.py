@@ -23,7 +23,7 @@ from neurigraph_pipelines.ingestion.records import OFFLINE
 from neurigraph_pipelines.ingestion.subjects import all_said
 from neurigraph_pipelines.model import Detector, Filing, ItemFailure, MentionRole, Segment
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
+from neurigraph_pipelines.model.errors import NeurigraphError, require_found
 from neurigraph_pipelines.model.ports import Transaction
 
 
@@ -47,9 +47,7 @@ def refile(context: Context, record_id: UUID, segment: Segment, entities: Sequen
     filing = _filing_of(context, segment)
     with context.database.owner() as tx:
         slug = lock_graph_exclusive(tx, ref.user_id)
-        location = locate(tx, record_id)
-        if location is None:
-            raise NotFoundError
+        location = require_found(locate(tx, record_id))
         filing = _allowed(tx, segment, filing)
         places = Places(tx, ref.user_id, slug, personas=may_enter_personas(ref))
         planned = (*filing.new_nodes, *filing.beside)

@@ -11,7 +11,7 @@ from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.lifecycle.transitions import transcript_of
 from neurigraph_pipelines.model import Message, Segment
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
+from neurigraph_pipelines.model.errors import ConflictError, require_found
 from neurigraph_pipelines.text.transcript import read_messages
 
 
@@ -23,9 +23,7 @@ def read_segment(context: Context, user_id: UUID, record_id: UUID) -> Segment:
         ConflictError: It has no transcript.
     """
     with context.database.pipeline() as tx:
-        location = lock_record(tx, user_id, record_id)
-        if location is None:
-            raise NotFoundError
+        location = require_found(lock_record(tx, user_id, record_id))
         ref = segment_of_record(tx, location.schema, record_id)
         transcript = transcript_of(tx, location.schema, record_id)
     if ref is None or transcript is None:

@@ -27,6 +27,7 @@ from neurigraph_pipelines.model.errors import (
     NeurigraphError,
     NotFoundError,
     ProviderError,
+    require_found,
 )
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.hygiene import storable
@@ -232,9 +233,7 @@ class _CoveredRecord(NamedTuple):
 
 
 def _of_window(tx: Transaction, window: Window) -> _Covered:
-    node = tx.execute(_QUERIES["node_of_window"], window.key).fetchone()
-    if node is None:
-        raise NotFoundError
+    node = require_found(tx.execute(_QUERIES["node_of_window"], window.key).fetchone())
     query = _QUERIES["window_records"].format(schema=sql.Identifier(node["schema_name"]))
     rows = rows_of(tx, query, _CoveredRecord, {**window.key, "most": MOST_COVERED})
     if len(rows) < LEAST_COVERED:

@@ -10,10 +10,10 @@ from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_owner, require_visible
 from neurigraph_pipelines.database.asking import ask_views
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import require_found
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.views.digests import Digest
 
@@ -22,15 +22,11 @@ _ALL: Mapping[str, object] = {"digest_id": None, "node_id": None, "record_id": N
 
 
 def page_of_digests(
-    database: Database,
-    cursors: Cursors,
-    claims: Claims,
+    asked: Listing,
     *,
     node_id: UUID | None = None,
     record_id: UUID | None = None,
     days: int | None = None,
-    limit: int = 50,
-    cursor: str | None = None,
 ) -> Page[Digest]:
     """Return a page of the digests that the caller sees, the last made first.
 
@@ -45,15 +41,10 @@ def page_of_digests(
     """
     for kind, identifier in (("node", node_id), ("record", record_id)):
         if identifier is not None:
-            require_visible(database, claims, kind, identifier)
+            require_visible(asked.database, asked.claims, kind, identifier)
     filters = {"node_id": node_id, "record_id": record_id, "days": days}
-
-    def read(after: Position | None, most: int) -> list[Digest]:
-        at, last = after or NEWEST
-        values = {**_ALL, **filters, "user_id": claims.user_id, "at": at, "id": last, "limit": most}
-        return ask_views(database, claims, _QUERIES["list"], Digest, values)
-
-    return cursors.page(claims, "digests", filters, limit, cursor, read, lambda one: (one.made_at, one.digest_id))
+    values = {**_ALL, "user_id": asked.claims.user_id}
+    return asked.views("digests", filters, _QUERIES["list"], Digest, lambda one: (one.made_at, one.digest_id), **values)
 
 
 def get_digest(database: Database, claims: Claims, digest_id: UUID) -> Digest:
@@ -65,9 +56,7 @@ def get_digest(database: Database, claims: Claims, digest_id: UUID) -> Digest:
     require_visible(database, claims, "digest", digest_id)
     values = {**_ALL, "digest_id": digest_id, "user_id": claims.user_id, "at": NEWEST[0], "id": NEWEST[1], "limit": 1}
     found = ask_views(database, claims, _QUERIES["list"], Digest, values)
-    if not found:
-        raise NotFoundError
-    return found[0]
+    return require_found(next(iter(found), None))
 
 
 def remove_digest(database: Database, claims: Claims, digest_id: UUID, *, dry_run: bool = False) -> Digest:

@@ -9,7 +9,6 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.retrieval.query.facts import RankedFact, show_facts
 from neurigraph_pipelines.retrieval.query.find import find
-from neurigraph_pipelines.retrieval.query.hits import message_hit
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.restating import NAME, WORD
@@ -59,7 +58,7 @@ def find_duplicates(context: Context, text: str, limit: int = 10) -> Duplicates:
     ]
     return Duplicates(
         facts=[*exact, *sorted(near, key=lambda one: -one.score)][:limit],
-        messages=[message_hit(one) for one in found.messages if key and one.statement == key],
+        messages=[one for one in found.messages if key and one.statement == key],
         threshold=SIMILAR,
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.database.asking import ask_views
-from neurigraph_pipelines.database.paging import MAX_PAGE, NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import MAX_PAGE, NEWEST, Listing, Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NotFoundError
@@ -50,32 +50,22 @@ class FactFilter:
     forgotten: bool = False
 
 
-def list_facts(
-    database: Database,
-    cursors: Cursors,
-    claims: Claims,
-    wanted: FactFilter,
-    *,
-    limit: int = 50,
-    cursor: str | None = None,
-) -> Page[Fact]:
+def list_facts(asked: Listing, wanted: FactFilter) -> Page[Fact]:
     """Return a page of the facts that the caller sees. A node or record that it does not see has none.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.
     """
+    database, claims = asked.database, asked.claims
 
-    def read(after: Position | None, most: int) -> list[Fact]:
-        at, last = after or NEWEST
+    def read(place: dict[str, object]) -> list[Fact]:
         nodes = None
         if wanted.node_id is not None:
-            place = {"user_id": claims.user_id, "node_id": wanted.node_id, "below": wanted.below}
-            nodes = [row["node_id"] for row in database.ask(claims, _LISTING["node_and_below"], place)]
-        return _rows(database, claims, wanted, nodes=nodes, at=at, id=last, limit=most)
+            values = {"user_id": claims.user_id, "node_id": wanted.node_id, "below": wanted.below}
+            nodes = [row["node_id"] for row in database.ask(claims, _LISTING["node_and_below"], values)]
+        return _rows(database, claims, wanted, nodes=nodes, **place)
 
-    return cursors.page(
-        claims, "facts", asdict(wanted), limit, cursor, read, lambda one: (one.recorded_at, one.fact_id)
-    )
+    return asked.by_time("facts", asdict(wanted), read, lambda one: (one.recorded_at, one.fact_id))
 
 
 def fact(database: Database, claims: Claims, fact_id: UUID) -> FactWithPlaces:

@@ -13,12 +13,12 @@ from uuid import UUID
 from psycopg.rows import DictRow
 from pydantic import Field
 
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.knowledge.belief_lists import REASONS
 from neurigraph_pipelines.knowledge.signing import attest_of, end_attest_of
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import require_found
 from neurigraph_pipelines.model.links import SUPERSEDES
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text
@@ -53,26 +53,17 @@ class LinkFilter:
     with_ended: bool = False
 
 
-def list_links(
-    database: Database,
-    cursors: Cursors,
-    claims: Claims,
-    wanted: LinkFilter,
-    *,
-    limit: int = 50,
-    cursor: str | None = None,
-) -> Page[_PlacedLink]:
+def list_links(asked: Listing, wanted: LinkFilter) -> Page[_PlacedLink]:
     """Return a page of the links of which the caller sees both ends.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.
     """
 
-    def read(after: Position | None, most: int) -> list[_PlacedLink]:
-        at, last = after or NEWEST
-        return _rows(database, claims, wanted, at=at, id=last, limit=most)
+    def read(place: dict[str, object]) -> list[_PlacedLink]:
+        return _rows(asked.database, asked.claims, wanted, **place)
 
-    return cursors.page(claims, "links", asdict(wanted), limit, cursor, read, lambda one: (one.created_at, one.place))
+    return asked.by_time("links", asdict(wanted), read, lambda one: (one.created_at, one.place))
 
 
 def link(database: Database, claims: Claims, link_id: UUID) -> Link:
@@ -82,9 +73,7 @@ def link(database: Database, claims: Claims, link_id: UUID) -> Link:
         NotFoundError: There is no such link, or the caller does not see both its ends.
     """
     found = _rows(database, claims, LinkFilter(with_ended=True), link_id=link_id)
-    if not found:
-        raise NotFoundError
-    return found[0]
+    return require_found(next(iter(found), None))
 
 
 def _rows(database: Database, claims: Claims, wanted: LinkFilter, **values: Any) -> list[_PlacedLink]:

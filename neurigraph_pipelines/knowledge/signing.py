@@ -18,12 +18,18 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.asking import ask_views
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import author_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidInputError,
+    NotFoundError,
+    require_found,
+)
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.views.kinds import Attest, EndKind
 from neurigraph_pipelines.views.links import SigningKey
@@ -113,9 +119,7 @@ def register_key(context: Context, public_key: bytes, peer: str | None = None) -
         return _registered(tx, claims, {"persona_id": persona_id, "peer_name": peer}, public_key)
 
 
-def page_of_keys(
-    context: Context, cursors: Cursors, *, with_ended: bool = False, limit: int = 50, cursor: str | None = None
-) -> Page[SigningKey]:
+def page_of_keys(context: Context, asked: Listing, *, with_ended: bool = False) -> Page[SigningKey]:
     """Return a page of keys: all for the owner; for others their own, and the keys of links that they see.
 
     Args:
@@ -129,15 +133,7 @@ def page_of_keys(
         return _keys(context, user_id=context.claims.user_id, with_ended=with_ended, after=after, limit=most)
 
     filters = {"with_ended": with_ended}
-    return cursors.page(
-        context.claims,
-        "signing_keys",
-        filters,
-        limit,
-        cursor,
-        read,
-        lambda key: (key.registered_at, key.signing_key_id),
-    )
+    return asked.page("signing_keys", filters, read, lambda key: (key.registered_at, key.signing_key_id))
 
 
 def get_key(context: Context, key_id: UUID) -> SigningKey:
@@ -147,9 +143,7 @@ def get_key(context: Context, key_id: UUID) -> SigningKey:
         NotFoundError: There is no such key, or it is hidden from the caller.
     """
     found = _keys(context, key_id=key_id, with_ended=True)
-    if not found:
-        raise NotFoundError
-    return found[0]
+    return require_found(next(iter(found), None))
 
 
 def public_bytes(key: SigningKey) -> bytes:
@@ -205,9 +199,7 @@ def revoke_key(context: Context, key_id: UUID) -> SigningKey:
     """Revoke a key: links that it signed are shown as unsigned from now on. Idempotent."""
     _require_own(context, key_id)
     with context.database.pipeline() as tx:
-        revoked = tx.execute(_QUERIES["revoke_key"], {"key_id": key_id}).fetchone()
-        if revoked is None:
-            raise NotFoundError
+        revoked = require_found(tx.execute(_QUERIES["revoke_key"], {"key_id": key_id}).fetchone())
     return SigningKey.model_validate(revoked)
 
 

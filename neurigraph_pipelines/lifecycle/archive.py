@@ -16,17 +16,17 @@ from uuid import UUID
 from neurigraph_pipelines.access.authentication import require_owner
 from neurigraph_pipelines.access.guards import FREE, Guard
 from neurigraph_pipelines.database.asking import rows_of, views_of
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import Listing, Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import author_of, authored
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared, lock_rows
 from neurigraph_pipelines.graph.shell import rebuild_followers
 from neurigraph_pipelines.graph.witnesses import Followers, followers_of
 from neurigraph_pipelines.lifecycle.retention import MAX_REASON, promote_records
-from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims
+from neurigraph_pipelines.model import MAX_LAYER_DEPTH
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError, NotFoundError
-from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.retention import Archived
 
@@ -183,25 +183,21 @@ def wrongly_shown(context: Context, limit: int = 1_000) -> list[UUID]:
         return [row["record_id"] for row in tx.execute(_QUERIES["wrongly_shown"], {"limit": limit})]
 
 
-def page_of_archive(
-    database: Database, cursors: Cursors, claims: Claims, *, limit: int = 50, cursor: str | None = None
-) -> Page[Archived]:
+def page_of_archive(asked: Listing) -> Page[Archived]:
     """Return a page of the archive of the caller's graph, the last archived first.
 
     Raises:
         ForbiddenError: The caller does not own the graph.
         InvalidInputError: The cursor is not one of this list.
     """
-    require_owner(claims)
+    require_owner(asked.claims)
 
-    def read(after: Position | None, most: int) -> list[Archived]:
-        at, last = after or NEWEST
+    def read(place: dict[str, object]) -> list[Archived]:
         # The policies hide archived records from faces. The query names the user.
-        with database.owner() as tx:
-            values = {"user_id": claims.user_id, "at": at, "id": last, "limit": most}
-            return views_of(tx, _QUERIES["archived"], Archived, values)
+        with asked.database.owner() as tx:
+            return views_of(tx, _QUERIES["archived"], Archived, {"user_id": asked.claims.user_id, **place})
 
-    return cursors.page(claims, "archive", {}, limit, cursor, read, lambda one: (one.archived_at, one.record_id))
+    return asked.by_time("archive", {}, read, lambda one: (one.archived_at, one.record_id))
 
 
 def _wanted(record_ids: Sequence[UUID]) -> list[UUID]:

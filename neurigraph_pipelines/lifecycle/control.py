@@ -16,7 +16,7 @@ from neurigraph_pipelines.lifecycle import dormancy, transitions
 from neurigraph_pipelines.lifecycle.storage_report import totals_of
 from neurigraph_pipelines.model import Claims, CompressionState
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import require_found
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.views.files import HISTORY_SHOWN, File, NodeFiles, StateChange
 
@@ -54,9 +54,7 @@ def file_state(database: Database, claims: Claims, file_id: UUID) -> File:
 def node_state(database: Database, claims: Claims, node_id: UUID) -> NodeFiles:
     """Return the states of a node's files, and the bytes that they occupy."""
     with database.agent(claims) as tx:
-        shell = tx.execute(_QUERIES["node_shell"], {"node_id": node_id}).fetchone()
-        if shell is None:
-            raise NotFoundError
+        shell = require_found(tx.execute(_QUERIES["node_shell"], {"node_id": node_id}).fetchone())
         totals = totals_of(tx, [(node_id, shell["schema_name"])])[node_id]
     return NodeFiles(
         node_id=node_id,

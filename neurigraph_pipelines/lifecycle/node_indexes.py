@@ -16,19 +16,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import Transaction
 
 _QUERIES = statements("node_indexes")
-_INDEXES = {
-    "metadata_records_keywords": _QUERIES["metadata_records_keywords"],
-    "metadata_records_tsv": _QUERIES["metadata_records_tsv"],
-    "metadata_records_created_at": _QUERIES["metadata_records_created_at"],
-    "metadata_records_content_type": _QUERIES["metadata_records_content_type"],
-    "metadata_records_occurred_at": _QUERIES["metadata_records_occurred_at"],
-    "metadata_records_title": _QUERIES["metadata_records_title"],
-    "file_manifest_record_id": _QUERIES["file_manifest_record_id"],
-    "file_manifest_compression_state": _QUERIES["file_manifest_compression_state"],
-    "file_manifest_last_accessed_at": _QUERIES["file_manifest_last_accessed_at"],
-    "file_manifest_recompress_after": _QUERIES["file_manifest_recompress_after"],
-    "metadata_records_embedding": _QUERIES["metadata_records_embedding"],
-}
+_INDEXES = {name: one for name, one in _QUERIES.items() if name.startswith(("metadata_records", "file_manifest"))}
 """The statement of each index by its name; the query ``due`` looks for the last one."""
 
 

@@ -17,7 +17,7 @@ from neurigraph_pipelines.graph.history import append_delta, author_of, authored
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.model import Claims, Tier
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, NotFoundError, require_found
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.views.retention import Retention
@@ -107,9 +107,9 @@ def set_tier(
         before = tx.execute(_QUERIES["lock"], {"record_id": record_id}).fetchone()
         before = before or {"tier": Tier.LONG, "expires_at": None}
         values = {"record_id": record_id, "tier": tier, "expires_at": expires_at, "reason": reason}
-        after = tx.execute(_QUERIES["set_tier"], {**values, "seconds": lifetime_of(context.settings, tier)}).fetchone()
-        if after is None:
-            raise NotFoundError
+        after = require_found(
+            tx.execute(_QUERIES["set_tier"], {**values, "seconds": lifetime_of(context.settings, tier)}).fetchone()
+        )
         if claims.role != "user" and _is_shorter(after["expires_at"], before["expires_at"]):
             raise ForbiddenError("only the owner of the graph shortens the life of a memory: choose a longer tier")
         append_delta(tx, record_id, _plain(before), _plain(after), author_of(claims), operation="keep")

@@ -18,7 +18,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest
 from neurigraph_pipelines.model import CompressionCause
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import NotFoundError, require_found
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.settings import Settings
 
@@ -45,9 +45,7 @@ def locate(tx: Transaction, file_id: UUID) -> FileLocation:
     Raises:
         NotFoundError: There is no such file, or the transaction's role may not see it.
     """
-    row = tx.execute(_QUERIES["locate_file"], {"file_id": file_id}).fetchone()
-    if row is None:
-        raise NotFoundError
+    row = require_found(tx.execute(_QUERIES["locate_file"], {"file_id": file_id}).fetchone())
     return FileLocation(**row)
 
 
@@ -175,10 +173,7 @@ def lock(tx: Transaction, location: FileLocation) -> Manifest:
 
 
 def _row(tx: Transaction, query: sql.SQL, location: FileLocation) -> Manifest:
-    row = row_of(tx, query.format(schema=location.schema), Manifest, {"file_id": location.file_id})
-    if row is None:
-        raise NotFoundError
-    return row
+    return require_found(row_of(tx, query.format(schema=location.schema), Manifest, {"file_id": location.file_id}))
 
 
 def transcript_of(tx: Transaction, schema: sql.Identifier, record_id: UUID) -> Manifest | None:

@@ -6,7 +6,10 @@ one. An adapter that wraps an error of a library defines a subclass of one of th
 
 from __future__ import annotations
 
+from typing import TypeVar
 from uuid import UUID
+
+Value = TypeVar("Value")
 
 
 class NeurigraphError(Exception):
@@ -137,6 +140,17 @@ class AbsentObjectError(LostObjectError):
 
 class DamagedObjectError(LostObjectError):
     """An object is too short, or differs from the bytes that were written."""
+
+
+def require_found(value: Value | None, what: str = "not found") -> Value:
+    """Return a value that was looked for.
+
+    Raises:
+        NotFoundError: It is None.
+    """
+    if value is None:
+        raise NotFoundError(what)
+    return value
 
 
 def is_for_operators(error: NeurigraphError) -> bool:

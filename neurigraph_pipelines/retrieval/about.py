@@ -54,6 +54,7 @@ _EVERYTHING = re.compile(
     re.I,
 )
 _PLAIN = Question("")
+_FILTERS = ("node_id", "at", "occurred_after", "occurred_before", "source_kinds", "speaker", "record_ids")
 _QUERIES = statements("about")
 Place = tuple[UUID, int | None]
 """A record and one of its messages; None for its summary."""
@@ -182,19 +183,7 @@ def facts_about(
 
 def is_plain(question: Question) -> bool:
     """Return whether a question has no filter."""
-    return (
-        Question(
-            "",
-            node_id=question.node_id,
-            at=question.at,
-            occurred_after=question.occurred_after,
-            occurred_before=question.occurred_before,
-            source_kinds=question.source_kinds,
-            speaker=question.speaker,
-            record_ids=question.record_ids,
-        )
-        == _PLAIN
-    )
+    return all(getattr(question, one) == getattr(_PLAIN, one) for one in _FILTERS)
 
 
 def _told(context: Context, name: str, *, is_all: bool) -> Told:

@@ -268,21 +268,10 @@ def _read(context: Context, found: Found, most: int, notes: list[str]) -> list[R
 def _unstored(hit: Hit, found: MessageHit) -> ReadMessage:
     """Return a message that is not stored yet; the search has its words."""
     assert found.role is not None
-    assert found.voice is not None
-    occurred_at, content = found.occurred_at or hit.occurred_at, found.content or ""
-    message = Message(
-        file_id=None,
-        seq=found.seq,
-        role=found.role,
-        author=found.author,
-        voice=found.voice,
-        external_id=found.external_id,
-        occurred_at=occurred_at,
-        content=content,
-        tool_calls=[],
-        **event_fields(found.role, None),
-    )
-    return ReadMessage(hit, content, occurred_at, message, found.section)
+    said = {"occurred_at": found.occurred_at or hit.occurred_at, "content": found.content or ""}
+    fields = {**dict(found), **said, **event_fields(found.role, None), "file_id": None, "tool_calls": []}
+    message = Message.model_validate(fields)
+    return ReadMessage(hit, message.content, message.occurred_at, message, found.section)
 
 
 def _statements(
@@ -346,21 +335,6 @@ def _worded(statement: Statement, numbers: dict[int, int], quotable: Sequence[Qu
 
 
 def _citation(number: int, passage: ReadMessage, text: str) -> Citation:
-    hit, message = passage.hit, passage.message
-    return Citation(
-        number=number,
-        record_id=hit.record_id,
-        source_id=hit.source_id,
-        stored=hit.stored,
-        node_path=hit.node_path,
-        title=hit.title,
-        file_id=hit.file_id,
-        seq=message.seq if message else None,
-        external_id=message.external_id if message else None,
-        section=passage.section,
-        author=message.author if message else None,
-        voice=message.voice if message else None,
-        origin=hit.origin,
-        occurred_at=passage.occurred_at,
-        text=text,
-    )
+    said = dict(passage.message or dict.fromkeys(("seq", "external_id", "author", "voice")))
+    own = {"number": number, "section": passage.section, "occurred_at": passage.occurred_at, "text": text}
+    return Citation.model_validate({**said, **dict(passage.hit), **own})

@@ -133,11 +133,11 @@ def newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:
     Of two messages that update or contradict each other, the newer one takes the place of the better one, and the other
     one follows it. Nothing is left out, and scores stay as they are.
     """
-    first = [(one.record_id, one.seq) for one in found.messages[:FIRST] if one.unstored is None]
+    first = [(one.record_id, one.seq) for one in found.messages[:FIRST] if one.record_id is not None]
     if not first or not _may_conflict(context, first):
         return found
     messages, notes = list(found.messages), list(found.notes)
-    for conflict in _conflicts(context, [(UUID(record_id), seq) for record_id, seq in first]):
+    for conflict in _conflicts(context, first):
         notes += [note_of(conflict)] if with_notes else []
         _bring_together(messages, conflict)
     return replace(found, messages=tuple(messages), notes=tuple(notes))
@@ -145,8 +145,8 @@ def newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:
 
 def _bring_together(messages: list[FoundMessage], conflict: Conflict) -> None:
     places = [
-        _place(messages, str(conflict.later_record_id), conflict.later_first, conflict.later_last),
-        _place(messages, str(conflict.earlier_record_id), conflict.earlier_first, conflict.earlier_last),
+        _place(messages, conflict.later_record_id, conflict.later_first, conflict.later_last),
+        _place(messages, conflict.earlier_record_id, conflict.earlier_first, conflict.earlier_last),
     ]
     if places[0] is None or places[1] is None or places[0] == places[1]:
         return
@@ -157,13 +157,13 @@ def _bring_together(messages: list[FoundMessage], conflict: Conflict) -> None:
     messages[start:start] = pair
 
 
-def _place(messages: Sequence[FoundMessage], record_id: str, first: int, last: int) -> int | None:
+def _place(messages: Sequence[FoundMessage], record_id: UUID, first: int, last: int) -> int | None:
     """Return where the best message is that states one side of a conflict; None if it was not found."""
     hits = (place for place, one in enumerate(messages) if one.record_id == record_id and first <= one.seq <= last)
     return next(hits, None)
 
 
-def _may_conflict(context: Context, messages: Iterable[tuple[str, int]]) -> bool:
+def _may_conflict(context: Context, messages: Iterable[tuple[UUID, int]]) -> bool:
     """Return whether some messages may have conflicts that the caller sees; asked at most once in a while."""
     cache, claims = caches_of(context.database).watches, context.claims
     known = cache.peek(Conflicting, claims)
@@ -176,7 +176,7 @@ def _may_conflict(context: Context, messages: Iterable[tuple[str, int]]) -> bool
         known = Conflicting(stated, row["are_all"])
         cache.put(claims, known, MOST_WATCHES, size=1 + len(row["stated"]), seconds=WATCH_SECONDS)
     return not known.are_all or any(
-        first <= seq <= last for record_id, seq in messages for first, last in known.stated.get(record_id, ())
+        first <= seq <= last for record_id, seq in messages for first, last in known.stated.get(str(record_id), ())
     )
 
 

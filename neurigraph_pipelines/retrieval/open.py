@@ -30,6 +30,7 @@ from neurigraph_pipelines.model.errors import (
     LostObjectError,
     NotFoundError,
     StorageError,
+    require_found,
 )
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import Database, ObjectStore, Transaction
@@ -242,9 +243,7 @@ def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
         NotFoundError: No such record, or it is not visible to the caller.
     """
     with database.agent(claims) as tx:
-        place = tx.execute(_QUERIES["locate_record"], {"record_id": record_id}).fetchone()
-        if place is None:
-            raise NotFoundError
+        place = require_found(tx.execute(_QUERIES["locate_record"], {"record_id": record_id}).fetchone())
         row = tx.execute(
             _QUERIES["file_of_record"].format(schema=sql.Identifier(place["schema_name"])), {"record_id": record_id}
         ).fetchone()
@@ -255,9 +254,9 @@ def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
 
 
 def _transcript_beside(tx: Transaction, place: FileLocation) -> UUID:
-    found = tx.execute(_QUERIES["transcript_beside"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
-    if found is None:
-        raise NotFoundError
+    found = require_found(
+        tx.execute(_QUERIES["transcript_beside"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
+    )
     file_id: UUID = found["file_id"]
     return file_id
 
@@ -321,17 +320,9 @@ def _message(text: bytes, place: Place, file_id: UUID) -> Message:
         if line["seq"] != place.message:  # whole, and of another transcript
             raise damaged(file_id)
         role, event = Role(line["role"]), event_of(line)
-        return Message(
-            file_id=file_id,
-            seq=line["seq"],
-            role=role,
-            author=author_view(line["author"], place.voice, place.persona),
-            voice=place.voice,
-            external_id=line["external_id"],
-            occurred_at=line["occurred_at"],
-            content=line["content"],
-            tool_calls=line.get("tool_calls", []),
-            **event_fields(role, event),
+        said = {"file_id": file_id, "author": author_view(line["author"], place.voice, place.persona)}
+        return Message.model_validate(
+            {"tool_calls": [], **line, **said, "voice": place.voice, **event_fields(role, event)}
         )
     except (ValueError, KeyError) as error:
         raise damaged(file_id) from error

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from neurigraph_pipelines.database.migrations import MigrationReport, migrate
-from neurigraph_pipelines.database.paging import Cursors
+from neurigraph_pipelines.database.paging import Cursors, Listing
 from neurigraph_pipelines.database.secret import Secret
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
@@ -99,6 +99,10 @@ class Installation(WiredModels, WiredStorage):
     def cursors(self) -> Cursors:
         """The seals of the cursors of lists; cursors end when the secret is replaced."""
         return Cursors(self.secret.cursor_mac)
+
+    def listing(self, claims: Claims, limit: int = 50, cursor: str | None = None) -> Listing:
+        """Return a request for a page of a list."""
+        return Listing(self.database, self.cursors, claims, limit, cursor)
 
     def rotate_secret(self) -> tuple[str, ...]:
         """Replace the secrets in the database; return the files of the home folder that were generated again."""

@@ -188,7 +188,8 @@ class OwnEmbedder(LocalEmbedder):
                 raise ValueError(f"it makes no vectors of {DIMENSIONS} numbers")
         except Exception as error:  # onnxruntime's own have no class in common
             raise ConfigurationError(
-                f"{self._file}, which NEURIGRAPH_MINILM_GRAPH names, is no graph of `python -m training`: {error}"
+                f"{self._file.name}, which NEURIGRAPH_MINILM_GRAPH names, is no graph of `python -m training` "
+                f"({error}); write it again, or leave the setting out"
             ) from error
         return session
 
@@ -289,9 +290,9 @@ def _read_pinned(file: Path, sha256: str, remedy: str) -> bytes:
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise ConfigurationError(f"{file} cannot be read: {remedy}.") from error
+        raise ConfigurationError(f"{file.name} cannot be read; {remedy}") from error
     if hashlib.sha256(content).hexdigest() != sha256:
-        raise ConfigurationError(f"{file} is not the file this version was tested with: {remedy}.")
+        raise ConfigurationError(f"{file.name} is not the file this version was tested with; {remedy}")
     return content
 
 

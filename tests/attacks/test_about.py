@@ -48,7 +48,7 @@ def told(graph: SharedGraph, claims: Claims) -> str:
         nodes = tx.execute("SELECT node_id FROM neurigraph.graph_index").fetchall()
         found += [shell(tx, row["node_id"]).summary or "" for row in nodes]
         found.append(tree(tx, claims.user_id).model_dump_json())
-    found.append(str(list_nodes(here.database, here.cursors, claims, NodeFilter(), limit=100).items))
+    found.append(str(list_nodes(here.listing(claims, limit=100), NodeFilter()).items))
     # Ids and parts of seconds may have any digits.
     return re.sub(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{5,6}", "", "\n".join(found))
 

@@ -223,7 +223,7 @@ def test_paths_of_listed_memories_begin_at_the_first_visible_node(graph: SharedG
         (graph.personas, {"Legal", "Legal/Contracts"}),
         (graph.third_party("gmail"), {"Dave"}),
     ):
-        listed = record_lists.list_records(here.database, here.cursors, claims, RecordFilter())
+        listed = record_lists.list_records(here.listing(claims), RecordFilter())
         assert {record.node_path for record in listed.items} == paths
 
 

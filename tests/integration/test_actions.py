@@ -61,7 +61,7 @@ def another_persona(graph: SharedGraph, name: str, *paths: str) -> Claims:
 
 def seen(graph: SharedGraph, claims: Claims, state: ActionState | None = ActionState.OPEN) -> list[Action]:
     here = graph.installation
-    return list(actions.page_of_actions(here.database, here.cursors, claims, state=state).items)
+    return list(actions.page_of_actions(here.listing(claims), state=state).items)
 
 
 def held_note(graph: SharedGraph, text: str) -> tuple[UUID, UUID]:
@@ -188,7 +188,7 @@ def test_grants_are_asked_again_and_a_consensus_executes_once(graph: SharedGraph
 
     set_standard(acting(graph), marketing, NewStandard(write=Rule.APPROVE))
     _, action_id = held_note(graph, "From somebody who may not write any more.")
-    for grant in sharing.page_of_grants(here.database, here.cursors, graph.owners, node_id=marketing).items:
+    for grant in sharing.page_of_grants(here.listing(graph.owners), node_id=marketing).items:
         graph.revoke(grant.grant_id)
     with pytest.raises(ForbiddenError, match="no longer"):
         actions.vote(acting(graph), action_id, approves=True)

@@ -59,6 +59,6 @@ def test_an_impossible_link_fails(graph: Graph) -> None:
     for relation, error in (("caused_by", ConflictError), ("_talks", InvalidInputError)):
         with pytest.raises(error):
             decide(graph, ask(graph, full, small, relation))
-    found = actions.page_of_actions(graph.here.database, graph.here.cursors, graph.claims, state=ActionState.FAILED)
+    found = actions.page_of_actions(graph.here.listing(graph.claims), state=ActionState.FAILED)
     assert [one.failure for one in found.items] == ["impossible"] * 2
     assert len(links_of(graph.here, graph.user.user_id)) == 1

@@ -72,7 +72,7 @@ def swept(graph: SharedGraph, **options: Any) -> archive.Expiry:
 
 def listed(graph: SharedGraph) -> list[Archived]:
     here = graph.installation
-    return archive.page_of_archive(here.database, here.cursors, graph.owners).items
+    return archive.page_of_archive(here.listing(graph.owners)).items
 
 
 def assert_accesses_extend(graph: SharedGraph, record_id: UUID) -> None:
@@ -93,9 +93,7 @@ def assert_accesses_extend(graph: SharedGraph, record_id: UUID) -> None:
     assert (theirs.expires_at, theirs.expiry_reason) == (second["granted_until"], None), "others learn of no access"
     graph.revoke(grant)
     assert {
-        one.tier
-        for one in list_records(here.database, here.cursors, graph.owners, RecordFilter()).items
-        if one.record_id == record_id
+        one.tier for one in list_records(here.listing(graph.owners), RecordFilter()).items if one.record_id == record_id
     } == {"short"}
     assert record_at(here.database, graph.owners, record_id).tier is Tier.SHORT
 

@@ -78,7 +78,7 @@ def test_others_learn_nothing_and_change_nothing(graph: SharedGraph) -> None:
         for call in (
             lambda c: archive.archive(context(graph, c), [record_id], "mine"),
             lambda c: archive.restore(context(graph, c), [record_id]),
-            lambda c: archive.page_of_archive(here.database, here.cursors, c),
+            lambda c: archive.page_of_archive(here.listing(c)),
             lambda c: purge(context(graph, c), timedelta(), through="tests"),
         ):
             with pytest.raises(ForbiddenError):
@@ -95,7 +95,7 @@ def test_others_learn_nothing_and_change_nothing(graph: SharedGraph) -> None:
         archive.restore(context(other), [record_id])
     with pytest.raises(NotFoundError):
         archive.archive(context(other), [graph.record_of("Work")[0]], "not mine")
-    assert archive.page_of_archive(here.database, here.cursors, other.owners).items == []
+    assert archive.page_of_archive(here.listing(other.owners)).items == []
     assert purge(context(other), timedelta(), through="tests").records == 0
     archive.restore(context(graph), [record_id])
     assert str(record_id) in seen(graph, graph.personas)
@@ -146,7 +146,7 @@ def test_archive_and_quarantine_do_not_undo_each_other(graph: SharedGraph) -> No
     (record,) = stored(ingest(plain_context(graph.installation), graph.owner))
     archive.archive(context(graph), [record.record_id], "first")
     held = quarantine(context(graph), QuarantineRule(source_id=source), "second")
-    assert archive.page_of_archive(graph.installation.database, graph.installation.cursors, graph.owners).items == []
+    assert archive.page_of_archive(graph.installation.listing(graph.owners)).items == []
     archive.restore(context(graph), [record.record_id])
     assert (len(hidden_records(graph)), faults(graph)) == (1, []), "the quarantine holds it"
     release(context(graph), held.quarantine_id)

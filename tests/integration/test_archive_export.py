@@ -29,12 +29,12 @@ def test_archived_memory_is_exported_and_restored(
     context = shared_installation.acting_for(claims)
     retention.set_tier(context, away, Tier.MID, reason="for a week")
     archive.archive(context, [away], "moved to another office")
-    (before,) = archive.page_of_archive(shared_installation.database, shared_installation.cursors, claims).items
+    (before,) = archive.page_of_archive(shared_installation.listing(claims)).items
     export(shared_installation, user, tmp_path / "export.zip")
     assert restore(installation, tmp_path / "export.zip", user.slug).records == 2
     theirs = Claims.of_user(user.user_id)
     assert found(installation, theirs) == {str(shown)}
-    (after,) = archive.page_of_archive(installation.database, installation.cursors, theirs).items
+    (after,) = archive.page_of_archive(installation.listing(theirs)).items
     assert (after, after.tier, after.archived_reason) == (before, Tier.MID, "moved to another office")
     assert not verify(installation.context).findings
     archive.restore(installation.acting_for(theirs), [away])

@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from neurigraph_pipelines.database.paging import Listing
 from neurigraph_pipelines.graph.governance.proposals import Doubt, propose
 from neurigraph_pipelines.knowledge import belief_lists as beliefs
 from neurigraph_pipelines.knowledge import digests, signing
@@ -69,10 +70,10 @@ class Known:
         database, cursors = where.database, where.cursors
         wanted = [LinkFilter(record_id=one, with_ended=True) for one in self.records]
         wanted += [LinkFilter(fact_id=one, with_ended=True) for one in self.facts]
-        links = [listing.list_links(database, cursors, self.claims, one).items for one in wanted]
+        links = [listing.list_links(Listing(database, cursors, self.claims), one).items for one in wanted]
         believed = [beliefs.belief(database, self.claims, one) for one in self.facts]
         action = actions.get_action(database, self.claims, self.action)
-        return [links, believed, action, digests.page_of_digests(database, cursors, self.claims).items]
+        return [links, believed, action, digests.page_of_digests(Listing(database, cursors, self.claims)).items]
 
 
 def test_what_is_known_survives_a_restore(installation: Installation, target: Settings, tmp_path: Path) -> None:

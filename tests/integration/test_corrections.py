@@ -67,9 +67,7 @@ class Notes:
         assert not reconcile_waiting(context, user_id=self.user.user_id).failed
 
     def facts(self) -> dict[str, str]:
-        found = fact_lists.list_facts(
-            self.here.database, self.here.cursors, self.claims, fact_lists.FactFilter(), limit=100
-        )
+        found = fact_lists.list_facts(self.here.listing(self.claims, limit=100), fact_lists.FactFilter())
         return {one.statement: one.status for one in found.items}
 
 
@@ -158,9 +156,7 @@ def test_an_owner_takes_the_effect_of_a_correction_back(notes: Notes) -> None:
     notes.correct(record_id, NEW)
     notes.read_facts()
     owner = notes.here.context.acting_for(notes.claims)
-    found = fact_lists.list_facts(
-        notes.here.database, notes.here.cursors, notes.claims, fact_lists.FactFilter(), limit=100
-    )
+    found = fact_lists.list_facts(notes.here.listing(notes.claims, limit=100), fact_lists.FactFilter())
     undo(owner, next(one.fact_id for one in found.items if one.statement == OLD))
     revise(owner, record_id, Revision(summary=f"{NEW} It is blue."))
     notes.read_facts()

@@ -80,7 +80,7 @@ def test_windows_are_covered_once_and_by_who_may_read_them(graph: DigestedGraph)
 def _derivations(graph: DigestedGraph, claims: Claims, record_id: UUID) -> dict[UUID, str | None]:
     """Return the digests that the links of a memory name, with their titles."""
     wanted = LinkFilter(record_id=record_id, relation="derived_from")
-    found = list_links(graph.here.database, graph.here.cursors, claims, wanted).items
+    found = list_links(graph.here.listing(claims), wanted).items
     assert all((one.to_id, one.direction, one.from_kind) == (record_id, "in", "digest") for one in found)
     return {one.from_id: one.from_text for one in found}
 

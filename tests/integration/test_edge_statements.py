@@ -77,7 +77,7 @@ def test_owner_ends_denies_and_takes_back(graph: Graph) -> None:
     assert valid(graph) == "{(,)}"
     with pytest.raises(NotFoundError):
         take_back_evidence(here.database, claims, edge, ended.evidence_id)
-    (of_memory,) = page_of_evidence(here.database, here.cursors, claims, edge).items
+    (of_memory,) = page_of_evidence(here.listing(claims), edge).items
     with pytest.raises(NotFoundError, match="goes with the memory"):
         take_back_evidence(here.database, claims, edge, of_memory.evidence_id)
     for wrong in (EdgeStatement(Stance.ENDS, JUNE), EdgeStatement(Stance.DENIES, JULY, JUNE)):
@@ -103,7 +103,7 @@ def test_only_the_owner_states_and_sees_it(graph: Graph) -> None:
     guest = Claims("guest", "third_party", graph.user.user_id)
     stated = state_evidence(here.database, graph.claims, edge, EdgeStatement(Stance.DENIES))
     assert (valid(graph), valid(graph, guest)) == ("{}", "{(,)}")
-    shown = page_of_evidence(here.database, here.cursors, guest, edge).items
+    shown = page_of_evidence(here.listing(guest), edge).items
     assert [one.observed_by for one in shown] == [None]
     with pytest.raises(ForbiddenError):
         state_evidence(here.database, guest, edge, EdgeStatement(Stance.DENIES))

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import LiteralString
 
 import numpy as np
@@ -20,9 +21,10 @@ from psycopg import sql
 
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import healing, reembed
-from neurigraph_pipelines.model.errors import TransientError
+from neurigraph_pipelines.model.errors import ConfigurationError, TransientError
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
 from neurigraph_pipelines.wiring.installation import Installation
+from resources.minilm.embedder import OwnEmbedder
 from tests.conftest import ROOT
 from tests.support.command_line import environment, run_cli
 from tests.support.memories import explained
@@ -367,3 +369,16 @@ def test_command_counts_the_records_of_each_day(installation: Installation, user
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert (answer["records"], sum(answer["days"].values())) == (len(TOPICS), len(TOPICS))
+
+
+def test_broken_graph_moves_nobody_and_is_named(installation: Installation, user: User, tmp_path: Path) -> None:
+    (graph := tmp_path / "ours.onnx").write_bytes(b"no graph at all")
+    broken = OwnEmbedder(graph)
+    with pytest.raises(ConfigurationError, match=r"ours\.onnx, which NEURIGRAPH_MINILM_GRAPH names"):
+        reembed.reembed(with_embedder(installation, broken), None, FOREVER)
+    assert models_of(installation, user.user_id) == (OLD.model, None)
+    (note,) = ask(installation, broken, user, "copper gutters").notes[:1]
+    assert "ours.onnx, which NEURIGRAPH_MINILM_GRAPH names" in note
+    assert "write it again, or leave the setting out" in note
+    assert "words alone" in note
+    assert str(tmp_path) not in note, "a caller of a face sees no folder"

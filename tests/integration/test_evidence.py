@@ -91,19 +91,19 @@ def test_evidence_is_read_and_names_are_given(graph: Graph) -> None:
     assert (edge.evidence_count, edge.unproven_count) == (2, 0)
     found = edge_of(database, claims, edge.edge_id)
     assert (found.from_name, found.to_name, found.relation, found.valid) == ("Dave", "Ana", "wife", "{(,)}")
-    page = page_of_evidence(database, here.cursors, claims, edge.edge_id, limit=1)
+    page = page_of_evidence(here.listing(claims, limit=1), edge.edge_id)
     assert str(page.items[0].title).startswith("#Work/Dave Ana again.")
     assert page.items[0].messages == [1]
-    rest = page_of_evidence(database, here.cursors, claims, edge.edge_id, cursor=page.next_cursor)
+    rest = page_of_evidence(here.listing(claims, cursor=page.next_cursor), edge.edge_id)
     assert [(one.record_id, one.proven, one.stance) for one in rest.items] == [(first, True, "asserts")]
-    spoken = page_of_mentions(database, here.cursors, claims, ana, MentionRole.MENTION)
+    spoken = page_of_mentions(here.listing(claims), ana, MentionRole.MENTION)
     assert {str(one.title).partition(" ")[0] for one in spoken.items} == {"#Work/Dave", "#Family/Ana"}
 
     give_alias(database, claims, ana, AliasType.EMAIL, "Ana@example.org", verified=True)
     give_alias(database, claims, ana, AliasType.EMAIL, "ana@EXAMPLE.org", verified=True)
     give_alias(database, claims, ana, AliasType.NAME, "Anita")
     assert graph.shell("Family/Ana")["aliases"] == ["ana@EXAMPLE.org", "Anita"]
-    (known,) = page_of_aliases(database, here.cursors, claims, value="ANA@example.org").items
+    (known,) = page_of_aliases(here.listing(claims), value="ANA@example.org").items
     assert (known.node_id, known.type, known.verified) == (ana, "email", True)
     with pytest.raises(ConflictError, match="another node"):
         give_alias(database, claims, graph.node("Work/Dave"), AliasType.EMAIL, "ana@example.org")
@@ -111,7 +111,7 @@ def test_evidence_is_read_and_names_are_given(graph: Graph) -> None:
         with pytest.raises(InvalidInputError, match="external"):
             give_alias(database, claims, ana, kind, wrong)
     graph.remember("#Notes Anita called.")
-    (said,) = (one for one in page_of_mentions(database, here.cursors, claims, ana).items if one.alias)
+    (said,) = (one for one in page_of_mentions(here.listing(claims), ana).items if one.alias)
     assert (said.alias, said.role, str(said.node_path).partition("/")[2]) == ("Anita", "mention", "Notes")
     assert remove_alias(database, claims, ana, "anita") == 1
     with pytest.raises(NotFoundError):
@@ -193,15 +193,15 @@ def test_others_see_evidence_that_is_open_to_them(graph: Graph) -> None:
     assert boss()["boss"][0] == 1
     assert edge_of(database, claims, edge_id).evidence_count == 2
     assert edge_of(database, guest, edge_id).strength < edge_of(database, claims, edge_id).strength
-    assert [one.record_id for one in page_of_evidence(database, here.cursors, guest, edge_id).items] == [shown]
-    spoken = page_of_mentions(database, here.cursors, guest, gil).items
+    assert [one.record_id for one in page_of_evidence(here.listing(guest), edge_id).items] == [shown]
+    spoken = page_of_mentions(here.listing(guest), gil).items
     assert {one.record_id for one in spoken} == {shown}
-    assert closed in {one.record_id for one in page_of_mentions(database, here.cursors, claims, gil).items}
+    assert closed in {one.record_id for one in page_of_mentions(here.listing(claims), gil).items}
     set_privacy(database, claims, sources[shown], Privacy.PRIVATE)
     assert boss() == {}
     with pytest.raises(NotFoundError):
         edge_of(database, guest, edge_id)
-    assert [one.value for one in page_of_aliases(database, here.cursors, guest, value="Gilbert").items] == ["Gilbert"]
+    assert [one.value for one in page_of_aliases(here.listing(guest), value="Gilbert").items] == ["Gilbert"]
     with pytest.raises(ForbiddenError):
         give_alias(database, guest, gil, AliasType.NAME, "Gilly")
     with pytest.raises(NotFoundError):

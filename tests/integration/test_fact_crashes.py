@@ -48,7 +48,7 @@ def kill_at(here: Installation, user: User, moment: str, occurrence: int) -> Non
 
 def seen(here: Installation, claims: Claims) -> dict[str, str]:
     """Return the status of each statement in the list of facts."""
-    found = list_facts(here.database, here.cursors, claims, FactFilter()).items
+    found = list_facts(here.listing(claims), FactFilter()).items
     assert len({one.statement for one in found}) == len(found), "stated twice"
     return {one.statement: one.status for one in found}
 

@@ -49,7 +49,7 @@ def test_pages_and_beliefs_do_not_slow_down(here: Installation) -> None:
     (record_id,) = graph.remember("#Boats A boat is blue.")
 
     def page() -> None:
-        found = list_facts(here.database, here.cursors, graph.claims, FactFilter(), limit=50).items
+        found = list_facts(here.listing(graph.claims, limit=50), FactFilter()).items
         assert [one.source_count for one in found] == [1] * 50
         assert {one.said_count for one in found} <= {1, 2}
 

@@ -343,7 +343,7 @@ def test_forgotten_persona_keeps_no_grants_elsewhere(installation: Installation)
     )
     for subject in (persona, other):
         sharing.grant(here.database, claims, sharing.Subject(SubjectType.PERSONA, str(subject)), work)
-    granted = sharing.page_of_grants(here.database, here.cursors, claims).items
+    granted = sharing.page_of_grants(here.listing(claims)).items
     assert {grant.persona_id for grant in granted} == {persona, other}
     receipt = erase(here, claims, NODE, persona)
     assert receipt.erased["grants"] == 1

@@ -101,7 +101,7 @@ class RevisedMeanwhile(NamedEmbedder):
         self.memory: Memory | None = memory
 
     def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
-        if self.memory is not None:
+        if self.memory is not None and kind == "document":
             memory, self.memory = self.memory, None
             memory.revise(Revision(summary="The anchor chain"))
         return super().embed(texts, kind)

@@ -67,7 +67,7 @@ def test_memories_in_several_languages(installation: Installation) -> None:
     for name, contents in told.items():
         converse(installation, claims, *contents, external_id=f"{name} {user.slug}")
     ingest(installation.context, user)
-    page = list_records(installation.database, installation.cursors, claims, RecordFilter(), limit=10)
+    page = list_records(installation.listing(claims, limit=10), RecordFilter())
     records = {record.title.split()[0]: record for record in page.items}
 
     # What is derived and stored is in the language of each.

@@ -77,7 +77,7 @@ ALL = ["caused_by", "mentioned_in", "owned_by", "part_of"]
 
 
 def listed(here: Installation, claims: Claims, **of: Any) -> list[str]:
-    found = listing.list_links(here.database, here.cursors, claims, LinkFilter(**of), limit=200)
+    found = listing.list_links(here.listing(claims, limit=200), LinkFilter(**of))
     return sorted(one.relation for one in found.items)
 
 
@@ -97,7 +97,7 @@ def test_links_follow_moves_splits_and_merges(links: Links) -> None:
     assert links.seen() == ALL
     merge_nodes(links.here.database, graph.claims, graph.node("Work/Office"), graph.node("Work/Part"))
     assert links.seen() == ALL
-    found = listing.list_links(links.here.database, links.here.cursors, graph.claims, LinkFilter(fact_id=links.moved))
+    found = listing.list_links(links.here.listing(graph.claims), LinkFilter(fact_id=links.moved))
     (to_node,) = [one for one in found.items if one.to_kind == "node"]
     assert str(to_node.to_text).endswith("Work/Part")
     assert links.seen(record=0) == ["caused_by", "part_of"]
@@ -112,9 +112,7 @@ def test_a_link_is_seen_with_both_ends(links: Links) -> None:
     assert listing.link(links.here.database, both, links.cause).reason is None
     assert links.seen(new_graph(links.here).claims) == []
     # Pages of who sees less say nothing of more: no cursor after the last link that is seen.
-    page = listing.list_links(
-        links.here.database, links.here.cursors, both, LinkFilter(record_id=links.records[1]), limit=4
-    )
+    page = listing.list_links(links.here.listing(both, limit=4), LinkFilter(record_id=links.records[1]))
     assert (len(page.items), page.next_cursor) == (4, None)
 
     set_privacy(links.here.database, links.graph.claims, links.source(0), Privacy.PRIVATE)
@@ -166,15 +164,13 @@ def test_verdicts_and_versions_are_links(shared_installation: Installation) -> N
     people.reconcile()
     lisbon = people.tell(record, "Ana now lives in Lisbon.", 9)
     people.reconcile()
-    (version,) = listing.list_links(here.database, here.cursors, claims, LinkFilter(fact_id=porto)).items
+    (version,) = listing.list_links(here.listing(claims), LinkFilter(fact_id=porto)).items
     assert (version.computed_from, version.link_id, version.from_id) == ("versions", None, lisbon)
     assert (version.backward, version.direction) == ("was replaced by", "in")
 
     plant_verdict(people, lisbon, porto, "elaborates", "none")
     assert listed(here, claims, fact_id=lisbon) == ["elaborates", "supersedes"]
-    (found,) = listing.list_links(
-        here.database, here.cursors, claims, LinkFilter(record_id=record, relation="elaborates")
-    ).items
+    (found,) = listing.list_links(here.listing(claims), LinkFilter(record_id=record, relation="elaborates")).items
     assert found.link_id is not None
     assert (found.computed_from, found.reason, found.verdict) == ("verdict", "planted", "unverified")
     decide_link(context, found.link_id, LinkVerdict.CONFIRMED)
@@ -195,7 +191,7 @@ def test_rejecting_a_verdict_takes_its_effect_back(shared_installation: Installa
     second = people.tell(record, "Ana is not allergic to nuts.", 0)
     plant_verdict(people, second, first, "contradicts", "disputes")
     assert set(people.statuses().values()) == {"disputed"}
-    (found,) = listing.list_links(here.database, here.cursors, claims, LinkFilter(fact_id=first)).items
+    (found,) = listing.list_links(here.listing(claims), LinkFilter(fact_id=first)).items
     assert found.link_id is not None
     assert (found.relation, found.bidirectional) == ("contradicts", True)
     decide_link(context, found.link_id, LinkVerdict.REJECTED)
@@ -218,7 +214,7 @@ def test_others_neither_decide_about_verdicts_nor_read_their_words(shared_instal
     sharing.grant(here.database, people.claims, subject, row["node_id"], GrantType.READ_WRITE)
     butler = Claims(sub=str(persona), role="persona", user_id=people.user.user_id)
     for claims, reason in ((butler, "it makes the other one more likely"), (people.claims, "planted")):
-        (found,) = listing.list_links(here.database, here.cursors, claims, LinkFilter(fact_id=first)).items
+        (found,) = listing.list_links(here.listing(claims), LinkFilter(fact_id=first)).items
         assert found.reason == reason
     assert found.link_id is not None
     with pytest.raises(ForbiddenError):

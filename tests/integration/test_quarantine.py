@@ -55,7 +55,7 @@ def poison(graph: SharedGraph) -> Claims:
 
 def logged_quarantines(graph: SharedGraph, with_released: bool = False) -> list[Quarantine]:
     here = graph.installation
-    return page_of_quarantines(here.database, here.cursors, graph.owners, with_released=with_released).items
+    return page_of_quarantines(here.listing(graph.owners), with_released=with_released).items
 
 
 def hand_in(graph: SharedGraph, claims: Claims, *texts: str) -> UUID:
@@ -172,7 +172,7 @@ def test_only_the_owner_sees_and_decides(graph: SharedGraph, poison: Claims) -> 
         for call in (
             lambda c: quarantine(context(graph, c), rule, "mine"),
             lambda c: preview(graph.installation.database, c, rule),
-            lambda c: page_of_quarantines(graph.installation.database, graph.installation.cursors, c),
+            lambda c: page_of_quarantines(graph.installation.listing(c)),
             lambda c: release(context(graph, c), uuid4()),
         ):
             with pytest.raises(ForbiddenError):

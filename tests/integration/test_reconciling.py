@@ -214,11 +214,11 @@ def test_others_see_neither_beliefs_nor_what_they_rest_on(people: People) -> Non
     assert (found.current_belief.fact_id, found.current_belief.status) == (porto, "active")
     assert (found.belief, found.conflicting_beliefs, found.needs_review) == (None, [], False)
     assert people.statuses(butler) == {porto: "active"}
-    (seen,) = listing.list_facts(here.database, here.cursors, butler, listing.FactFilter()).items
+    (seen,) = listing.list_facts(here.listing(butler), listing.FactFilter()).items
     assert (seen.version, seen.root_id, seen.is_latest, seen.source_count) == (1, porto, True, 1)
     assert (seen.superseded_by, seen.disputed_by) == (None, [])
     assert len(listing.history(here.database, butler, porto).versions) == 1
-    facts = listing.list_facts(here.database, here.cursors, butler, listing.FactFilter(record_id=shared))
+    facts = listing.list_facts(here.listing(butler), listing.FactFilter(record_id=shared))
     assert beliefs.brought(here.database, butler, shared, facts).conflicts == []
     owners = beliefs.belief(here.database, people.claims, porto)
     assert owners.current_belief.fact_id == lisbon
@@ -227,7 +227,7 @@ def test_others_see_neither_beliefs_nor_what_they_rest_on(people: People) -> Non
     assert notes_of(people.context.acting_for(butler), [(shared, 1)]) == []
     (note,) = notes_of(people.context.acting_for(people.claims), [(shared, 1)])
     assert note == "Superseded: 2024-01-01 “Ana lives in Porto”; since then 2024-01-10 “Ana now lives in Lisbon”."
-    known = listing.list_facts(here.database, here.cursors, people.claims, listing.FactFilter(record_id=secret))
+    known = listing.list_facts(here.listing(people.claims), listing.FactFilter(record_id=secret))
     (conflict,) = beliefs.brought(here.database, people.claims, secret, known).conflicts
     assert (conflict.type, conflict.suggested_action) == ("update", "supersede")
 

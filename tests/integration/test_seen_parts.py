@@ -114,8 +114,7 @@ def test_list_names_no_hidden_successor(shared_installation: Installation) -> No
     supersede(here.database, owner, rope, kite)
     wanted = RecordFilter()
     listed = {
-        tags: list_records(here.database, here.cursors, owner.within(tags), wanted).items
-        for tags in ((GARDEN,), (GARDEN, KITCHEN))
+        tags: list_records(here.listing(owner.within(tags)), wanted).items for tags in ((GARDEN,), (GARDEN, KITCHEN))
     }
     assert [row.superseded_by for row in listed[(GARDEN,)]] == [None]
     assert {row.superseded_by for row in listed[(GARDEN, KITCHEN)]} == {None, kite}

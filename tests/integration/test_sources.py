@@ -328,7 +328,7 @@ def test_facts_of_a_file_are_those_of_its_text(documents: Documents) -> None:
     reading.read_waiting(rules, user_id=documents.user.user_id)
     wanted = FactFilter(who="BELLA brown")
     for one in (wanted, FactFilter()):
-        said = list_facts(documents.here.database, documents.here.cursors, documents.claims, one).items
+        said = list_facts(documents.here.listing(documents.claims), one).items
         assert [fact.statement for fact in said] == ["Bella Brown lives in Porto since 2021."]
     again = reading.choose_days(rules, None, datetime.now(UTC) + timedelta(days=1), documents.user.user_id)
     assert len(again) == 1, "the file that says nothing"

@@ -197,7 +197,7 @@ def test_source_moves_between_spaces_at_once(world: World) -> None:
     added = spaces.add_sources(database, world.owner, garden.space_id, [world.secret_source])
     assert added.sources == 2
     assert world.found(world.bound) == {str(world.shown_id), str(world.secret_id)}
-    page = spaces.page_of_sources(database, here.cursors, world.owner, garden.space_id)
+    page = spaces.page_of_sources(here.listing(world.owner), garden.space_id)
     assert {one.external_id for one in page.items} == {"open talk", "secret talk"}
     spaces.remove_sources(database, world.owner, garden.space_id, [world.secret_source])
     assert world.found(world.bound) == {str(world.shown_id)}

@@ -71,7 +71,7 @@ def test_text_is_sent_twice(
     assert calls(provider) == {"PlacementsAnswer": 1, "SegmentAnswer": 1}
     assert (spent.calls, spent.sent, spent.received) == (2, 2, 2)  # each call takes one token of this provider
     assert any("Mercy Hospital" in statement for statement in facts(here, user))
-    (found,) = list_records(here.database, here.cursors, claims, RecordFilter(), limit=10).items
+    (found,) = list_records(here.listing(claims, limit=10), RecordFilter()).items
     assert "Mercy Hospital" in found.summary
     assert "Mercy" in " ".join(found.entities)
     assert waiting_windows(here, user) == 0

@@ -87,7 +87,7 @@ EXPORTS = {
 
 def conversations_of(here: Installation, claims: Claims, upload_id: UUID | None = None) -> list[dict[str, Any]]:
     wanted = SourceFilter(upload_id=upload_id)
-    found = list_sources(here.database, here.cursors, claims, SourceKind.CONVERSATION, wanted, limit=200).items
+    found = list_sources(here.listing(claims, limit=200), SourceKind.CONVERSATION, wanted).items
     return [one.model_dump() for one in found]
 
 

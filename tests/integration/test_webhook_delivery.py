@@ -53,9 +53,7 @@ class Owner:
         revise(plain_context(self.here).acting_for(self.claims), self.record, Revision(title=title))
 
     def deliveries(self) -> list[Delivery]:
-        return subscriptions.page_of_deliveries(
-            self.here.database, self.here.cursors, self.claims, self.webhook.webhook_id
-        ).items
+        return subscriptions.page_of_deliveries(self.here.listing(self.claims), self.webhook.webhook_id).items
 
 
 def headers_of(head: str) -> dict[str, str]:

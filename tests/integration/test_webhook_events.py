@@ -194,7 +194,7 @@ def test_quarantine_raises_and_shows_nothing(graph: SharedGraph) -> None:
     revise(acting(graph), record, Revision(title="Before"))
 
     def seen() -> list[str]:
-        page = subscriptions.page_of_deliveries(here.database, here.cursors, graph.owners, webhook)
+        page = subscriptions.page_of_deliveries(here.listing(graph.owners), webhook)
         return [one.event for one in page.items]
 
     assert "record.revised" in seen()

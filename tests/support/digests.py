@@ -52,7 +52,7 @@ class DigestedGraph:
 
     def seen(self, claims: Claims | None = None) -> list[Digest]:
         """Return the digests that a caller sees."""
-        found = digests.page_of_digests(self.here.database, self.here.cursors, claims or self.claims)
+        found = digests.page_of_digests(self.here.listing(claims or self.claims))
         return list(found.items)
 
     def rows(self, query: str) -> list[dict[str, Any]]:

@@ -64,7 +64,7 @@ def listed(here: Installation, claims: Claims) -> Seen:
     found = [
         one
         for status in FactStatus
-        for one in list_facts(here.database, here.cursors, claims, FactFilter(status=status), limit=200).items
+        for one in list_facts(here.listing(claims, limit=200), FactFilter(status=status)).items
     ]
     names = ("status", "version", "superseded_by", "canonical_id", "source_count")
     return {one.fact_id: tuple(getattr(one, name) for name in names) for one in found}

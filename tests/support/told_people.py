@@ -67,9 +67,7 @@ class People:
         return [(row["fact_id"], row["root_id"], row["version"]) for row in self.rows(query)]
 
     def statuses(self, claims: Claims | None = None) -> dict[UUID, str]:
-        found = listing.list_facts(
-            self.here.database, self.here.cursors, claims or self.claims, listing.FactFilter(), limit=100
-        )
+        found = listing.list_facts(self.here.listing(claims or self.claims, limit=100), listing.FactFilter())
         return {one.fact_id: one.status for one in found.items}
 
     def actions(self) -> list[dict[str, Any]]:

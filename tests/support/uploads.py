@@ -52,7 +52,7 @@ def opened(installation: Installation, claims: Claims, record_id: UUID | None, *
 
 def uploads_of(installation: Installation, claims: Claims) -> list[dict[str, Any]]:
     """Return the uploads of a user, the last received first."""
-    found = list_sources(installation.database, installation.cursors, claims, SourceKind.UPLOAD, SourceFilter()).items
+    found = list_sources(installation.listing(claims), SourceKind.UPLOAD, SourceFilter()).items
     return [one.model_dump() for one in found]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -23,6 +22,8 @@ from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.query.found import found_messages
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
+from neurigraph_pipelines.retrieval.query.parse import parse
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.rank import Ranked, RankingQuery, rank
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.retrieval.query.weights import WEIGHTS
@@ -180,9 +181,9 @@ def test_answers_and_times(voice: int, answering: list[int], telling: list[int])
     said = layer_of(one_record() | segments_of([passage(n, n, words[n - 1], voice=voices[n - 1]) for n in range(1, 6)]))
     rows = Rows([said])
     assert (rows.answering.tolist(), rows.telling_times.tolist()) == (answering, telling)
-    asked = RankingQuery({"zebra": 1.0}, limit=1, message_limit=5, explain=True)
-    for asks_when in (True, False):
-        _, messages, _ = rank(rows, [0.0], replace(asked, asks_when=asks_when))
+    for query, asks_when in (("When did the zebra come?", True), ("zebra", False)):
+        asked = parse(Question(query, limit=1, message_limit=5, explain=True), "english")
+        _, messages, _ = rank(rows, [0.0], RankingQuery(asked, {"zebra": 1.0}))
         parts = {message.row: (message.parts["answer"], message.parts["time"]) for message in messages}
         assert parts == {
             row: (WEIGHTS["answer"] * answering[row], asks_when * WEIGHTS["time"] * telling[row]) for row in range(5)

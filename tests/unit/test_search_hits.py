@@ -24,9 +24,24 @@ NODE = Anchor(1, NODE_ID, "7", "bob/Boats", "name", 0.123456789, 1.0)
 RECORD = StoredRecord(
     RECORD_ID, "Oil", "It needs oil.", MAY, "conversation", SOURCE_ID, "talk", FILE_ID, "dormant", ORIGIN, {"owner": 2}
 )
+MESSAGE = FoundMessage.model_validate(
+    {
+        "record_id": RECORD_ID,
+        "source_id": SOURCE_ID,
+        "stored": True,
+        "external_id": "m1",
+        "seq": 3,
+        "score": 0.5,
+        "author": "Ana",
+        "voice": Voice.OWNER,
+        "restated": 4,
+        "section": "page 2",
+        "statement": 7,
+    }
+)
 FOUND = Found(
     records=(FoundRecord(NODE, RECORD, 0.123456789, {}, persona="bob/Work"),),
-    messages=(FoundMessage(RECORD_ID, SOURCE_ID, "m1", 3, 0.5, {}, "Ana", Voice.OWNER, 4, "page 2"),),
+    messages=(MESSAGE,),
     anchors=(NODE,),
     warmed=2,
     notes=("Late.",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,8 @@ from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes, estimates
 from neurigraph_pipelines.retrieval.index.texts import RecordTexts
+from neurigraph_pipelines.retrieval.query.parse import parse
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.rank import Ranked, RankingQuery, rank
 from neurigraph_pipelines.retrieval.query.signals import EXACT_PASSAGES
 from neurigraph_pipelines.text.search_segments import SearchSegment
@@ -63,7 +66,8 @@ def vectors() -> NDArray[np.float32]:
 
 
 def asked(vector: NDArray[np.float32], **more: Any) -> RankingQuery:
-    return RankingQuery({}, limit=10, message_limit=10, passage_vector=vector, **more)
+    question = Question("anything", limit=10, message_limit=10, **more)
+    return RankingQuery(parse(question, "english"), {}, passage_vector=vector)
 
 
 def test_nearest_have_high_estimates(vectors: NDArray[np.float32]) -> None:
@@ -126,7 +130,7 @@ def test_big_layer_ranking_is_exact(vectors: NDArray[np.float32]) -> None:
     whole = layer_of(vectors)
     same = []
     for number, vector in enumerate(vectors_of(40, 2)):
-        more: dict[str, Any] = {"at": 9.0} if number % 2 else {"explain": True}
+        more: dict[str, Any] = {"at": datetime(1970, 1, 1, 0, 0, 9, tzinfo=UTC)} if number % 2 else {"explain": True}
         question = asked(vector, **more)
         _, estimated, _ = rank(Rows([whole]), [0.0], question)
         exact = compared([whole], question)

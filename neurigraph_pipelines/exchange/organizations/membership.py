@@ -20,7 +20,13 @@ from neurigraph_pipelines.graph.provisioning import create_graph
 from neurigraph_pipelines.lifecycle.erasure.forget import settle_departure
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidInputError,
+    NotFoundError,
+    require_found,
+)
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text
@@ -63,9 +69,9 @@ def create(
     words, shown = _metadata(metadata or {}), _name(name)
     key = new_api_key()
     with database.owner() as tx:
-        row = tx.execute(_QUERIES["owned"], {"member_id": claims.user_id}).fetchone()
-        if row is None:
-            raise NotFoundError("there is no such user")
+        row = require_found(
+            tx.execute(_QUERIES["owned"], {"member_id": claims.user_id}).fetchone(), "there is no such user"
+        )
         if row["organizations"] >= MAX_OWNED:
             raise ConflictError(f"a user owns at most {MAX_OWNED} organizations: delete one first")
         made = create_graph(tx, slug, opaque_schema_names=opaque_schema_names)
@@ -102,9 +108,7 @@ def get_organization(database: Database, claims: Claims, organization_id: UUID) 
         NotFoundError: The caller is no member of it.
     """
     found = _organizations(database, claims, organization_id)
-    if not found:
-        raise NotFoundError
-    return found[0]
+    return require_found(next(iter(found), None))
 
 
 def change(
@@ -158,9 +162,7 @@ def change_role(database: Database, claims: Claims, organization_id: UUID, membe
         {"organization_id": organization_id, "member_id": member_id, "role": role.value},
     )
     found = [one for one in list_members(database, claims, organization_id) if one.member_id == member_id]
-    if not found:
-        raise NotFoundError
-    return found[0]
+    return require_found(next(iter(found), None))
 
 
 def end_membership(
@@ -223,9 +225,7 @@ def decide(database: Database, claims: Claims, statement: SQL, values: Mapping[s
         ConflictError: It would leave no owner, or too many invitations are open.
     """
     (row,) = database.ask(claims, statement, values)
-    outcome = row["outcome"]
-    if outcome is None:
-        raise NotFoundError
+    outcome = require_found(row["outcome"])
     if outcome == "forbidden":
         raise ForbiddenError("your role in this organization does not permit this")
     if outcome == "last_owner":

@@ -47,7 +47,7 @@ from neurigraph_pipelines.model import (
     Voice,
 )
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import NotFoundError, ProviderError, TransientError
+from neurigraph_pipelines.model.errors import ProviderError, TransientError, require_found
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.search_segments import VOICES
 from neurigraph_pipelines.views.mirrors import OfferedNode
@@ -87,9 +87,7 @@ class Mirror:
         """
         with self._writing() as tx:
             lock_graph_exclusive(tx, self.user_id)
-            mount = resolve_node(tx, self.mount_node_id)
-            if mount is None:
-                raise NotFoundError
+            mount = require_found(resolve_node(tx, self.mount_node_id))
             if mount.layer_depth >= MAX_LAYER_DEPTH:
                 raise ProviderError("the mount node is in the deepest layer and can have no nodes: move it")
             kind = ConceptKind.TOPIC if node.kind is ConceptKind.USER else node.kind
@@ -131,9 +129,7 @@ class Mirror:
         objects = RestoredObjects(self.context.objects, lambda _: None)
         with removed_unless_committing(objects.remove) as rows, rows(self._writing()) as tx:
             lock_graph_shared(tx, self.user_id)
-            node = resolve_node(tx, node_id)
-            if node is None:
-                raise NotFoundError
+            node = require_found(resolve_node(tx, node_id))
             has_vectors = any(record.has_vectors for record in page.records.values())
             if has_vectors and model is not None and not lock_models(tx, self.user_id, model).adopt(model):
                 raise TransientError("the user moves to another embedding model: it is pulled again later")

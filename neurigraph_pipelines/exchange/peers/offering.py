@@ -22,7 +22,13 @@ from neurigraph_pipelines.exchange.portability.export import Exported, granted, 
 from neurigraph_pipelines.lifecycle.stored_bytes import VerifiedBytes
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import ForbiddenError, InvalidInputError, LostObjectError, NotFoundError
+from neurigraph_pipelines.model.errors import (
+    ForbiddenError,
+    InvalidInputError,
+    LostObjectError,
+    NotFoundError,
+    require_found,
+)
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.views.mirrors import OfferedNode, OfferedNodes, OfferedPart, OfferedRecord, OfferedRecords
 
@@ -176,9 +182,7 @@ def require_peer(claims: Claims) -> Claims:
 
 
 def _schema_of(tx: Transaction, node_id: UUID) -> sql.Identifier:
-    row = tx.execute(_QUERIES["schema_of_node"], {"node_id": node_id}).fetchone()
-    if row is None:
-        raise NotFoundError
+    row = require_found(tx.execute(_QUERIES["schema_of_node"], {"node_id": node_id}).fetchone())
     return sql.Identifier(row["schema_name"])
 
 

@@ -31,6 +31,7 @@ from neurigraph_pipelines.model.errors import (
     RunningError,
     TransientError,
     UnauthenticatedError,
+    require_found,
 )
 from neurigraph_pipelines.views.mirrors import OfferedNode, OfferedPart
 
@@ -104,9 +105,7 @@ def _alone(peering: Peering, peer_id: UUID) -> Iterator[_Peer]:
             raise RunningError("another process pulls this peer: wait until it is done")
         try:
             values = {"user_id": None, "peer_id": peer_id, "name": None}
-            peer = row_of(connection, _QUERIES["peers"], _Peer, values)
-            if peer is None:
-                raise NotFoundError
+            peer = require_found(row_of(connection, _QUERIES["peers"], _Peer, values))
             yield peer
         finally:
             connection.execute(_QUERIES["unlock_pull"], {"peer_id": str(peer_id)})

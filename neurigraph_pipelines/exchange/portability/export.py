@@ -46,7 +46,7 @@ from neurigraph_pipelines.exchange.portability.tables import (
 from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, durable_content
 from neurigraph_pipelines.lifecycle.transitions import locate, manifest_of
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError, TransientError
+from neurigraph_pipelines.model.errors import LostObjectError, NotFoundError, TransientError, require_found
 from neurigraph_pipelines.model.ports import Transaction
 
 _QUERIES = statements("portability")
@@ -88,9 +88,7 @@ def written(
     """
     with context.database.owner() as tx:
         tx.execute(_QUERIES["snapshot"])
-        row = tx.execute(_QUERIES["user"], {"user_id": user_id}).fetchone()
-        if row is None:
-            raise NotFoundError
+        row = require_found(tx.execute(_QUERIES["user"], {"user_id": user_id}).fetchone())
         user = StreamUser(**row)
         report = report or Exported()
         report.slug = user.slug
@@ -247,9 +245,7 @@ class _Written(Stream):
                 if manifest_of(tx, locate(tx, row.file_id)).storage_path != row.storage_path:
                     raise TransientError("a memory was split while it was exported: export again")
                 return None
-            upload = tx.execute(_QUERIES["file_of_upload"], {"source_id": row.source_id}).fetchone()
-            if upload is None:
-                raise NotFoundError
+            upload = require_found(tx.execute(_QUERIES["file_of_upload"], {"source_id": row.source_id}).fetchone())
             if upload["file_id"] is None:
                 return None
             manifest = manifest_of(tx, locate(tx, upload["file_id"]))

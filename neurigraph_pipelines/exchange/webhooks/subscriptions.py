@@ -11,11 +11,11 @@ from uuid import UUID, uuid4
 
 from neurigraph_pipelines.access.authentication import require_owner, require_visible
 from neurigraph_pipelines.database.asking import ask_views, value_of
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.webhooks.outbox import Outbox, hash_of
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError, require_found
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.model.webhooks import ANY_EVENT, EVENTS, KINDS_OF_EVENTS
 from neurigraph_pipelines.views.scalars import ValuesByName
@@ -81,9 +81,7 @@ def get_webhook(database: Database, claims: Claims, webhook_id: UUID) -> Webhook
     require_visible(database, claims, "webhook", webhook_id)
     require_owner(claims)
     found = _webhooks(database, claims, webhook_id)
-    if not found:
-        raise NotFoundError
-    return found[0]
+    return require_found(next(iter(found), None))
 
 
 def change(outbox: Outbox, webhook_id: UUID, changes: ValuesByName) -> Webhook:
@@ -114,9 +112,7 @@ def rotate(outbox: Outbox, webhook_id: UUID) -> WebhookWithSecret:
     database, claims = outbox.context.database, outbox.context.claims
     get_webhook(database, claims, webhook_id)
     with database.agent(claims) as tx:
-        row = tx.execute(_QUERIES["version"], {"webhook_id": webhook_id}).fetchone()
-        if row is None:
-            raise NotFoundError
+        row = require_found(tx.execute(_QUERIES["version"], {"webhook_id": webhook_id}).fetchone())
         secret = outbox.secret_of(webhook_id, row["secret_version"] + 1)
         values = {"version": row["secret_version"] + 1, "secret_hash": hash_of(secret), "seconds": ROTATION_SECONDS}
         tx.execute(_QUERIES["rotate"], {"webhook_id": webhook_id, **values})
@@ -137,30 +133,16 @@ def replay(database: Database, claims: Claims, webhook_id: UUID, delivery_id: UU
     return replayed
 
 
-def page_of_deliveries(
-    database: Database,
-    cursors: Cursors,
-    claims: Claims,
-    webhook_id: UUID,
-    *,
-    state: DeliveryState | None = None,
-    limit: int = 50,
-    cursor: str | None = None,
-) -> Page[Delivery]:
+def page_of_deliveries(asked: Listing, webhook_id: UUID, *, state: DeliveryState | None = None) -> Page[Delivery]:
     """Return a page of the deliveries of a webhook, newest first.
 
     Raises:
         InvalidInputError: The cursor is not one of this list.
     """
-    get_webhook(database, claims, webhook_id)
-    filters = {"webhook_id": webhook_id, "state": state}
-
-    def read(after: Position | None, most: int) -> list[Delivery]:
-        at, last = after or NEWEST
-        return deliveries(database, claims, {**filters, "delivery_id": None, "at": at, "id": last, "limit": most})
-
-    return cursors.page(
-        claims, "deliveries", filters, limit, cursor, read, lambda one: (one.created_at, one.delivery_id)
+    get_webhook(asked.database, asked.claims, webhook_id)
+    filters, statement = {"webhook_id": webhook_id, "state": state}, _QUERIES["deliveries"]
+    return asked.views(
+        "deliveries", filters, statement, Delivery, lambda one: (one.created_at, one.delivery_id), delivery_id=None
     )
 
 
@@ -169,9 +151,7 @@ def get_delivery(database: Database, claims: Claims, webhook_id: UUID, delivery_
     at, last = NEWEST
     values = {"webhook_id": webhook_id, "delivery_id": delivery_id, "state": None, "at": at, "id": last, "limit": 1}
     found = deliveries(database, claims, values)
-    if not found:
-        raise NotFoundError
-    return found[0]
+    return require_found(next(iter(found), None))
 
 
 def deliveries(database: Database, claims: Claims, values: Mapping[str, object]) -> list[Delivery]:

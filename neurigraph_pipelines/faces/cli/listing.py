@@ -61,9 +61,7 @@ def list_of_kind(
         call = Call(installation, claims_of(installation, user), "cli")
         wanted = stated_by(SourceFilter, _FILTERS, stated, call)
         for one in SourceKind if kind is None else (kind,):
-            pages[one] = list_sources(
-                *(call.database, installation.cursors, call.caller, one, wanted), limit=limit, cursor=cursor
-            )
+            pages[one] = list_sources(call.listing(limit, cursor), one, wanted)
     if kind is not None:
         page = pages[kind]
         Output(as_json).result(page.shown(f"{kind}s"), lambda: listed(page.items, page.next_cursor))

@@ -198,7 +198,7 @@ def node_id_of(installation: Installation, claims: Claims, place: str) -> UUID:
     except ValueError:
         name = argument(place)
         try:
-            return node_called(installation.database, installation.cursors, claims, name)
+            return node_called(installation.listing(claims), name)
         except NotFoundError:
             if may_begin(name):
                 return id_of(installation.database, claims, "node", name)

@@ -138,7 +138,7 @@ class AgentCall:
         except ValueError:
             here = self.installation
             try:
-                return node_called(here.database, here.cursors, self.claims, visible_path(place))
+                return node_called(here.listing(self.claims), visible_path(place))
             except NotFoundError:
                 raise NotFoundError from None
         self.require_visible("node", wanted)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_author, require_owner, require_writer
 from neurigraph_pipelines.access.guards import FREE, Guard
-from neurigraph_pipelines.database.paging import Page
+from neurigraph_pipelines.database.paging import Listing, Page
 from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
@@ -96,13 +96,25 @@ class Call:
         """The database of the graph."""
         return self.installation.database
 
-    def page(self, view: type[_View], listing: Callable[..., Page[Any]], *about: object, **filters: object) -> _View:
+    def listing(self, limit: int, cursor: str | None) -> Listing:
+        """Return a request for a page of a list."""
+        return self.installation.listing(self.caller, limit, cursor)
+
+    def page(
+        self,
+        view: type[_View],
+        read: Callable[..., Page[Any]],
+        *about: object,
+        limit: int,
+        cursor: str | None,
+        **filters: object,
+    ) -> _View:
         """Return a page of a list as its view.
 
         Args:
-            listing: Takes the database, what seals cursors, the caller, then ``about`` and ``filters``.
+            read: Takes the request, then ``about`` and ``filters``.
         """
-        page = listing(self.database, self.installation.cursors, self.caller, *about, **filters)
+        page = read(self.listing(limit, cursor), *about, **filters)
         return (page if self.fitting is None else page.beginning(self.fitting(page.items))).into(view)
 
     def versioned(self, version: str | None, answer: _View) -> _View:

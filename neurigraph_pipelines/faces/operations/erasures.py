@@ -63,7 +63,7 @@ def forget_user(call: Call, user_id: UUID, dry_run: DryRun = False) -> Forgotten
 @operation("GET /erasures")
 def list_erasures(call: Call, limit: Limit = 50, cursor: Cursor = None) -> Erasures:
     """List the receipts of the caller's erasures, newest first."""
-    return call.page(Erasures, receipts.page_of_receipts, limit, cursor)
+    return call.page(Erasures, receipts.page_of_receipts, limit=limit, cursor=cursor)
 
 
 def _forget(call: Call, subject: ErasureSubject, dry_run: bool) -> Forgotten:

@@ -61,9 +61,7 @@ def evidence(call: Call, edge_id: UUID, limit: Limit = 50, cursor: Cursor = None
     Strength and counts are over the evidence that the caller sees. An edge without any such evidence gets 404.
     """
     edge = listing.edge_of(call.database, call.caller, edge_id)
-    found = listing.page_of_evidence(
-        call.database, call.installation.cursors, call.caller, edge_id, limit=limit, cursor=cursor
-    )
+    found = listing.page_of_evidence(call.listing(limit, cursor), edge_id)
     return views.Evidence(edge=edge, evidence=found.items, next_cursor=found.next_cursor)
 
 

@@ -66,9 +66,7 @@ def facts_of_record(call: Call, record_id: UUID, limit: Limit = 50, cursor: Curs
     A memory is read for facts soon after it was stored, and compared with known ones soon after that.
     """
     wanted = FactFilter(record_id=record_id)
-    found = listing.list_facts(
-        call.database, call.installation.cursors, call.caller, wanted, limit=limit, cursor=cursor
-    )
+    found = listing.list_facts(call.listing(limit, cursor), wanted)
     return beliefs.brought(call.database, call.caller, record_id, found)
 
 

@@ -120,8 +120,7 @@ def list_signing_keys(
     call: Call, all_of_them: _Ended = False, limit: Limit = 50, cursor: Cursor = None
 ) -> views.SigningKeys:
     """List public keys, newest first: the owner's list has all, others' has their own and keys of links they see."""
-    context = call.context
-    found = signing.page_of_keys(context, call.installation.cursors, with_ended=all_of_them, limit=limit, cursor=cursor)
+    found = signing.page_of_keys(call.context, call.listing(limit, cursor), with_ended=all_of_them)
     return views.SigningKeys(signing_keys=found.items, next_cursor=found.next_cursor)
 
 

@@ -74,7 +74,7 @@ def memory(
 @operation("GET /records/{record_id}/history", "memory history", tool="memory_history")
 def deltas(call: Call, record_id: UUID, limit: Limit = 50, cursor: Cursor = None) -> views.History:
     """List all changes of a memory, newest first."""
-    return call.page(views.History, history.page_of_history, record_id, limit, cursor)
+    return call.page(views.History, history.page_of_history, record_id, limit=limit, cursor=cursor)
 
 
 @operation("GET /records/{record_id}/diff", "memory diff", options={"to_at": "--to"})

@@ -39,7 +39,7 @@ def tree(
 
     A larger graph comes in pages, depth first. Each page is a tree: the nodes above its own nodes are in it again.
     """
-    return navigation.page_of_tree(call.database, call.installation.cursors, call.caller, limit, cursor)
+    return navigation.page_of_tree(call.listing(limit, cursor))
 
 
 @operation("GET /nodes", "node list", in_spaces=True, options={"parent_node_id": "--below"})
@@ -98,4 +98,4 @@ def node_state(call: Call, node_id: UUID) -> NodeFiles:
 @operation("GET /nodes/{node_id}/records", tool="browse_graph")
 def records(call: Call, node_id: UUID, limit: Limit = 50, cursor: Cursor = None) -> Records:
     """List the records of one node, newest first."""
-    return call.page(Records, navigation.page_of_records, node_id, limit, cursor)
+    return call.page(Records, navigation.page_of_records, node_id, limit=limit, cursor=cursor)

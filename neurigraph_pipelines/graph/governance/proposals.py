@@ -6,14 +6,14 @@ Any room may propose; ``deciding`` carries out approved actions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import require_found
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.views.kinds import ActionKind, ActionState
 
@@ -70,24 +70,11 @@ def propose(tx: Transaction, doubt: Doubt) -> Proposed:
     Raises:
         NotFoundError: Its subject is gone, or belongs to another user.
     """
-    proposed = {
-        "kind": doubt.kind,
-        "user_id": doubt.user_id,
-        "origin": "doubt",
-        "reason": doubt.reason,
-        "job": doubt.job,
-        "fact_id": doubt.fact_id,
-        "record_id": doubt.record_id,
-        "node_id": doubt.node_id,
-        "other_fact_id": doubt.other_fact_id,
-        "other_record_id": doubt.other_record_id,
-        "other_node_id": doubt.other_node_id,
-        "details": dict(doubt.details),
-        "expires_at": None if doubt.hours is None else datetime.now(UTC) + timedelta(hours=doubt.hours),
-    }
-    row = tx.execute(_QUERIES["propose"], {"proposed": Jsonb(_plain(proposed))}).fetchone()
-    if row is None:
-        raise NotFoundError("what this is about is gone")
+    expires_at = None if doubt.hours is None else datetime.now(UTC) + timedelta(hours=doubt.hours)
+    proposed = {**asdict(doubt), "origin": "doubt", "expires_at": expires_at}
+    row = require_found(
+        tx.execute(_QUERIES["propose"], {"proposed": Jsonb(_plain(proposed))}).fetchone(), "what this is about is gone"
+    )
     return Proposed(row["action_id"], ActionState(row["state"]), row["created"])
 
 

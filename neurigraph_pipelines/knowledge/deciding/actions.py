@@ -9,7 +9,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_visible
 from neurigraph_pipelines.database.asking import ask_views
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.knowledge.deciding.execution import carry_out
 from neurigraph_pipelines.model import Claims
@@ -27,15 +27,11 @@ _REFUSED = {
 
 
 def page_of_actions(
-    database: Database,
-    cursors: Cursors,
-    claims: Claims,
+    asked: Listing,
     *,
     kind: ActionKind | None = None,
     state: ActionState | None = ActionState.OPEN,
     node_id: UUID | None = None,
-    limit: int = 50,
-    cursor: str | None = None,
 ) -> Page[Action]:
     """Return a page of the actions that the caller may see, newest first.
 
@@ -46,13 +42,9 @@ def page_of_actions(
         InvalidInputError: The cursor is not one of this list.
     """
     filters = {"kind": kind, "state": state, "node_id": node_id}
-
-    def read(after: Position | None, most: int) -> list[Action]:
-        at, last = after or NEWEST
-        values = {"user_id": claims.user_id, "action_id": None, **filters, "at": at, "id": last, "limit": most}
-        return ask_views(database, claims, _QUERIES["actions"], Action, values)
-
-    return cursors.page(claims, "actions", filters, limit, cursor, read, lambda one: (one.requested_at, one.action_id))
+    values = {"user_id": asked.claims.user_id, "action_id": None}
+    statement = _QUERIES["actions"]
+    return asked.views("actions", filters, statement, Action, lambda one: (one.requested_at, one.action_id), **values)
 
 
 def get_action(database: Database, claims: Claims, action_id: UUID) -> Action:

@@ -13,9 +13,8 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.database.asking import views_of
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page, Position
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.views.erasures import ErasedObject, Erasure, ErasureWithObjects
 from neurigraph_pipelines.views.erasures import SubjectKind as SubjectKind
@@ -87,9 +86,7 @@ def receipts(
     return [_receipt(row) for row in rows]
 
 
-def page_of_receipts(
-    database: Database, cursors: Cursors, claims: Claims, limit: int, cursor: str | None
-) -> Page[Erasure]:
+def page_of_receipts(asked: Listing) -> Page[Erasure]:
     """Return a page of the receipts of the caller's erasures, newest first.
 
     Raises:
@@ -97,10 +94,10 @@ def page_of_receipts(
     """
 
     def read(after: Position | None, most: int) -> list[Erasure]:
-        with database.agent(claims) as tx:
-            return receipts(tx, claims.user_id, limit=most, after=after)
+        with asked.database.agent(asked.claims) as tx:
+            return receipts(tx, asked.claims.user_id, limit=most, after=after)
 
-    return cursors.page(claims, "erasures", {}, limit, cursor, read, lambda one: (one.requested_at, one.erasure_id))
+    return asked.page("erasures", {}, read, lambda one: (one.requested_at, one.erasure_id))
 
 
 def objects_of(tx: Transaction, erasure_id: UUID) -> list[ErasedObject]:

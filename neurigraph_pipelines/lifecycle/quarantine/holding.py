@@ -27,7 +27,7 @@ from neurigraph_pipelines.lifecycle.quarantine.rules import (
 )
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.model.errors import InvalidInputError, require_found
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.quarantines import Quarantine
@@ -82,9 +82,7 @@ def release(context: Context, quarantine_id: UUID) -> Quarantine:
     with context.database.owner() as tx:
         slug = lock_graph_exclusive(tx, claims.user_id)
         values = {"quarantine_id": quarantine_id, "user_id": claims.user_id}
-        row = tx.execute(_QUERIES["lock"], values).fetchone()
-        if row is None:
-            raise NotFoundError(f"there is no quarantine {quarantine_id}")
+        row = require_found(tx.execute(_QUERIES["lock"], values).fetchone(), f"there is no quarantine {quarantine_id}")
         if row["released_at"] is None:
             tx.execute(_QUERIES["release"], {**values, "released_by": _requester(claims)})
             _let_go(tx, claims.user_id, slug, quarantine_id)

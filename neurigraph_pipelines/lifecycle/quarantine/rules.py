@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.access.authentication import require_owner
 from neurigraph_pipelines.database.asking import views_of
-from neurigraph_pipelines.database.paging import NEWEST, Cursors, Page, Position
+from neurigraph_pipelines.database.paging import NEWEST, Listing, Page
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
@@ -116,32 +116,21 @@ def preview(database: Database, claims: Claims, rule: QuarantineRule) -> Quarant
     )
 
 
-def page_of_quarantines(
-    database: Database,
-    cursors: Cursors,
-    claims: Claims,
-    *,
-    with_released: bool = False,
-    limit: int = 50,
-    cursor: str | None = None,
-) -> Page[Quarantine]:
+def page_of_quarantines(asked: Listing, *, with_released: bool = False) -> Page[Quarantine]:
     """Return a page of the quarantines of the caller's graph, newest first.
 
     Raises:
         ForbiddenError: The caller does not own the graph.
         InvalidInputError: The cursor is not one of this list.
     """
-    require_owner(claims)
+    require_owner(asked.claims)
     filters = {"with_released": with_released}
 
-    def read(after: Position | None, most: int) -> list[Quarantine]:
-        at, last = after or NEWEST
-        with database.agent(claims) as tx:
-            return _log(tx, claims, {**filters, "at": at, "id": last, "limit": most})
+    def read(place: dict[str, object]) -> list[Quarantine]:
+        with asked.database.agent(asked.claims) as tx:
+            return _log(tx, asked.claims, {**filters, **place})
 
-    return cursors.page(
-        claims, "quarantines", filters, limit, cursor, read, lambda one: (one.created_at, one.quarantine_id)
-    )
+    return asked.by_time("quarantines", filters, read, lambda one: (one.created_at, one.quarantine_id))
 
 
 def get_quarantine(database: Database, claims: Claims, quarantine_id: UUID) -> Quarantine:

@@ -70,4 +70,4 @@ def _of_record(one: FoundRecord) -> Hashable:
 
 
 def _of_message(one: FoundMessage) -> Hashable:
-    return one.record_id, one.seq
+    return one.key, one.seq

@@ -216,8 +216,9 @@ def _rank(
 
 def _notes(context: Context, gathered: Gathered) -> list[str]:
     model, in_use, notes = context.embedder.model, gathered.view.shells.model, []
-    if gathered.view.embedding.record is None:
-        notes.append(f"The embedder could not be reached: {WORDS_ALONE}.")
+    embedding = gathered.view.embedding
+    if embedding.record is None:
+        notes.append(f"{embedding.problem}: {WORDS_ALONE}.")
     elif in_use not in (None, model):
         notes.append(
             f"The vectors in use are of {in_use} and the embedder is {model}: {WORDS_ALONE} until a backfill of "

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from neurigraph_pipelines.graph.history import superseded_of, values_then
-from neurigraph_pipelines.model import Message, Voice, author_view
+from neurigraph_pipelines.model import Voice, author_view
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
@@ -24,7 +25,7 @@ from neurigraph_pipelines.retrieval.query.rank import Ranked
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.text.search_segments import VOICES
 from neurigraph_pipelines.views.facts import FoundFact
-from neurigraph_pipelines.views.search import Rationale
+from neurigraph_pipelines.views.search import MessageHit, Rationale
 
 Parts = Mapping[str, float | None]
 """The components of a score by name; empty unless they were asked for."""
@@ -57,31 +58,10 @@ class FoundRecord(NamedTuple):
         return self.node is not UNSTORED
 
 
-class FoundMessage(NamedTuple):
-    """A message that was found.
+class FoundMessage(MessageHit):
+    """A message that was found; ``statement`` is the digest of its words, 0 if it has none."""
 
-    Attributes:
-        seq: Its number in its source.
-        author: The name that it is shown under.
-        voice: Who speaks, as the server knows it; None if unknown.
-        restated: How many passages of the nodes searched say the same, itself included.
-        section: The part of a document that it is of.
-        unstored: The message itself, cut to the part that the question is about; None if it is stored.
-        statement: The digest of its words; 0 if it has none.
-    """
-
-    record_id: str
-    source_id: str
-    external_id: str | None
-    seq: int
-    score: float
-    parts: Parts
-    author: str | None
-    voice: Voice | None
-    restated: int
-    section: str | None = None
-    unstored: Message | None = None
-    statement: int = 0
+    statement: int = Field(default=0, exclude=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +102,7 @@ def found_records(
         messages: The messages that were found: the best is the summary of what is not stored yet.
         is_owner: Whether the caller is the owner of the graph: only the owner sees keys, and ids of earlier versions.
     """
-    words = {one.record_id: one.unstored.content for one in reversed(messages) if one.unstored is not None}
+    words = {str(one.key): one.content or "" for one in reversed(messages) if not one.stored}
     found = []
     for one in ranked:
         record = nodes[one.node].layer.stored_record(one.row)
@@ -162,21 +142,27 @@ def found_messages(
         record = layer.stored_record(int(layer.record[row]))
         voice = VOICES[layer.voice[row]]
         number = _persona(record.origin, shells) if voice is Voice.PERSONA else None
+        persona = shells.name(number) if number is not None else None
         message = unstored.message(row) if unstored and nodes[one.node].anchor is UNSTORED else None
+        asked_for: dict[str, object] = {"explain": dict(one.parts)} if one.parts else {}
+        if message is not None:
+            asked_for |= {"role": message.role, "occurred_at": message.occurred_at, "content": cut(message.content)}
         found.append(
-            FoundMessage(
-                record.record_id,
-                record.source_id,
-                layer.external_ids[row],
-                int(layer.first_message[row]),
-                one.score,
-                one.parts,
-                author_view(layer.author(row), voice, shells.name(number) if number is not None else None),
-                voice,
-                max(1, times),
-                layer.sections[row],
-                replace(message, content=cut(message.content)) if message is not None else None,
-                statement,
+            FoundMessage.model_validate(
+                {
+                    "record_id": record.record_id if message is None else None,
+                    "source_id": record.source_id,
+                    "stored": message is None,
+                    "external_id": layer.external_ids[row],
+                    "seq": int(layer.first_message[row]),
+                    "score": round(one.score, 6),
+                    "section": layer.sections[row],
+                    "author": author_view(layer.author(row), voice, persona),
+                    "voice": voice,
+                    "restated": max(1, times),
+                    "statement": statement,
+                    **asked_for,
+                }
             )
         )
     return found

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
-from neurigraph_pipelines.model.errors import NeurigraphError, NotFoundError
+from neurigraph_pipelines.model.errors import ConfigurationError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.retrieval.index.postings import Floats
@@ -41,13 +41,15 @@ class QueryEmbedding:
 
     Attributes:
         text: The text that was embedded: the query without the names of speakers.
-        record: The vector to compare with those of records; None if the embedder could not be reached.
+        record: The vector to compare with those of records; None if the embedder made none.
         passage: The vector to compare with those of passages; None likewise.
+        problem: Why it made none.
     """
 
     text: str
     record: Floats | None = None
     passage: Floats | None = None
+    problem: str = "The embedder could not be reached"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +225,8 @@ def _bounds(context: Context, parsed: ParsedQuestion, shells: Shells) -> Bounds:
 def _embed(embedder: Embedder, text: str) -> QueryEmbedding:
     try:
         return enriched("vector of a question", lambda: _embedded(embedder, text), lambda: QueryEmbedding(text))
+    except ConfigurationError as error:
+        return QueryEmbedding(text, problem=f"The embedder cannot be used, because {error}")
     except NeurigraphError:
         return QueryEmbedding(text)
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from neurigraph_pipelines.lifecycle.retention import KEPT
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.measuring import measured
-from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
+from neurigraph_pipelines.retrieval.query.found import Found, FoundRecord
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.views import search as views
 from neurigraph_pipelines.views.retention import Retention
@@ -30,7 +30,7 @@ def view(
     """
     restated: dict[str, int] = {}
     for message in found.messages:
-        restated[message.record_id] = max(restated.get(message.record_id, 1), message.restated)
+        restated[str(message.key)] = max(restated.get(str(message.key), 1), message.restated)
     asked_for: ValuesByName = {}
     if found.facts is not None:
         asked_for["facts"] = list(found.facts)
@@ -38,7 +38,7 @@ def view(
         asked_for["rationale"] = found.rationale
     return views.Found(
         hits=[_hit(one, restated.get(one.record.record_id, 1), expiry) for one in found.records],
-        messages=[message_hit(one) for one in found.messages],
+        messages=list(found.messages),
         anchors=enriched(
             "anchors", lambda: [_anchor(one) for one in found.anchors[:ANCHORS_SHOWN]], list[views.Anchor]
         ),
@@ -57,26 +57,18 @@ def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> 
         asked_for["superseded"] = found.superseded
     return views.Hit.model_validate(
         {
+            **record._asdict(),
             "record_id": record.record_id if found.is_stored else None,
             "stored": found.is_stored,
             "node_id": found.node.node_id if found.is_stored else None,
             "node_path": found.node.path if found.is_stored else None,
-            "title": record.title,
-            "summary": record.summary,
             "score": round(found.score, 6),
-            "occurred_at": record.occurred_at,
-            "source_kind": record.source_kind,
-            "source_id": record.source_id,
             "source_external_id": record.source_name,
-            "file_id": record.file_id,
-            "file_state": record.file_state,
             "origin": {
+                **origin._asdict(),
                 "voices": record.voices,
                 "persona_id": origin.persona_id if found.persona is not None else None,
                 "persona_path": found.persona,
-                "received_through": origin.received_through,
-                "key_id": origin.key_id,
-                "received_at": origin.received_at,
                 "restated": restated,
                 "source": Provenance.of(record.source_kind, origin.source),
             },
@@ -88,29 +80,5 @@ def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> 
     )
 
 
-def message_hit(found: FoundMessage) -> views.MessageHit:
-    """Return a message as callers see it."""
-    unstored = found.unstored
-    asked_for: dict[str, object] = {"explain": dict(found.parts)} if found.parts else {}
-    if unstored is not None:
-        asked_for |= {"role": unstored.role, "occurred_at": unstored.occurred_at, "content": unstored.content}
-    return views.MessageHit.model_validate(
-        {
-            "record_id": found.record_id if unstored is None else None,
-            "source_id": found.source_id,
-            "stored": unstored is None,
-            "external_id": found.external_id,
-            "seq": found.seq,
-            "score": round(found.score, 6),
-            "author": found.author,
-            "section": found.section,
-            "voice": found.voice,
-            "restated": found.restated,
-            **asked_for,
-        }
-    )
-
-
 def _anchor(anchor: Anchor) -> views.Anchor:
-    values = {"node_id": anchor.node_id, "node_path": anchor.path, "reason": anchor.reason}
-    return views.Anchor.model_validate({**values, "score": round(anchor.score, 4)})
+    return views.Anchor.model_validate({**anchor._asdict(), "node_path": anchor.path, "score": round(anchor.score, 4)})

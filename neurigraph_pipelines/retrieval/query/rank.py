@@ -9,7 +9,6 @@ import sys
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -29,6 +28,7 @@ from neurigraph_pipelines.retrieval.query.authority import (
     unrepeated,
 )
 from neurigraph_pipelines.retrieval.query.gathering import Gathered
+from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.passage_vectors import PassageVectors
 from neurigraph_pipelines.retrieval.query.several import spread
 from neurigraph_pipelines.retrieval.query.signals import (
@@ -59,45 +59,22 @@ _FULL_OF_RECORDS = np.array([NEAR, 0.0, 0.0])
 
 @dataclass(frozen=True, slots=True)
 class RankingQuery:
-    """A question in the form that the ranking takes; moments are seconds since 1970.
+    """A question in the form that the ranking takes.
 
     Attributes:
         lexemes: Each with its inverse document frequency in all that may be searched.
         vector: The embedding to compare with those of records; None if it cannot be compared.
         passage_vector: The embedding to compare with those of passages; None likewise.
-        at: Only records that were stored by then.
-        occurred_after: Only records of then or later.
-        occurred_before: Only records of before.
-        source_kinds: Only these; empty for all.
         speaker: Only passages by this speaker, in lower case.
         speakers: The speakers whom the question names, in lower case.
-        role: The role that the question is about.
-        periods: The stretches of time that it names.
-        asks_when: Whether it asks for a time.
-        asks_for_several: Whether it counts, lists, orders or compares things.
-        include_superseded: Also show superseded records.
-        explain: Return the components of the scores.
-        record_ids: Only these records; empty for all.
     """
 
+    parsed: ParsedQuestion
     lexemes: dict[str, float]
-    limit: int
-    message_limit: int
     vector: Floats | None = None
     passage_vector: Floats | None = None
-    at: float | None = None
-    occurred_after: float | None = None
-    occurred_before: float | None = None
-    source_kinds: tuple[str, ...] = ()
     speaker: str | None = None
     speakers: tuple[str, ...] = ()
-    role: Role | None = None
-    periods: tuple[tuple[float, float], ...] = ()
-    asks_when: bool = False
-    asks_for_several: bool = False
-    include_superseded: bool = False
-    explain: bool = False
-    record_ids: tuple[str, ...] = ()
 
 
 class Ranked(NamedTuple):
@@ -117,28 +94,9 @@ class Ranked(NamedTuple):
 
 def ranking_query(gathered: Gathered, rarities: NDArray[Any]) -> RankingQuery:
     """Return the question in the form that the ranking takes."""
-    parsed, view = gathered.parsed, gathered.view
-    question = parsed.question
-    return RankingQuery(
-        lexemes=dict(zip(parsed.lexemes, rarities.tolist(), strict=True)),
-        limit=question.limit,
-        message_limit=question.message_limit,
-        vector=view.record_vector,
-        passage_vector=view.passage_vector,
-        at=_seconds(question.at),
-        occurred_after=_seconds(question.occurred_after),
-        occurred_before=_seconds(question.occurred_before),
-        source_kinds=tuple(kind.value for kind in question.source_kinds),
-        speaker=gathered.said_by,
-        speakers=view.speakers,
-        role=parsed.role,
-        periods=tuple((start.timestamp(), end.timestamp()) for start, end in question.periods),
-        asks_when=parsed.asks_when,
-        asks_for_several=parsed.asks_for_several,
-        explain=question.explain,
-        include_superseded=question.include_superseded,
-        record_ids=tuple(map(str, question.record_ids)),
-    )
+    view, lexemes = gathered.view, dict(zip(gathered.parsed.lexemes, rarities.tolist(), strict=True))
+    vectors = view.record_vector, view.passage_vector
+    return RankingQuery(gathered.parsed, lexemes, *vectors, gathered.said_by, view.speakers)
 
 
 @measured("search.rank")
@@ -187,10 +145,11 @@ class _Ranking:
     ) -> None:
         self.layers = rows.layers
         self.vectors = vectors
-        self.query = query
+        self.query, self.parsed, self.question = query, query.parsed, query.parsed.question
         self.rows = rows
         self.boost = WEIGHTS["name"] * np.repeat(boosts, [layer.records for layer in rows.layers])
-        self.period = WEIGHTS["period"] * nearness_named(rows.occurred, query.periods) if query.periods else None
+        periods = [(start.timestamp(), end.timestamp()) for start, end in self.question.periods]
+        self.period = WEIGHTS["period"] * nearness_named(rows.occurred, periods) if periods else None
         vector = query.passage_vector if query.passage_vector is not None else np.zeros(0)
         self.vector: Floats = vector.astype(np.float32)  # empty if nothing can be compared
         self.known = self._known_records()
@@ -210,12 +169,12 @@ class _Ranking:
         signals, score = self._mixed(found)
         if estimated:
             most = compared_of(self.rows.passages, are_read=not self.vectors.are_held(estimated))
-            likely = score >= lowest_of_best(score, most + 2 * self.query.message_limit)
+            likely = score >= lowest_of_best(score, most + 2 * self.question.message_limit)
             likely |= signals[1] >= max(lowest_of_best(signals[1], most // 3), sys.float_info.min)
             compare_exactly(self.rows, self.vectors, self.vector, likely, estimated, found[1])
             signals, score = self._mixed(found)
         parts = {}
-        if self.query.explain:
+        if self.question.explain:
             none = np.zeros(self.rows.passages)
             parts = dict(zip(SIGNALS, signals, strict=True)) | dict.fromkeys(BOOSTS, none) | self.boosts
         left = shares_left(score, lexical.coverage, self.rows.voice)
@@ -229,7 +188,7 @@ class _Ranking:
         score: NDArray[Any] = (_MIX * signals).sum(axis=0)
         for boost in self.boosts.values():
             score += boost
-        if self.query.role is not Role.ASSISTANT:
+        if self.parsed.role is not Role.ASSISTANT:
             score[self.rows.of_assistants] *= ASSISTANTS
         if self.ranked is not None:
             score[~self.ranked] = -np.inf
@@ -238,17 +197,17 @@ class _Ranking:
     def _boosts(self) -> dict[str, NDArray[Any]]:
         role, voice = self.rows.role, self.rows.voice
         boosts = {"user": WEIGHTS["user"] * ((role == ROLES.index(Role.USER)) & are_in_person(voice))}
-        if self.query.speakers or self.query.role is not None:
+        if self.query.speakers or self.parsed.role is not None:
             said = self.rows.is_said_by(self.query.speakers)
-            if self.query.role is not None:
-                said |= role == ROLES.index(self.query.role)
+            if self.parsed.role is not None:
+                said |= role == ROLES.index(self.parsed.role)
             boosts["speaker"] = WEIGHTS["speaker"] * said
         if self.period is not None:
             boosts["period"] = self.period[self.rows.record]
         boosts["answer"] = WEIGHTS["answer"] * self.rows.answering
         boosts["asked"] = WEIGHTS["asked"] * self.lexical.coverage_before()
         boosts["part"] = WEIGHTS["part"] * self.rows.of_long_messages
-        if self.query.asks_when:
+        if self.parsed.asks_when:
             boosts["time"] = WEIGHTS["time"] * self.rows.telling_times
         boosts["summary"] = WEIGHTS["summary"] * self.summaries[self.rows.record]
         return boosts
@@ -283,11 +242,11 @@ class _Ranking:
         if shown is not None:
             score[~shown] = -np.inf
         order = []
-        for row in np.flatnonzero(score >= lowest_of_best(score, query.limit)).tolist():
+        for row in np.flatnonzero(score >= lowest_of_best(score, self.question.limit)).tolist():
             layer, record = rows.record_of(row)
             order.append((-float(score[row]), -float(layer.occurred[record]), layer.record_ids[record], row))
-        parts = self._parts_of_records(passage, found) if query.explain else {}
-        return _ranked([row for *_, row in sorted(order)[: query.limit]], rows.first_record, score, parts)
+        parts = self._parts_of_records(passage, found) if self.question.explain else {}
+        return _ranked([row for *_, row in sorted(order)[: self.question.limit]], rows.first_record, score, parts)
 
     def _parts_of_records(self, passage: NDArray[Any], found: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Return the components of the scores of all records."""
@@ -305,8 +264,8 @@ class _Ranking:
         """Return the best passage of each message; of equals the first."""
         best = np.full(self.rows.messages, -np.inf)
         np.maximum.at(best, self.rows.message, score)
-        limit = self.query.message_limit
-        first, several = self._first_passages(best, score, limit), self.query.asks_for_several
+        limit = self.question.message_limit
+        first, several = self._first_passages(best, score, limit), self.parsed.asks_for_several
         repeats = repeats_itself(lambda: self._vectors_of(first[:FIRST]), self._sources_of(first[:FIRST]))
         if several or repeats:  # more messages fill the places that others lose
             first = self._first_passages(best, score, limit + COMPARED_FOR_REPETITION)
@@ -341,28 +300,30 @@ class _Ranking:
 
     def _known_records(self) -> NDArray[Any] | None:
         """Return a mask of the records that meet the question's conditions; the others do not count in the ranking."""
-        query, known = self.query, self.rows.present
+        query, known = self.question, self.rows.present
         if query.at is not None:
-            known = both(known, np.concatenate([layer.created for layer in self.layers]) <= query.at)
+            known = both(known, np.concatenate([layer.created for layer in self.layers]) <= query.at.timestamp())
         if query.occurred_after is not None:
-            known = both(known, self.rows.occurred >= query.occurred_after)
+            known = both(known, self.rows.occurred >= query.occurred_after.timestamp())
         if query.occurred_before is not None:
-            known = both(known, self.rows.occurred < query.occurred_before)
+            known = both(known, self.rows.occurred < query.occurred_before.timestamp())
         if query.source_kinds:
             kinds = np.concatenate([layer.source_kinds for layer in self.layers])
-            known = both(known, np.isin(kinds, query.source_kinds))
+            known = both(known, np.isin(kinds, [kind.value for kind in query.source_kinds]))
         if query.record_ids:
-            known = both(known, np.isin(np.concatenate([layer.record_ids for layer in self.layers]), query.record_ids))
+            wanted = list(map(str, query.record_ids))
+            known = both(known, np.isin(np.concatenate([layer.record_ids for layer in self.layers]), wanted))
         return known
 
     def _not_superseded(self) -> NDArray[Any] | None:
         """Return a mask of the records to show; superseded ones count in the ranking and are not shown."""
-        if self.query.include_superseded:
+        if self.question.include_superseded:
             return None
+        at = self.question.at.timestamp() if self.question.at is not None else None
         superseded = [
             first + record
             for layer, first in zip(self.layers, self.rows.first_record, strict=True)
-            for record in layer.superseded(self.query.at)
+            for record in layer.superseded(at)
         ]
         if not superseded:
             return None
@@ -384,7 +345,3 @@ def _ranked(
         made_of = {name: float(part[number]) if isfinite(part[number]) else None for name, part in parts.items()}
         ranked.append(Ranked(node, number - firsts[node], float(score[number]), made_of))
     return ranked
-
-
-def _seconds(moment: datetime | None) -> float | None:
-    return moment.timestamp() if moment is not None else None

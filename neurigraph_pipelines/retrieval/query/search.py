@@ -75,7 +75,7 @@ def search(
     if is_noted:
         returned = (
             (one.record.record_id for one in found.records if one.is_stored),
-            (one.record_id for one in found.messages if one.unstored is None),
+            (one.record_id for one in found.messages if one.record_id is not None),
         )
         note(context, "search", chain(*returned), question.query)
     report("searched", records=len(found.records), messages=len(found.messages))

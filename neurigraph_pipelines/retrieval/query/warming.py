@@ -19,7 +19,7 @@ from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.query.caching import graph_bytes, search_caches
-from neurigraph_pipelines.retrieval.query.load import read_layers
+from neurigraph_pipelines.retrieval.query.load import load_layers
 from neurigraph_pipelines.retrieval.query.select import Anchor
 
 STEPS_WARMED = 2
@@ -63,17 +63,14 @@ def prefetch(context: Context) -> int:
     Returns:
         How many nodes; 0 if none are staged, or if warming or caching is switched off.
     """
-    database, settings, claims = context.database, context.settings, context.claims
-    caches = caches_of(database)
-    caches.unfetched.discard(claims)
-    database.wait_for_background()
+    settings, caches = context.settings, search_caches(context)
+    caches.unfetched.discard(context.claims)
+    context.database.wait_for_background()
     if not settings.lifecycle.warming_nodes or not settings.retrieval.layer_cache_mb:
         return 0
     with suppress(Error, NeurigraphError):
-        nodes = database.ask(claims, _QUERIES["staged"], {"most": settings.lifecycle.warming_nodes})
+        nodes = context.database.ask(context.claims, _QUERIES["staged"], {"most": settings.lifecycle.warming_nodes})
         if nodes:
             versions = {node["node_id"]: node["version"] for node in nodes}
-            capacity = settings.retrieval.layer_cache_mb * 1_000_000
-            dimensions = context.embedder.dimensions
-            return len(read_layers(database, caches.nodes, capacity, claims, versions, nodes[0]["model"], dimensions))
+            return len(load_layers(context, versions, nodes[0]["model"]) or ())
     return 0

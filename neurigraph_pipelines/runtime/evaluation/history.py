@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from uuid import UUID
 
-from neurigraph_pipelines.database.paging import MAX_PAGE, Cursors
+from neurigraph_pipelines.database.paging import MAX_PAGE, Cursors, Listing
 from neurigraph_pipelines.graph.record_lists import RecordFilter, list_records
 from neurigraph_pipelines.model import Quotable, speaker_called
 from neurigraph_pipelines.model.context import Context
@@ -117,9 +117,9 @@ def _flat(text: str) -> str:
 
 
 def _read(context: Context, cursors: Cursors) -> Iterator[Told]:
-    cursor: str | None = None
+    asked = Listing(context.database, cursors, context.claims, MAX_PAGE)
     while True:
-        page = list_records(context.database, cursors, context.claims, RecordFilter(), limit=MAX_PAGE, cursor=cursor)
+        page = list_records(asked, RecordFilter())
         records = [one for one in page.items if one.file_id is not None]
         opened = open_in_files(context, {one.file_id: None for one in records if one.file_id is not None})
         for record in records:
@@ -127,6 +127,6 @@ def _read(context: Context, cursors: Cursors) -> Iterator[Told]:
             if isinstance(found, StorageError):
                 raise found
             yield from (Told(record, message) for message in found if message.content.strip())
-        cursor = page.next_cursor
-        if cursor is None:
+        if page.next_cursor is None:
             return
+        asked = replace(asked, cursor=page.next_cursor)
