@@ -242,12 +242,13 @@ def _placed(tx: Transaction, context: Context, row: RecordLocation, segment: Seg
     location = locate(tx, row.record_id)
     if location is None:
         return _Outcome("gone")
-    if _states(tx, [row.record_id])[row.record_id].by_hand:
+    if (state := _states(tx, [row.record_id])[row.record_id]).by_hand:
         return _Outcome("by_hand")
     source = node_and_below(tx, row.user_id, location.node_id)[0]
     author = pipeline_author(context.language_model.name)
     target = _moved(tx, context, segment, filing, source, Places(tx, row.user_id, slug), row.record_id)
-    append_delta(tx, row.record_id, before={}, after={}, author=author, operation=REFILED)
+    if state.refiled_by != author:
+        append_delta(tx, row.record_id, before={}, after={}, author=author, operation=REFILED)
     if target is None:
         return _Outcome("stayed")
     return _Outcome("moved", Move(row.record_id, source.path, target.path))

@@ -131,12 +131,13 @@ class GrantPreview(View):
     node_id: UUID
     node_path: str
     records: int
+    compared: int = Field(description="The newest memories, at most 5,000, among which foreign ones are looked for.")
     first_at: datetime | None
     last_at: datetime | None
     newest: list[OpenedRecord] = Field(description="At most 20, newest first.")
     foreign_looking: list[OpenedRecord] = Field(
-        description="Memories that are far from the others of the node, and may be filed in the wrong place: at most "
-        "20, the farthest first. None of fewer than four."
+        description="Memories about other areas of life than the others of the node, which may be filed in the wrong "
+        "place: at most 20, the least like the others first. None of fewer than four."
     )
 
 

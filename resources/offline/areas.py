@@ -117,9 +117,9 @@ class Areas:
         """Count the cue words of a segment; names and keywords of the nodes that the user has are cues, too."""
         own = self._known(outline) if outline is not None else []
         if not own:
-            return CueScores(prose, _table)
-        extended = _extended(_table(prose.language), own, lambda text: self._stems_of(prose, text))
-        return CueScores(prose, lambda language: extended if language == prose.language else _table(language))
+            return CueScores(prose, table_of)
+        extended = _extended(table_of(prose.language), own, lambda text: self._stems_of(prose, text))
+        return CueScores(prose, lambda language: extended if language == prose.language else table_of(language))
 
     def rank(
         self,
@@ -162,13 +162,13 @@ class Areas:
 
     def _own(self, tops: Mapping[str, OutlineNode]) -> list[OutlineNode]:
         """Return the user's own topics among the top nodes, the fullest first: those that are no area's other name."""
-        own = [node for key, node in tops.items() if key not in self._areas_by_key and node.kind is ConceptKind.TOPIC]
+        own = [node for key, node in tops.items() if key not in areas_by_key() and node.kind is ConceptKind.TOPIC]
         return sorted(own, key=lambda node: -node.record_count)[:MAX_OWN_TOPICS]
 
     def _known(self, outline: Outline) -> list[tuple[str, OutlineNode]]:
         """Return the nodes of the user, each with its area or the user's own topic, the fullest first."""
         nodes = sorted(outline.nodes, key=lambda node: -node.record_count)[:MAX_KNOWN_NODES]
-        return [(self._areas_by_key.get(name_key(node.path[0]), node.path[0]), node) for node in nodes]
+        return [(areas_by_key().get(name_key(node.path[0]), node.path[0]), node) for node in nodes]
 
     def _stems_of(self, prose: Prose, text: str) -> Phrase:
         """Return the stems of a name or keyword, which segment after segment needs."""
@@ -179,10 +179,6 @@ class Areas:
                 self._stems.clear()
             found = self._stems[key] = prose.stems(text)
         return found
-
-    @cached_property
-    def _areas_by_key(self) -> dict[str, str]:
-        return {name_key(name): topic.name for topic in self.topics.values() for name in (topic.name, *topic.aliases)}
 
     def _meaning(self, prose: Prose, phrases: Sequence[str], own: Sequence[OutlineNode], least: int) -> _Meaning | None:
         """Compare the segment with the subjects of all areas; None if its meaning is unknown."""
@@ -289,7 +285,13 @@ def _pieces(prose: Prose) -> list[str]:
 
 
 @cache
-def _table(language: str) -> CueTable:
+def areas_by_key() -> dict[str, str]:
+    """Return the areas by the keys of their names and of the other names that they have."""
+    return {name_key(name): topic.name for topic in topics() for name in (topic.name, *topic.aliases)}
+
+
+@cache
+def table_of(language: str) -> CueTable:
     """Return the cues of a language; the English ones are not those of another language."""
     found: dict[Phrase, dict[str, float]] = {}
     subtopics: dict[tuple[str, Phrase], list[str]] = {}

@@ -121,7 +121,7 @@ def no_foreign_memory_is_shared(installation: InstallationResource) -> dg.AssetC
 
     If it fails: `neurigraph memory move` files the memory elsewhere, `neurigraph access remove` ends the grant.
     """
-    found = grant_previews.new_foreign_memories(installation.opened.database)
+    found = grant_previews.new_foreign_memories(installation.opened.context)
     rows = [{name: str(value) for name, value in one._asdict().items()} for one in found]
     return dg.AssetCheckResult(
         passed=not found,

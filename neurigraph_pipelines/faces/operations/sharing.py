@@ -93,7 +93,7 @@ def list_grants(
 @operation("GET /grants/preview", "access preview", who=Who.OWNER)
 def preview_grant(call: Call, node_id: UUID) -> views.GrantPreview:
     """Return the memories that a grant on a node would open, and which of them look foreign to it."""
-    return grant_previews.preview_grant(call.database, call.caller, node_id)
+    return grant_previews.preview_grant(call.context, node_id)
 
 
 @operation("DELETE /grants/{grant_id}", "access remove", who=Who.OWNER)
