@@ -12,7 +12,7 @@ from neurigraph_client.calls import NOT_GIVEN, Group, Pages, Steps, W, answer, a
 from neurigraph_client.models import Given
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.views.access import Account, CreatedUser, Grant, GrantPreview, Identity, IssuedKey, Key, Personas, SignedIn
+    from neurigraph_pipelines.views.access import Account, CreatedUser, Grant, GrantPreview, Identity, IssuedKey, Key, Personas, SignedIn, Users
     from neurigraph_pipelines.views.actions import Action, Standard
     from neurigraph_pipelines.views.answers import Reply
     from neurigraph_pipelines.views.digests import Digest, RemovedDigest
@@ -185,6 +185,16 @@ class UsersCalls(Group[W]):
     """Operations of the group ``users``."""
 
     @asked
+    def list(self) -> Steps[Users]:
+        """List the users of the installation by name, each with the database that they live in."""
+        return answer("GET /v1/users", "access.Users", locals())
+
+    @asked
+    def create(self, slug: str, *, database: str | None = NOT_GIVEN) -> Steps[CreatedUser]:
+        """Create a user, the root node of their graph and a first API key. The key is shown only here."""
+        return answer("POST /v1/users", "access.CreatedUser", locals(), body=True, once=True)
+
+    @asked
     def get_identity(self) -> Steps[Identity]:
         """Say for whom you act, what you see and what you may change."""
         return answer("GET /v1/identity", "access.Identity", locals())
@@ -208,11 +218,6 @@ class UsersCalls(Group[W]):
     def remove_password(self) -> Steps[None]:
         """Remove the password. Only keys open the page then."""
         return answer("DELETE /v1/account/password", "", locals(), changes=True)
-
-    @asked
-    def create(self, slug: str, *, database: str | None = NOT_GIVEN) -> Steps[CreatedUser]:
-        """Create a user, the root node of their graph and a first API key. The key is shown only here."""
-        return answer("POST /v1/users", "access.CreatedUser", locals(), body=True, once=True)
 
     @asked
     def sign_in(self, user: str, password: str) -> Steps[SignedIn]:

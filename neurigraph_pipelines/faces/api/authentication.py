@@ -18,6 +18,7 @@ from neurigraph_pipelines.access.authentication import authenticate, require_aut
 from neurigraph_pipelines.faces.api.keys_in_addresses import has_key
 from neurigraph_pipelines.faces.api.problems import problem, problem_of
 from neurigraph_pipelines.faces.api.sight import look_at_address
+from neurigraph_pipelines.faces.operations.call import OPERATOR
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ForbiddenError, NeurigraphError, UnauthenticatedError
 from neurigraph_pipelines.model.spaces import MAX_TAGS
@@ -34,7 +35,7 @@ _AdminCredentials = Annotated[
 GUARDED = ("/v1/", "/v3/", "/chat/")
 """Where the paths of operations begin that need a key."""
 
-ADMINISTRATION = {("POST", "/v1/users")}
+ADMINISTRATION = {("GET", "/v1/users"), ("POST", "/v1/users")}
 """Operations of the administrator."""
 
 WITHOUT_KEY = {("POST", "/v1/sign-in")}
@@ -116,7 +117,7 @@ InstallationDep = Annotated[Installation, Depends(_installation)]
 async def _claims(request: Request, _: _Credentials) -> Claims:
     caller = request.state.caller
     if not isinstance(caller, Claims):
-        raise ForbiddenError("the admin key only creates users: use an API key")
+        raise ForbiddenError("the admin key only lists and creates users: use an API key")
     return caller
 
 
@@ -173,10 +174,14 @@ Author = Annotated[Claims, Depends(_author)]
 """Claims of the owner of a graph, or of a member of an organization, who decides about own sources; others get 403."""
 
 
-async def require_administrator(request: Request, _: _AdminCredentials) -> None:
-    """Require that the middleware has accepted the caller as the administrator."""
+async def _administrator(request: Request, _: _AdminCredentials) -> Claims:
     if request.state.caller is not None:
         raise ForbiddenError("only the administrator may do this")
+    return OPERATOR
+
+
+Administrator = Annotated[Claims, Depends(_administrator)]
+"""The claims of a caller whom the middleware has accepted as the administrator."""
 
 
 def _require_admin_key(installation: Installation, request: Request) -> None:

@@ -29,6 +29,7 @@ _CALLERS = {
     Who.WRITER: authentication.Writer,
     Who.AUTHOR: authentication.Author,
     Who.OWNER: authentication.Owner,
+    Who.OPERATOR: authentication.Administrator,
 }
 _GUARDS: dict[str | None, Any] = {
     None: Once,

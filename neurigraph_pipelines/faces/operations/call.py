@@ -15,12 +15,17 @@ from neurigraph_pipelines.database.paging import Page
 from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ForbiddenError
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.wiring.installation import Installation
 
 _View = TypeVar("_View", bound=View)
+
+
+OPERATOR = Claims(sub="operator", role="operator", user_id=UUID(int=0))
+"""The claims in a call of the operator, to whom the policies of the database show nothing."""
 
 
 class Who(StrEnum):
@@ -30,6 +35,7 @@ class Who(StrEnum):
     WRITER = "who may write to a node"
     AUTHOR = "the owner, and members about their own sources"
     OWNER = "the owner"
+    OPERATOR = "the operator of the installation, whom each face knows by itself"
 
     def require(self, database: Database, caller: Claims) -> None:
         """Require that a caller is one of them.
@@ -37,6 +43,8 @@ class Who(StrEnum):
         Raises:
             ForbiddenError: The caller is not.
         """
+        if (self is Who.OPERATOR) is not (caller is OPERATOR):
+            raise ForbiddenError("only the operator of the installation may do this, and nothing else")
         if self is Who.OWNER:
             require_owner(caller)
         elif self is Who.WRITER:
