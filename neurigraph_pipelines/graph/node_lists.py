@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from uuid import UUID
+
+from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.database.paging import Cursors, Page, Position
 from neurigraph_pipelines.database.statements import statements
@@ -22,19 +23,14 @@ _QUERIES = statements("listing")
 _FIRST: Position = (-1, str(UUID(int=0)))
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFilter:
-    """The conditions of a list of nodes, which meet all that are set.
+class NodeFilter(BaseModel, frozen=True):
+    """The conditions of a list of nodes, which meet all that are set."""
 
-    Attributes:
-        path: The node at this path, such as ``Family/Dave``; case and width are ignored.
-        name: Nodes with this name or alias.
-        parent_node_id: Nodes directly below this one.
-    """
-
-    path: str | None = None
-    name: str | None = None
-    parent_node_id: UUID | None = None
+    path: str | None = Field(
+        default=None, description="The node at this path, such as `Family/Dave`, with or without the root."
+    )
+    name: str | None = Field(default=None, description="Nodes with this name or alias.")
+    parent_node_id: UUID | None = Field(default=None, description="Nodes directly below this one.")
 
 
 def node_called(database: Database, cursors: Cursors, claims: Claims, place: str) -> UUID:
@@ -98,4 +94,4 @@ def list_nodes(
             row["language"] = language_view(row["language"], row["record_count"])
         return [ListedNode.model_validate(row) for row in rows]
 
-    return cursors.page(claims, "nodes", asdict(wanted), limit, cursor, read, lambda one: (one.depth, one.node_id))
+    return cursors.page(claims, "nodes", wanted.model_dump(), limit, cursor, read, lambda one: (one.depth, one.node_id))

@@ -127,4 +127,4 @@ def _answer(operation: Operation, takes: Sequence[Taken], call: Call, values: Ma
         name, form, is_optional = operation.form
         if given or not is_optional:
             taken[name] = checked(form.model_validate, given, labels)
-    return operation.function(call, **taken)
+    return operation.run(call, **taken)

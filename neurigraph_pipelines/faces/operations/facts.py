@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -17,45 +16,14 @@ from neurigraph_pipelines.knowledge import fact_lists as listing
 from neurigraph_pipelines.knowledge import stating, undoing
 from neurigraph_pipelines.knowledge.fact_lists import FactFilter
 from neurigraph_pipelines.views import facts as views
-from neurigraph_pipelines.views.kinds import FactKind, FactStatus
 
 operation = OperationGroup("facts")
 
 
 @operation("GET /facts", "fact list", tool="memory_facts", in_spaces=True)
-def list_facts(
-    call: Call,
-    node_id: Annotated[UUID | None, Field(description="Of memories in this node, or below it.")] = None,
-    below: Annotated[bool, Field(description="False leaves out the nodes below `node_id`.")] = True,
-    kind: FactKind | None = None,
-    record_id: Annotated[UUID | None, Field(description="Of this memory.")] = None,
-    who: Annotated[str | None, Field(description="About this person, as the fact names them.")] = None,
-    occurred_after: Annotated[datetime | None, Field(description="Of events then or later.")] = None,
-    occurred_before: Annotated[datetime | None, Field(description="Of events before this time.")] = None,
-    superseded: Annotated[
-        bool | None, Field(description="Whether a later version or a newer memory replaces it. Default: both.")
-    ] = None,
-    status: Annotated[FactStatus | None, Field(description="Default: all but `archived`.")] = None,
-    tag: Annotated[list[str] | None, Field(max_length=20, description="With all of these tags.")] = None,
-    forgotten: Annotated[bool, Field(description="Facts that are hidden until they are erased; the owner's.")] = False,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> views.Facts:
+def list_facts(call: Call, wanted: FactFilter, limit: Limit = 50, cursor: Cursor = None) -> views.Facts:
     """List facts of the whole graph, newest first."""
-    call.look(node_id=node_id, record_id=record_id)
-    wanted = FactFilter(
-        node_id,
-        below,
-        record_id,
-        kind,
-        who,
-        occurred_after,
-        occurred_before,
-        superseded,
-        status,
-        tuple(tag or ()),
-        forgotten,
-    )
+    call.look(node_id=wanted.node_id, record_id=wanted.record_id)
     return call.page(views.Facts, listing.list_facts, wanted, limit=limit, cursor=cursor)
 
 
@@ -81,7 +49,7 @@ def facts_of_node(
     cursor: Cursor = None,
 ) -> views.Facts:
     """List the facts of the memories in a node, newest first."""
-    wanted = FactFilter(node_id, below)
+    wanted = FactFilter(node_id=node_id, below=below)
     return call.page(views.Facts, listing.list_facts, wanted, limit=limit, cursor=cursor)
 
 

@@ -17,7 +17,6 @@ from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.graph import record_lists as listing
 from neurigraph_pipelines.graph.record_lists import RecordFilter
 from neurigraph_pipelines.ingestion import revision
-from neurigraph_pipelines.model import ContentType
 from neurigraph_pipelines.views import memories as views
 from neurigraph_pipelines.views.records import ListedRecords
 
@@ -25,37 +24,9 @@ operation = OperationGroup("memories")
 
 
 @operation("GET /records", "memory list", in_spaces=True)
-def list_records(
-    call: Call,
-    node_id: Annotated[UUID | None, Field(description="In this node, or below it.")] = None,
-    below: Annotated[bool, Field(description="False leaves out the nodes below `node_id`.")] = True,
-    source_id: Annotated[UUID | None, Field(description="From this conversation, event or upload.")] = None,
-    created_after: Annotated[datetime | None, Field(description="Stored at this time or later.")] = None,
-    created_before: Annotated[datetime | None, Field(description="Stored before this time.")] = None,
-    occurred_after: Annotated[datetime | None, Field(description="Of events then or later.")] = None,
-    occurred_before: Annotated[datetime | None, Field(description="Of events before this time.")] = None,
-    content_type: ContentType | None = None,
-    superseded: Annotated[bool | None, Field(description="Whether a newer memory replaces it. Default: both.")] = None,
-    entity: Annotated[str | None, Field(description="With this entity; case is ignored.")] = None,
-    topic: Annotated[str | None, Field(description="With this topic; case is ignored.")] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> ListedRecords:
+def list_records(call: Call, wanted: RecordFilter, limit: Limit = 50, cursor: Cursor = None) -> ListedRecords:
     """List memories of the whole graph, the last stored first."""
-    call.look(node_id=node_id, source_id=source_id)
-    wanted = RecordFilter(
-        node_id,
-        below,
-        source_id,
-        created_after,
-        created_before,
-        occurred_after,
-        occurred_before,
-        content_type,
-        superseded,
-        entity,
-        topic,
-    )
+    call.look(node_id=wanted.node_id, source_id=wanted.source_id)
     return call.page(ListedRecords, listing.list_records, wanted, limit=limit, cursor=cursor)
 
 

@@ -43,19 +43,9 @@ def tree(
 
 
 @operation("GET /nodes", "node list", in_spaces=True, options={"parent_node_id": "--below"})
-def list_nodes(
-    call: Call,
-    path: Annotated[
-        str | None, Field(description="The node at this path, such as `Family/Dave`, with or without the root.")
-    ] = None,
-    name: Annotated[str | None, Field(description="Nodes with this name or alias.")] = None,
-    parent_node_id: Annotated[UUID | None, Field(description="Nodes directly below this one.")] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> views.Nodes:
+def list_nodes(call: Call, wanted: NodeFilter, limit: Limit = 50, cursor: Cursor = None) -> views.Nodes:
     """List nodes, parents before their children. Without filters the pages hold the whole graph."""
-    call.look(parent_node_id=parent_node_id)
-    wanted = NodeFilter(path, name, parent_node_id)
+    call.look(parent_node_id=wanted.parent_node_id)
     return call.page(views.Nodes, listing.list_nodes, wanted, limit=limit, cursor=cursor)
 
 
