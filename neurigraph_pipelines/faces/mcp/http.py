@@ -34,7 +34,7 @@ METADATA_PATH = f"/.well-known/oauth-protected-resource{PATH}"
 
 
 class McpEndpoint:
-    """The routes of the Model Context Protocol for an application, and its background work.
+    """The endpoint of the Model Context Protocol, as an ASGI application with its routes and its background work.
 
     Args:
         installation: A migrated installation, which the caller closes.
@@ -48,7 +48,7 @@ class McpEndpoint:
     @property
     def routes(self) -> list[BaseRoute]:
         """The endpoint, and its metadata if tokens of an issuer are accepted."""
-        routes = [Route(PATH, endpoint=_Guarded(self))]
+        routes = [Route(PATH, endpoint=self)]
         if _issuer(self._settings) is not None:
             routes.append(Route(METADATA_PATH, endpoint=self._metadata, methods=["GET"]))
         return list(routes)
@@ -72,7 +72,7 @@ class McpEndpoint:
         """The server that answers requests; each request is a session of its own."""
         return self._server.session_manager
 
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request: its host and origin are checked, then its key, and only then is its body read.
 
         Raises:
@@ -111,17 +111,6 @@ class McpEndpoint:
         stated = {"authorization_servers": [issuer], "resource_name": "Neurigraph"}
         metadata = ProtectedResourceMetadata.model_validate({"resource": self._resource(request.scope), **stated})
         return Response(metadata.model_dump_json(exclude_none=True), media_type="application/json")
-
-
-class _Guarded:
-    """The endpoint as an ASGI application; a function would be taken for one that returns a response."""
-
-    def __init__(self, endpoint: McpEndpoint) -> None:
-        self._endpoint = endpoint
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        await self._endpoint.answer(scope, receive, send)
 
 
 def _require_allowed(scope: Scope, settings: Settings) -> None:

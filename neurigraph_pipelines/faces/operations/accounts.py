@@ -68,28 +68,28 @@ def create_user(call: Call, body: NewUser) -> views.CreatedUser:
 @operation("GET /identity", tool="who_am_i")
 def get_identity(call: Call) -> views.Identity:
     """Say for whom you act, what you see and what you may change."""
-    return identity_of(call.database, call.caller)
+    return call.do(identity_of)
 
 
 @operation("GET /account", "user show")
 def get_account(call: Call) -> views.Account:
     """Return the profile that the user states."""
-    return accounts.get_account(call.database, call.caller)
+    return call.do(accounts.get_account)
 
 
 @operation("PATCH /account", "user edit")
 def change_account(call: Call, body: ChangeAccount) -> views.Account:
     """Change the stated profile. Only the user sees it."""
-    return accounts.change_account(call.database, call.caller, body.model_dump(exclude_unset=True))
+    return call.do(accounts.change_account, body.model_dump(exclude_unset=True))
 
 
 @operation("PUT /account/password", status=204)
 def set_password(call: Call, body: NewPassword) -> None:
     """Set the password that opens the page. All who signed in with the old one are signed out."""
-    accounts.set_password(call.database, call.caller, body.password)
+    call.do(accounts.set_password, body.password)
 
 
 @operation("DELETE /account/password", status=204)
 def remove_password(call: Call) -> None:
     """Remove the password. Only keys open the page then."""
-    accounts.set_password(call.database, call.caller, None)
+    call.do(accounts.set_password, None)

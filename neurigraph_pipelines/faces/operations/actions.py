@@ -51,7 +51,7 @@ def request_action(call: Call, body: forms.NewAction) -> views.Action:
 @operation("GET /actions/{action_id}", "action show")
 def action(call: Call, action_id: UUID) -> views.Action:
     """Return an action, with the text of the note that it holds."""
-    return actions.get_action(call.database, call.caller, action_id)
+    return call.do(actions.get_action, action_id)
 
 
 @operation(
@@ -67,7 +67,7 @@ def vote(call: Call, action_id: UUID, body: forms.NewVote) -> views.Action:
 @operation("GET /nodes/{node_id}/standard", "node standard show")
 def standard(call: Call, node_id: UUID) -> views.Standard:
     """Return the standard that holds at a node, and where each field comes from."""
-    return standard_of(call.database, call.caller, node_id)
+    return call.do(standard_of, node_id)
 
 
 @operation("PUT /nodes/{node_id}/standard", "node standard edit", refusals=(409,))

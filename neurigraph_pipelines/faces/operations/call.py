@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_author, require_owner, require_writer
@@ -21,6 +21,8 @@ from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.wiring.installation import Installation
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _View = TypeVar("_View", bound=View)
 
 
@@ -103,6 +105,10 @@ class Call:
     def database(self) -> Database:
         """The database of the graph."""
         return self.installation.database
+
+    def do(self, function: Callable[Concatenate[Database, Claims, _P], _R], *given: _P.args, **named: _P.kwargs) -> _R:
+        """Return the result of a function of the domain, which takes the database and the caller before its values."""
+        return function(self.database, self.caller, *given, **named)
 
     def page(self, view: type[_View], listing: Callable[..., Page[Any]], *about: object, **filters: object) -> _View:
         """Return a page of a list as its view.

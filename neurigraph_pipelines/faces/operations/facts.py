@@ -37,7 +37,7 @@ def facts_of_record(call: Call, record_id: UUID, limit: Limit = 50, cursor: Curs
     found = listing.list_facts(
         call.database, call.installation.cursors, call.caller, wanted, limit=limit, cursor=cursor
     )
-    return beliefs.brought(call.database, call.caller, record_id, found)
+    return call.do(beliefs.brought, record_id, found)
 
 
 @operation("GET /nodes/{node_id}/facts", in_spaces=True)
@@ -78,7 +78,7 @@ def state_fact(call: Call, body: StateFact) -> views.StatedFact:
 @operation("GET /facts/{fact_id}", "fact show", tool="memory_facts")
 def get_fact(call: Call, fact_id: UUID) -> views.FactWithPlaces:
     """Return a fact with where it was said: memories, sources and messages, and through which door they came."""
-    return listing.fact(call.database, call.caller, fact_id)
+    return call.do(listing.fact, fact_id)
 
 
 @operation(
@@ -94,7 +94,7 @@ def change_fact(call: Call, fact_id: UUID, body: ChangeFact) -> views.FactWithPl
         context = call.context
         changed = stating.change_fact(context, fact_id, body.words(body.statement), body.state, call.once)
     if changed is None:
-        return listing.fact(call.database, call.caller, fact_id)
+        return call.do(listing.fact, fact_id)
     call.told.status = 202
     return changed
 
@@ -102,13 +102,13 @@ def change_fact(call: Call, fact_id: UUID, body: ChangeFact) -> views.FactWithPl
 @operation("GET /facts/{fact_id}/history", "fact history")
 def fact_history(call: Call, fact_id: UUID) -> views.FactHistory:
     """Return the versions of a fact, with each change of them and its author."""
-    return listing.history(call.database, call.caller, fact_id)
+    return call.do(listing.history, fact_id)
 
 
 @operation("GET /facts/{fact_id}/belief", "fact belief")
 def get_belief(call: Call, fact_id: UUID) -> views.Belief:
     """Return the current version of a fact and the facts that conflict with it. Only the owner sees `belief`."""
-    return beliefs.belief(call.database, call.caller, fact_id)
+    return call.do(beliefs.belief, fact_id)
 
 
 @operation("POST /facts/{fact_id}/retract", "fact retract", tool="state_fact", status=204, refusals=(409,))

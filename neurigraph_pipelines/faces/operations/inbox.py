@@ -96,7 +96,7 @@ def add_memory(call: Call, body: NewMemory) -> views.Added:
     added = _write_note(call, body) if body.messages is None else _store_conversation(call, body)
 
     def later() -> views.Added:
-        found = get_source(call.database, call.caller, added.source_kind, added.source_id)
+        found = call.do(get_source, added.source_kind, added.source_id)
         return added.model_copy(update={"state": found.state, "record_ids": found.record_ids})
 
     call.told.status = 201 if added.created else 200

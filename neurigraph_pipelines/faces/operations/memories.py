@@ -56,7 +56,7 @@ def difference(
     to_at: Annotated[datetime | None, Field(description="The second moment. Default: now.")] = None,
 ) -> views.Difference:
     """Compare a memory at two moments."""
-    return history.diff(call.database, call.caller, record_id, from_at, to_at)
+    return call.do(history.diff, record_id, from_at, to_at)
 
 
 @operation("PATCH /records/{record_id}", "memory edit", guarded="record_id")
@@ -79,5 +79,5 @@ def supersede(call: Call, record_id: UUID, body: requests.Supersede) -> views.Me
     """Mark a memory as replaced by a newer one, or undo that with null."""
     if not call.is_repeated:
         call.look(by=body.by)
-        revision.supersede(call.database, call.caller, record_id, body.by, call.once)
+        call.do(revision.supersede, record_id, body.by, call.once)
     return call.versioned(*read_record(call.installation, call.caller, record_id))

@@ -42,7 +42,7 @@ def quarantine(call: Call, body: requests.NewQuarantine) -> views.Quarantine:
 def preview(call: Call, body: requests.NewQuarantine) -> views.QuarantinePreview:
     """Return the memories that a quarantine would hide, and hide nothing."""
     _look(call, body)
-    return rules.preview(call.database, call.caller, body.rule)
+    return call.do(rules.preview, body.rule)
 
 
 def _look(call: Call, body: requests.NewQuarantine) -> None:

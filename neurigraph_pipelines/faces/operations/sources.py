@@ -40,13 +40,13 @@ def _declare(kind: SourceKind, page: type[_Page], state: type[_State], *, who: s
         return call.page(page, list_sources, kind, wanted, limit=limit, cursor=cursor)
 
     def progress(call: Call, source_id: UUID) -> Any:
-        found = get_source(call.database, call.caller, kind, source_id)
+        found = call.do(get_source, kind, source_id)
         if found.state not in SETTLED:
             call.told.later = source_id, lambda: progress(call, source_id)
         return call.versioned(read_source_version(call.installation, call.caller, source_id), found)
 
     def share(call: Call, source_id: UUID, body: Sharing) -> None:
-        privacy.set_privacy(call.database, call.caller, source_id, body.privacy, kind, guard=call.once)
+        call.do(privacy.set_privacy, source_id, body.privacy, kind, guard=call.once)
 
     filters = {"wanted": (SourceFilter, Parameter.empty), "limit": (Limit, 50), "cursor": (Cursor, None)}
     said = f"List {kind}s with their states, the last received first.{sees}"
