@@ -78,16 +78,12 @@ class Split(Form):
 @operation("POST /records/{record_id}/move", guarded="record_id")
 def move_record(call: Call, record_id: UUID, body: MoveRecord) -> GraphChange:
     """Move a record to another node, with its file, its history and its state."""
-    call.look(node_id=body.node_id)
     return call.do(moving.move_records, [record_id], body.node_id, dry_run=body.dry_run, guard=call.once)
 
 
 @operation("POST /records/move", "memory move", options={"node_id": "--to"})
 def move_records(call: Call, body: MoveRecords) -> GraphChange:
     """Move records to another node, with their files, history and states. Either all are moved or none."""
-    for record_id in body.record_ids:
-        call.look(record_id=record_id)
-    call.look(node_id=body.node_id)
     return call.do(moving.move_records, body.record_ids, body.node_id, dry_run=body.dry_run, guard=call.once)
 
 
@@ -98,7 +94,6 @@ def change_node(call: Call, node_id: UUID, body: ChangeNode) -> GraphChange:
     if body.name is not None:
         return reshaping.rename_node(database, call.caller, node_id, body.name, dry_run=body.dry_run, guard=call.once)
     assert body.parent_node_id is not None
-    call.look(parent_node_id=body.parent_node_id)
     return reshaping.move_node(
         database, call.caller, node_id, body.parent_node_id, dry_run=body.dry_run, guard=call.once
     )
@@ -110,7 +105,6 @@ def merge(call: Call, node_id: UUID, body: Merge) -> GraphChange:
 
     Children with the same name are merged in the same way. Grants of removed nodes end.
     """
-    call.look(into_node_id=body.into_node_id)
     return call.do(reshaping.merge_nodes, node_id, body.into_node_id, dry_run=body.dry_run, guard=call.once)
 
 

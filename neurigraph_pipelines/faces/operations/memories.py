@@ -26,7 +26,6 @@ operation = OperationGroup("memories")
 @operation("GET /records", "memory list", in_spaces=True)
 def list_records(call: Call, wanted: RecordFilter, limit: Limit = 50, cursor: Cursor = None) -> ListedRecords:
     """List memories of the whole graph, the last stored first."""
-    call.look(node_id=wanted.node_id, source_id=wanted.source_id)
     return call.page(ListedRecords, listing.list_records, wanted, limit=limit, cursor=cursor)
 
 
@@ -78,6 +77,5 @@ def revise(call: Call, record_id: UUID, body: revision.Revision) -> views.Memory
 def supersede(call: Call, record_id: UUID, body: requests.Supersede) -> views.Memory:
     """Mark a memory as replaced by a newer one, or undo that with null."""
     if not call.is_repeated:
-        call.look(by=body.by)
         call.do(revision.supersede, record_id, body.by, call.once)
     return call.versioned(*read_record(call.installation, call.caller, record_id))

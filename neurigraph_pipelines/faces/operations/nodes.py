@@ -45,14 +45,12 @@ def tree(
 @operation("GET /nodes", "node list", in_spaces=True, options={"parent_node_id": "--below"})
 def list_nodes(call: Call, wanted: NodeFilter, limit: Limit = 50, cursor: Cursor = None) -> views.Nodes:
     """List nodes, parents before their children. Without filters the pages hold the whole graph."""
-    call.look(parent_node_id=wanted.parent_node_id)
     return call.page(views.Nodes, listing.list_nodes, wanted, limit=limit, cursor=cursor)
 
 
 @operation("POST /nodes", "node add", status=201, refusals=(409,))
 def provision(call: Call, body: requests.NewNode) -> views.CreatedNode:
     """Create a node: a concept, or a persona that can have keys and grants of its own."""
-    call.look(parent_node_id=body.parent_node_id)
     node_id = call.do(
         sharing.add_node,
         body.parent_node_id,

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from neurigraph_pipelines.faces.operations.call import Call, Who
+from neurigraph_pipelines.faces.operations.sight import ids_of
 from neurigraph_pipelines.views.base import Form
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -130,10 +131,22 @@ class Operation:
         return next((one for one in known if issubclass(one[1], BaseModel) and not issubclass(one[1], Form)), None)
 
     def run(self, call: Call, **values: Any) -> Any:
-        """Run its function with values by the names of its arguments and of the fields of its filter."""
+        """Run its function with values by the names of its arguments and of the fields of its filter.
+
+        A reader is limited to the spaces of its form, and must see the things that form and filter name.
+
+        Raises:
+            NotFoundError: One of them does not exist, or is hidden from the caller.
+        """
+        form = values.get(self.form[0]) if self.form is not None else None
+        if self.is_read:
+            call = call.within(getattr(form, "container_tags", ()))
         if self.filter is not None:
             name, kind = self.filter
             values[name] = kind(**{one: values.pop(one) for one in kind.model_fields if one in values})
+        for name, wanted in ids_of(form if self.filter is None else values[self.filter[0]]):
+            if not call.is_repeated:
+                call.look(**{name: wanted})
         return self.function(call, **values)
 
     @cached_property

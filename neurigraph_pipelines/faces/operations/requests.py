@@ -317,6 +317,8 @@ class PromptFor(Form, Where):
 class NewQuarantine(Form):
     """A quarantine: every record with a message that meets all conditions that are set. At least one is needed."""
 
+    SEEN_LATER = ("key_id",)  # a deleted key has rules, too
+
     source_id: UUID | None = Field(default=None, description="Of this conversation, event, upload or note.")
     key_id: UUID | None = Field(default=None, description="Handed in with this API key.")
     persona_id: UUID | None = Field(default=None, description="Handed in by this persona, with any of its keys.")

@@ -38,6 +38,8 @@ class NewTier(Form):
 class Records(Form):
     """Some memories."""
 
+    SEEN_LATER = ("record_ids",)  # they may be in the archive
+
     record_ids: list[UUID] = Field(min_length=1, max_length=archive.MAX_ARCHIVED)
 
 
