@@ -14,12 +14,26 @@ from neurigraph_pipelines.views.pages import NEXT_CURSOR
 from neurigraph_pipelines.views.scalars import Scalar, ValuesByName
 
 
-class CreatedUser(View):
-    """A user that was created, with a first API key that is shown only here."""
+class User(View):
+    """A user, and the database that they live in."""
+
+    COLUMNS = ("slug", "user_id", "database")
 
     user_id: UUID
     slug: str
     root_node_id: UUID
+    database: str
+
+
+class Users(View):
+    """The users of an installation."""
+
+    users: list[User]
+
+
+class CreatedUser(User):
+    """A user that was created, with a first API key that is shown only here."""
+
     api_key: str
 
 

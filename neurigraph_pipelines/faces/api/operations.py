@@ -30,6 +30,7 @@ _CALLERS = {
     Who.WRITER: authentication.Writer,
     Who.AUTHOR: authentication.Author,
     Who.OWNER: authentication.Owner,
+    Who.OPERATOR: authentication.Administrator,
 }
 _GUARDS: dict[str | None, Any] = {
     None: Once,
@@ -96,7 +97,7 @@ def _at_once(operation: Operation) -> Callable[..., Any]:
 
     @wraps(operation.function)
     def answer(call: Call, response: Response, if_none_match: str | None = None, **given: Any) -> Any:
-        return _told(call, response, operation.function(call, **given), if_none_match)
+        return _told(call, response, operation.run(call, **given), if_none_match)
 
     return answer
 
@@ -108,7 +109,7 @@ def _waiting(operation: Operation) -> Callable[..., Any]:
     async def answer(
         request: Request, call: Call, response: Response, wait: float, if_none_match: str | None = None, **given: Any
     ) -> Any:
-        result = await run_in_threadpool(operation.function, call, **given)
+        result = await run_in_threadpool(operation.run, call, **given)
         if wait and call.told.later is not None:  # waiting occupies no thread
             source_id, later = call.told.later
             await request.app.state.waiters.wait(source_id, wait)

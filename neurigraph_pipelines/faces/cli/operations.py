@@ -17,7 +17,7 @@ from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.result_layouts import quoted, shown
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, opened, option
 from neurigraph_pipelines.faces.cli.taken import Taken, checked, parameter_of, read_values, values_of
-from neurigraph_pipelines.faces.operations.call import Call
+from neurigraph_pipelines.faces.operations.call import OPERATOR, Call, Who
 from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup
 from neurigraph_pipelines.faces.operations.sight import KINDS
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
@@ -43,9 +43,9 @@ def _function(operation: Operation, preset: ValuesByName, about: str) -> Callabl
     """Return the function of an operation's command, with the parameters that Typer reads."""
     takes = [one for one in values_of(operation) if one.name not in preset]
 
-    def run(user: str, as_json: bool, **values: Any) -> None:
+    def run(as_json: bool, user: str = "", **values: Any) -> None:
         with opened() as installation:
-            caller = claims_of(installation, user)
+            caller = OPERATOR if operation.who is Who.OPERATOR else claims_of(installation, user)
             operation.who.require(installation.database, caller)
             call = Call(installation, caller, "cli").within([argument(one) for one in values.get("space") or ()])
             with _named(takes, values):
@@ -63,7 +63,8 @@ def _function(operation: Operation, preset: ValuesByName, about: str) -> Callabl
     parameters += [parameter_of("space", Spaces, None)] if operation.in_spaces else []
     parameters += [parameter_of("expected", Expected, None)] if operation.guarded is not None else []
     parameters += [parameter_of("yes", Confirmed, False)] if operation.destroys else []
-    parameters += [parameter_of("user", UserSlug), parameter_of("as_json", Json, False)]
+    parameters += [parameter_of("user", UserSlug)] if operation.who is not Who.OPERATOR else []
+    parameters += [parameter_of("as_json", Json, False)]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__doc__ = about
@@ -127,4 +128,4 @@ def _answer(operation: Operation, takes: Sequence[Taken], call: Call, values: Va
         name, form, is_optional = operation.form
         if given or not is_optional:
             taken[name] = checked(form.model_validate, given, labels)
-    return operation.function(call, **taken)
+    return operation.run(call, **taken)

@@ -15,7 +15,7 @@ from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.session import next_step
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.retrieval.quotes import best_quotes
-from neurigraph_pipelines.views.access import IssuedKey
+from neurigraph_pipelines.views.access import CreatedUser, IssuedKey
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
@@ -52,6 +52,7 @@ _BY_VIEW: dict[type[BaseModel], Callable[[Any], RenderableType]] = {
     ),
     Note: _written,
     IssuedKey: lambda found: layouts.unbroken(found.api_key),  # so that a shell can keep it in a file
+    CreatedUser: lambda found: layouts.unbroken(found.api_key),
 }
 """Views with a layout of their own."""
 

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import anyio
@@ -93,9 +93,8 @@ class AgentCall:
                 raise InvalidInputError(wrong_arguments(error, list(values))) from None
         if declared.changes:
             stop_if_cancelled()
-        return operation(
-            Call(self.installation, self.claims, "mcp", run_after=self.run_after, fitting=fitting), **taken
-        )
+        made = Call(self.installation, self.claims, "mcp", run_after=self.run_after, fitting=fitting)
+        return cast(_Result, declared.run(made, **taken))
 
     def _looked_up(self, name: str, value: Any) -> Any:
         kind = KINDS.get(name)

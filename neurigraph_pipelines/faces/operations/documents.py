@@ -27,7 +27,7 @@ class Camel(BaseModel):
 class Shown(Camel):
     """The fields that a document and a found document share."""
 
-    title: str | None
+    title: str | None = Field(description="If its writer stated none, that of its first memory, once there is one.")
     type: DocumentType
     url: str | None
     metadata: UserJson = Field(description="Stated metadata, with `url`, `source` and `author`.")
