@@ -4,6 +4,7 @@ Each check calls one function of ``lifecycle``. It changes nothing, except that 
 """
 
 import time
+from collections.abc import Callable
 
 import dagster as dg
 
@@ -30,17 +31,7 @@ def no_file_is_awake_past_its_time(installation: InstallationResource) -> dg.Ass
     If it fails: materialize `expired_files` and `stuck_rehydrations`: the log names files that cannot be
     compressed.
     """
-    here = installation.opened
-    return _overdue(
-        dormancy.sweep_expired(
-            here.context,
-            limit=MOST_COUNTED,
-            overdue_seconds=EXPIRY_GRACE_SECONDS,
-            dry_run=True,
-        ),
-        EXPIRY_GRACE_SECONDS,
-        severity=dg.AssetCheckSeverity.WARN,  # space is wasted, nothing is lost
-    )
+    return _overdue(installation, dormancy.sweep_expired, EXPIRY_GRACE_SECONDS)
 
 
 @dg.asset_check(asset="dormant_files")
@@ -49,17 +40,7 @@ def no_file_is_awake_unopened(installation: InstallationResource) -> dg.AssetChe
 
     If it fails: materialize `dormant_files`: its log names files that cannot be compressed.
     """
-    here = installation.opened
-    return _overdue(
-        dormancy.sweep_dormant(
-            here.context,
-            limit=MOST_COUNTED,
-            overdue_seconds=DORMANCY_GRACE_SECONDS,
-            dry_run=True,
-        ),
-        DORMANCY_GRACE_SECONDS,
-        severity=dg.AssetCheckSeverity.WARN,  # space is wasted, nothing is lost
-    )
+    return _overdue(installation, dormancy.sweep_dormant, DORMANCY_GRACE_SECONDS)
 
 
 @dg.asset_check(asset="orphan_objects")
@@ -154,11 +135,12 @@ def _subject(found: Suggestion) -> str:
 
 
 def _overdue(
-    report: dormancy.SweepReport, grace_seconds: float, *, severity: dg.AssetCheckSeverity
+    installation: InstallationResource, sweep: Callable[..., dormancy.SweepReport], grace_seconds: float
 ) -> dg.AssetCheckResult:
+    report = sweep(installation.context, limit=MOST_COUNTED, overdue_seconds=grace_seconds, dry_run=True)
     return dg.AssetCheckResult(
         passed=report.files == 0,
-        severity=severity,
+        severity=dg.AssetCheckSeverity.WARN,  # space is wasted, nothing is lost
         metadata={
             "files overdue": report.files,
             "bytes overdue": report.bytes_freed,
