@@ -137,8 +137,7 @@ def _subject(found: Suggestion) -> str:
 def _overdue(
     installation: InstallationResource, sweep: Callable[..., dormancy.SweepReport], grace_seconds: float
 ) -> dg.AssetCheckResult:
-    context = installation.opened.context
-    report = sweep(context, limit=MOST_COUNTED, overdue_seconds=grace_seconds, dry_run=True)
+    report = sweep(installation.context, limit=MOST_COUNTED, overdue_seconds=grace_seconds, dry_run=True)
     return dg.AssetCheckResult(
         passed=report.files == 0,
         severity=dg.AssetCheckSeverity.WARN,  # space is wasted, nothing is lost
