@@ -150,8 +150,9 @@ class Kept:
         kept = self.read()
         for one in made:
             before = None if one.before is None else base64.b64encode(one.before).decode()
-            held = kept.get(str(one.path), {"before": before})
-            kept[str(one.path)] = {**held, "written": _digest(one.after)}
+            held = kept.get(str(one.path), {"before": before, "written": _digest(one.before)})
+            is_ours = held["written"] == _digest(one.before)  # else somebody changed it: only our entries go then
+            kept[str(one.path)] = {**held, "written": _digest(one.after) if is_ours else None}
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write(Change(self._path, None, json.dumps(kept, indent=1).encode()))
         write_all(made)
