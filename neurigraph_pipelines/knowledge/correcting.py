@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
 from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
@@ -19,6 +17,7 @@ from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.lexemes import Lexer
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.views.kinds import Effect
+from neurigraph_pipelines.views.scalars import Row
 
 CORRECTED = "correction"
 """What stands for the language model of a fact that a correction states."""
@@ -56,7 +55,7 @@ def supersede_corrected(tx: Transaction, user_id: UUID, record_id: UUID, lexer: 
                 tx.execute(_VERDICTS["insert_pending"], {"record_ids": [record_id]})  # compares the new fact
 
 
-def _value(fact: Mapping[str, Any], statement: str) -> str | None:
+def _value(fact: Row, statement: str) -> str | None:
     """Return the value that a correction has in the place of the old one; None if it changed other words."""
     before, old, after = fact["statement"].partition(fact["object"] or "\0")
     said = statement.replace(" now ", " ")
