@@ -123,10 +123,10 @@ def find_root(database: Database, user_id: UUID) -> UUID:
     return root
 
 
-def list_users(database: Database) -> list[User]:
-    """Return all users, by slug."""
+def list_users(database: Database, after: str = "", limit: int | None = None) -> list[User]:
+    """Return the users behind a slug, by slug: all of them, or at most ``limit``."""
     with database.pipeline() as tx:
-        return [User(**row) for row in tx.execute(_QUERIES["list_users"])]
+        return [User(**row) for row in tx.execute(_QUERIES["list_users"], {"after": after, "limit": limit})]
 
 
 def ensure_user(database: Database, slug: str, *, opaque_schema_names: bool = False) -> tuple[User, bool]:

@@ -26,9 +26,10 @@ class User(View):
 
 
 class Users(View):
-    """The users of an installation."""
+    """A page of the users of an installation, by slug."""
 
     users: list[User]
+    next_cursor: str | None = NEXT_CURSOR
 
 
 class CreatedUser(User):

@@ -180,11 +180,11 @@ class Databases:
                 return name
         return None
 
-    def users(self) -> list[tuple[str, User]]:
-        """Return all users by slug, each with the name of the database that has them."""
+    def users(self, after: str, limit: int) -> list[tuple[str, User]]:
+        """Return the next users behind a slug, by slug, each with the name of the database that has them."""
         names = [one.name for one in self.directory.databases()]
-        found = [(name, user) for name in names for user in list_users(self.open(name).database)]
-        return sorted(found, key=lambda one: one[1].slug)
+        found = [(name, user) for name in names for user in list_users(self.open(name).database, after, limit)]
+        return sorted(found, key=lambda one: one[1].slug)[:limit]
 
     def create_user(self, slug: str, database: str | None = None) -> tuple[str, User, str]:
         """Create a user in a database, or in the one with the fewest users that answers.

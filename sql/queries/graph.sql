@@ -22,7 +22,9 @@ SELECT
     g.node_id AS root_node_id
 FROM neurigraph.users AS u
 INNER JOIN neurigraph.graph_index AS g ON u.user_id = g.user_id AND g.layer_depth = 0
-ORDER BY u.slug;
+WHERE u.slug > %(after)s
+ORDER BY u.slug
+LIMIT %(limit)s;
 
 -- name: schema_name_taken
 -- Whether a schema name is taken, and whether the schema names of the user are opaque.

@@ -14,7 +14,7 @@ from neurigraph_client.calls import NOT_GIVEN, Group, Pages, Steps, W, asks, lis
 from neurigraph_client.models import Given
 
 if TYPE_CHECKING:
-    from neurigraph_pipelines.views.access import Account, CreatedUser, Grant, GrantPreview, Identity, IssuedKey, Key, Personas, SignedIn, Users
+    from neurigraph_pipelines.views.access import Account, CreatedUser, Grant, GrantPreview, Identity, IssuedKey, Key, Personas, SignedIn, User
     from neurigraph_pipelines.views.actions import Action, Standard
     from neurigraph_pipelines.views.answers import Reply
     from neurigraph_pipelines.views.digests import Digest, RemovedDigest
@@ -159,8 +159,8 @@ class RetrievalCalls(Group[W]):
 class UsersCalls(Group[W]):
     """Operations of the group ``users``."""
 
-    @asks("GET /v1/users", "access.Users")
-    def list(self) -> Steps[Users]:
+    @lists("GET /v1/users", "users", "access.User")
+    def list(self, *, limit: int = NOT_GIVEN) -> Pages[User]:
         """List the users of the installation by name, each with the database that they live in."""
 
     @asks("POST /v1/users", "access.CreatedUser", body=True, once=True)

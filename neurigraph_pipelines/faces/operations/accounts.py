@@ -8,7 +8,9 @@ from pydantic import Field
 
 from neurigraph_pipelines.access import accounts
 from neurigraph_pipelines.access.accounts import MAX_EMAIL, MAX_NAME, MAX_PASSWORD, MIN_PASSWORD
+from neurigraph_pipelines.database.paging import Position
 from neurigraph_pipelines.faces.operations.call import Call, Who
+from neurigraph_pipelines.faces.operations.forms import Cursor, Limit
 from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.graph.identity import identity_of
 from neurigraph_pipelines.text.flat_metadata import MAX_METADATA_KEYS
@@ -52,10 +54,14 @@ class NewPassword(Form):
 
 
 @operation("GET /users", "user list", who=Who.OPERATOR)
-def list_users(call: Call) -> views.Users:
+def list_users(call: Call, limit: Limit = 50, cursor: Cursor = None) -> views.Users:
     """List the users of the installation by name, each with the database that they live in."""
-    found = call.installation.databases.users()
-    return views.Users(users=[views.User(**asdict(one), database=name) for name, one in found])
+
+    def read(after: Position | None, most: int) -> list[views.User]:
+        found = call.installation.databases.users(str(after[0]) if after else "", most)
+        return [views.User(**asdict(one), database=name) for name, one in found]
+
+    return call.listing(limit, cursor).page("users", {}, read, lambda one: (one.slug,)).into(views.Users)
 
 
 @operation("POST /users", "user add", who=Who.OPERATOR, status=201, refusals=(409,))
