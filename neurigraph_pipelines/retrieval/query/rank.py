@@ -291,7 +291,7 @@ class _Ranking:
 
     def _vectors_of(self, passages: Sequence[int]) -> Floats:
         """Return ``(n, dimensions)``: the vectors of passages."""
-        return self.vectors.of_few(passages)
+        return self.vectors.of(np.array(passages, np.intp))
 
     def _sources_of(self, passages: Sequence[int]) -> list[str]:
         """Return the origin of each of some passages: a persona, or else its source."""
