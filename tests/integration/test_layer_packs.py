@@ -23,6 +23,7 @@ from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.index.node_words import NodeWords
 from neurigraph_pipelines.retrieval.index.packs import FORMAT, Packed
+from neurigraph_pipelines.retrieval.index.packs import pack as pack_layer
 from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
 from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query import find, load, stored_vectors
@@ -328,14 +329,13 @@ def test_record_that_is_forgotten_while_its_node_is_packed_is_in_no_pack(
     record, _ = graph.record_of("Work/Marketing")
     context, subject = plain_context(here).acting_for(graph.owners), ErasureSubject(SubjectKind.RECORD, record)
     forgetting = threading.Thread(target=lambda: forget(context, subject, through="tests"))
-    pack_one = packing.pack
 
     def meanwhile(layer: MetadataLayer) -> Packed:
         if str(record) in layer.record_ids:
             forgetting.start()
             time.sleep(0.5)
             assert forgetting.is_alive(), "it waits for the pack, or the pack would keep the record"
-        return pack_one(layer)
+        return pack_layer(layer)
 
     monkeypatch.setattr(packing, "pack", meanwhile)
     assert pack(graph) > 0
