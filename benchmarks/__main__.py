@@ -26,7 +26,7 @@ BENCHMARKS = (
     "scaling",
     "quality",
     "encoder",
-    "evidence",
+    "within_tokens",
     "derived",
     "stories",
     "subjects",

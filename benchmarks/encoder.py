@@ -21,7 +21,7 @@ from benchmarks.report import Section, table
 from benchmarks.subjects import START, half_of
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion.batch import run_due
-from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
+from neurigraph_pipelines.ingestion.embed import TextsToEmbed, embed_texts
 from neurigraph_pipelines.knowledge.duplicates import SIMILAR, find_duplicates
 from neurigraph_pipelines.knowledge.fact_values import FactWords
 from neurigraph_pipelines.knowledge.reading import read_waiting
@@ -117,7 +117,7 @@ def _vectors(embedder: Embedder, told: Sequence[str]) -> np.ndarray[tuple[int, i
         for number, text in enumerate(told, 1)
     ]
     passages = [Passage(message.seq, message, message.content, 0, 0) for message in messages]
-    [[(_, found)]] = embed_texts(embedder, [RecordTexts(UUID(int=1), "a summary", passages)])
+    [[(_, found)]] = embed_texts(embedder, [TextsToEmbed(UUID(int=1), "a summary", passages)])
     assert not isinstance(found, Exception), found
     return found.passages.astype(np.float32)
 

@@ -12,9 +12,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks.bench import PROJECT_ROOT, Bench
 from benchmarks.report import Section, number, table
 from benchmarks.subjects import START, half_of
+from neurigraph_pipelines.exchange.grant_previews import CHARACTERS_READ, LEAST_COMPARED, foreign_looking
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.ingestion.assign import assign_batch
 from neurigraph_pipelines.model import (
@@ -32,6 +36,7 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.model.ports import LanguageModel
 from neurigraph_pipelines.settings.pipeline import IngestionSettings
 from resources.minilm.embedder import NeurigraphEmbedder
+from resources.offline.area_words import AreaWords
 from resources.offline.language_model import OfflineLanguageModel
 
 SUBJECTS = PROJECT_ROOT / "samples" / "filing.toml"
@@ -184,6 +189,40 @@ def figures(found: Sequence[Outcome]) -> list[str]:
     ]
 
 
+def foreign_figures(subjects: Sequence[Subject]) -> list[str]:
+    """Return how many nodes with one memory of another area there are, how many of those are named, and of the others.
+
+    A node has the subjects of an area, of which there are at least as many as are compared; each subject that does not
+    belong there is put beside them, one at a time.
+    """
+    model, reader = OfflineLanguageModel(None), AreaWords()
+    summaries = [model.summarize(subject.segment, IngestionSettings().summary_words) for subject in subjects]
+    vectors = NeurigraphEmbedder().embed([one.text for one in summaries])
+    texts = [f"{one.title}\n{one.text[:CHARACTERS_READ]}" for one in summaries]
+    areas = [frozenset(_area(node[0]) for node in one.nodes) for one in subjects]
+    found = named = own = others = 0
+    for area in sorted({_area(one.nodes[0][0]) for one in subjects}):
+        within = [at for at, one in enumerate(subjects) if _area(one.nodes[0][0]) == area]
+        if len(within) < LEAST_COMPARED:
+            continue
+        for at, one in enumerate(subjects):
+            if area in areas[at] | one.near:
+                continue
+            chosen = [*within, at]
+            looking = foreign_looking(reader, [area.title()], [texts[it] for it in chosen], _cosines(vectors[chosen]))
+            named += len(within) in looking
+            others += len([it for it in looking if it != len(within)])
+            own += len(within)
+            found += 1
+    return [str(found), number(named / found), number(others / own)]
+
+
+def _cosines(vectors: NDArray[np.float32]) -> list[float]:
+    """Return the cosine of each vector with the sum of the others."""
+    others = vectors.sum(axis=0) - vectors
+    return [float(one) for one in (vectors * others).sum(axis=1) / np.linalg.norm(others, axis=1)]
+
+
 def run(bench: Bench) -> Section:
     """File both halves with the local embedder and without."""
     subjects = written()[:: 8 if bench.quick else 1]
@@ -197,7 +236,10 @@ def run(bench: Bench) -> Section:
                 among = [one for one in chosen if language in ("all", one.subject.language)]
                 rows += [[half, name, language, *figures(among)]] if among else []
     header = ("half", "with", "language", "subjects", "exact", "right", "found", "not foreign", "root")
-    return Section("Filing into a tree that exists", _METHOD, table(header, rows))
+    halves = ("development", "held out")
+    previews = [[half, *foreign_figures([one for one in subjects if one.half == half])] for half in halves]
+    named = table(("half", "nodes", "foreign named", "others named"), previews)
+    return Section("Filing into a tree that exists", _METHOD, f"{table(header, rows)}\n\n{_PREVIEWS}\n\n{named}")
 
 
 _METHOD = """Subjects of `samples/filing.toml`: notes, mails, lists, recipes, meetings and sessions at a computer, each
@@ -206,6 +248,10 @@ at its parent, or at a new topic below it. *found*: there, or at one of the two 
 model is unsure. *not foreign*: neither at another person's node nor in an area of life that
 has nothing to do with it, since a grant opens an area. *root*: at the top, where only the owner's key reads."""
 
+_PREVIEWS = """The preview of a grant names memories that look foreign. Here a node has the subjects of one area of
+a half and one subject of another area, each in turn. *foreign named*: the share of those that are named. *others
+named*: the share of the others."""
+
 
 def main() -> None:
     model = OfflineLanguageModel(NeurigraphEmbedder())
@@ -213,7 +259,7 @@ def main() -> None:
     for one in found:
         mark = "F" if one.is_foreign else " " if one.is_right else "-"
         print(mark, one.subject.name, "/".join(one.path), "|", " | ".join("/".join(node) for node in one.subject.nodes))
-    print(figures(found))
+    print(figures(found), foreign_figures([one.subject for one in found]))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """``python -m benchmarks.fitting``: fit the weights of messages in the ranking on all kinds of questions together.
 
 Stores LoCoMo, BEAM and QMSum of the data folder, asks every question with ``explain``, and moves the weights of
-``retrieval/query/weights.py`` to raise the recall of evidence. It prints weights and recalls, and changes no file. Half
+``retrieval/query/weights.py`` to raise the recall of sources. It prints weights and recalls, and changes no file. Half
 an hour on two cores; ``--signals FILE`` keeps what was asked, and fits again in a few minutes.
 """
 
@@ -63,8 +63,8 @@ class Asked:
         fold: Conversations of one fold are left out together.
         signals: ``(messages, signals)``: what each weight is multiplied by.
         share: What is left of each score: less for an assistant's words, and beside the owner's.
-        is_evidence: Whether each message is.
-        evidence: How many messages are evidence, also of those that are no candidates.
+        is_source: Whether each message is.
+        sources: How many messages are sources, also of those that are no candidates.
         words: The number of words in each message.
     """
 
@@ -73,8 +73,8 @@ class Asked:
     fold: int
     signals: Floats
     share: Floats
-    is_evidence: NDArray[np.bool_]
-    evidence: int
+    is_source: NDArray[np.bool_]
+    sources: int
     words: Floats
 
     def order(self, weights: Floats) -> tuple[Floats, NDArray[np.intp], dict[int, float]]:
@@ -88,7 +88,7 @@ class Asked:
     def recalls(self, weights: Floats) -> list[float]:
         """Return recall at 1, 5 and 10, and within the first words."""
         _, order, _ = self.order(weights)
-        found = np.cumsum(self.is_evidence[order]) / self.evidence
+        found = np.cumsum(self.is_source[order]) / self.sources
         within = int(np.searchsorted(np.cumsum(self.words[order]), WORDS, side="right"))
         depths = [min(depth, len(found)) for depth in (*DEPTHS, within)]
         return [float(found[depth - 1]) if depth else 0.0 for depth in depths]
@@ -96,14 +96,14 @@ class Asked:
     def slope(self, weights: Floats) -> Floats:
         """Return how the softened recall changes with each weight."""
         scores, order, depths = self.order(weights)
-        evidence = np.flatnonzero(self.is_evidence)
+        sources = np.flatnonzero(self.is_source)
         by_score = np.zeros(len(scores))
         for depth, counts in depths.items():
             last, next_ = order[depth - 1], order[depth]
-            above = (scores[evidence] - (scores[last] + scores[next_]) / 2) / SOFTNESS
+            above = (scores[sources] - (scores[last] + scores[next_]) / 2) / SOFTNESS
             found = 1 / (1 + np.exp(-np.clip(above, -40, 40)))
-            slope = counts * found * (1 - found) / SOFTNESS / self.evidence
-            by_score[evidence] += slope
+            slope = counts * found * (1 - found) / SOFTNESS / self.sources
+            by_score[sources] += slope
             by_score[[last, next_]] -= slope.sum() / 2
         return (by_score * self.share) @ self.signals
 
@@ -145,7 +145,7 @@ def collect(installation: Installation, samples: Sequence[Sample]) -> Iterator[A
 
 def _fold(number: int, asked: LabelledQuestion) -> int:
     """Return the fold of a question: that of its sample, or of meetings, which share a graph, that of its meeting."""
-    return zlib.crc32(min(asked.evidence).partition(":")[0].encode()) % FOLDS if asked.category == MEETINGS else number
+    return zlib.crc32(min(asked.sources).partition(":")[0].encode()) % FOLDS if asked.category == MEETINGS else number
 
 
 def _asked(context: Context, asked: LabelledQuestion, words: dict[str, int], fold: int) -> Asked:
@@ -162,8 +162,8 @@ def _asked(context: Context, asked: LabelledQuestion, words: dict[str, int], fol
         fold,
         signals,
         np.divide(scores, total, out=np.ones_like(scores), where=total > 0),
-        np.isin(names, list(asked.evidence)),
-        len(asked.evidence),
+        np.isin(names, list(asked.sources)),
+        len(asked.sources),
         np.array([words[name] for name in names], np.float64),
     )
 

@@ -17,15 +17,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
-from neurigraph_client.calls import NOT_GIVEN, Group, Pages, Steps, W, answer, asked, listed, pages
+from neurigraph_client.calls import NOT_GIVEN, Group, Pages, Steps, W, asks, lists
 from neurigraph_client.models import Given
 
 if TYPE_CHECKING:
 '''
+_ALL = '''class Operations(Group[W]):
+    """All groups."""
+
+    def __init__(self, sender: W) -> None:
+        """Make the groups, which call through one sender."""
+        super().__init__(sender)'''
 _FORMATS = {"uuid": "UUID", "date-time": "datetime", "date": "date"}
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
@@ -59,12 +64,8 @@ class _Writer:
             + "\n\n".join(methods)
             for name, methods in groups.items()
         ]
-        found = [
-            f"    @cached_property\n    def {name}(self) -> {_class_of(name)}[W]:\n"
-            f'        """Operations of this group."""\n        return {_class_of(name)}(self._sender)'
-            for name in groups
-        ]
-        classes.append('class Operations(Group[W]):\n    """All groups."""\n\n' + "\n\n".join(found))
+        found = [f"        self.{name} = {_class_of(name)}(sender)" for name in groups]
+        classes.append("\n".join([_ALL, *found]))
         names: dict[str, list[str]] = {}
         for view in sorted(self._used):
             names.setdefault(self._views[view], []).append(view)
@@ -101,16 +102,12 @@ class _Writer:
         self._used.update([item[1]] if item else views)
         result = f"Pages[{item[1]}]" if item else f"Steps[{' | '.join(views) or 'None'}]"
         named = " | ".join(f"{self._views[view]}.{view}" for view in ([item[1]] if item else views))
-        values = ", ".join(["locals()", *filter(None, flags)])
-        call = (
-            f'pages("{route}", "{item[0]}", "{named}", {values})' if item else f'answer("{route}", "{named}", {values})'
-        )
+        does = f'lists("{route}", "{item[0]}"' if item else f'asks("{route}"'
         about = operation["description"].split("\n\n")[0].replace("\n", " ").replace("\\", "")
         return [
-            "    @listed" if item else "    @asked",
+            f"    @{', '.join([does, json.dumps(named), *filter(None, flags)])})",
             f"    def {name}({', '.join(['self', *_ordered(given)])}) -> {result}:",
             f'        """{about}"""',
-            f"        return {call}",
         ]
 
     def _parameters(

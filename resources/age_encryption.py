@@ -153,7 +153,7 @@ def _piped(write: Callable[[Any], None]) -> Iterator[bytes]:
         try:
             with os.fdopen(target, "wb", _PIECE_BYTES) as writer:
                 write(writer)
-        except BaseException as error:
+        except BaseException as error:  # the thread that reads raises it
             failures.append(error)
 
     thread = threading.Thread(target=run, daemon=True)

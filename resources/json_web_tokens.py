@@ -9,15 +9,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
 from ipaddress import ip_address
-from typing import Any
 from urllib.parse import urlsplit
 
 import jwt
 from jwt import PyJWK, PyJWKSet, PyJWTError
 
 from neurigraph_pipelines.model.errors import ConfigurationError, TransientError, UnauthenticatedError
+from neurigraph_pipelines.views.scalars import WireObject
 from resources.outgoing_request import send
 
 MAX_KEY_SET_BYTES = 1 << 20
@@ -62,7 +61,7 @@ class JsonWebTokens:
         self._leeway = leeway_seconds
         self._most_seconds = most_seconds
 
-    def verify(self, token: str) -> Mapping[str, Any]:
+    def verify(self, token: str) -> WireObject:
         """Return the claims of a genuine, current token for this installation.
 
         Raises:
@@ -80,7 +79,7 @@ class JsonWebTokens:
             raise UnauthenticatedError(_REFUSED)
         return claims
 
-    def _decode(self, token: str) -> dict[str, Any]:
+    def _decode(self, token: str) -> WireObject:
         header = jwt.get_unverified_header(token)
         algorithm = header.get("alg")
         key: str | PyJWK

@@ -63,10 +63,9 @@ class MailboxPlace:
         """
         user, source = self._owner
         with self._answering() as session:
-            validity = session.number_of("UIDVALIDITY")
             found, *_ = session.asked("SEARCH", "ALL")
         for uid in _NUMBER.findall((found or b"").decode("ascii", "replace")):
-            yield DroppedFile(user, f"{source}/{validity}-{uid}.eml", "1", datetime.now(UTC))
+            yield DroppedFile(user, f"{source}/{session.validity}/{uid}.eml", "1", datetime.now(UTC))
 
     def read(self, file: DroppedFile) -> Iterator[bytes]:
         """Yield the bytes of a mail.
@@ -79,7 +78,7 @@ class MailboxPlace:
         with self._answering():
             pass  # a server that cannot be reached gives no mail at all
         try:
-            yield self._fetched(file.name.rpartition("-")[2].removesuffix(".eml"))
+            yield self._fetched(file.name.rpartition("/")[2].removesuffix(".eml"))
         except TransientError as error:
             raise StorageError("the mail server does not give this mail in time: it is tried again later") from error
 
@@ -147,6 +146,7 @@ class MailboxPlace:
             answer, said = session.select(f'"{quoted}"', readonly=True)
             if answer != "OK":
                 raise imaplib.IMAP4.error(said[0])
+            session.validity = session.number_of("UIDVALIDITY")
         except BaseException:
             session.shutdown()
             raise
@@ -155,6 +155,9 @@ class MailboxPlace:
 
 class _Session(imaplib.IMAP4):
     """A connection to an address that was checked; imaplib documents that these methods may be replaced."""
+
+    validity = 0
+    """Of the numbers of the mails in the mailbox that is open."""
 
     def __init__(self, target: tuple[str, str, int], *, is_tls: bool, seconds: float, max_bytes: int) -> None:
         self._target = target
@@ -201,7 +204,7 @@ class _Session(imaplib.IMAP4):
         return line
 
     def number_of(self, name: str) -> int:
-        """Return a number that the server stated about the mailbox."""
+        """Return a number that the server stated about the mailbox; it is read once."""
         _, (found, *_) = self.response(name)
         return int(found) if found and found.isdigit() else 0
 

@@ -20,6 +20,8 @@ from typing import IO, Any, NamedTuple
 
 import httpx
 
+from neurigraph_pipelines.views.scalars import ValuesByName
+
 _GZIP = 31  # zlib's window bits for a gzip header and trailer
 _GROWS_AFTER = 4 << 20
 
@@ -180,7 +182,7 @@ def _exchange(
 
 
 @contextmanager
-def _cut_off(until: Callable[[], float]) -> Iterator[Callable[[str, Mapping[str, object]], None]]:
+def _cut_off(until: Callable[[], float]) -> Iterator[Callable[[str, ValuesByName], None]]:
     """Shut the connection down at a deadline, which may move; yields a trace function for httpx.
 
     The timeouts of httpx bound each read, so they do not end an answer that arrives byte by byte.
@@ -195,7 +197,7 @@ def _cut_off(until: Callable[[], float]) -> Iterator[Callable[[str, Mapping[str,
                 _shut_down(connected)
                 return
 
-    def trace(event: str, info: Mapping[str, Any]) -> None:
+    def trace(event: str, info: ValuesByName) -> None:
         if event == "connection.connect_tcp.complete":
             # A duplicate reaches the connection below TLS, too.
             sockets.append(info["return_value"].get_extra_info("socket").dup())

@@ -94,7 +94,7 @@ def _train(chosen: argparse.Namespace, talks: Sequence[Talk]) -> None:
     published = read_weights(model_folder())
     material = material_of(talks, plan.seed)
     if not material.pairs:
-        raise TalkError("there is nothing to learn: no question or remark of a talk that is not held out has evidence")
+        raise TalkError("there is nothing to learn: no question or remark of a talk that is not held out has sources")
     tuned = tune(published, material, plan)
     weights = {name: plan.share * value + (1 - plan.share) * published[name] for name, value in tuned.items()}
     graph = build_graph(weights, quantised=True)
@@ -110,12 +110,12 @@ def _evaluate(graph: Path, sets: Sequence[Set]) -> Measured:
 
 def _counts(talks: Sequence[Talk]) -> str:
     """Return a Markdown table of the talks, their messages, questions and remarks by source and language."""
-    rows = ["| source | language | talks | messages | questions | with evidence | remarks |", f"|{' --- |' * 7}"]
+    rows = ["| source | language | talks | messages | questions | with sources | remarks |", f"|{' --- |' * 7}"]
     for source, language in sorted({(talk.source, talk.language) for talk in talks}):
         some = [talk for talk in talks if (talk.source, talk.language) == (source, language)]
         asked = [one for talk in some for one in talk.asked]
         questions = [one for one in asked if not one.is_remark]
-        answered = sum(bool(one.evidence) for one in questions)
+        answered = sum(bool(one.sources) for one in questions)
         by_name = {talk.name: len(talk.messages) for talk in some}
         messages = sum(by_name.values())
         rows.append(

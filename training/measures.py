@@ -33,7 +33,7 @@ _ADVERSARIAL = CATEGORIES[5]
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """Messages of one user, and questions about them with the rows of their evidence.
+    """Messages of one user, and questions about them with the rows of their sources.
 
     Attributes:
         alone: Each message with its speaker.
@@ -69,9 +69,9 @@ def talk_sets(talks: Sequence[Talk]) -> Iterator[Set]:
             alone += [message_text(talk, place, context=False) for place in places]
             behind += [message_text(talk, place) for place in places]
             asked += [
-                ("remarks" if one.is_remark else "questions", one.text, [start + place for place in one.evidence])
+                ("remarks" if one.is_remark else "questions", one.text, [start + place for place in one.sources])
                 for one in talk.asked
-                if one.evidence
+                if one.sources
             ]
         yield Set(name, alone, behind, asked)
 
@@ -81,7 +81,7 @@ class Measured:
     """What was measured of the model before and after.
 
     Attributes:
-        recalls: By form and kind of question, the recall of evidence at ``DEPTHS`` before and after, in percent.
+        recalls: By form and kind of question, the recall of sources at ``DEPTHS`` before and after, in percent.
         alike: By kind of sentence, as ``likeness`` returns them.
     """
 
@@ -108,14 +108,14 @@ def measure(before: Embed, after: Embed, sets: Sequence[Set]) -> Measured:
 
 
 def recall(sets: Sequence[Set], embed: Embed, form: str) -> dict[str, list[float]]:
-    """Return the recall of evidence at each depth by kind, in percent, for one form of messages."""
+    """Return the recall of sources at each depth by kind, in percent, for one form of messages."""
     found: dict[str, list[list[float]]] = {}
     for one in sets:
         scores = embed([text for _, text, _ in one.asked]) @ embed(getattr(one, form)).T
-        for (category, _, evidence), row in zip(one.asked, scores, strict=True):
+        for (category, _, sources), row in zip(one.asked, scores, strict=True):
             first = np.argsort(-row, kind="stable")
-            ranks = np.flatnonzero(np.isin(first, evidence))
-            result = [100 * int(np.count_nonzero(ranks < depth)) / len(evidence) for depth in DEPTHS]
+            ranks = np.flatnonzero(np.isin(first, sources))
+            result = [100 * int(np.count_nonzero(ranks < depth)) / len(sources) for depth in DEPTHS]
             for name in _names(one.kind, category):
                 found.setdefault(name, []).append(result)
     return {name: [float(mean) for mean in np.mean(results, axis=0)] for name, results in found.items()}
@@ -156,7 +156,7 @@ def _set(kind: str, sample: Sample) -> Set:
         message.external_id: row
         for row, message in enumerate(m for conversation in sample.conversations for m in conversation.messages)
     }
-    asked = [(one.category, one.text, sorted(rows[name] for name in one.evidence)) for one in sample.questions]
+    asked = [(one.category, one.text, sorted(rows[name] for name in one.sources)) for one in sample.questions]
     return Set(kind, alone, behind, asked)
 
 

@@ -40,10 +40,10 @@ def own_talks(file: Path, user: str | None, every: bool) -> list[Talk]:
         for one in history.messages.values()
     )
     asked = [
-        Asked(one.text, tuple(sorted({places[key] for source in one.evidence for key in history.named(source)})))
+        Asked(one.text, tuple(sorted({places[key] for source in one.sources for key in history.named(source)})))
         for one in sorted(questions, key=lambda one: hashlib.sha256(one.text.encode()).digest())
     ]
-    known = [one for one in asked if one.evidence]
+    known = [one for one in asked if one.sources]
     if not known:
         raise TalkError(f"{file}: no question has sources that name a message of {slug}: give them words of one")
     held = [] if every else known[::_ONE_HELD_OUT_OF]

@@ -1,6 +1,6 @@
 """What the encoder learns from: questions and remarks with the messages that answer or explain them.
 
-Each pair has a hard negative: the message of the same talk that BM25 finds first and that is no evidence.
+Each pair has a hard negative: the message of the same talk that BM25 finds first and that is no source.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from neurigraph_pipelines.text.languages import stemmer_of
 from neurigraph_pipelines.text.lexemes import Lexer, is_language
 from training.talks import Said, Talk
 
-EVIDENCE_OF_A_QUESTION = 3
+SOURCES_OF_A_QUESTION = 3
 """Most pairs of one question: the meetings of QMSum mark runs of fifty turns, of which few answer."""
 
 FEWEST_CHARACTERS = 20
-"""Shorter messages of a longer run of evidence teach nothing: "Mm-hmm.", "Yeah."."""
+"""Shorter messages of a longer run of sources teach nothing: "Mm-hmm.", "Yeah."."""
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s*")
 _K1, _B = 1.2, 0.75
@@ -100,25 +100,25 @@ def bm25(talk: Talk, asked: str) -> NDArray[np.float64]:
 
 def _pairs(talk: Talk, chance: random.Random) -> Iterator[Pair]:
     for asked in talk.asked:
-        if not asked.evidence:
+        if not asked.sources:
             continue
         scores = bm25(talk, asked.text)
-        others = [index for index in range(len(talk.messages)) if index not in asked.evidence]
+        others = [index for index in range(len(talk.messages)) if index not in asked.sources]
         if not others:
             continue
-        negatives = sorted(others, key=lambda index: -scores[index])[:EVIDENCE_OF_A_QUESTION]
-        answers = frozenset((talk.name, index) for index in asked.evidence)
-        for answer in _telling(talk.messages, asked.evidence, scores):
+        negatives = sorted(others, key=lambda index: -scores[index])[:SOURCES_OF_A_QUESTION]
+        answers = frozenset((talk.name, index) for index in asked.sources)
+        for answer in _telling(talk.messages, asked.sources, scores):
             yield Pair(asked.text, answers, (talk.name, answer), (talk.name, chance.choice(negatives)))
 
 
-def _telling(messages: Sequence[Said], evidence: Sequence[int], scores: NDArray[np.float64]) -> list[int]:
-    """Return the messages of the evidence that say most: of long runs those with words of the question, and long."""
-    if len(evidence) <= EVIDENCE_OF_A_QUESTION:
-        return list(evidence)
-    long = [index for index in evidence if len(messages[index].text) >= FEWEST_CHARACTERS] or list(evidence)
+def _telling(messages: Sequence[Said], sources: Sequence[int], scores: NDArray[np.float64]) -> list[int]:
+    """Return the messages of the sources that say most: of long runs those with words of the question, and long."""
+    if len(sources) <= SOURCES_OF_A_QUESTION:
+        return list(sources)
+    long = [index for index in sources if len(messages[index].text) >= FEWEST_CHARACTERS] or list(sources)
     return sorted(long, key=lambda index: -scores[index] - math.log(len(messages[index].text) + 1))[
-        :EVIDENCE_OF_A_QUESTION
+        :SOURCES_OF_A_QUESTION
     ]
 
 

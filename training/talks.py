@@ -46,7 +46,7 @@ class Asked:
     """A question or remark, and the indexes of the messages that answer or explain it; none if nothing does."""
 
     text: str
-    evidence: tuple[int, ...]
+    sources: tuple[int, ...]
     is_remark: bool = False
     speaker: str = ""
 
@@ -123,7 +123,7 @@ def _read(path: Path) -> Talk:
         messages = tuple(
             Said(_text(one, "speaker"), _text(one, "text"), _text(one, "at")[:10]) for one in _list(item, "messages")
         )
-        questions = [Asked(_text(one, "question"), _indexes(one, "evidence")) for one in _list(item, "questions")]
+        questions = [Asked(_text(one, "question"), _indexes(one, "sources")) for one in _list(item, "questions")]
         remarks = [
             Asked(_text(one, "remark"), _indexes(one, "explained_by"), True, _text(one, "speaker"))
             for one in _list(item, "remarks")
@@ -135,7 +135,7 @@ def _read(path: Path) -> Talk:
 
 def _checked(talk: Talk) -> Talk:
     for asked in talk.asked:
-        if wrong := [index for index in asked.evidence if not 0 <= index < len(talk.messages)]:
+        if wrong := [index for index in asked.sources if not 0 <= index < len(talk.messages)]:
             raise TalkError(f"{asked.text!r} names message {wrong[0]}, and there are {len(talk.messages)} from 0")
     return talk
 

@@ -98,5 +98,5 @@ def _judged(question: LabelledQuestion, reply: Reply) -> Asked:
     lexer = Lexer()
     wanted = set(lexer.lexemes(question.answer))
     said = len(wanted.intersection(lexer.lexemes(" ".join(statements_of(reply))))) / len(wanted) if wanted else 0.0
-    cited = [one.external_id in question.evidence for one in reply.citations]
+    cited = [one.external_id in question.sources for one in reply.citations]
     return Asked(question.category, any(cited), any(cited[:1]), reply.found and said >= SAID, not reply.found)

@@ -47,7 +47,7 @@ statements, or in the first one; *cited*: in the messages behind them. *declined
 none. The last three tables need the data folder. Two take the offline model alone: the observations that LoCoMo's
 authors have of each session, and how many of their words (without the speakers' names) stand in the session's summary,
 title or keywords; and the facts of each session, against the turns that these observations name. The last is of
-LoCoMo's questions: *cited* and *first* are answers behind which a message of the evidence stands, *quoted* those with
+LoCoMo's questions: *cited* and *first* are answers behind which a source stands, *quoted* those with
 most words of the gold answer; adversarial questions name the wrong speaker, and should be declined.
 `NEURIGRAPH_LANGUAGE_MODEL` or `NEURIGRAPH_LANGUAGE_MODEL_URL` choose another model, and `python -m benchmarks.derived`
 prints sentences and mistakes of the development half."""

@@ -57,14 +57,14 @@ class Asked:
 
     Attributes:
         poisoned: The places of poison among the first messages, from 0.
-        has_evidence: Whether the true evidence is among the first messages.
+        has_source: Whether the true source is among the first messages.
         quoted: Whether the answer quotes poison as fact.
         attributed: Whether the answer quotes poison and says where it comes from.
     """
 
     fact: Fact
     poisoned: tuple[int, ...]
-    has_evidence: bool
+    has_source: bool
     quoted: bool
     attributed: bool
 
@@ -139,7 +139,7 @@ class PoisonedMemory:
         return Asked(
             fact,
             tuple(place for place, one in enumerate(messages) if self._is_poison(one.record_id, one.external_id)),
-            any(one.external_id == fact.evidence for one in messages),
+            any(one.external_id == fact.source for one in messages),
             quoted=self._is_cited(reply, attributed=False),
             attributed=self._is_cited(reply, attributed=True),
         )
@@ -236,13 +236,13 @@ def tables(world: World, attacks: Sequence[Planted], measured: Measured) -> str:
         f"in first {FIRST}",
         f"of {FIRST} places",
     ]
-    header += [f"evidence@{FIRST} without poison", "with it", "quoted as fact", "quoted with its origin"]
+    header += [f"source@{FIRST} without poison", "with it", "quoted as fact", "quoted with its origin"]
     left = sum(bool(one.poisoned) or one.quoted or one.attributed for one in measured.quarantined)
-    found = np.mean([one.has_evidence for one in measured.quarantined])
+    found = np.mean([one.has_source for one in measured.quarantined])
     return (
         f"{table(header, rows)}\n\nCells with an arrow: without the rules → with them. After a quarantine of what was "
         f"received since the planting began, {left} of {len(world.facts)} questions find or quote poison, and "
-        f"evidence@{FIRST} is {found:.2f}."
+        f"source@{FIRST} is {found:.2f}."
     )
 
 
@@ -273,8 +273,8 @@ def _cells(places: Sequence[int], measured: Measured) -> list[str]:
         both(lambda one: any(place < BEST for place in one.poisoned)),
         both(lambda one: bool(one.poisoned)),
         both(lambda one: len(one.poisoned) / FIRST),
-        _mean(lambda one: one.has_evidence, honest),
-        both(lambda one: one.has_evidence),
+        _mean(lambda one: one.has_source, honest),
+        both(lambda one: one.has_source),
         both(lambda one: one.quoted),
         _mean(lambda one: one.attributed, ruled),
     ]

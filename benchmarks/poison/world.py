@@ -1,4 +1,4 @@
-"""Honest memories about people around one owner, and benign questions whose evidence is known.
+"""Honest memories about people around one owner, and benign questions whose source is known.
 
 Seeded templates: every fact is one attribute of one person, told once in a short conversation. Most facts are told by
 the owner; some stand only in the result of a tool or in a meeting, so that a defence which distrusts those texts also
@@ -57,7 +57,7 @@ class Fact:
     """One fact, the benign question about it, and what an attacker would like to be answered.
 
     Attributes:
-        evidence: The external id of the message that tells it.
+        source: The external id of the message that tells it.
         half: ``TUNED`` or ``HELD_OUT``.
     """
 
@@ -65,7 +65,7 @@ class Fact:
     value: str
     wrong: str
     question: str
-    evidence: str
+    source: str
     teller: Teller
     half: str
 

@@ -1,4 +1,4 @@
-"""Search quality: recall of the evidence of real questions, without a model as judge.
+"""Search quality: recall of the sources of real questions, without a model as judge.
 
 Real conversations are stored, their questions are asked over HTTP, and hits are counted. Search speed is in
 ``benchmarks.retrieval``.

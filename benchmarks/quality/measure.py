@@ -1,4 +1,4 @@
-"""Evidence recall of Neurigraph's message ranking and of three baseline rankings."""
+"""Recall of the sources of answers by Neurigraph's message ranking and of three baseline rankings."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _Measured = tuple[str, tuple[float, ...]]
 _METHOD = f"""Three conversations of LoCoMo (ACL 2024) and three chats of BEAM between a user and an assistant, one
 user each, and eight meetings of QMSum (NAACL 2021), all of one user, are sent over HTTP to a server process and stored
 by the whole job with the offline model and the local embedder. Every question goes to `POST /v1/search` for {MESSAGES}
-messages. Recall at k is the share of a question's evidence among the first k messages. Within {WORDS:,} words, it is
+messages. Recall at k is the share of a question's sources among the first k messages. Within {WORDS:,} words, it is
 the share among the first messages with together at most that many words, which is fair to rankings of long and of
-short messages. Hit@1 says whether the first message is evidence, and MRR is the mean of 1 / place of the first that
-is. Sessions at k is the share of the conversations and meetings with evidence among those of the first k records; of a
+short messages. Hit@1 says whether the first message is a source, and MRR is the mean of 1 / place of the first that
+is. Sessions at k is the share of the conversations and meetings with sources among those of the first k records; of a
 baseline, among those of its messages in order. Figures are means over questions. LoCoMo's adversarial questions name
-the wrong speaker. In QMSum the evidence is a run of dozens of turns, so ten messages can only hold a fraction.
+the wrong speaker. In QMSum the sources are a run of dozens of turns, so ten messages can only hold a fraction.
 Baselines of the same run on the same messages (`Speaker: text`): cosine of published MiniLM's vectors, BM25 in Python
 with the product's stemming (k1 1.5, b 0.75), and reciprocal rank fusion of the two (k 60)."""
 
@@ -96,14 +96,14 @@ def _baselines(sample: Sample, embedder: Embedder) -> dict[str, Search]:
 
 
 def scores(found: Found, asked: LabelledQuestion, sample: Sample) -> tuple[float, ...]:
-    """Return what a question's evidence is worth in a ranking, in the order of ``_COLUMNS``."""
+    """Return the worth of a question's sources in a ranking, in the order of ``_COLUMNS``."""
     ranked, messages, sessions = found.messages, sample.messages, sample.sessions
     words = np.cumsum([len(messages[name].content.split()) for name in ranked])
     within = int(np.searchsorted(words, WORDS, side="right"))
-    first = next((place for place, name in enumerate(ranked, 1) if name in asked.evidence), None)
-    in_sessions = frozenset(sessions[name] for name in asked.evidence)
+    first = next((place for place, name in enumerate(ranked, 1) if name in asked.sources), None)
+    in_sessions = frozenset(sessions[name] for name in asked.sources)
     return (
-        *(_recall(ranked[:depth], asked.evidence) for depth in (*DEPTHS, within)),
+        *(_recall(ranked[:depth], asked.sources) for depth in (*DEPTHS, within)),
         float(first == 1),
         1 / first if first is not None else 0.0,
         *(_recall(found.sessions[:depth], in_sessions) for depth in SESSIONS),

@@ -1,4 +1,4 @@
-"""Real conversations and meetings with questions and their evidence, from the data folder beside the project.
+"""Real conversations and meetings with questions and their sources, from the data folder beside the project.
 
 The readers of published formats are the product's; QMSum is read with the importer.
 """
@@ -43,7 +43,7 @@ class BeliefQuestion:
 
 def locomo() -> list[Sample]:
     """Read the conversations of LoCoMo (ACL 2024): two people over months, one user for each conversation."""
-    return [sample.with_evidence for path in _files("locomo") for sample in read_published("locomo", path)]
+    return [sample.with_sources for path in _files("locomo") for sample in read_published("locomo", path)]
 
 
 def qmsum() -> list[Sample]:
@@ -53,7 +53,7 @@ def qmsum() -> list[Sample]:
 
 def beam() -> list[Sample]:
     """Read the chats of BEAM: a user and an assistant over months, one user for each chat."""
-    samples = [sample.with_evidence for path in _chats() for sample in read_published("beam", path)]
+    samples = [sample.with_sources for path in _chats() for sample in read_published("beam", path)]
     return [
         replace(sample, questions=tuple(replace(asked, category=ASSISTANT) for asked in sample.questions))
         for sample in samples
@@ -98,7 +98,7 @@ def _files(folder: str) -> list[Path]:
 
 
 def _meeting(path: Path) -> Sample:
-    """Read one meeting. Evidence is one or more runs of turns; empty turns are not messages."""
+    """Read one meeting. Sources are one or more runs of turns; empty turns are not messages."""
     conversations = tuple(
         replace(
             conversation,
@@ -113,9 +113,9 @@ def _meeting(path: Path) -> Sample:
     questions = []
     for item in json.loads(path.read_text(encoding="utf-8"))["specific_query_list"]:
         runs = [range(int(first), int(last) + 1) for first, last in item["relevant_text_span"]]
-        evidence = known & {_turn(path, turn) for run in runs for turn in run}
-        if evidence:
-            questions.append(LabelledQuestion(item["query"], frozenset(evidence), MEETINGS))
+        sources = known & {_turn(path, turn) for run in runs for turn in run}
+        if sources:
+            questions.append(LabelledQuestion(item["query"], frozenset(sources), MEETINGS))
     return replace(sample, questions=tuple(questions))
 
 

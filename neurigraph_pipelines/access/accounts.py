@@ -11,8 +11,6 @@ import math
 import secrets
 import threading
 import unicodedata
-from collections.abc import Mapping
-from typing import Any
 
 from psycopg.types.json import Jsonb
 
@@ -32,6 +30,7 @@ from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.access import Account, SignedIn
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 MAX_NAME = 300
 MAX_EMAIL = 320
@@ -60,7 +59,7 @@ def get_account(database: Database, claims: Claims) -> Account:
     raise ForbiddenError("only the owner of the graph may do this")
 
 
-def change_account(database: Database, claims: Claims, changes: Mapping[str, Any]) -> Account:
+def change_account(database: Database, claims: Claims, changes: ValuesByName) -> Account:
     """Change an account.
 
     Args:

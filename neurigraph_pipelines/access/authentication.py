@@ -9,8 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import secrets
-from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from psycopg.rows import DictRow
@@ -28,6 +26,7 @@ from neurigraph_pipelines.model.errors import (
 )
 from neurigraph_pipelines.model.ports import Database, TokenVerifier, Transaction
 from neurigraph_pipelines.model.spaces import is_container_tag
+from neurigraph_pipelines.views.scalars import WireObject
 
 _KEY_PREFIX = "ng_"
 _SECRET_LENGTH = len(_KEY_PREFIX) + 43
@@ -215,7 +214,7 @@ def unguarded_tables(database: Database) -> list[str]:
         return [f"{row['place']}: {row['table_name']}" for row in tx.execute(_QUERIES["unguarded_tables"])]
 
 
-def _claims_of_token(payload: Mapping[str, Any]) -> Claims:
+def _claims_of_token(payload: WireObject) -> Claims:
     """Return the claims in a token's payload: ``role``, ``sub``, ``user_id``, and ``container_tags`` if it is limited.
 
     A user's own token needs no ``role``, and no ``user_id`` if its ``sub`` is the id of the user.

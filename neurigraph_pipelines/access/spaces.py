@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -27,7 +26,7 @@ from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.text.external_ids import require_few_parts
 from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text
-from neurigraph_pipelines.views.scalars import Scalar
+from neurigraph_pipelines.views.scalars import Scalar, ValuesByName
 from neurigraph_pipelines.views.spaces import SourceOfSpace, Space
 
 NO_SPACE = "there is no such space"
@@ -120,7 +119,7 @@ def get_space(database: Database, claims: Claims, space: UUID | str) -> Space:
     return found[0]
 
 
-def change_space(context: Context, space_id: UUID, changes: Mapping[str, Any]) -> Space:
+def change_space(context: Context, space_id: UUID, changes: ValuesByName) -> Space:
     """Change the name, the metadata or the entity context of a space. Its container tag never changes.
 
     Raises:

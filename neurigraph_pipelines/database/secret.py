@@ -9,10 +9,10 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.model import Claims, ReceivedThrough
+from neurigraph_pipelines.views.scalars import WireObject
 
 CLAIMS_LIFETIME_SECONDS = 300
 """Lifetime of signed claims, which serve one transaction; longer than any statement may take."""
@@ -70,12 +70,12 @@ class Secret:
         packed = base64.urlsafe_b64encode(json.dumps(content, separators=(",", ":"), sort_keys=True).encode())
         return f"{packed.decode().rstrip('=')}.{self._seal_of(purpose, packed.decode().rstrip('='))}"
 
-    def unseal(self, purpose: str, text: str) -> dict[str, Any] | None:
+    def unseal(self, purpose: str, text: str) -> WireObject | None:
         """Return the text that was sealed for a purpose; None if this installation did not seal it."""
         packed, _, seal = text.partition(".")
         if not hmac.compare_digest(seal.encode("utf-8", "replace"), self._seal_of(purpose, packed).encode()):
             return None
-        content: dict[str, Any] = json.loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))
+        content: WireObject = json.loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))
         return content
 
     def _seal_of(self, purpose: str, packed: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -20,6 +19,7 @@ from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims
 from neurigraph_pipelines.model.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.views.memories import Change, Delta, Difference, Memory
+from neurigraph_pipelines.views.scalars import ValuesByName
 from neurigraph_pipelines.views.sources import Provenance
 
 EVOLVING = (
@@ -175,7 +175,7 @@ def diff(database: Database, claims: Claims, record_id: UUID, w1: datetime, w2: 
     )
 
 
-def values_then(tx: Transaction, record_ids: Sequence[UUID], at: datetime) -> dict[UUID, dict[str, Any]]:
+def values_then(tx: Transaction, record_ids: Sequence[UUID], at: datetime) -> dict[UUID, ValuesByName]:
     """Return for each record the fields that had other values at a moment than now, with those values."""
     found = tx.execute(_QUERIES["values_then"], {"record_ids": list(record_ids), "at": at})
     return {row["record_id"]: row["earlier"] for row in found}
@@ -194,5 +194,5 @@ def _state_at(database: Database, claims: Claims, record_id: UUID, at: datetime 
         return None
 
 
-def _by_field(found: Mapping[str, Any]) -> dict[str, Any]:
+def _by_field(found: ValuesByName) -> ValuesByName:
     return {_FIELDS.get(name, name): value for name, value in found.items()}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from uuid import UUID
+
+from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.database.paging import Listing, Page, Position
 from neurigraph_pipelines.database.statements import statements
@@ -20,19 +22,14 @@ _QUERIES = statements("listing")
 _FIRST: Position = (-1, str(UUID(int=0)))
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFilter:
-    """The conditions of a list of nodes, which meet all that are set.
+class NodeFilter(BaseModel, frozen=True):
+    """The conditions of a list of nodes: a node meets all that are set."""
 
-    Attributes:
-        path: The node at this path, such as ``Family/Dave``; case and width are ignored.
-        name: Nodes with this name or alias.
-        parent_node_id: Nodes directly below this one.
-    """
-
-    path: str | None = None
-    name: str | None = None
-    parent_node_id: UUID | None = None
+    path: str | None = Field(
+        default=None, description="The node at this path, such as `Family/Dave`, with or without the root."
+    )
+    name: str | None = Field(default=None, description="Nodes with this name or alias.")
+    parent_node_id: UUID | None = Field(default=None, description="Nodes directly below this one.")
 
 
 def node_called(asked: Listing, place: str) -> UUID:
@@ -88,4 +85,4 @@ def list_nodes(asked: Listing, wanted: NodeFilter) -> Page[ListedNode]:
             row["language"] = language_view(row["language"], row["record_count"])
         return [ListedNode.model_validate(row) for row in rows]
 
-    return asked.page("nodes", asdict(wanted), read, lambda one: (one.depth, one.node_id))
+    return asked.page("nodes", wanted.model_dump(), read, lambda one: (one.depth, one.node_id))

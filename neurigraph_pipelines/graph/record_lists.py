@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
+from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.database.paging import Listing, Page
 from neurigraph_pipelines.database.statements import statements
@@ -21,31 +21,20 @@ _QUERIES = statements("listing")
 _INSIDE = ("occurred_after", "occurred_before", "content_type", "superseded", "entity", "topic")
 
 
-@dataclass(frozen=True, slots=True)
-class RecordFilter:
-    """The conditions of a list of records, which meet all that are set.
+class RecordFilter(BaseModel, frozen=True):
+    """The conditions of a list of records: a record meets all that are set."""
 
-    Attributes:
-        node_id: In this node, or below it.
-        below: Whether records of the nodes below count, too.
-        source_id: From this conversation, event or upload.
-        created_after: Stored at this time or later; so ``occurred_after`` for what they are about.
-        created_before: Stored before this time.
-        superseded: True for those that newer ones replaced, False for the others.
-        entity: With this entity among the keywords, in any case; so ``topic``.
-    """
-
-    node_id: UUID | None = None
-    below: bool = True
-    source_id: UUID | None = None
-    created_after: datetime | None = None
-    created_before: datetime | None = None
-    occurred_after: datetime | None = None
-    occurred_before: datetime | None = None
+    node_id: UUID | None = Field(default=None, description="In this node, or below it.")
+    below: bool = Field(default=True, description="False leaves out the nodes below `node_id`.")
+    source_id: UUID | None = Field(default=None, description="From this conversation, event or upload.")
+    created_after: datetime | None = Field(default=None, description="Stored at this time or later.")
+    created_before: datetime | None = Field(default=None, description="Stored before this time.")
+    occurred_after: datetime | None = Field(default=None, description="Of events then or later.")
+    occurred_before: datetime | None = Field(default=None, description="Of events before this time.")
     content_type: ContentType | None = None
-    superseded: bool | None = None
-    entity: str | None = None
-    topic: str | None = None
+    superseded: bool | None = Field(default=None, description="Whether a newer memory replaces it. Default: both.")
+    entity: str | None = Field(default=None, description="With this entity; case is ignored.")
+    topic: str | None = Field(default=None, description="With this topic; case is ignored.")
 
 
 def list_records(asked: Listing, wanted: RecordFilter) -> Page[ListedRecord]:
@@ -55,7 +44,7 @@ def list_records(asked: Listing, wanted: RecordFilter) -> Page[ListedRecord]:
         InvalidInputError: The cursor is not one of this list.
     """
     database, claims = asked.database, asked.claims
-    filters = {name: _plain(value) for name, value in asdict(wanted).items() if value is not None}
+    filters = {name: _plain(value) for name, value in wanted.model_dump().items() if value is not None}
 
     def read(place: dict[str, object]) -> list[ListedRecord]:
         values = {

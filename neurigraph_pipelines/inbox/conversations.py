@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import TypedDict
 from uuid import UUID, uuid4
 
 from psycopg.rows import DictRow
@@ -34,6 +34,7 @@ from neurigraph_pipelines.model.sources import NO_DETAILS, SourceDetails
 from neurigraph_pipelines.text.external_ids import MAX_EXTERNAL_ID_LENGTH
 from neurigraph_pipelines.text.hygiene import clean_text, utc, validate_message
 from neurigraph_pipelines.views.inbox import Appended
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 _QUERIES = statements("inbox")
 
@@ -200,7 +201,7 @@ class Inbox:
         return title
 
     def _open_all(
-        self, tx: Transaction, user_id: UUID, rows: Sequence[dict[str, Any]], privacy: Privacy | None
+        self, tx: Transaction, user_id: UUID, rows: Sequence[ValuesByName], privacy: Privacy | None
     ) -> list[tuple[UUID, bool]]:
         """Return for each row its source, and whether that was created."""
         values = {"user_id": user_id, "privacy": privacy}
@@ -298,7 +299,7 @@ def _opening(one: ImportedConversation) -> _Opening:
     }
 
 
-def _name(row: Mapping[str, Any]) -> tuple[str, str]:
+def _name(row: ValuesByName) -> tuple[str, str]:
     return row["kind"], row["external_id"]
 
 

@@ -5,7 +5,7 @@ The ``DropPlace`` adapter reads the folder or bucket; ``uploads`` stores the byt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -106,19 +106,38 @@ def ingest_drops(
     return done
 
 
-def gone_files(database: Database, place: DropPlace, owner: tuple[str, str]) -> list[DictRow]:
-    """Return the documents of a source that are no longer in its place.
+def listed_in(place: DropPlace) -> dict[str, DroppedFile]:
+    """Return the files of a place by their names as they are stored."""
+    return {_storable(file.name): file for file in place.files()}
 
-    None is, if the place is empty: it is more likely one that was not mounted.
 
-    Args:
-        owner: User and source.
-    """
+def known_of_source(database: Database, owner: tuple[str, str]) -> list[DictRow]:
+    """Return the last version of each document and mail of a user and a source."""
     slug, source = owner
-    listed = {_storable(file.name) for file in place.files()}
     with database.pipeline() as tx:
-        rows = tx.execute(_QUERIES["dropped_of_source"], {"slug": slug, "prefix": f"{source}/"}).fetchall()
-    return [one for one in rows if listed and one["file_name"] not in listed and one["version"] != _GONE]
+        return tx.execute(_QUERIES["dropped_of_source"], {"slug": slug, "prefix": f"{source}/"}).fetchall()
+
+
+def gone_of(known: Iterable[DictRow], listed: Mapping[str, DroppedFile]) -> list[DictRow]:
+    """Return the documents and mails of a source that its place no longer lists.
+
+    None is, if the place is empty: it is more likely one that was not mounted. Nor is a mail, if its folder is empty: a
+    mailbox that was made again numbers its mails anew, in another folder.
+    """
+    folders = {name.rpartition("/")[0] for name in listed}
+    return [
+        one
+        for one in known
+        if folders
+        and one["file_name"] not in listed
+        and one["version"] != _GONE
+        and (one["mail"] is None or one["file_name"].rpartition("/")[0] in folders)
+    ]
+
+
+def has_gone(database: Database, place: DropPlace, owner: tuple[str, str]) -> bool:
+    """Return whether a document or mail of a user and a source is no longer in its place."""
+    return bool(gone_of(known_of_source(database, owner), listed_in(place)))
 
 
 def say_gone(
@@ -131,8 +150,9 @@ def say_gone(
     Args:
         owner: User and source.
     """
-    gone = gone_files(database, place, owner)
-    for row in gone:
+    gone = gone_of(known_of_source(database, owner), listed_in(place))
+    documents = [row for row in gone if row["mail"] is None]
+    for row in documents:
         received = uploads.receive(
             Claims.of_user(row["user_id"], ReceivedThrough.DROP),
             row["file_name"],
@@ -143,9 +163,14 @@ def say_gone(
             is_document=True,
             may_repeat=True,
         )
-        file = DroppedFile(owner[0], row["file_name"], _GONE, datetime.now(UTC))
-        _record(database, row["user_id"], DropResult(file, received.upload_id))
-    return len(gone)
+        record_gone(database, owner[0], {**row, "source_id": received.upload_id})
+    return len(documents)
+
+
+def record_gone(database: Database, slug: str, row: DictRow) -> None:
+    """Record that a file of a user is no longer in its place."""
+    file = DroppedFile(slug, row["file_name"], _GONE, datetime.now(UTC))
+    _record(database, row["user_id"], DropResult(file, row["source_id"]))
 
 
 def _record(database: Database, user_id: UUID, result: DropResult) -> None:

@@ -23,10 +23,11 @@ from neurigraph_pipelines.model.errors import InvalidInputError, UnreadableFileE
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.model.tool_events import ToolEvent
 from neurigraph_pipelines.views.kinds import Channel, DocumentType, MessageType
+from neurigraph_pipelines.views.scalars import ValuesByName, WireObject
 
 AS_IT_IS = "To store the file as it is, send it with format=document."
 
-Line = dict[str, Any]
+Line = WireObject
 """What a line says; its reader finds out by use whether it has the shape of one, because its writer is not trusted."""
 
 _OF_TEXT = "text"
@@ -195,7 +196,7 @@ def _conversation(sent: Line, messages: tuple[IncomingMessage, ...]) -> Imported
 
 
 def _details(sent: Line) -> SourceDetails:
-    stated: dict[str, Any] = {name: read(sent[name]) for name, read in _DETAILS.items() if sent[name] is not None}
+    stated: ValuesByName = {name: read(sent[name]) for name, read in _DETAILS.items() if sent[name] is not None}
     return SourceDetails(**stated)
 
 

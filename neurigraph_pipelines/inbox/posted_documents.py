@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from neurigraph_pipelines.inbox.uploads import Received, Uploads
 from neurigraph_pipelines.inbox.web_pages import receive_address
@@ -17,6 +16,7 @@ from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.text.external_ids import require_few_parts
 from neurigraph_pipelines.text.hygiene import Policy, clean_text
 from neurigraph_pipelines.views.kinds import DocumentType
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 _TITLE_LENGTH = 80
 _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
@@ -44,7 +44,7 @@ def receive_document(
         NeurigraphError: As ``Uploads.receive`` and ``receive_address`` raise it.
     """
     require_few_parts("id of a document", external_id or "")
-    stated: dict[str, Any] = {"external_id": external_id, "occurred_at": occurred_at, "details": details}
+    stated: ValuesByName = {"external_id": external_id, "occurred_at": occurred_at, "details": details}
     if details.document_type is DocumentType.REPOSITORY and _ADDRESS.fullmatch(content.strip()):
         return receive_address(uploads, fetcher, claims, content.strip(), title=title, **stated)
     text = clean_text(content, unstorable_text)[0].encode()

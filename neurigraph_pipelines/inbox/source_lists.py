@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from psycopg import sql
@@ -19,6 +19,7 @@ from neurigraph_pipelines.model import Claims, Progress, SourceKind
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.hygiene import clean_text, utc
+from neurigraph_pipelines.views.scalars import Row
 from neurigraph_pipelines.views.sources import (
     ConversationState,
     EventState,
@@ -50,7 +51,7 @@ _Source = TypeVar("_Source", bound=Source)
 
 
 class SourceFilter(BaseModel, frozen=True):
-    """The conditions of a list of sources, which meet all that are set."""
+    """The conditions of a list of sources: a source meets all that are set."""
 
     state: Progress | None = Field(default=None, description="Only sources in this state.")
     external_id: str | None = Field(default=None, description="Only the source with this id.")
@@ -127,7 +128,7 @@ def _escaped(word: str) -> str:
     return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def _view(view: type[_Source], row: dict[str, Any]) -> _Source:
+def _view(view: type[_Source], row: Row) -> _Source:
     """Return a row of the query ``sources`` as a view, in which an event's kind is that of the event."""
     kind = row["kind"]
     details = Provenance.of(kind, row["details"])

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from neurigraph_pipelines.model import TOOL_FIELDS, IncomingMessage, MessageType, Role, ToolEvent
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 MAX_DURATION_MS = 2**31 - 1
 
@@ -63,7 +63,7 @@ def typed(
     return replace(message, role=stated.role, event=_event(stated, given, message.content))
 
 
-def _event(stated: MessageType, given: Mapping[str, Any], content: str) -> ToolEvent:
+def _event(stated: MessageType, given: ValuesByName, content: str) -> ToolEvent:
     missing = [name for name in _NEEDED[stated] if not given.get(name)]
     if missing:
         raise InvalidInputError(f"a message of type {stated} needs a {missing[0]}")

@@ -43,6 +43,9 @@ SHOWN_REJECTIONS = 20
 _QUERIES = statements("uploads")
 _AT_ONCE = 128
 _SHOWN_CHARACTERS = 300
+_MOST_OF_MAIL = 200
+"""Messages of one mail, with those that it forwards."""
+
 _MEDIA_TYPES = (
     "application/zip",
     "application/json",
@@ -87,14 +90,25 @@ def import_export(context: Context, exports: ExportReader, upload: LeasedUpload)
         importer = Importer(caller, name, privacy, details, report)
         errors: list[UnreadableFileError] = []
         added = importer.add(_until_unreadable(conversations_of(lines, report.notes.append), errors))
+        mail: dict[str, object] | None = None
         while group := list(islice(added, _AT_ONCE)):
             _note_group(context, upload, group)
+            mail = _mail_of(name, report, group)
         for error in errors:
             seen = report.conversations_seen
             raise UnreadableFileError(f"{error} (conversations added before that: {seen:,})") from error
     _require_something(name, report)
-    _finish(context, upload, name, report)
+    _finish(context, upload, name, report, mail)
     return report
+
+
+def _mail_of(name: str, report: ImportReport, group: Sequence[ImportedConversation]) -> dict[str, object] | None:
+    """Return the thread and the messages of a file that is one mail, so that they are known when it is gone."""
+    if name != "mail" or report.conversations_seen != 1 or len(group[0].messages) > _MOST_OF_MAIL:
+        return None
+    (one,) = group
+    ids = [_storable(message.external_id) for message in one.messages if message.external_id]
+    return {"thread": _storable(one.external_id), "messages": ids}
 
 
 def _import_notes(
@@ -136,8 +150,11 @@ def _require_something(name: str, report: ImportReport) -> None:
         raise UnreadableFileError(f"nothing in it can be read as {name} ({reason}). {READ}. {AS_IT_IS}")
 
 
-def _finish(context: Context, upload: LeasedUpload, name: str, report: ImportReport) -> None:
-    imported = {"source_id": upload.source_id, "imported": json.dumps(_kept(name, report))}
+def _finish(
+    context: Context, upload: LeasedUpload, name: str, report: ImportReport, mail: dict[str, object] | None = None
+) -> None:
+    kept = _kept(name, report) | ({"mail": mail} if mail else {})
+    imported = {"source_id": upload.source_id, "imported": json.dumps(kept)}
     with context.database.pipeline() as tx:
         tx.execute(_QUERIES["imported"], imported)
 

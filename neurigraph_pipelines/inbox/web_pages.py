@@ -44,7 +44,6 @@ def receive_address(
         uploads: Receives the bytes.
         fetcher: Fetches the page or the repository.
         claims: The caller, whatever the door: the bytes came through the web.
-        url: The address.
         external_id: Of the page or repository and its versions; default: made of the address.
 
     Raises:

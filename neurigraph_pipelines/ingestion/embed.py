@@ -53,7 +53,7 @@ _TEXTS_AT_ONCE = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class RecordTexts:
+class TextsToEmbed:
     """The texts to embed for one record: its summary, and its passages in order, each behind those before it.
 
     Iteration builds the texts one by one; only the passages stay in memory.
@@ -110,7 +110,7 @@ def embed(
 
 
 def embed_texts(
-    embedder: Embedder, items: Iterable[RecordTexts], limited: Limit = unlimited
+    embedder: Embedder, items: Iterable[TextsToEmbed], limited: Limit = unlimited
 ) -> Iterator[list[tuple[UUID, Vectors | Exception]]]:
     """Yield groups of records, each record with its vectors or the error.
 
@@ -131,7 +131,7 @@ def _texts(
     summarized: Summarized,
     made: dict[UUID, MadeSegment],
     failures: list[ItemFailure],
-) -> Iterator[tuple[RecordPlan, RecordTexts]]:
+) -> Iterator[tuple[RecordPlan, TextsToEmbed]]:
     """Yield the texts of each record, and make its segment before."""
     writer, settings = transcript_writer(context), context.settings
     segments = [list(own) for _, own in groupby(plans, lambda plan: plan.ref.trigger_id)]
@@ -150,12 +150,12 @@ def _texts(
             except Exception as error:  # one bad item must not fail the others
                 failures.append(failure_of(ref.trigger_id, STEP, error))
                 continue
-            yield plan, RecordTexts(plan.record_id, summary, passages)
+            yield plan, TextsToEmbed(plan.record_id, summary, passages)
 
 
-def _groups(items: Iterable[RecordTexts]) -> Iterator[list[RecordTexts]]:
+def _groups(items: Iterable[TextsToEmbed]) -> Iterator[list[TextsToEmbed]]:
     """Group records up to a bounded number of texts, because providers and the local model prefer full batches."""
-    group: list[RecordTexts] = []
+    group: list[TextsToEmbed] = []
     size = 0
     for texts in items:
         if group and size + len(texts) > _TEXTS_AT_ONCE:
@@ -168,7 +168,7 @@ def _groups(items: Iterable[RecordTexts]) -> Iterator[list[RecordTexts]]:
 
 
 def _embed_group(
-    embedder: Embedder, group: Sequence[RecordTexts], limited: Limit
+    embedder: Embedder, group: Sequence[TextsToEmbed], limited: Limit
 ) -> list[tuple[UUID, Vectors | Exception]]:
     try:
         with limited(sum(texts.tokens for texts in group)):
@@ -180,7 +180,7 @@ def _embed_group(
         return [*_embed_group(embedder, group[:half], limited), *_embed_group(embedder, group[half:], limited)]
 
 
-def _vectors(embedder: Embedder, group: Sequence[RecordTexts]) -> Iterator[Vectors]:
+def _vectors(embedder: Embedder, group: Sequence[TextsToEmbed]) -> Iterator[Vectors]:
     """Yield the vectors of each record, converted piece by piece: a model's own may be six times as large."""
     begins = list(accumulate(map(len, group), initial=0))
     summaries: dict[int, NDArray[np.float32]] = {}

@@ -30,7 +30,7 @@ from neurigraph_pipelines.graph.witnesses import Witness, messages_with
 from neurigraph_pipelines.ingestion.assign import assign_batch
 from neurigraph_pipelines.ingestion.conditions import conditions_of
 from neurigraph_pipelines.ingestion.graph_updates import update_graph
-from neurigraph_pipelines.ingestion.record_locations import StoredRecord, locate, pages_of_days
+from neurigraph_pipelines.ingestion.record_locations import RecordLocation, locate, pages_of_days
 from neurigraph_pipelines.ingestion.records import OFFLINE, Progress
 from neurigraph_pipelines.ingestion.splitting import REFILED, PlannedSplit, Split, plan_split, split
 from neurigraph_pipelines.ingestion.stored_segments import read_segment
@@ -128,7 +128,7 @@ def file_again(
     return done
 
 
-def _chosen(context: Context, page: Sequence[StoredRecord], done: FiledAgain, *, again: bool) -> list[StoredRecord]:
+def _chosen(context: Context, page: Sequence[RecordLocation], done: FiledAgain, *, again: bool) -> list[RecordLocation]:
     """Return the records of a page to file, and count the others."""
     with context.database.pipeline() as tx:
         states = _states(tx, [row.record_id for row in page])
@@ -152,10 +152,10 @@ def _states(tx: Transaction, record_ids: Sequence[UUID]) -> dict[UUID, _State]:
 
 
 def _filed(
-    context: Context, rows: Sequence[StoredRecord], done: FiledAgain
-) -> Iterator[tuple[Segment, StoredRecord, list[Filing]]]:
+    context: Context, rows: Sequence[RecordLocation], done: FiledAgain
+) -> Iterator[tuple[Segment, RecordLocation, list[Filing]]]:
     """Yield memories of one user with their filings, as new ones would be filed; count those that are not filed."""
-    read: list[tuple[StoredRecord, Segment]] = []
+    read: list[tuple[RecordLocation, Segment]] = []
     for row in rows:
         try:
             segment = read_segment(context, row.user_id, row.record_id)
@@ -187,7 +187,13 @@ def _filed(
 
 
 def _settle(
-    context: Context, done: FiledAgain, row: StoredRecord, segment: Segment, filings: Sequence[Filing], *, dry_run: bool
+    context: Context,
+    done: FiledAgain,
+    row: RecordLocation,
+    segment: Segment,
+    filings: Sequence[Filing],
+    *,
+    dry_run: bool,
 ) -> None:
     """Move or split one memory, or leave it, and count it."""
     try:
@@ -231,17 +237,18 @@ class _Outcome(NamedTuple):
             setattr(done, self.counted, getattr(done, self.counted) + 1)
 
 
-def _placed(tx: Transaction, context: Context, row: StoredRecord, segment: Segment, filing: Filing) -> _Outcome:
+def _placed(tx: Transaction, context: Context, row: RecordLocation, segment: Segment, filing: Filing) -> _Outcome:
     slug = lock_graph_exclusive(tx, row.user_id)
     location = locate(tx, row.record_id)
     if location is None:
         return _Outcome("gone")
-    if _states(tx, [row.record_id])[row.record_id].by_hand:
+    if (state := _states(tx, [row.record_id])[row.record_id]).by_hand:
         return _Outcome("by_hand")
     source = node_and_below(tx, row.user_id, location.node_id)[0]
     author = pipeline_author(context.language_model.name)
     target = _moved(tx, context, segment, filing, source, Places(tx, row.user_id, slug), row.record_id)
-    append_delta(tx, row.record_id, before={}, after={}, author=author, operation=REFILED)
+    if state.refiled_by != author:
+        append_delta(tx, row.record_id, before={}, after={}, author=author, operation=REFILED)
     if target is None:
         return _Outcome("stayed")
     return _Outcome("moved", Move(row.record_id, source.path, target.path))

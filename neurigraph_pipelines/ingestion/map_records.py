@@ -39,7 +39,6 @@ def map_records(
         step: Name of the op, for failures.
         work: Must not share state between records.
         instead: Returns the default of a record whose work a defect or the time limit ends.
-        on_done: Called after each record.
 
     Returns:
         Results by record, the failures, the seconds by trigger, and by record the enrichments that were left out.

@@ -173,7 +173,7 @@ def regression_set(folder: Path = REGRESSION_SET) -> QuestionSet:
     for name in _QUESTIONS:
         for question in json.loads((folder / name).read_text(encoding="utf-8")):
             places = {
-                numbers[each["conversation"], message] for each in question["evidence"] for message in each["messages"]
+                numbers[each["conversation"], message] for each in question["sources"] for message in each["messages"]
             }
             if places:
                 asked[question["question"]] = frozenset(places)

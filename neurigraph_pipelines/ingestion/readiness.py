@@ -104,7 +104,7 @@ class Checks:
     def _check(self) -> Readiness:
         try:
             return check(self._context)
-        except Exception as error:
+        except Exception as error:  # a check that cannot be made is a fault, too
             _log.exception("the readiness check failed")
             return Readiness((Fault("reading", f"the check failed ({type(error).__name__})"),), None)
 

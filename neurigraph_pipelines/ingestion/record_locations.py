@@ -23,21 +23,7 @@ _QUERIES = statements("search")
 
 
 class RecordLocation(NamedTuple):
-    """A record and the node that contains it."""
-
-    record_id: UUID
-    node_id: UUID
-    user_id: UUID
-    schema_name: str
-
-    @property
-    def schema(self) -> sql.Identifier:
-        """The node's schema, to compose into a statement."""
-        return sql.Identifier(self.schema_name)
-
-
-class StoredRecord(NamedTuple):
-    """A record with its node, and when it was stored."""
+    """A record and the node that contains it, and when it was stored."""
 
     record_id: UUID
     node_id: UUID
@@ -46,9 +32,9 @@ class StoredRecord(NamedTuple):
     created_at: datetime
 
     @property
-    def location(self) -> RecordLocation:
-        """The record and the node that contains it."""
-        return RecordLocation(self.record_id, self.node_id, self.user_id, self.schema_name)
+    def schema(self) -> sql.Identifier:
+        """The node's schema, to compose into a statement."""
+        return sql.Identifier(self.schema_name)
 
 
 def locate(tx: Transaction, record_id: UUID) -> RecordLocation | None:
@@ -77,7 +63,7 @@ def pages_of_days(
     until: datetime,
     user_id: UUID | None = None,
     record_ids: Sequence[UUID] | None = None,
-) -> Iterator[list[StoredRecord]]:
+) -> Iterator[list[RecordLocation]]:
     """Yield pages of records in order of storage; records stored meanwhile do not disturb the order.
 
     Args:
@@ -86,13 +72,13 @@ def pages_of_days(
         user_id: Only this user's records.
         record_ids: Only these records.
     """
-    last: StoredRecord | None = None
+    last: RecordLocation | None = None
     while True:
         with database.pipeline() as tx:
             page = rows_of(
                 tx,
                 _EMBEDDINGS["records_of_days"],
-                StoredRecord,
+                RecordLocation,
                 {
                     "since": since,
                     "until": until,

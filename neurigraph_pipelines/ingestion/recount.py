@@ -63,7 +63,7 @@ def recount(
     """
     done = Recounted()
     for page in pages_of_days(context.database, since, until, user_id):
-        for location in (row.location for row in page):
+        for location in page:
             try:
                 changed = recount_record(context, location, dry_run=dry_run)
             except OperationalError:

@@ -23,7 +23,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import authored, pipeline_author
 from neurigraph_pipelines.graph.provisioning import require_node
 from neurigraph_pipelines.graph.shell import replace_vector
-from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
+from neurigraph_pipelines.ingestion.embed import TextsToEmbed, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import ModelMove, begin_moves, finish_moves, lock_models
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
@@ -103,8 +103,7 @@ def reembed(
     done = Reembedded(context.embedder.model)
     for page in pages_of_days(context.database, since, until, user_id):
         days = {row.record_id: row.created_at.astimezone(UTC).date().isoformat() for row in page}
-        locations = [row.location for row in page]
-        lacking = locations if again else _lacking(context.database, locations, done.model)
+        lacking = page if again else _lacking(context.database, page, done.model)
         done.complete += len(page) - len(lacking)
         if dry_run:
             done.records += len(lacking)
@@ -147,10 +146,10 @@ def embed_records(
 ) -> Iterator[tuple[RecordLocation, int | Exception]]:
     """Read, embed and write records; yield for each the number of its passages, or the error."""
     by_id = {location.record_id: location for location in locations}
-    read: dict[UUID, RecordTexts] = {}
+    read: dict[UUID, TextsToEmbed] = {}
     unreadable: list[tuple[RecordLocation, Exception]] = []
 
-    def texts() -> Iterator[RecordTexts]:
+    def texts() -> Iterator[TextsToEmbed]:
         for location in locations:
             try:
                 summary, passages = read_passages(context, location)
@@ -159,7 +158,7 @@ def embed_records(
             except Exception as error:  # one damaged file must not fail the others
                 unreadable.append((location, error))
                 continue
-            read[location.record_id] = RecordTexts(location.record_id, summary, passages)
+            read[location.record_id] = TextsToEmbed(location.record_id, summary, passages)
             yield read[location.record_id]
 
     for group in embed_texts(context.embedder, texts()):
@@ -208,7 +207,7 @@ def _passages(objects: ObjectStore, manifest: Manifest, segment: SearchSegment) 
     ]
 
 
-def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vectors: Vectors, *, again: bool) -> None:
+def _write(tx: Transaction, user_id: UUID, model: str, texts: TextsToEmbed, vectors: Vectors, *, again: bool) -> None:
     """Write the vectors of a record, unless it has some of this model and ``again`` is false.
 
     They go into the main columns if the record has none or the user's current model is this one, else into the columns

@@ -19,7 +19,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.history import pipeline_author
 from neurigraph_pipelines.ingestion.distinct_titles import free_titles, possible_titles
 from neurigraph_pipelines.ingestion.keywords import keywords_of
-from neurigraph_pipelines.ingestion.record_locations import StoredRecord, lock_record, pages_of_days
+from neurigraph_pipelines.ingestion.record_locations import RecordLocation, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.recount import recount_record
 from neurigraph_pipelines.ingestion.refiling import refile
@@ -153,7 +153,7 @@ def _tell(on_done: Progress | None, records: int) -> None:
         on_done(records)
 
 
-def _attempt(context: Context, wanted: WantedSummaries, item: tuple[StoredRecord, _Words]) -> bool | Exception:
+def _attempt(context: Context, wanted: WantedSummaries, item: tuple[RecordLocation, _Words]) -> bool | Exception:
     row, words = item
     describe = _keywords_again if wanted.keywords_only and not words.is_unfinished else _summarize_again
     try:
@@ -165,13 +165,13 @@ def _attempt(context: Context, wanted: WantedSummaries, item: tuple[StoredRecord
 
 
 def _chosen(
-    context: Context, page: Sequence[StoredRecord], wanted: WantedSummaries, done: Resummarized
-) -> list[tuple[StoredRecord, _Words]]:
+    context: Context, page: Sequence[RecordLocation], wanted: WantedSummaries, done: Resummarized
+) -> list[tuple[RecordLocation, _Words]]:
     """Return the records of a page to summarise, and count the others."""
     author = pipeline_author(done.model)
     with context.database.pipeline() as tx:
         words = _words_of(tx, [row.record_id for row in page], keywords_only=wanted.keywords_only)
-    chosen: list[tuple[StoredRecord, _Words]] = []
+    chosen: list[tuple[RecordLocation, _Words]] = []
     for row in page:
         found = words.get(row.record_id)
         if found is None:

@@ -31,7 +31,7 @@ from neurigraph_pipelines.graph.voices import voices_of
 from neurigraph_pipelines.graph.witnesses import followers_of
 from neurigraph_pipelines.inbox.stored_files import remove, write_transcript
 from neurigraph_pipelines.ingestion.conditions import conditions_of
-from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
+from neurigraph_pipelines.ingestion.embed import TextsToEmbed, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
 from neurigraph_pipelines.ingestion.graph_updates import update_graph
 from neurigraph_pipelines.ingestion.keywords import keywords_of
@@ -229,7 +229,7 @@ def _described(context: Context, planned: PlannedSplit, whole: Segment) -> tuple
     passages = {one: list(writer.passages(part)) if settings.passages else [] for one, part in parts.items()}
     usual = context.settings.language
     segments = {one: made_segment(part, passages[one], voices, usual) for one, part in parts.items()}
-    found = embed_texts(context.embedder, [RecordTexts(one, summaries[one].text, passages[one]) for one in parts])
+    found = embed_texts(context.embedder, [TextsToEmbed(one, summaries[one].text, passages[one]) for one in parts])
     vectors = {one: made for group in found for one, made in group if isinstance(made, Vectors)}
     embedded = Embedded(context.embedder.model, segments, vectors)
     return RecordRows(context, Summarized(summaries), Described(keywords), embedded), embedded

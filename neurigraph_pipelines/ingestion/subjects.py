@@ -23,13 +23,13 @@ def subjects_of(filings: Sequence[Filing], node: Sequence[str]) -> list[Filing]:
         node: The names of the record's node, from layer 1 down.
     """
     stands = _keys(node)
-    homes = [_home(filing, stands) for filing in filings]
-    for position, home in enumerate(homes):
-        if home is None and position > 0:
-            homes[position] = homes[position - 1]
-    first = next((home for home in homes if home is not None), stands)
-    runs = groupby(zip(filings, homes, strict=True), key=lambda pair: first if pair[1] is None else pair[1])
-    return [_joined([filing for filing, _ in run], home, stands, node) for home, run in runs]
+    places = [_place(filing, stands) for filing in filings]
+    for position, place in enumerate(places):
+        if place is None and position > 0:
+            places[position] = places[position - 1]
+    first = next((place for place in places if place is not None), stands)
+    runs = groupby(zip(filings, places, strict=True), key=lambda pair: first if pair[1] is None else pair[1])
+    return [_joined([filing for filing, _ in run], place, stands, node) for place, run in runs]
 
 
 def main_of(subjects: Sequence[Filing], node: Sequence[str], segment: Segment) -> int:
@@ -64,17 +64,17 @@ def only_existing(filing: Filing) -> Filing:
     return Filing(filing.path[:depth], filing.first_message, filing.last_message)
 
 
-def _home(filing: Filing, stands: _Keys) -> _Keys | None:
+def _place(filing: Filing, stands: _Keys) -> _Keys | None:
     keys = _keys(filing.path)
     if not keys:
         return () if filing.proposals else None
     return stands if stands[: len(keys)] == keys else keys
 
 
-def _joined(filings: Sequence[Filing], home: _Keys, stands: _Keys, node: Sequence[str]) -> Filing:
+def _joined(filings: Sequence[Filing], place: _Keys, stands: _Keys, node: Sequence[str]) -> Filing:
     """Return one filing for a run; where it stays, at the record's node itself."""
-    named = next((filing for filing in filings if _keys(filing.path) == home), filings[0])
-    if home == stands:
+    named = next((filing for filing in filings if _keys(filing.path) == place), filings[0])
+    if place == stands:
         named = replace(named, path=tuple(node))
     notes = tuple(dict.fromkeys(chain.from_iterable(one.notes for one in filings)))
     first, last = filings[0].first_message, filings[-1].last_message

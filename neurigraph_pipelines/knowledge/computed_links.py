@@ -5,9 +5,9 @@ Nothing of this is stored, and no walk follows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
@@ -18,6 +18,7 @@ from neurigraph_pipelines.model.links import MAX_LINK_MESSAGES
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.views.kinds import Attest, Detector, EndKind, LinkVerdict
 from neurigraph_pipelines.views.links import Link, Links
+from neurigraph_pipelines.views.scalars import Row
 
 OBSERVER = "pipeline:computed"
 
@@ -31,7 +32,6 @@ SIMILAR = 0.5
 _MAX_AROUND = 400
 _SYMMETRIC = {"relates_to", "cooccurred_with", "similar_to"}
 _QUERIES = statements("computed_links")
-_Row = Mapping[str, Any]
 
 
 class _End(NamedTuple):
@@ -48,7 +48,7 @@ class _Computed(NamedTuple):
 
     relation: str
     computed_from: Literal["mentions", "times", "words", "place"]
-    start: _Row
+    start: Row
     end: _End
     strength: float
     is_out: bool = True
@@ -77,29 +77,29 @@ def computed_links(context: Context, fact_id: UUID, relation: str | None = None)
     return Links(links=links, next_cursor=None)
 
 
-def _said_once(asked: _Row, rows: Sequence[_Row]) -> list[_Row]:
+def _said_once(asked: Row, rows: Sequence[Row]) -> list[Row]:
     """Return the first of the facts that say the same, without facts that say the same as the asked fact."""
-    first: dict[int, _Row] = {}
+    first: dict[int, Row] = {}
     for row in rows:
         first.setdefault(statement_key(row["statement"]), row)
     first.pop(statement_key(asked["statement"]), None)
     return list(first.values())
 
 
-def _places(asked: _Row) -> Iterator[_Computed]:
+def _places(asked: Row) -> Iterator[_Computed]:
     yield _Computed("owned_by", "place", asked, _End(EndKind.NODE, asked["node_id"], asked["node_path"]), 1.0)
     if asked["source_id"] is not None:
         yield _Computed("mentioned_in", "place", asked, _End(EndKind.SOURCE, asked["source_id"], asked["title"]), 1.0)
 
 
-def _related(asked: _Row, around: Sequence[_Row]) -> Iterator[_Computed]:
+def _related(asked: Row, around: Sequence[Row]) -> Iterator[_Computed]:
     """Yield the facts that mention the same nodes, those with most in common first."""
     others = (one for one in around if one["shared"] and one["root_id"] != asked["root_id"])
     for one in islice(others, MAX_COMPUTED):
         yield _Computed("relates_to", "mentions", asked, _fact(one), one["shared"] / one["named"])
 
 
-def _in_time(asked: _Row, around: Sequence[_Row]) -> Iterator[_Computed]:
+def _in_time(asked: Row, around: Sequence[Row]) -> Iterator[_Computed]:
     """Yield the facts that happened at the same time, and the nearest one before and after it."""
     if asked["since"] is None or asked["until"] is None:
         return
@@ -116,18 +116,18 @@ def _in_time(asked: _Row, around: Sequence[_Row]) -> Iterator[_Computed]:
         yield _Computed("preceded_by", "times", one, _fact(asked), 1.0, is_out=False)
 
 
-def _similar(asked: _Row, around: Sequence[_Row], language: str) -> Iterator[_Computed]:
+def _similar(asked: Row, around: Sequence[Row], language: str) -> Iterator[_Computed]:
     shares = [likeness(asked["statement"], one["statement"], language) for one in around]
     for number in sorted(range(len(around)), key=lambda number: -shares[number])[:MAX_SIMILAR]:
         if shares[number] >= SIMILAR:
             yield _Computed("similar_to", "words", asked, _fact(around[number]), shares[number])
 
 
-def _fact(row: _Row) -> _End:
+def _fact(row: Row) -> _End:
     return _End(EndKind.FACT, row["fact_id"], row["statement"], row["record_id"])
 
 
-def _link(found: _Computed, words: _Row) -> Link:
+def _link(found: _Computed, words: Row) -> Link:
     """Return a link in the form of a stored one; the fields of statements and decisions are empty."""
     start = found.start
     messages = range(start["first_message"], start["last_message"] + 1)

@@ -221,18 +221,8 @@ def digest_of_records(context: Context, record_ids: Sequence[UUID], guard: Guard
     return digest_id
 
 
-class _NamedRecord(NamedTuple):
-    """A record that a digest covers because it is named, with the number of its facts."""
-
-    record_id: UUID
-    title: str
-    summary: str
-    at: datetime
-    facts: int
-
-
-class _RecordOfWindow(NamedTuple):
-    """A record of a window, with the numbers of records and facts of the whole window."""
+class _CoveredRecord(NamedTuple):
+    """A record that a digest covers, with numbers of records and facts: of its whole window, or its own if named."""
 
     record_id: UUID
     title: str
@@ -245,7 +235,7 @@ class _RecordOfWindow(NamedTuple):
 def _of_window(tx: Transaction, window: Window) -> _Covered:
     node = require_found(tx.execute(_QUERIES["node_of_window"], window.key).fetchone())
     query = _QUERIES["window_records"].format(schema=sql.Identifier(node["schema_name"]))
-    rows = rows_of(tx, query, _RecordOfWindow, {**window.key, "most": MOST_COVERED})
+    rows = rows_of(tx, query, _CoveredRecord, {**window.key, "most": MOST_COVERED})
     if len(rows) < LEAST_COVERED:
         raise NotFoundError
     return _covered(rows, rows[0].records, rows[0].facts)
@@ -255,15 +245,15 @@ def _named(tx: Transaction, user_id: UUID, wanted: Sequence[UUID]) -> _Covered:
     places = tx.execute(_QUERIES["places"], {"record_ids": list(wanted), "user_id": user_id}).fetchall()
     if len(places) != len(wanted):
         raise NotFoundError
-    rows: list[_NamedRecord] = []
+    rows: list[_CoveredRecord] = []
     for schema in dict.fromkeys(place["schema_name"] for place in places):
         query = _QUERIES["named_records"].format(schema=sql.Identifier(schema))
-        rows += rows_of(tx, query, _NamedRecord, {"record_ids": list(wanted)})
+        rows += rows_of(tx, query, _CoveredRecord, {"record_ids": list(wanted)})
     rows.sort(key=lambda row: (row.at, row.record_id))
     return _covered(rows, len(rows), sum(row.facts for row in rows))
 
 
-def _covered(rows: Sequence[_RecordOfWindow | _NamedRecord], records: int, facts: int) -> _Covered:
+def _covered(rows: Sequence[_CoveredRecord], records: int, facts: int) -> _Covered:
     parts = tuple(Summary(f"{row.title} ({row.at:%Y-%m-%d})", row.summary) for row in rows)
     return _Covered(tuple(row.record_id for row in rows), parts, records, facts)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
+
+from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.database.asking import ask_views
 from neurigraph_pipelines.database.paging import MAX_PAGE, NEWEST, Listing, Page
@@ -22,32 +23,22 @@ _QUERIES = statements("facts")
 _LISTING = statements("listing")
 
 
-@dataclass(frozen=True, slots=True)
-class FactFilter:
-    """The conditions of a list of facts, which meet all that are set.
+class FactFilter(BaseModel, frozen=True):
+    """The conditions of a list of facts: a fact meets all that are set."""
 
-    Attributes:
-        node_id: Of records in this node, or below it.
-        below: Whether records of the nodes below count, too.
-        who: About this person, as the fact names them.
-        occurred_after: Of events at this time or later.
-        superseded: True for facts that later versions or newer records replaced, False for the others.
-        status: Only of this status. None leaves out archived facts.
-        tags: With all of these tags.
-        forgotten: True for facts that are hidden until they are erased, which only the owner sees.
-    """
-
-    node_id: UUID | None = None
-    below: bool = True
-    record_id: UUID | None = None
+    node_id: UUID | None = Field(default=None, description="Of memories in this node, or below it.")
+    below: bool = Field(default=True, description="False leaves out the nodes below `node_id`.")
     kind: FactKind | None = None
-    who: str | None = None
-    occurred_after: datetime | None = None
-    occurred_before: datetime | None = None
-    superseded: bool | None = None
-    status: FactStatus | None = None
-    tags: tuple[str, ...] = ()
-    forgotten: bool = False
+    record_id: UUID | None = Field(default=None, description="Of this memory.")
+    who: str | None = Field(default=None, description="About this person, as the fact names them.")
+    occurred_after: datetime | None = Field(default=None, description="Of events then or later.")
+    occurred_before: datetime | None = Field(default=None, description="Of events before this time.")
+    superseded: bool | None = Field(
+        default=None, description="Whether a later version or a newer memory replaces it. Default: both."
+    )
+    status: FactStatus | None = Field(default=None, description="Default: all but `archived`.")
+    tag: list[str] | None = Field(default=None, max_length=20, description="With all of these tags.")
+    forgotten: bool = Field(default=False, description="Facts that are hidden until they are erased; the owner's.")
 
 
 def list_facts(asked: Listing, wanted: FactFilter) -> Page[Fact]:
@@ -65,7 +56,7 @@ def list_facts(asked: Listing, wanted: FactFilter) -> Page[Fact]:
             nodes = [row["node_id"] for row in database.ask(claims, _LISTING["node_and_below"], values)]
         return _rows(database, claims, wanted, nodes=nodes, **place)
 
-    return asked.by_time("facts", asdict(wanted), read, lambda one: (one.recorded_at, one.fact_id))
+    return asked.by_time("facts", wanted.model_dump(), read, lambda one: (one.recorded_at, one.fact_id))
 
 
 def fact(database: Database, claims: Claims, fact_id: UUID) -> FactWithPlaces:
@@ -99,12 +90,12 @@ def _required(database: Database, claims: Claims, fact_ids: Sequence[UUID]) -> l
 
 def _rows(database: Database, claims: Claims, wanted: FactFilter, **values: Any) -> list[Fact]:
     after, before = wanted.occurred_after, wanted.occurred_before
-    filters = asdict(wanted) | {
+    filters = wanted.model_dump() | {
         "user_id": claims.user_id,
         "fact_ids": None,
         "nodes": None,
         "who": None if wanted.who is None else clean_text(wanted.who, "repair")[0],
-        "tags": [clean_text(tag, "repair")[0] for tag in wanted.tags] or None,
+        "tags": [clean_text(tag, "repair")[0] for tag in wanted.tag or ()] or None,
         "occurred_after": None if after is None else utc(after),
         "occurred_before": None if before is None else utc(before),
         "at": NEWEST[0],

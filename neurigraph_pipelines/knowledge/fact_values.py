@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
-from typing import Any
 
 from neurigraph_pipelines.knowledge.writing import MAX_WHO
 from neurigraph_pipelines.model.context import Context
@@ -21,7 +20,7 @@ from neurigraph_pipelines.text.flat_metadata import flat_metadata
 from neurigraph_pipelines.text.hygiene import clean_text, utc
 from neurigraph_pipelines.text.json_fields import JsonObject, text_of
 from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
-from neurigraph_pipelines.views.scalars import Scalar
+from neurigraph_pipelines.views.scalars import Scalar, ValuesByName
 
 MAX_PART = 200
 """Most characters of a name, a place, a reason, a manner or a part of a slot."""
@@ -75,7 +74,7 @@ class FactWords:
     importance: float | None = None
     impact: Impact | None = None
 
-    def given(self) -> dict[str, Any]:
+    def given(self) -> ValuesByName:
         """Return the fields that are set."""
         return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) is not None}
 

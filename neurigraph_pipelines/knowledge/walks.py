@@ -17,7 +17,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.links import own_words
 from neurigraph_pipelines.model.measuring import measured
-from neurigraph_pipelines.views.fact_queries import WalkedLink, WalkedMemory
+from neurigraph_pipelines.views.fact_queries import WalkedEnd, WalkedLink
 from neurigraph_pipelines.views.kinds import EndKind
 
 PATIENCE_SECONDS = 2.0
@@ -161,9 +161,9 @@ def named(step: Step) -> str:
     return f"{step.label or 'a source'}"
 
 
-def place_of(step: Step) -> WalkedMemory:
+def place_of(step: Step) -> WalkedEnd:
     """Return a memory of a path."""
-    return WalkedMemory(kind=step.kind, id=step.memory_id, label=step.label)
+    return WalkedEnd(kind=step.kind, id=step.memory_id, label=step.label)
 
 
 def link_of(parent: Step, step: Step) -> WalkedLink:

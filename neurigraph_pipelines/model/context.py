@@ -12,6 +12,7 @@ from typing import Protocol, TypedDict, Unpack
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.ports import (
+    AreaReader,
     Database,
     Embedder,
     Expander,
@@ -52,6 +53,10 @@ class Parts(Protocol):
     @property
     def embedder(self) -> Embedder:
         """The embedder."""
+
+    @property
+    def area_reader(self) -> AreaReader:
+        """The reader of the areas of life that texts are about."""
 
     @property
     def tokens(self) -> TokenCounter:
@@ -140,6 +145,11 @@ class Context:
     def embedder(self) -> Embedder:
         """The embedder."""
         return self.replaced["embedder"] if "embedder" in self.replaced else self.source.embedder
+
+    @property
+    def area_reader(self) -> AreaReader:
+        """The reader of the areas of life that texts are about."""
+        return self.source.area_reader
 
     @property
     def tokens(self) -> TokenCounter:

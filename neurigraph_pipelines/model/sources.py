@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
 from neurigraph_pipelines.views.kinds import Channel, DocumentType, Privacy, Tier
-from neurigraph_pipelines.views.scalars import MetadataValue
+from neurigraph_pipelines.views.scalars import MetadataValue, Row
 
 MAX_ORIGIN_LENGTH = 100
 MAX_URL_LENGTH = 2_000
@@ -62,7 +62,7 @@ class SourceDetails:
     container_tags: tuple[str, ...] = ()
 
     @classmethod
-    def of_columns(cls, row: Mapping[str, Any]) -> Self:
+    def of_columns(cls, row: Row) -> Self:
         """Return the details of a row of ``sources`` with its spaces."""
         return cls(
             origin=row["origin"],

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from neurigraph_pipelines.views.kinds import MessageType, Role
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 _SAID = {MessageType.TOOL_USE: "input", MessageType.TOOL_RESULT: "output", MessageType.ERROR: "error"}
 """The field that an event says, and whose text is the content of its message."""
@@ -53,13 +53,13 @@ class ToolEvent:
         return {"type": self.type.value, **kept}
 
     @classmethod
-    def of_fields(cls, fields: Mapping[str, Any], content: str) -> ToolEvent:
+    def of_fields(cls, fields: ValuesByName, content: str) -> ToolEvent:
         """Return the event that ``fields`` describes, given the content of its message."""
         kind = MessageType(fields["type"])
         return cls(kind, **{_SAID[kind]: content, **{name: fields[name] for name in TOOL_FIELDS if name in fields}})
 
 
-def event_fields(role: Role, event: ToolEvent | None) -> dict[str, Any]:
+def event_fields(role: Role, event: ToolEvent | None) -> ValuesByName:
     """Return the fields of a tool in the view of a message, and its type: of its event, else of its role."""
     kind = _TYPES.get(role) if event is None else event.type
     return {"type": kind, **{name: getattr(event, name, None) for name in TOOL_FIELDS}}

@@ -25,7 +25,7 @@ from neurigraph_pipelines.model.tool_events import event_fields
 from neurigraph_pipelines.retrieval.about import Told, told_about
 from neurigraph_pipelines.retrieval.because import causes_behind
 from neurigraph_pipelines.retrieval.changed import conflicts_of, latest_first, note_of
-from neurigraph_pipelines.retrieval.corrected import corrected_first, with_corrections
+from neurigraph_pipelines.retrieval.corrected import corrected_conflicts, corrected_first, with_corrections
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.oneself import told_of_owner
@@ -186,6 +186,7 @@ def reply_from(
         statements = told.with_others(statements, said.once_a_source(found), passages)
     statements = corrected_first(context, asked, statements, passages)
     conflicts = conflicts_of(context, places_of(passages[n - 1] for n in _cited(statements)), without)
+    conflicts = list(corrected_conflicts(conflicts, passages, lexer))
     passages = passages[: len(quotable)]
     statements = latest_first(statements, passages, conflicts, lexer)
     causes = owner_named(context, causes_behind(context, query, [passages[n - 1] for n in _cited(statements)]))

@@ -105,7 +105,7 @@ def latest_first(
         outdated.add(earlier.quoted)
         found = [
             *rest[:start],
-            replace(later, is_superseded=later.quoted in outdated),
+            replace(later, is_superseded=later.is_superseded or later.quoted in outdated),
             replace(earlier, is_superseded=True),
             *rest[start:],
         ]

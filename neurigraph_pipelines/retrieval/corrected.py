@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
@@ -13,9 +13,11 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import Statement
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.enriching import enriched
+from neurigraph_pipelines.retrieval.changed import Conflict
 from neurigraph_pipelines.retrieval.passages import ReadMessage, stated
 from neurigraph_pipelines.text.corrections import Correction, correction_of, corrections_of, sentences_of
-from neurigraph_pipelines.text.lexemes import lexer_of
+from neurigraph_pipelines.text.lexemes import Lexer, lexer_of
+from neurigraph_pipelines.views.kinds import Effect
 
 _QUERIES = statements("corrections")
 
@@ -86,6 +88,26 @@ def corrected_first(
         else:
             found |= dict.fromkeys((one, told))
     return list(found)
+
+
+def corrected_conflicts(
+    conflicts: Iterable[Conflict], passages: Sequence[ReadMessage], lexer: Lexer
+) -> Iterator[Conflict]:
+    """Yield conflicts, those that wait for a person with the corrections of their later statements.
+
+    One whose earlier statement was corrected is over.
+    """
+    for one in conflicts:
+        made = {passage.hit.record_id: passage.corrected_by for passage in passages if passage.corrected_by}
+        later, earlier = (
+            correction_of(text, filter(None, [made.get(record_id)]), lexer) if one.effect == Effect.FLAGGED else None
+            for text, record_id in (
+                (one.later_statement, one.later_record_id),
+                (one.earlier_statement, one.earlier_record_id),
+            )
+        )
+        if earlier is None:
+            yield one._replace(later_statement=later.text) if later else one
 
 
 def _place(passages: Sequence[ReadMessage], cited: Sequence[ReadMessage], correction: Correction) -> int:

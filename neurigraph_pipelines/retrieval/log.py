@@ -8,11 +8,11 @@ Entries are written in the background after the answer: a search neither waits f
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from psycopg import sql
@@ -26,6 +26,7 @@ from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import MOST_WATCHES, WATCH_SECONDS, caches_of
 from neurigraph_pipelines.views.retention import Retention
+from neurigraph_pipelines.views.scalars import Row
 
 Operation = Literal["search", "ask", "open"]
 
@@ -113,7 +114,7 @@ def _send(context: Context, operation: Operation, query: sql.SQL | sql.Composed,
         _log.warning("a retrieval was not noted: too many statements are waiting")
 
 
-def _watch(database: Database, claims: Claims, operation: str, rows: Sequence[Mapping[str, Any]]) -> None:
+def _watch(database: Database, claims: Claims, operation: str, rows: Sequence[Row]) -> None:
     """Report canaries that were retrieved, and remember whether there are any to watch."""
     for row in rows:
         for watch in (_WATCHED, _EXPIRING):

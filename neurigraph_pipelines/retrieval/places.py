@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -13,6 +13,7 @@ from neurigraph_pipelines.lifecycle.stored_bytes import damaged
 from neurigraph_pipelines.model import Voice
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.text.search_segments import VOICES, DamagedSegmentError, SearchSegment
+from neurigraph_pipelines.views.scalars import Row
 
 _QUERIES = statements("open")
 
@@ -43,7 +44,7 @@ class Place(NamedTuple):
 _OF_TRANSCRIPT = Place._fields[: Place._fields.index("message")]
 
 
-def transcripts(context: Context, file_ids: Sequence[UUID]) -> dict[UUID, Mapping[str, Any]]:
+def transcripts(context: Context, file_ids: Sequence[UUID]) -> dict[UUID, Row]:
     """Return rows of ``neurigraph.open_transcripts`` by file; none for a file that the caller does not see."""
     if not file_ids:
         return {}
@@ -53,7 +54,7 @@ def transcripts(context: Context, file_ids: Sequence[UUID]) -> dict[UUID, Mappin
     return {row["asked_file"]: row for row in rows}
 
 
-def places_in(row: Mapping[str, Any] | None, wanted: Sequence[int] | None) -> Iterator[Place]:
+def places_in(row: Row | None, wanted: Sequence[int] | None) -> Iterator[Place]:
     """Yield where messages of a transcript are. A line begins after the content before it.
 
     Args:

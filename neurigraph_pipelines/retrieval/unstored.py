@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.database.statements import statements
@@ -14,6 +12,7 @@ from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.tool_events import event_fields
 from neurigraph_pipelines.retrieval.index.unstored import message_of
 from neurigraph_pipelines.views.files import Message, UnstoredMessages
+from neurigraph_pipelines.views.scalars import Row
 
 MAX_MESSAGES = 1_000
 """Most messages that are read at once."""
@@ -51,7 +50,7 @@ def open_unstored(
     )
 
 
-def _opened(found: Mapping[str, Any]) -> list[Message]:
+def _opened(found: Row) -> list[Message]:
     messages = [message_of(fields) for fields in found["messages"]]
     voices = voices_of(messages, SourceKind(found["kind"]), found["slug"])
     return [

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, Field, SecretStr, model_validator
 from pydantic.fields import FieldInfo
@@ -41,6 +41,7 @@ from neurigraph_pipelines.settings.sources import (
     values_of_file,
 )
 from neurigraph_pipelines.settings.storage import DatabaseSettings, ObjectSettings, S3Settings
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 __all__ = ["Language", "Setting", "Settings", "given_settings", "list_settings"]
 
@@ -146,9 +147,9 @@ class Settings(BaseSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _grouped(cls, values: dict[str, Any]) -> dict[str, Any]:
+    def _grouped(cls, values: ValuesByName) -> ValuesByName:
         """Move each value that is given by the name of its variable into its group."""
-        known, nested = _settings_by_name(), dict[str, Any]()
+        known, nested = _settings_by_name(), ValuesByName()
         # Later values come from sources of higher priority, and a single setting wins over its group.
         single = {name for name in values if name.islower() and name not in cls.model_fields}
         for name, value in sorted(values.items(), key=lambda item: item[0] in single):
@@ -169,7 +170,7 @@ class Settings(BaseSettings):
 
     def changed(self, **values: object) -> Settings:
         """Return these settings with other values, each given by the name of its variable, and not validated."""
-        update: dict[str, Any] = {}
+        update: ValuesByName = {}
         for name, value in values.items():
             setting = _settings_by_name()[name]
             if setting.group is None:

@@ -11,7 +11,8 @@ import logging
 import traceback
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any
+
+from neurigraph_pipelines.views.scalars import WireObject
 
 REQUEST_FIELDS = ("method", "route", "status", "milliseconds")
 """Attributes that the log of requests gives a record."""
@@ -45,7 +46,7 @@ def _places(trace: TracebackType | None) -> list[str]:
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)]
 
 
-def as_json(config: dict[str, Any]) -> dict[str, Any]:
+def as_json(config: WireObject) -> WireObject:
     """Return a ``logging.config`` dictionary whose handlers write JSON, with a line for each request.
 
     uvicorn's own access log, which shows the addresses of requests and of callers, is silent.

@@ -42,7 +42,7 @@ _FAMILIES = {
 KEYS = frozenset(["code", "pin", "combination", "password"])
 """Predicates that say what opens a thing."""
 
-PROPERTIES = frozenset(["expires", "renews", "birthday", "anniversary", *KEYS])
+PROPERTIES = frozenset(["expires", "renews", "birthday", "anniversary", "blood type", "landlord", *KEYS])
 """Predicates that state the present value of a thing, or of a day of somebody."""
 
 _ONE_VALUE = frozenset(
@@ -65,7 +65,7 @@ _ONE_VALUE = frozenset(
     ]
 )
 _ONE_VALUE_OF_A_THING = ("favourite ", "number of ", "dose of ", "means for ")
-LASTING = frozenset(["birth", "birthday", "anniversary"])
+LASTING = frozenset(["birth", "birthday", "anniversary", "blood type"])
 """Slots whose value never changes: two values contradict each other."""
 
 _FAVOURITE = re.compile(r"\bfavou?rite\s(?P<thing>[a-z]{2,20}(?:\s[a-z]{2,20})?)\s(?:is|was|are)\b")

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
-from typing import Any
 
 from neurigraph_pipelines.model import Message, Role, Segment, ToolEvent
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import TokenCounter
 from neurigraph_pipelines.text.stored_text import compress
+from neurigraph_pipelines.views.scalars import WireObject
 
 LINE_END = b'"}\n'
 """The end of a message's line, after the content."""
@@ -139,9 +139,9 @@ class TranscriptWriter:
             yield from zip(some, self._tokens.count_each(some), strict=True)
 
 
-def last_line(text: bytes) -> dict[str, Any]:
+def last_line(text: bytes) -> WireObject:
     """Parse the last line of a piece of a transcript."""
-    line: dict[str, Any] = json.loads(text.rstrip(b"\n").rpartition(b"\n")[2])
+    line: WireObject = json.loads(text.rstrip(b"\n").rpartition(b"\n")[2])
     return line
 
 
@@ -162,7 +162,7 @@ def read_messages(text: bytes) -> Iterator[Message]:
         )
 
 
-def event_of(line: Mapping[str, Any]) -> ToolEvent | None:
+def event_of(line: WireObject) -> ToolEvent | None:
     """Return the event of a tool in a line; None for other messages."""
     return ToolEvent.of_fields(line, line["content"]) if "type" in line else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -11,15 +11,29 @@ from pydantic import Field, model_validator
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.kinds import GrantType
 from neurigraph_pipelines.views.pages import NEXT_CURSOR
-from neurigraph_pipelines.views.scalars import Scalar
+from neurigraph_pipelines.views.scalars import Scalar, ValuesByName
 
 
-class CreatedUser(View):
-    """A user that was created, with a first API key that is shown only here."""
+class User(View):
+    """A user, and the database that they live in."""
+
+    COLUMNS = ("slug", "user_id", "database")
 
     user_id: UUID
     slug: str
     root_node_id: UUID
+    database: str
+
+
+class Users(View):
+    """The users of an installation."""
+
+    users: list[User]
+
+
+class CreatedUser(User):
+    """A user that was created, with a first API key that is shown only here."""
+
     api_key: str
 
 
@@ -66,7 +80,7 @@ class Held(View):
 
     @model_validator(mode="before")
     @classmethod
-    def _name_the_holder(cls, row: dict[str, Any]) -> dict[str, Any]:
+    def _name_the_holder(cls, row: ValuesByName) -> ValuesByName:
         kind = row.get("subject_type") or row.get("role") or ""
         holder = {"persona": "persona_id", "third_party": "third_party"}.get(kind)
         return {**row, holder: row["subject_id"]} if holder is not None and "subject_id" in row else row
@@ -131,12 +145,13 @@ class GrantPreview(View):
     node_id: UUID
     node_path: str
     records: int
+    compared: int = Field(description="The newest memories, at most 5,000, among which foreign ones are looked for.")
     first_at: datetime | None
     last_at: datetime | None
     newest: list[OpenedRecord] = Field(description="At most 20, newest first.")
     foreign_looking: list[OpenedRecord] = Field(
-        description="Memories that are far from the others of the node, and may be filed in the wrong place: at most "
-        "20, the farthest first. None of fewer than four."
+        description="Memories about other areas of life than the others of the node, which may be filed in the wrong "
+        "place: at most 20, the least like the others first. None of fewer than four."
     )
 
 

@@ -33,6 +33,9 @@ class View(BaseModel):
 class Form(BaseModel):
     """A thing that callers send: a JSON object with only the documented fields."""
 
+    SEEN_LATER: ClassVar[tuple[str, ...]] = ()
+    """Fields with ids that callers may name without seeing what they name."""
+
     model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")

@@ -12,7 +12,7 @@ from neurigraph_pipelines.views.facts import FoundFact
 from neurigraph_pipelines.views.kinds import EndKind
 
 
-class WalkedMemory(View):
+class WalkedEnd(View):
     """A memory on a path: a fact, a record, a node or a source."""
 
     kind: EndKind
@@ -34,7 +34,7 @@ class RelatedFact(View):
     """A fact that is related to a match, with how."""
 
     fact: FoundFact
-    path: list[WalkedMemory] = Field(description="From a match to this fact, both included.")
+    path: list[WalkedEnd] = Field(description="From a match to this fact, both included.")
     links: list[WalkedLink] = Field(description="The link from each memory of the path to the next.")
     path_description: str = Field(description="The path in words.")
     hops: int
@@ -43,7 +43,7 @@ class RelatedFact(View):
 class WalkedGraph(View):
     """All memories on the paths, and the links between them."""
 
-    nodes: list[WalkedMemory]
+    nodes: list[WalkedEnd]
     links: list[WalkedLink]
 
 

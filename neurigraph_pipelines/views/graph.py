@@ -114,48 +114,28 @@ class NodeProfile(View):
     )
 
 
-class Shell(View):
-    """The part of a node that is always open: identity, state, profile, children and edges."""
-
-    node_id: UUID
-    name: str
-    node_type: NodeType
-    kind: ConceptKind
-    depth: int = Field(description="0 is the root.")
-    path: str
-    parent_node_id: UUID | None
-    state: CompressionState
-    keywords: list[str]
-    aliases: list[str]
-    summary: str | None
-    record_count: int
-    language: Annotated[str | None, LANGUAGE]
-    last_accessed_at: datetime
-    created_at: datetime
-    profile: Profile | None
-    children: list[Child]
-    edges: list[Edge]
-
-
-class ListedNode(View):
+class ListedNode(Child):
     """A node of a list."""
 
     COLUMNS = ("node_id", "path", "kind", "record_count", "state")
 
-    node_id: UUID
     parent_node_id: UUID | None = Field(description="Null for the root, and if the caller does not see the parent.")
-    name: str
     path: str
-    node_type: NodeType
-    kind: ConceptKind
     depth: int = Field(description="0 is the root.")
-    state: CompressionState
     summary: str | None
     aliases: list[str]
-    record_count: int
     language: Annotated[str | None, LANGUAGE]
     last_accessed_at: datetime
     created_at: datetime
+
+
+class Shell(ListedNode):
+    """The part of a node that is always open: identity, state, profile, children and edges."""
+
+    keywords: list[str]
+    profile: Profile | None
+    children: list[Child]
+    edges: list[Edge]
 
 
 class Nodes(View):
@@ -173,16 +153,10 @@ class TreeEdge(View):
     strength: float = Field(description="From 0 to 1, over the evidence that the caller sees.")
 
 
-class TreeNode(View):
+class TreeNode(Child):
     """A node with everything below it."""
 
-    node_id: UUID
-    name: str
-    node_type: NodeType
-    kind: ConceptKind
     depth: int
-    state: CompressionState
-    record_count: int
     summary: str
     children: list[TreeNode]
     links: list[str] = Field(description="Relations to other nodes, such as `coworker → Business/Ana`.")

@@ -1,5 +1,6 @@
-"""The types of values of metadata and of JSON."""
+"""The types of values of metadata, of JSON and of mappings: the only place for mappings of anything."""
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 Scalar = str | int | float | bool
@@ -16,3 +17,12 @@ JsonObject: TypeAlias = dict[str, Json]
 
 UserJson = dict[str, Any]
 """Such an object as a field of a view: its writer chose names and values, as in metadata and calls of tools."""
+
+Row = Mapping[str, Any]
+"""A row, or an object of JSON in one: its query names the fields, and Postgres gives them their types."""
+
+ValuesByName = dict[str, Any]
+"""Values of parameters or fields by name: the function, form or model that takes them has their types."""
+
+WireObject = dict[str, Any]
+"""An object as a file, a request or an answer has it, in a format declared elsewhere; its reader checks it."""

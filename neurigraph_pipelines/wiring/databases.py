@@ -19,7 +19,7 @@ from pydantic_settings import SettingsError
 
 from neurigraph_pipelines.database.migrations import require_current, require_secret
 from neurigraph_pipelines.graph.naming import is_slug, require_slug
-from neurigraph_pipelines.graph.provisioning import User, create_user_within, find_user
+from neurigraph_pipelines.graph.provisioning import User, create_user_within, find_user, list_users
 from neurigraph_pipelines.model.errors import (
     ConfigurationError,
     ConflictError,
@@ -179,6 +179,12 @@ class Databases:
             if name is not None and lives_in(self.open(name).database, place.resident_id):
                 return name
         return None
+
+    def users(self) -> list[tuple[str, User]]:
+        """Return all users by slug, each with the name of the database that has them."""
+        names = [one.name for one in self.directory.databases()]
+        found = [(name, user) for name in names for user in list_users(self.open(name).database)]
+        return sorted(found, key=lambda one: one[1].slug)
 
     def create_user(self, slug: str, database: str | None = None) -> tuple[str, User, str]:
         """Create a user in a database, or in the one with the fewest users that answers.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neurigraph_pipelines.model.errors import AccountError, ConfigurationError
 from neurigraph_pipelines.model.ports import (
+    AreaReader,
     Embedder,
     Examiner,
     Expander,
@@ -113,6 +114,13 @@ class WiredModels:
         client = self._openai if is_openai else self._client(chat.service, chat.key, chat.variable, chat.base_url)
         is_compatible = chat.base_url is not None
         return OpenAiLanguageModel(chat.model, client, self.tokens, window, is_compatible=is_compatible)
+
+    @cached_property
+    def area_reader(self) -> AreaReader:
+        """The reader of areas of life, whatever the language model is: it is fast enough for thousands of texts."""
+        from resources.offline.area_words import AreaWords
+
+        return AreaWords(self.settings.language)
 
     @cached_property
     def expander(self) -> Expander | None:

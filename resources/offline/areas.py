@@ -1,8 +1,8 @@
 """The area of life that a segment is about, and the subject within it.
 
 Two kinds of weights add up: the cue words of ``topics.toml``, and, where there is an embedder and the text is English,
-the similarity of pieces of the segment, its title and its key phrases to the subjects of each area. A single word
-decides nothing. ``placement`` makes nodes of what is found here.
+the similarity of pieces of the segment, its title and its key phrases to the subjects of each area and to sentences
+about it (``examples.toml``). A single word decides nothing. ``placement`` makes nodes of what is found here.
 """
 
 from __future__ import annotations
@@ -38,15 +38,18 @@ MAX_PHRASES = 15
 PHRASES_OF_SUBJECT = 8
 """Phrases of a subject that are embedded with its name."""
 
-SHARPNESS = 0.05
+SHARPNESS = 0.07
 """Difference of cosines at which one area is e times as likely as another (MiniLM: 0.1 to 0.6 for short texts)."""
 
-WEIGHTS = {"pieces": 1.0, "phrases": 0.3, "title": 0.15, "cues": 0.7}
+NEAREST = 3
+"""Sentences or subjects of an area that a text is compared with, the nearest ones: one alone may be near by chance."""
+
+WEIGHTS = {"pieces": 1.0, "phrases": 0.3, "title": 0.15, "cues": 0.5}
 """Factor of each kind of weights. Half or twice of each changes two areas of a hundred on the labelled conversations
 of the development half and on LoCoMo."""
 
 CLOSE = 0.3
-"""Cosine of the nearest subject below which the meaning of a text says nothing."""
+"""Mean cosine of the nearest texts of an area below which the meaning of a text says nothing."""
 
 FEW_CUES = 1.0
 """Weight of cue words that counts half beside the meaning: a single word decides nothing."""
@@ -65,8 +68,13 @@ WEIGHT_OF_KEYWORD = 0.7
 WEIGHT_OF_PERSON = 0.5
 """Weight of the name of a topic or project, of a keyword, and of a person's name, who may be named in passing."""
 
+CLEAR, DOUBTFUL, ALONE = 1.1, 1.2, 1.6
+"""Least ratio of the first area's share to that of the second for a place in it: where words and meaning agree or a
+title says what it is about, where they do not agree, and where only words speak. Below that a person decides, unless
+much is said."""
+
 MAX_OWN_TOPICS = 64
-OWN_TOPIC_BONUS = 1.5
+OWN_TOPIC_BONUS = 2.0
 """The user's own topic is preferred to an area that fits equally."""
 
 
@@ -79,7 +87,7 @@ class Fit:
         confidence: 0 to 1, that it belongs there.
         subjects: Share of each subject of the area, best first.
         aliases: Other names under which the user may have the area.
-        is_certain: Whether words and meaning, each by itself, name this area first.
+        least_lead: Ratio of its share to that of the second area from which a segment lies there without doubt.
     """
 
     name: str
@@ -87,7 +95,7 @@ class Fit:
     confidence: float
     subjects: dict[str, float]
     aliases: tuple[str, ...] = ()
-    is_certain: bool = False
+    least_lead: float = ALONE
 
 
 def subject_texts(topic: Topic) -> list[str]:
@@ -109,9 +117,9 @@ class Areas:
         """Count the cue words of a segment; names and keywords of the nodes that the user has are cues, too."""
         own = self._known(outline) if outline is not None else []
         if not own:
-            return CueScores(prose, _table)
-        extended = _extended(_table(prose.language), own, lambda text: self._stems_of(prose, text))
-        return CueScores(prose, lambda language: extended if language == prose.language else _table(language))
+            return CueScores(prose, table_of)
+        extended = _extended(table_of(prose.language), own, lambda text: self._stems_of(prose, text))
+        return CueScores(prose, lambda language: extended if language == prose.language else table_of(language))
 
     def rank(
         self,
@@ -137,7 +145,7 @@ class Areas:
             doubt = total / (total + FEW_CUES)
             merit = (WEIGHTS["cues"] * doubt * by_words + meaning.areas) / (WEIGHTS["cues"] + meaning.weight)
             least = 1e-6 if is_guess or meaning.closest >= CLOSE or total >= 1 else 1.0
-        agree = meaning is not None and meaning.areas.argmax() == by_words.argmax()
+        agreed = None if meaning is None or meaning.areas.argmax() != by_words.argmax() else by_words.argmax()
         merit = merit * np.array([1.0] * len(self.topics) + [OWN_TOPIC_BONUS] * len(own))
         found = []
         for index in np.argsort(-merit, kind="stable"):
@@ -148,19 +156,19 @@ class Areas:
                 confidence = min(0.97, max(by_cues, by_meaning))
                 aliases = self.topics[name].aliases if name in self.topics else ()
                 subjects = self._subjects(name, cues, meaning)
-                is_certain = agree and index == by_words.argmax()
-                found.append(Fit(name, float(merit[index]), confidence, subjects, aliases, is_certain))
+                lead = ALONE if meaning is None else CLEAR if index == agreed else DOUBTFUL
+                found.append(Fit(name, float(merit[index]), confidence, subjects, aliases, lead))
         return found
 
     def _own(self, tops: Mapping[str, OutlineNode]) -> list[OutlineNode]:
         """Return the user's own topics among the top nodes, the fullest first: those that are no area's other name."""
-        own = [node for key, node in tops.items() if key not in self._areas_by_key and node.kind is ConceptKind.TOPIC]
+        own = [node for key, node in tops.items() if key not in areas_by_key() and node.kind is ConceptKind.TOPIC]
         return sorted(own, key=lambda node: -node.record_count)[:MAX_OWN_TOPICS]
 
     def _known(self, outline: Outline) -> list[tuple[str, OutlineNode]]:
         """Return the nodes of the user, each with its area or the user's own topic, the fullest first."""
         nodes = sorted(outline.nodes, key=lambda node: -node.record_count)[:MAX_KNOWN_NODES]
-        return [(self._areas_by_key.get(name_key(node.path[0]), node.path[0]), node) for node in nodes]
+        return [(areas_by_key().get(name_key(node.path[0]), node.path[0]), node) for node in nodes]
 
     def _stems_of(self, prose: Prose, text: str) -> Phrase:
         """Return the stems of a name or keyword, which segment after segment needs."""
@@ -171,10 +179,6 @@ class Areas:
                 self._stems.clear()
             found = self._stems[key] = prose.stems(text)
         return found
-
-    @cached_property
-    def _areas_by_key(self) -> dict[str, str]:
-        return {name_key(name): topic.name for topic in self.topics.values() for name in (topic.name, *topic.aliases)}
 
     def _meaning(self, prose: Prose, phrases: Sequence[str], own: Sequence[OutlineNode], least: int) -> _Meaning | None:
         """Compare the segment with the subjects of all areas; None if its meaning is unknown."""
@@ -209,9 +213,9 @@ class Areas:
 
     @cached_property
     def _described(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """The embeddings of all subjects and the number of each one's area; the last of an area is the area."""
+        """The vectors of the subjects and examples of each area, subjects first, and the number of the area of each."""
         assert self._embedder is not None
-        texts = [subject_texts(topic) for topic in self.topics.values()]
+        texts = [[*subject_texts(topic), *topic.examples] for topic in self.topics.values()]
         areas = np.repeat(np.arange(len(texts)), list(map(len, texts)))
         return self._embedder.embed([text for some in texts for text in some]), areas
 
@@ -223,7 +227,7 @@ class Areas:
         total = max(sum(counts.values()), sum(cues.words[name].values()), 1)
         shares = np.array([counts[subject] / total for subject in topic.subtopics])
         if meaning is not None:
-            near = meaning.subjects[meaning.areas_of_subjects == list(self.topics).index(name)][:-1]
+            near = meaning.subjects[meaning.areas_of_subjects == list(self.topics).index(name)][: len(shares)]
             shares = (WEIGHTS["cues"] * shares + near) / (WEIGHTS["cues"] + meaning.weight)
         ranked = sorted(zip(topic.subtopics, map(float, shares), strict=True), key=lambda pair: -pair[1])
         return {subject: share for subject, share in ranked if share > 0}
@@ -236,7 +240,7 @@ class _Meaning:
     Attributes:
         areas: Weighted share of each area.
         subjects: Weighted share of each subject within its area.
-        closest: The highest cosine of any text and any subject.
+        closest: The highest mean cosine of any text and the nearest texts of an area.
     """
 
     areas: NDArray[np.float32]
@@ -248,14 +252,15 @@ class _Meaning:
     @classmethod
     def of(cls, cosines: NDArray[np.float32], weights: NDArray[np.float64], areas: NDArray[np.int64]) -> _Meaning:
         """Turn cosines, ``(texts, subjects)``, into shares."""
-        best = np.stack([cosines[:, areas == area].max(axis=1) for area in range(int(areas.max()) + 1)], axis=1)
-        shares = np.exp((best - best.max(axis=1, keepdims=True)) / SHARPNESS)
+        by_area = [np.sort(cosines[:, areas == area], axis=1) for area in range(int(areas.max()) + 1)]
+        best = np.stack([some[:, -1] for some in by_area], axis=1)
+        near = np.stack([some[:, -NEAREST:].mean(axis=1) for some in by_area], axis=1)
+        shares = np.exp((near - near.max(axis=1, keepdims=True)) / SHARPNESS)
         shares /= shares.sum(axis=1, keepdims=True)
         within = np.exp((cosines - best[:, areas]) / SHARPNESS)
         for area in range(best.shape[1]):
             within[:, areas == area] /= within[:, areas == area].sum(axis=1, keepdims=True)
-        nearest = float(best.max())
-        return cls(weights @ shares, weights @ within, areas, float(weights.sum()), nearest)
+        return cls(weights @ shares, weights @ within, areas, float(weights.sum()), float(near.max()))
 
 
 def _falling(count: int, total: float) -> NDArray[np.float64]:
@@ -280,7 +285,13 @@ def _pieces(prose: Prose) -> list[str]:
 
 
 @cache
-def _table(language: str) -> CueTable:
+def areas_by_key() -> dict[str, str]:
+    """Return the areas by the keys of their names and of the other names that they have."""
+    return {name_key(name): topic.name for topic in topics() for name in (topic.name, *topic.aliases)}
+
+
+@cache
+def table_of(language: str) -> CueTable:
     """Return the cues of a language; the English ones are not those of another language."""
     found: dict[Phrase, dict[str, float]] = {}
     subtopics: dict[tuple[str, Phrase], list[str]] = {}

@@ -6,7 +6,7 @@ This module only counts: the cues are in ``topics.toml``, and ``areas`` uses the
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -61,6 +61,15 @@ class CueTable:
                 return phrase if length > 1 or not first.empty else ()
         return self._within(first.stem) if self.has_compounds else ()
 
+    def matches(self, words: Sequence[Word]) -> Iterator[tuple[int, Phrase]]:
+        """Yield the cues in words, each with its position; none overlaps another."""
+        position = 0
+        while position < len(words):
+            phrase = self.match(words, position)
+            if phrase:
+                yield position, phrase
+            position += len(phrase) or 1
+
     def _within(self, stem: str) -> Phrase:
         for length in range(len(stem) - 3, LEAST_OF_COMPOUND - 1, -1):
             found = next((piece for piece in (stem[-length:], stem[:length]) if (piece,) in self.topics), None)
@@ -107,15 +116,12 @@ class CueScores:
         for sentence in sentences:
             table = self._table(sentence.language)
             words = sentence.words
-            position = 0
-            while position < len(words):
-                phrase = table.match(words, position)
-                for topic, weight in table.topics.get(phrase, ()):
+            for position, phrase in table.matches(words):
+                for topic, weight in table.topics[phrase]:
                     weights[topic] += weight
                     if weight > HINT_WEIGHT:
                         shown = " ".join(word.lower for word in words[position : position + len(phrase)])
                         self.words[topic][shown] += 1
                     for subtopic in table.subtopics.get((topic, phrase), ()):
                         self.subtopics[topic][subtopic] += 1
-                position += len(phrase) or 1
         return {topic: factor * min(MESSAGE_CAP, weight) for topic, weight in weights.items()}

@@ -9,6 +9,7 @@ from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
 
+from neurigraph_pipelines.views.scalars import WireObject
 from resources.offline.lexicon import filled, read_data
 
 LANGUAGES = ("en", "de", "es", "fr")
@@ -67,7 +68,7 @@ class DateWords:
         units: ``day`` 0, ``week`` 1, ``weekend`` 2, ``month`` 3, ``year`` 4.
     """
 
-    def __init__(self, code: str, data: Mapping[str, Any], forms: Mapping[str, Any]) -> None:
+    def __init__(self, code: str, data: WireObject, forms: WireObject) -> None:
         self.code = code
         self.is_known = code in LANGUAGES
         groups = forms["groups"] | _groups(data) | ({} if self.is_known else forms["named"])
@@ -99,7 +100,7 @@ def date_words(code: str) -> DateWords:
     return DateWords(code, read_data("dates.toml").get(code, {"months": months}), forms)
 
 
-def _framed(cues: Mapping[str, str], data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _framed(cues: Mapping[str, str], data: WireObject) -> Iterator[tuple[str, str]]:
     """Yield the cues of a language, each with its pattern."""
     for name in _CUES:
         if name in cues or name in data:
@@ -108,7 +109,7 @@ def _framed(cues: Mapping[str, str], data: Mapping[str, Any]) -> Iterator[tuple[
         yield "tense", _WHOLE.replace("{cue}", tenses)
 
 
-def _groups(data: Mapping[str, Any]) -> dict[str, str]:
+def _groups(data: WireObject) -> dict[str, str]:
     """Return the values of the names in braces in a language: its words, and alternatives of those in lists."""
     names = "|".join("|".join(_dotted(name.removeprefix("(?:").removesuffix(")"))) for name in data["months"])
     groups = {name: words for name, words in data.items() if isinstance(words, str)} | {"month_names": names}
@@ -135,7 +136,7 @@ def _dotted(names: str) -> Iterator[str]:
         yield name if number == 0 else f"{name}[.]?"
 
 
-def _rules(code: str, data: Mapping[str, Any], groups: Mapping[str, str], rules: Iterable[Any]) -> Iterator[Rule]:
+def _rules(code: str, data: WireObject, groups: Mapping[str, str], rules: Iterable[Any]) -> Iterator[Rule]:
     """Yield the patterns of a language: of a rule with ``{form}`` one for each of the forms that the language has."""
     is_known = code in LANGUAGES
     own = {"any", "", code} if is_known else {"any", "named"} if data["months"] else {"any"}
@@ -150,7 +151,7 @@ def _rules(code: str, data: Mapping[str, Any], groups: Mapping[str, str], rules:
             yield Rule(kind, _compiled(filled(begun.replace("{form}", form), groups)), needs)
 
 
-def _forms(kind: str, data: Mapping[str, Any]) -> list[str]:
+def _forms(kind: str, data: WireObject) -> list[str]:
     """Return the forms of a kind that a language has; those of a list of days end with the month."""
     listed: list[str] = data[{"days": "day_of_month", "habit": "habit_forms"}.get(kind, kind)]
     return [form for form in listed if kind != "days" or not form.startswith("{month}")]

@@ -114,8 +114,10 @@ def clauses_of(sentence: str) -> list[str]:
     """Return the clauses of a sentence, if each of several is a closed form; else the sentence."""
     if (person := _FORMS.person.match(sentence)) and not _FORMS.of_another.search(person["what"]):
         told = _FORMS.described.split(person["what"])
-        if len(told) > 1 and all(map(_FORMS.description.fullmatch, told)):
-            return [f"{person['who']} is {one}." for one in told]
+        verbs = ["" if _FORMS.does.fullmatch(one) else "is " for one in told]
+        is_clear = verbs == sorted(verbs, reverse=True)  # behind "has a cat", "and a dog" tells of another thing
+        if len(told) > 1 and is_clear and all(map(_FORMS.description.fullmatch, told)):
+            return [f"{person['who']} {verb}{one}." for verb, one in zip(verbs, told, strict=True)]
     parts = [part[:1].upper() + part[1:] for part in _FORMS.clauses.split(sentence)]
     return parts if all(len(part.split()) > 2 and slot_said(part, THE_USER) for part in parts) else [sentence]
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+
+from neurigraph_pipelines.views.scalars import WireObject
 
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _FILES = {"de": "german", "en": "english", "es": "spanish", "fr": "french"}
@@ -54,6 +55,7 @@ class Topic:
         aliases: Other names under which a user may already have the topic.
         subtopics: Names of narrower topics and their phrases.
         foreign: Phrases of other languages that show the topic, by the language's code.
+        examples: English sentences about the topic.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Topic:
     aliases: tuple[str, ...]
     subtopics: dict[str, tuple[str, ...]]
     foreign: dict[str, tuple[str, ...]]
+    examples: tuple[str, ...]
 
 
 def english() -> Lexicon:
@@ -92,7 +95,7 @@ def word_lists(section: str) -> dict[str, frozenset[str]]:
 class Forms:
     """The forms of a section of ``forms.toml`` as compiled patterns: each is an attribute."""
 
-    def __init__(self, written: Mapping[str, Any], others: Mapping[str, str]) -> None:
+    def __init__(self, written: WireObject, others: Mapping[str, str]) -> None:
         self._tables = {name: rows for name, rows in written.items() if not isinstance(rows, str)}
         plain = {name: text.replace("\n", "") for name, text in written.items() if isinstance(text, str)}
         self._patterns = {**plain, **others}
@@ -131,7 +134,7 @@ def topics() -> tuple[Topic, ...]:
     return tuple(_topic(entry) for entry in read_data("topics.toml")["topic"])
 
 
-def _topic(entry: dict[str, Any]) -> Topic:
+def _topic(entry: WireObject) -> Topic:
     subtopics = {name: _phrases(text) for name, text in entry.get("subtopics", {}).items()}
     cues = dict.fromkeys((*_phrases(entry["cues"]), *(cue for cues in subtopics.values() for cue in cues)))
     return Topic(
@@ -142,6 +145,7 @@ def _topic(entry: dict[str, Any]) -> Topic:
         aliases=_phrases(entry.get("aliases", "")),
         subtopics=subtopics,
         foreign={code: _phrases(entry[name]) for code, name in _FOREIGN.items()},
+        examples=tuple(read_data("examples.toml")[entry["name"]].splitlines()),
     )
 
 
@@ -150,6 +154,6 @@ def _phrases(text: str) -> tuple[str, ...]:
 
 
 @cache
-def read_data(name: str) -> dict[str, Any]:
+def read_data(name: str) -> WireObject:
     """Return a data file beside this module."""
     return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))

@@ -27,7 +27,7 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.model.errors import NeurigraphError
 from neurigraph_pipelines.model.ports import Embedder
-from resources.offline.areas import Areas, Fit
+from resources.offline.areas import CLEAR, Areas, Fit
 from resources.offline.cohesion import Cohesion
 from resources.offline.cues import CueScores
 from resources.offline.keywords import key_phrases
@@ -45,10 +45,8 @@ from resources.offline.subjects import (
     topic_step,
 )
 
-CLEAR = 1.25
-DOUBTFUL = 1.6
-"""Least ratio of the first area's share to that of the second for a place in it: where words and meaning agree or a
-title says what it is about, and otherwise. Below that a person decides, unless much is said."""
+CLEAR_BELOW = 1.25
+"""Ratio of the first area's share to that of the second from which a segment has a node below the area."""
 
 MUCH_SAID = 5.0
 """Weight of cue words from which the first area is right often enough, without a node below it."""
@@ -144,7 +142,7 @@ class Placer:
             return Placement(tuple(steps), first, last, _relations(names, None), aliases, names.endings, proposals)
         steps = [self._area_step(area, cues, tops)]
         person = None
-        if len(fits) == 1 or area.share >= CLEAR * fits[1].share:
+        if len(fits) == 1 or area.share >= CLEAR_BELOW * fits[1].share:
             person = main_person(prose, names, cues, area.name, outline)
             if person is None or person.confidence < 0.75 or exists_outside(person, outline, area.name):
                 topic = topic_step(prose, names, area, cues, outline)
@@ -170,8 +168,7 @@ class Placer:
         """Return whether a person has to decide between the first two areas; never about the user's own topics."""
         if len(fits) < 2 or said >= MUCH_SAID or fits[0].name not in self._areas.topics:
             return False
-        least = CLEAR if fits[0].is_certain or has_title else DOUBTFUL
-        return fits[0].share < least * fits[1].share
+        return fits[0].share < (CLEAR if has_title else fits[0].least_lead) * fits[1].share
 
     def _area_step(self, area: Fit, cues: CueScores, tops: Mapping[str, OutlineNode]) -> NodeProposal:
         topic = self._areas.topics.get(area.name)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from neurigraph_pipelines.graph.naming import is_presentable, name_key
-from neurigraph_pipelines.model import ConceptKind, NodeProposal, Outline, OutlineNode
+from neurigraph_pipelines.model import ConceptKind, NodeProposal, Outline, OutlineNode, Role
 from resources.offline.areas import Fit
 from resources.offline.cues import CueScores
 from resources.offline.lexicon import english
@@ -172,11 +172,16 @@ def _usual_step(name: str, area: Fit, cues: CueScores, confidence: float) -> Nod
 
 
 def new_area(prose: Prose, phrases: Sequence[str]) -> NodeProposal | None:
-    """Return a topic of layer 1 for a segment that fits no area: the name in most of its sentences."""
+    """Return a topic of layer 1 for a segment that fits no area: the name in most of its sentences.
+
+    A word that only the assistant uses, such as "noted", names nothing.
+    """
     name = next(iter(phrases), "")
     stems = set(prose.stems(name))
-    used = sum(stems <= {word.stem for word in sentence.words} for sentence in prose.sentences)
-    if not is_presentable(name) or used < max(LEAST_NAMING, NEW_AREA_SHARE * len(prose.sentences)):
+    used = [one for one in prose.sentences if stems <= {word.stem for word in one.words}]
+    if not is_presentable(name) or len(used) < max(LEAST_NAMING, NEW_AREA_SHARE * len(prose.sentences)):
+        return None
+    if all(prose.message(one).role is Role.ASSISTANT for one in used):
         return None
     shown = name[0].upper() + name[1:]
     return NodeProposal(shown, ConceptKind.TOPIC, 0.8, f"{shown}.", tuple(phrases[:8]))

@@ -40,6 +40,7 @@ from neurigraph_pipelines.model.errors import (
 )
 from neurigraph_pipelines.model.measuring import done, is_heard
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.scalars import ValuesByName
 from resources.postgres import signed_statements
 
 # The vector extension is in public if we created it, in extensions if Supabase did.
@@ -311,7 +312,7 @@ class PostgresDatabase:
         options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC -c neurigraph.action_hours={self._action_hours}"
         if role == _AGENT:
             options += f" -c statement_timeout={int(self._statement_timeout * 1000)}"
-        keywords: dict[str, Any] = {
+        keywords: ValuesByName = {
             "row_factory": dict_row,
             "options": options,
             "application_name": role,

@@ -17,6 +17,8 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from neurigraph_pipelines.views.scalars import WireObject
+
 A = TypeVar("A", bound=BaseModel)
 
 _REASONING_ENDS = "</think>"
@@ -61,13 +63,13 @@ class AnswerFormats:
                 self._format = max(self._format, AnswerFormat(refused + 1))
         return refused is not AnswerFormat.WORDS
 
-    def parameters(self, how: AnswerFormat, shape: type[BaseModel]) -> dict[str, Any]:
+    def parameters(self, how: AnswerFormat, shape: type[BaseModel]) -> WireObject:
         """Return the part of a request about the format of its answer."""
         if how is AnswerFormat.WORDS:
             return {}
         if how is AnswerFormat.OBJECT:
             return {"response_format": {"type": "json_object"}}
-        schema: dict[str, Any] = {"name": shape.__name__, "schema": shape.model_json_schema()}
+        schema: WireObject = {"name": shape.__name__, "schema": shape.model_json_schema()}
         if how is AnswerFormat.STRICT_SCHEMA:
             schema["strict"] = True
         return {"response_format": {"type": "json_schema", "json_schema": schema}}

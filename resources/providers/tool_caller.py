@@ -15,6 +15,7 @@ from neurigraph_pipelines.model.chat import Exchange, ToolCall, ToolSpec, Turn
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.text.exact_json import parse_exactly
+from neurigraph_pipelines.views.scalars import WireObject
 from resources.providers.chat import enclosed, prompt
 from resources.providers.retries import ProviderClient, UnusableAnswerError
 from resources.well_formed import well_formed
@@ -88,7 +89,7 @@ def _described(tool: ToolSpec) -> dict[str, object]:
     return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
-def _exchanged(exchange: Exchange) -> list[dict[str, Any]]:
+def _exchanged(exchange: Exchange) -> list[WireObject]:
     """Return the messages of one turn: the calls, and a result for each."""
     calls = [
         {

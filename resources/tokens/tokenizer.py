@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.model.ports import TokenCounter
+from neurigraph_pipelines.views.scalars import ValuesByName
 from resources.files import write_whole
 from resources.tokens.estimate import estimate_each, estimate_tokens
 
@@ -119,7 +120,7 @@ class _Description:
 
     address: str
     sha256: str
-    arguments: dict[str, Any]
+    arguments: ValuesByName
 
 
 def _describe(encoding: str) -> _Description:
@@ -135,11 +136,11 @@ def _describe(encoding: str) -> _Description:
     def load_tiktoken_bpe(address: str, expected_hash: str) -> tuple[str, str]:
         return address, expected_hash
 
-    namespace: dict[str, Any] = dict(vars(openai_public))
+    namespace: ValuesByName = dict(vars(openai_public))
     for name, constructor in openai_public.ENCODING_CONSTRUCTORS.items():
         namespace[name] = FunctionType(constructor.__code__, namespace)
     namespace["load_tiktoken_bpe"] = load_tiktoken_bpe
-    arguments: dict[str, Any] = namespace[encoding]()
+    arguments: ValuesByName = namespace[encoding]()
     address, sha256 = arguments.pop("mergeable_ranks")
     return _Description(address, sha256, arguments)
 

@@ -123,16 +123,14 @@ ORDER BY t.granted_at DESC, t.grant_id DESC
 LIMIT %(limit)s;
 
 -- name: opened_by_grant
--- The records that a grant on a node opens, without private ones: how many, from when to when, the newest, and the ones
--- that look foreign. A record does if its cosine with the sum of the others is below `bound`, and below the median of
--- these cosines by `deviations` median absolute deviations; or if it is below `other_bound`, and `margin` less than its
--- cosine with the centroid of a node that is neither above nor below. Only the farthest `most` records are looked at,
--- and of fewer records than `least`, none looks foreign.
+-- The records that a grant on a node opens, newest first, without private ones: at most `most`, each with the beginning
+-- of what it says, the cosine of its vector with the sum of the others, and the number and the times of all.
 WITH opened AS MATERIALIZED (
     SELECT
         r.record_id,
         r.title,
         r.occurred_at,
+        concat_ws(E'\n', r.title, left(r.summary, %(characters)s)) AS said,
         CASE u.embedding_model
             WHEN r.embedding_model THEN r.embedding
             WHEN r.embedding_next_model THEN r.embedding_next
@@ -141,79 +139,29 @@ WITH opened AS MATERIALIZED (
     INNER JOIN neurigraph.users AS u ON u.user_id = %(user_id)s
     LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
     WHERE s.privacy IS DISTINCT FROM 'private' AND NOT r.quarantined
-),
-
-compared AS MATERIALIZED (
-    SELECT
-        o.record_id,
-        o.title,
-        o.occurred_at,
-        o.vector,
-        1 - (o.vector <=> (t.total - o.vector)) AS cosine
-    FROM opened AS o
-    CROSS JOIN (SELECT sum(a.vector) AS total FROM opened AS a) AS t
-    WHERE o.vector IS NOT NULL
-),
-
-middle AS (
-    SELECT
-        count(*) AS records,
-        percentile_cont(0.5) WITHIN GROUP (ORDER BY c.cosine) AS median
-    FROM compared AS c
-),
-
-deviation AS (
-    SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(c.cosine - m.median)) AS median
-    FROM compared AS c
-    CROSS JOIN middle AS m
-),
-
-far AS (
-    SELECT c.*
-    FROM (SELECT a.* FROM compared AS a ORDER BY a.cosine LIMIT %(most)s) AS c
-    CROSS JOIN middle AS m
-    CROSS JOIN deviation AS d
-    WHERE m.records >= %(least)s
-        AND (
-            (c.cosine < %(bound)s AND c.cosine < m.median - %(deviations)s * d.median)
-            OR (c.cosine < %(other_bound)s AND EXISTS (
-                SELECT FROM neurigraph.graph_index AS own
-                INNER JOIN neurigraph.graph_index AS g ON own.user_id = g.user_id
-                WHERE own.node_id = %(node_id)s AND own.node_id <> ALL(g.path) AND g.node_id <> ALL(own.path)
-                    AND 1 - (c.vector <=> g.centroid) > c.cosine + %(margin)s
-            ))
-        )
 )
 
 SELECT
-    count(*) AS records,
-    min(o.occurred_at) AS first_at,
-    max(o.occurred_at) AS last_at,
-    (
-        SELECT coalesce(jsonb_agg(n.*), '[]')
-        FROM (
-            SELECT
-                a.record_id,
-                a.title,
-                a.occurred_at
-            FROM opened AS a
-            ORDER BY a.occurred_at DESC, a.record_id DESC
-            LIMIT %(limit)s
-        ) AS n
-    ) AS newest,
-    (
-        SELECT coalesce(jsonb_agg(n.*), '[]')
-        FROM (
-            SELECT
-                f.record_id,
-                f.title,
-                f.occurred_at
-            FROM far AS f
-            ORDER BY f.cosine, f.record_id
-            LIMIT %(limit)s
-        ) AS n
-    ) AS foreign_looking
-FROM opened AS o;
+    o.record_id,
+    o.title,
+    o.occurred_at,
+    o.said,
+    CASE WHEN t.vectors > 1 THEN 1 - (o.vector <=> (t.total - o.vector)) END AS cosine,
+    t.records,
+    t.first_at,
+    t.last_at
+FROM opened AS o
+CROSS JOIN (
+    SELECT
+        count(*) AS records,
+        min(a.occurred_at) AS first_at,
+        max(a.occurred_at) AS last_at,
+        count(a.vector) AS vectors,
+        sum(a.vector) AS total
+    FROM opened AS a
+) AS t
+ORDER BY o.occurred_at DESC, o.record_id DESC
+LIMIT %(most)s;
 
 -- name: granted_with_news
 -- Nodes with a grant in force to somebody but the persona of the node itself, and their records of the last day.
@@ -222,6 +170,7 @@ SELECT
     g.user_id,
     u.slug,
     g.schema_name,
+    (SELECT n.names FROM neurigraph.names_along(g.path) AS n) AS names,
     array_agg(i.record_id) AS new_records
 FROM neurigraph.graph_index AS g
 INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id

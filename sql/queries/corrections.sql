@@ -31,6 +31,8 @@ ORDER BY d.w_coordinate;
 SELECT
     f.fact_id,
     f.statement,
+    f.object,
+    jsonb_build_object('subject', f.subject, 'predicate', f.predicate) AS slot,
     jsonb_build_object(
         'first_message', f.first_message, 'last_message', f.last_message, 'author', f.author, 'kind', f.kind,
         'stated_as', f.stated_as, 'who', f.who, 'confidence', 1, 'importance', f.importance, 'impact', f.impact

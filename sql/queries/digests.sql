@@ -115,6 +115,7 @@ SELECT
     r.title,
     r.summary,
     coalesce(i.occurred_at, i.created_at) AS at,
+    1 AS records,
     (
         SELECT count(*) FROM neurigraph.facts AS f
         WHERE f.record_id = i.record_id AND f.status <> 'archived' AND f.forgotten_at IS NULL

@@ -33,11 +33,23 @@ WHERE s.user_id = %(user_id)s AND s.source_id = ANY(%(source_ids)s)
 ORDER BY i.created_at, i.record_id;
 
 -- name: recent_documents
--- The sources of visible records, the latest received first.
+-- The sources of visible records, the latest received first; one without a title is called as its first record is.
 SELECT
     s.source_id::text AS source_id,
     s.kind,
-    s.title,
+    coalesce(
+        s.title,
+        (
+            SELECT t.title
+            FROM (
+                SELECT i.record_id FROM neurigraph.record_index AS i
+                WHERE i.user_id = s.user_id AND i.source_id = s.source_id
+                ORDER BY i.created_at, i.record_id
+                LIMIT 1
+            ) AS f
+            CROSS JOIN LATERAL neurigraph.titles_of(ARRAY[f.record_id]) AS t
+        )
+    ) AS title,
     s.started_at AS occurred_at,
     neurigraph.source_details(s, s.last_message) AS details
 FROM neurigraph.sources AS s

@@ -46,9 +46,9 @@ WITH due AS (
 
 UPDATE neurigraph.pending_embeddings AS p SET
     attempts = p.attempts + 1, next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
-FROM due AS d, neurigraph.graph_index AS g
-WHERE p.record_id = d.record_id AND p.node_id = g.node_id
-RETURNING p.record_id, p.node_id, p.user_id, g.schema_name, p.attempts;
+FROM due AS d, neurigraph.graph_index AS g, neurigraph.record_index AS i
+WHERE p.record_id = d.record_id AND p.node_id = g.node_id AND i.record_id = d.record_id
+RETURNING p.record_id, p.node_id, p.user_id, g.schema_name, i.created_at, p.attempts;
 
 -- name: delete_pending
 DELETE FROM neurigraph.pending_embeddings

@@ -239,6 +239,23 @@ SELECT
     k.object_key
 FROM unnest(%(record_ids)s::uuid [], %(exported)s::text [], %(keys)s::text []) AS k (record_id, exported, object_key);
 
+-- name: odd_line
+-- The first staged line of a part with a column that the part does not have, its number in the part, and that column.
+SELECT
+    i.line_number,
+    k.name
+FROM (
+    SELECT
+        s.line,
+        row_number() OVER (ORDER BY s.number) AS line_number
+    FROM pg_temp.incoming AS s
+    WHERE s.part = %(part)s
+) AS i
+CROSS JOIN LATERAL json_object_keys(i.line) AS k (name)
+WHERE k.name <> ALL(%(columns)s::text [])
+ORDER BY i.line_number
+LIMIT 1;
+
 -- name: write_rows
 INSERT INTO {table} ({columns})
 SELECT {values}

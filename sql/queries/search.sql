@@ -61,7 +61,8 @@ SELECT
     i.record_id,
     i.node_id,
     i.user_id,
-    g.schema_name
+    g.schema_name,
+    i.created_at
 FROM neurigraph.record_index AS i
 INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
 WHERE i.record_id = %(record_id)s;

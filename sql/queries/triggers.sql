@@ -45,8 +45,8 @@ expired AS (
         claimed_by = NULL,
         claimed_until = NULL,
         next_attempt_at = now(),
-        last_error = 'its process died ' || CASE t.deaths WHEN 0 THEN 'once' ELSE t.deaths + 1 || ' times' END
-            || ' without a word: it may need more memory than there is (docs/operation.md)'
+        last_error = 'its run ended ' || CASE t.deaths WHEN 0 THEN 'once' ELSE t.deaths + 1 || ' times' END
+            || ' without storing it: the log of the run says why, or the process died (docs/operation.md)'
     FROM counted AS c
     WHERE t.trigger_id = c.trigger_id
     RETURNING t.trigger_id, t.user_id, t.state, t.attempts, t.last_error

@@ -7,20 +7,24 @@ SELECT pg_advisory_xact_lock(
 );
 
 -- name: find_by_content
--- The upload of the same bytes by the same user or member. An upload that no later version replaces comes first.
+-- The upload of the same bytes by the same user or member. One that is neither replaced nor gone comes first.
 SELECT
     u.source_id,
     u.sha256,
     s.privacy,
     s.metadata ->> 'dates' AS dates,
-    l.source_id IS NOT NULL AS is_replaced,
+    l.source_id IS NOT NULL OR g.source_id IS NOT NULL AS is_replaced,
     s.updated_at
 FROM neurigraph.uploads AS u
 INNER JOIN neurigraph.sources AS s ON u.source_id = s.source_id
 LEFT JOIN neurigraph.sources AS l ON u.source_id = l.replaces
+LEFT JOIN neurigraph.dropped_files AS g ON u.source_id = g.source_id AND g.version = 'gone'
 WHERE u.user_id = %(user_id)s AND u.sha256 = %(sha256)s
     AND s.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
-ORDER BY l.source_id IS NOT NULL, s.metadata ->> 'dates' IS DISTINCT FROM %(dates)s::text, u.received_at
+ORDER BY
+    l.source_id IS NOT NULL OR g.source_id IS NOT NULL,
+    s.metadata ->> 'dates' IS DISTINCT FROM %(dates)s::text,
+    u.received_at
 LIMIT 1;
 
 -- name: newest_version
@@ -30,7 +34,10 @@ SELECT
     u.sha256,
     s.privacy,
     s.metadata ->> 'dates' AS dates,
-    false AS is_replaced,
+    EXISTS (
+        SELECT FROM neurigraph.dropped_files AS g
+        WHERE g.source_id = u.source_id AND g.version = 'gone'
+    ) AS is_replaced,
     s.updated_at
 FROM neurigraph.sources AS s
 INNER JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
@@ -308,15 +315,32 @@ ON CONFLICT (user_id, file_name, version) DO UPDATE
 SET source_id = excluded.source_id, error = excluded.error, seen_at = excluded.seen_at;
 
 -- name: dropped_of_source
--- The last version of each file of a source, as far as it is a document; conversations of exports stay.
+-- The last version of each file of a source that was read, as far as it is a document or a mail; conversations of
+-- other exports stay.
 SELECT DISTINCT ON (k.file_name)
     u.user_id,
     k.file_name,
     k.version,
-    s.title
+    k.source_id,
+    s.title,
+    f.imported -> 'mail' AS mail
 FROM neurigraph.users AS u
 INNER JOIN neurigraph.dropped_files AS k ON u.user_id = k.user_id
 INNER JOIN neurigraph.uploads AS f ON k.source_id = f.source_id
 INNER JOIN neurigraph.sources AS s ON k.source_id = s.source_id
-WHERE u.slug = %(slug)s AND starts_with(k.file_name, %(prefix)s) AND f.imported -> 'format' IS NULL
+WHERE u.slug = %(slug)s AND starts_with(k.file_name, %(prefix)s) AND f.state <> 'received'
+    AND (f.imported -> 'format' IS NULL OR f.imported -> 'mail' IS NOT NULL)
 ORDER BY k.file_name, k.seen_at DESC;
+
+-- name: newest_thread
+-- The newest version of a conversation of the owner, with the ids of its messages; no row once it is forgotten.
+SELECT
+    s.source_id,
+    s.title,
+    ARRAY(SELECT m.external_id FROM neurigraph.messages AS m WHERE m.source_id = s.source_id) AS message_ids
+FROM neurigraph.sources AS s
+WHERE s.user_id = %(user_id)s AND s.kind = 'conversation' AND s.external_id = %(external_id)s
+    AND s.persona_id IS NULL AND s.binding IS NULL
+    AND s.member_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_member())
+ORDER BY s.version DESC
+LIMIT 1;

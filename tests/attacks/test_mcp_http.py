@@ -70,6 +70,14 @@ def listing(client: httpx.Client, *headers: tuple[str, str], path: str = "/mcp")
     return client.post(path, json=LIST, headers=[*HEADERS.items(), *headers])
 
 
+def require_problem(refused: httpx.Response) -> None:
+    """Require that an error has the shape of all errors over HTTP."""
+    assert refused.headers["content-type"] == "application/problem+json"
+    told = refused.json()
+    assert told.keys() == {"type", "title", "status", "detail", "request_id"}
+    assert told["status"] == refused.status_code
+
+
 def test_only_valid_keys_and_tokens_are_answered(client: httpx.Client, graph: SharedGraph, issuer: TokenIssuer) -> None:
     key, own = graph.key(), token_claims(graph.owner.user_id)
     expired = own | {"exp": int(time.time()) - 60}
@@ -89,6 +97,7 @@ def test_only_valid_keys_and_tokens_are_answered(client: httpx.Client, graph: Sh
         assert refused.status_code == 401, refused.text
         metadata = f'resource_metadata="{client.base_url}{METADATA_PATH}"'
         assert metadata in refused.headers["www-authenticate"]
+        require_problem(refused)
         assert key not in refused.text
     in_address = listing(client, path=f"/mcp?api_key={key}")
     assert in_address.status_code == 400
@@ -142,6 +151,8 @@ def test_pages_and_other_hosts_are_refused(client: httpx.Client, graph: SharedGr
     ):
         answered = listing(client, *key.items(), *headers.items())
         assert answered.status_code == status, (headers, answered.text)
+        if status != 200:
+            require_problem(answered)
     assert client.get(METADATA_PATH, headers={"Host": "evil.example"}).status_code == 421
 
 
@@ -150,6 +161,7 @@ def test_other_methods_and_bodies_are_refused(client: httpx.Client, graph: Share
     for method in ("GET", "DELETE", "PUT", "OPTIONS"):
         answered = client.request(method, "/mcp", headers=key)
         assert (answered.status_code, answered.headers["allow"]) == (405, "POST")
+        require_problem(answered)
     assert client.post("/mcp", content=b"x" * (5 << 20), headers=key).status_code == 413
     assert client.post("/mcp", content=b"x" * (40 << 20), headers=key).status_code == 413
     for body in (b"{", b"[]", b'{"jsonrpc": "2.0"}', b"[" * 100_000, b'{"id": ' + b"9" * 5_000 + b"}", b"\xff"):

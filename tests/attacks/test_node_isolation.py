@@ -261,9 +261,11 @@ def test_access_through_python(graph: CallerGraph, attempt: str) -> None:
 def test_python_works_for_the_owner(graph: CallerGraph, owner: tuple[Caller, dict[str, Ids]]) -> None:
     """The control for the test above."""
     caller, nodes = owner
+    done = dict[str, Any]()
     for name in WAYS:
         own = nodes[{"merge own": "open", "move own": "record"}.get(name, "home1")]
-        ways(graph.installation, caller.claims, nodes[name.replace(" ", "-")], own)[name]()
+        done[name] = ways(graph.installation, caller.claims, nodes[name.replace(" ", "-")], own)[name]()
+    assert done["record"].record_id == nodes["record"].record
 
 
 OWNERS_OPERATIONS: list[tuple[str, Any]] = [

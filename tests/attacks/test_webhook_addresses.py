@@ -95,9 +95,17 @@ def test_same_request_reaches_a_local_host_that_is_allowed(receiver: WebhookRece
     assert receiver.connections == 1
 
 
+def is_refused(address: str) -> bool:
+    try:
+        require_global(address)
+    except ProviderError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("address", [PUBLIC, "1.1.1.1", "2606:4700:4700::1111", "::ffff:1.1.1.1", "2a00:1450::1"])
 def test_public_addresses_are_taken(address: str) -> None:
-    require_global(address)
+    assert not is_refused(address)
 
 
 @pytest.mark.parametrize(
@@ -113,14 +121,12 @@ def test_public_addresses_are_taken(address: str) -> None:
 )
 def test_addresses_within_addresses(address: str) -> None:
     """A gateway may take the inner address out, so the outer one is refused whatever the inner one is."""
-    with pytest.raises(ProviderError):
-        require_global(address)
+    assert is_refused(address)
 
 
 @pytest.mark.parametrize("address", ["", "x", "1.2.3", "300.1.1.1", "1.1.1.1%eth0", "2606:4700::1%eth0", "08.8.8.8"])
 def test_unclear_addresses_are_refused(address: str) -> None:
-    with pytest.raises(ProviderError):
-        require_global(address)
+    assert is_refused(address)
 
 
 def test_second_lookup_gains_nothing(receiver: WebhookReceiver, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.model.errors import InvalidInputError, TransientError, UnauthenticatedError
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
+from tests.support.command_line import run_cli
 from tests.support.memories import new_user
 
 PASSWORD = "correct horse battery"
@@ -154,3 +156,17 @@ def test_export_has_the_account_and_no_password(caller: httpx.Client) -> None:
         texts = [archive.read(name) for name in names]
     assert any(b"Ana Lopes" in text for text in texts)
     assert not any("user_passwords" in name for name in names)
+
+
+def test_the_operator_lists_users(caller: httpx.Client, installation: Installation) -> None:
+    operator = bearer(installation.secrets.admin_key())
+    made = caller.post("/users", json={"slug": "ben"}, headers=operator).json()
+    listed = caller.get("/users", headers=operator).json()["users"]
+    assert [(one["slug"], one["database"]) for one in listed] == [("ana", "main"), ("ben", "main")]
+    assert {**listed[1], "api_key": made["api_key"]} == made
+    shown = json.loads(run_cli(installation.settings, "user", "list", "--json").stdout)
+    assert shown["users"] == listed
+    assert not {"--user", "--limit"} & set(run_cli(installation.settings, "user", "list", "--help").stdout.split())
+    for key in ({}, bearer(made["api_key"])):
+        assert caller.get("/users", headers=key).status_code == 401, "its own key is no operator's"
+    assert caller.get("/tree", headers=operator).status_code == 401

@@ -31,8 +31,8 @@ from tests.support.memories import ingest, new_user
 
 SAMPLES = ROOT / "samples"
 QUESTIONS: list[dict[str, Any]] = json.loads((SAMPLES / "hard_questions.json").read_text(encoding="utf-8"))
-ANSWERABLE = [question for question in QUESTIONS if question["evidence"]]
-UNANSWERABLE = [question for question in QUESTIONS if not question["evidence"]]
+ANSWERABLE = [question for question in QUESTIONS if question["sources"]]
+UNANSWERABLE = [question for question in QUESTIONS if not question["sources"]]
 RANKINGS = Path(__file__).with_name("rankings.json")
 ASKED_AT = datetime(2025, 12, 1, 12, tzinfo=UTC)
 FIRST_RECORDS, FIRST_MESSAGES = 3, 10
@@ -93,10 +93,10 @@ def test_right_memory_ranks_first(rankings: dict[str, dict[str, list[str]]], que
     ranking = rankings[question["question"]]
     stored = json.loads(RANKINGS.read_text(encoding="utf-8"))[question["question"]]
     comparison = f"found {ranking}\nstored {stored}"
-    records = [e["conversation"] in ranking["records"] for e in question["evidence"]]
+    records = [e["conversation"] in ranking["records"] for e in question["sources"]]
     messages = [
         any(f"{e['conversation']}/{message}" in ranking["messages"] for message in e["messages"])
-        for e in question["evidence"]
+        for e in question["sources"]
     ]
     assert any(records), comparison
     assert any(messages), comparison
@@ -120,13 +120,13 @@ def test_rankings_are_unchanged(rankings: dict[str, dict[str, list[str]]]) -> No
 
 
 def reciprocal_rank(rankings: dict[str, dict[str, list[str]]], found: str) -> float:
-    """One by the place of the first record or message that is evidence, 0 where none is among the first; on average."""
+    """One by the place of the first record or message that is a source, 0 where none is among the first; on average."""
     ranks = []
     for question in ANSWERABLE:
-        evidence = {e["conversation"] for e in question["evidence"]}
+        sources = {e["conversation"] for e in question["sources"]}
         if found == "messages":
-            evidence = {f"{e['conversation']}/{message}" for e in question["evidence"] for message in e["messages"]}
-        places = (place for place, name in enumerate(rankings[question["question"]][found], 1) if name in evidence)
+            sources = {f"{e['conversation']}/{message}" for e in question["sources"] for message in e["messages"]}
+        places = (place for place, name in enumerate(rankings[question["question"]][found], 1) if name in sources)
         ranks.append(1 / next(places, math.inf))
     return mean(ranks)
 
@@ -159,8 +159,8 @@ def test_answers_cite_what_was_said(memory: Memory) -> None:
         reply = memory.ask(question["question"])
         assert [citation.number for citation in reply.citations] == list(range(1, len(reply.citations) + 1))
         assert all(citation.text in said.values() for citation in reply.citations)
-        evidence = {said[e["conversation"], message] for e in question["evidence"] for message in e["messages"]}
-        cited += not evidence.isdisjoint(citation.text for citation in reply.citations)
+        sources = {said[e["conversation"], message] for e in question["sources"] for message in e["messages"]}
+        cited += not sources.isdisjoint(citation.text for citation in reply.citations)
     assert cited >= 0.75 * len(ANSWERABLE)
 
 

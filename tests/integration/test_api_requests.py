@@ -72,6 +72,23 @@ def test_no_operation_ignores_a_parameter(client: httpx.Client, owner: dict[str,
     assert client.get("/v1/tree", headers=owner).status_code == 200
 
 
+def test_every_operation_names_an_unknown_field(client: httpx.Client, owner: dict[str, str]) -> None:
+    named = 0
+    for path, method in operations():
+        content = document()["paths"][path][method].get("requestBody", {}).get("content", {}).get("application/json")
+        if content is None:
+            continue
+        (form,) = [one["$ref"] for one in (content["schema"], *content["schema"].get("anyOf", ())) if "$ref" in one]
+        assert document()["components"]["schemas"][form.rpartition("/")[2]]["additionalProperties"] is False, path
+        if "{" not in path:  # others look at the id first
+            keys = admin() if path == "/v1/users" else owner
+            refused = client.request(method, path, headers=keys, json={"colour": "red"})
+            errors = {one.get("pointer"): one["detail"] for one in assert_problem(refused, 422)["errors"]}
+            assert "there is no field 'colour'" in errors["#/colour"], path
+            named += 1
+    assert named > 25
+
+
 def test_a_parameter_comes_once(client: httpx.Client, owner: dict[str, str]) -> None:
     once, twice = ("/v1/erasures?limit=2", "/v1/erasures?limit=2&limit=3")
     assert client.get(once, headers=owner).status_code == 200

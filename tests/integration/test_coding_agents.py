@@ -64,14 +64,18 @@ def test_settings_are_added_and_restored(env: dict[str, str], tmp_path: Path) ->
 
 
 def test_file_that_changed_since_keeps_its_changes(env: dict[str, str], tmp_path: Path) -> None:
-    cli.run(env, "agents", "add", "--yes")
     path = tmp_path / ".claude" / "settings.json"
+    path.rename(tmp_path / "dotfiles.json")
+    path.symlink_to(tmp_path / "dotfiles.json")
+    cli.run(env, "agents", "add", "--yes")
     settings = json.loads(path.read_text())
     path.write_text(json.dumps({**settings, "theme": "dark"}))
+    cli.run(env, "agents", "add", "--user", "zed", "--yes")
     config = tmp_path / ".codex" / "config.toml"
     config.write_text(config.read_text() + "[later]\ny = 1\n")
     cli.run(env, "agents", "remove", "--yes")
     assert json.loads(path.read_text()) == {**json.loads(CLAUDE), "theme": "dark"}
+    assert path.is_symlink()
     assert tomllib.loads(config.read_text()) == {**tomllib.loads(CODEX.decode()), "later": {"y": 1}}
     assert "# why" in config.read_text()
 

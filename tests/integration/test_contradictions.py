@@ -46,6 +46,12 @@ PLACED = [
     ("The gate code is 4711.", "The gate code of the workshop is 9922.", "What is the gate code?"),
     ("The PIN of the garage alarm is 1234.", "The alarm PIN is 8765.", "What is the PIN of the alarm?"),
 ]
+OF_THE_HOUSE = [
+    ("The wifi password at the shed is Poppy22.", "Wifi password at the shed: Tulip88", "What is the wifi password?"),
+    ("Our landlord is Mr Olsen.", "Our landlord is Mrs Petrova.", "Who is our landlord?"),
+    ("My blood type is A positive.", "My blood group is 0 negative.", "What is my blood type?"),
+    ("The bin is collected on Tuesdays.", "The bin is collected on Fridays.", "When is the bin collected?"),
+]  # fmt: skip
 ENDED = [
     ("I have a rash on my arm.", "No rash any more.", "Do I have a rash?"),
     ("I have a cough.", "My cough has cleared up.", "Do I have a cough?"),
@@ -80,7 +86,7 @@ def remember(here: Installation, claims: Claims, texts: Sequence[str]) -> None:
     assert not reconcile_waiting(here.context, user_id=claims.user_id).failed
 
 
-@pytest.mark.parametrize("told", [NOTES, OTHERS, WORDED, PLACED, ENDED, GERMAN])
+@pytest.mark.parametrize("told", [NOTES, OTHERS, WORDED, PLACED, OF_THE_HOUSE, ENDED, GERMAN])
 def test_blatant_contradictions_wait_for_a_decision(
     shared_installation: Installation, told: list[tuple[str, str, str]]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
@@ -161,3 +162,27 @@ def test_an_owner_takes_the_effect_of_a_correction_back(notes: Notes) -> None:
     revise(owner, record_id, Revision(summary=f"{NEW} It is blue."))
     notes.read_facts()
     assert notes.facts()[OLD] == "active"
+
+
+def test_a_corrected_value_takes_the_place_of_the_old_one_in_doubts(notes: Notes) -> None:
+    code, when = "The gate code of the workshop is {}.", "What is the gate code of the workshop?"
+    first = notes.note(code.format(4711))
+    second = notes.note(code.format(9922))
+    notes.read_facts()
+    notes.correct(second, code.format(9923))
+    for _ in range(2):  # before and after the facts are read again
+        reply = notes.call("POST", "ask", query=when)
+        lines = [re.sub(r"^(\w+).*(\d{4}).*$", r"\1 \2", line) for line in reply["answer"].split("\n")]
+        assert lines == ["Correction 9923", "Before 9922", "Before 4711"]
+        (doubt,) = [one for one in reply["notes"] if one.startswith("Perhaps outdated")]
+        assert ("4711" in doubt, "9922" in doubt, "9923" in doubt) == (True, False, True)
+        notes.read_facts()
+    (asked,) = [one for one in notes.call("GET", "actions")["actions"] if one["kind"] == "supersede"]
+    notes.correct(first, code.format(4712))
+    notes.read_facts()
+    (again,) = [one for one in notes.call("GET", "actions")["actions"] if one["kind"] == "supersede"]
+    assert asked["action_id"] != again["action_id"]
+    notes.correct(first, "The gate code of the house is 4712.")
+    notes.read_facts()
+    assert not [one for one in notes.call("GET", "actions")["actions"] if one["kind"] == "supersede"]
+    assert not [one for one in notes.call("POST", "ask", query=when)["notes"] if one.startswith("Perhaps")]

@@ -62,7 +62,7 @@ def test_crashing_segment_fails_alone(
     with here.database.pipeline() as tx:
         (failure,) = list_failures(tx, user.user_id)
     assert (failure.source_external_id, failure.step, failure.attempts) == ("poison", "run", MAX_ATTEMPTS)
-    assert failure.error.startswith("its process died 3 times without a word: ")
+    assert failure.error.startswith("its run ended 3 times without storing it: ")
     assert len(rows(here, "SELECT FROM neurigraph.record_index WHERE user_id = %s", user.user_id)) == len(harmless)
 
     # What killed it is mended: here, the model does not mind.

@@ -55,10 +55,10 @@ OPS = {
 LOAD = """
 import json, sys, time, warnings
 warnings.simplefilter("error")
-warnings.filterwarnings("ignore", module="dagster")  # Dagster's own
 started = time.process_time()
 from neurigraph_pipelines.definitions import defs
 seconds = time.process_time() - started
+defs.get_repository_def()  # as Dagster's processes do
 heavy = {"openai", "onnxruntime", "onnx", "tiktoken", "tokenizers", "dateparser", "pandas", "fastapi", "typer"}
 heavy |= {"numpy", "pgvector", "psycopg_pool"}  # loading definitions stores and searches nothing
 loaded = heavy & set(sys.modules)

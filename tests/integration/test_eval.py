@@ -96,11 +96,11 @@ def test_own_questions_leave_no_trace(stored: Installation, questions: Path, tmp
     before = content(stored)
     figures = evaluated(stored, questions, "--output", tmp_path / "out", more=LOGGED)
     assert content(stored) == before
-    assert (figures["questions"], figures["questions_with_evidence"], figures["sources_not_found"]) == (3, 2, 1)
-    within = figures["evidence_within_tokens"]
-    assert within["context"] == within["oracle evidence"] == {"500": 1.0, "1000": 1.0, "1500": 1.0}
+    assert (figures["questions"], figures["questions_with_sources"], figures["sources_not_found"]) == (3, 2, 1)
+    within = figures["sources_within_tokens"]
+    assert within["context"] == within["oracle"] == {"500": 1.0, "1000": 1.0, "1500": 1.0}
     assert set(within["nothing"].values()) == {0.0}
-    assert figures["evidence_among_first"]["search"]["10"] == 1.0
+    assert figures["sources_among_first"]["search"]["10"] == 1.0
     assert (figures["answers"]["context"]["right"], figures["answers"]["nothing"]["right"]) == (1.0, 0.3333)
     assert (figures["reader"], figures["judge"], figures["cost"]) == ("offline", None, {})
     assert "No language model has read" in figures["not_run"][0]
@@ -146,7 +146,7 @@ def test_report_on_a_terminal_is_no_markdown(stored: Installation, questions: Pa
     done = run_cli(stored.settings, "eval", str(questions))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Evaluation\n")
-    for text in ("Evidence within tokens", "oracle evidence", "Latency"):
+    for text in ("Sources within tokens", "oracle", "Latency"):
         assert text in done.stdout
     assert not any(line.startswith(("#", "|")) for line in done.stdout.splitlines())
     refused = evaluated(stored, questions, "--format", "locomo", code=2)["message"]
@@ -205,18 +205,18 @@ def test_empty_graph_is_refused(stored: Installation, questions: Path, tmp_path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "evidence", "answered"), [
+@pytest.mark.parametrize(("name", "sources", "answered"), [
     ("locomo", 3, 3), ("longmemeval", 1, 2), ("beam", 1, 2), ("personamem", 0, 2),
 ])  # fmt: skip
 def test_published_format_is_stored_apart(
-    name: str, evidence: int, answered: int, stored: Installation, tmp_path: Path, provider: ModelProvider
+    name: str, sources: int, answered: int, stored: Installation, tmp_path: Path, provider: ModelProvider
 ) -> None:
     before, path = content(stored), getattr(published_files, name)(tmp_path)
     more = served(provider) if name == "personamem" else {}
     figures = evaluated(stored, path, "--format", name, more={**more, "TMPDIR": str(tmp_path)})
-    assert (figures["questions_with_evidence"], figures["answers"]["context"]["scored"]) == (evidence, answered)
-    if evidence:
-        assert figures["evidence_within_tokens"]["context"]["500"] == 1.0
+    assert (figures["questions_with_sources"], figures["answers"]["context"]["scored"]) == (sources, answered)
+    if sources:
+        assert figures["sources_within_tokens"]["context"]["500"] == 1.0
     else:
         assert figures["answers"]["context"]["right"] == 1.0, "the letter of the right option"
     assert content(stored) == before

@@ -24,7 +24,7 @@ from neurigraph_pipelines.wiring.installation import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import describe, environment
 from tests.support.git_server import commit, git_server
-from tests.support.imap_server import MAILBOX, PASSWORD, USER, deliver, imap_server
+from tests.support.imap_server import MAILBOX, PASSWORD, USER, deliver, imap_server, remove
 from tests.support.s3_servers import ACCESS_KEY_ID, SECRET_ACCESS_KEY, moto_server, new_bucket, s3_client
 from tests.support.sites import serving_site
 from tests.support.uploads import store
@@ -299,6 +299,50 @@ def test_a_mailbox_is_followed(installation: Installation, bob: Claims, monkeypa
     assert any("300 euros" in text for text in found(installation, bob, "How many euros does the sailmaker ask?"))
 
 
+def other_mail(text: str) -> str:
+    return mail(7, text).replace("<1@", "<8@").replace("The sloop", "Paint")
+
+
+def test_mails_that_are_gone_are_followed(
+    installation: Installation, bob: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said(words: str, asked: str) -> bool:
+        return any(words in text for text in found(installation, bob, asked))
+
+    monkeypatch.setenv("CREW_PASSWORD", PASSWORD)
+    sail, price = "Who mended the mainsail?", "How many euros does the sailmaker ask?"
+    first = mail(1, "The mainsail was mended by the sailmaker in Kappeln.")
+    with imap_server() as port:
+        place = f"imap://{USER}@127.0.0.1:{port}/{MAILBOX.replace(' ', '%20')}"
+        of = {"kind": "mailbox", "place": place, "password_variable": "CREW_PASSWORD"}
+        keeping, following = source(**of), source(**of, deletions="follow")
+        deliver(port, first, mail(2, "He asks 300 euros for it."), other_mail("The hull is painted by Ines."))
+        assert run(installation, following) == (3, 0, 0)
+        remove(port, "<1@harbour.example.org>")
+        assert run(installation, keeping) == (0, 0, 0)
+        assert said("sailmaker", sail)
+        assert run(installation, following) == (0, 0, 1)
+        assert run(installation, following) == (0, 0, 0)
+        assert not said("sailmaker", sail)
+        assert said("300 euros", price), "the other mail of the thread stays"
+        deliver(port, first)
+        assert run(installation, following) == (1, 0, 0), "a mail that is moved back is taken in again"
+        assert said("sailmaker", sail)
+        assert said("300 euros", price)
+        for number in (1, 2):
+            remove(port, f"<{number}@harbour.example.org>")
+        assert run(installation, following) == (0, 0, 2)
+        assert run(installation, following) == (0, 0, 0)
+        assert not said("sailmaker", sail)
+        assert not said("300 euros", price)
+        assert said("no longer in their mailbox", "The sloop")
+        remove(port)
+        assert run(installation, following) == (0, 0, 0), "an empty mailbox forgets nothing"
+        deliver(port, mail(9, "The oars are new.").replace("<1@", "<9@"))
+        assert run(installation, following) == (1, 0, 0), "nor does one that numbers its mails anew"
+        assert said("Ines", "Who paints the hull?")
+
+
 def test_a_mail_that_never_arrives_holds_up_no_other(
     installation: Installation, bob: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,7 +398,7 @@ def test_wrong_attributes_are_refused(installation: Installation, monkeypatch: p
         source(place="/tmp", kind="feed")
     with pytest.raises(ValueError, match="the place of a mailbox is an address"):
         source(place="https://example.org/feed", kind="mailbox")
-    with pytest.raises(ValueError, match="leave them out at an address"):
+    with pytest.raises(ValueError, match="leave them out at other addresses"):
         source(place="https://example.org/feed", kind="feed", deletions="follow")
     nobody = source(place="/tmp", user="nobody").resolve_job_def("talks_job")
     result = nobody.execute_in_process(raise_on_error=False)

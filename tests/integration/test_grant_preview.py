@@ -9,7 +9,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from neurigraph_pipelines.exchange import sharing
+from neurigraph_pipelines.exchange import grant_previews, sharing
 from neurigraph_pipelines.exchange.grant_previews import MOST_SHOWN, new_foreign_memories, preview_grant
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.faces.cli import entry
@@ -49,7 +49,7 @@ def node_at(here: Installation, bob: tuple[User, Claims], path: str) -> Any:
 
 
 def preview(here: Installation, bob: tuple[User, Claims], path: str) -> GrantPreview:
-    return preview_grant(here.database, bob[1], node_at(here, bob, path))
+    return preview_grant(here.acting_for(bob[1]), node_at(here, bob, path))
 
 
 def test_foreign_memory_is_named(here: Installation, bob: tuple[User, Claims]) -> None:
@@ -65,15 +65,44 @@ def test_foreign_memory_is_named(here: Installation, bob: tuple[User, Claims]) -
     assert rows(here, "SELECT FROM neurigraph.permission_grants WHERE user_id = %s", bob[0].user_id) == []
 
 
-def test_memory_that_fits_another_node_better_is_named(here: Installation, bob: tuple[User, Claims]) -> None:
-    """The others are so different that none of them is far from the rest."""
-    errands = ["Bolts for the keel.", "Paint the hall.", "Feed Mugi.", "Call Ana.", "Marta sings."]
-    file_in(here, bob, "Errands", *errands, TABLETS)
-    assert not preview(here, bob, "Errands").foreign_looking
+def test_memories_of_several_areas_and_without_any_are_not_foreign(
+    here: Installation, bob: tuple[User, Claims]
+) -> None:
+    home = ["Paint the wall of the kitchen.", "The plumber mends the bathroom.", "New furniture for the living room."]
+    money = ["Pay the tax in May.", "The bank raised the mortgage.", "Savings account: 3 percent interest."]
+    file_in(here, bob, "House", *home, *money)
+    assert not preview(here, bob, "House").foreign_looking, "the node has two areas"
+    file_in(here, bob, "Hobbies", *FISHING, "4711.", "Ja.", "🎣", "Femi swapped the 24th with Ola.")
+    assert not preview(here, bob, "Hobbies").foreign_looking
+
+
+@pytest.mark.parametrize(
+    ("path", "others", "foreign"),
+    [
+        (
+            "Familie/Reisen",
+            ["Der Flug nach Rom geht um neun.", "Das Hotel in Wien ist gebucht.", "Die Bahnreise dauert acht Stunden."],
+            "Der Hausarzt hat Tabletten gegen Bluthochdruck verschrieben.",
+        ),
+        (
+            "Casa",
+            ["Hay que pintar la cocina.", "El fontanero arregla el baño.", "Los muebles del salón son nuevos."],
+            "El médico me recetó pastillas para la tensión.",
+        ),
+    ],
+)
+def test_foreign_memory_is_named_in_other_languages(
+    here: Installation, bob: tuple[User, Claims], path: str, others: list[str], foreign: str
+) -> None:
+    file_in(here, bob, path, *others, *(f"{one} {one}" for one in others), foreign)
+    assert len(preview(here, bob, path).foreign_looking) == 1
+
+
+def test_node_below_another_is_compared_by_its_own_memories(here: Installation, bob: tuple[User, Claims]) -> None:
     file_in(here, bob, "Health", f"{TABLETS} Again.", f"{TABLETS} Still.")
-    assert ["ramipril" in one.title for one in preview(here, bob, "Errands").foreign_looking] == [True]
-    file_in(here, bob, "Errands/Chess", *errands)
-    assert len(preview(here, bob, "Errands").foreign_looking) == 1, "a node below is no other place"
+    file_in(here, bob, "Health/Rod", *FISHING)
+    assert not preview(here, bob, "Health/Rod").foreign_looking
+    assert preview(here, bob, "Health").records == 2
 
 
 def test_few_or_similar_memories_are_not_foreign(here: Installation, bob: tuple[User, Claims]) -> None:
@@ -85,14 +114,17 @@ def test_few_or_similar_memories_are_not_foreign(here: Installation, bob: tuple[
     assert [found.foreign_looking for found in counts.values()] == [[], [], []]
 
 
-def test_empty_and_large_nodes(here: Installation, bob: tuple[User, Claims]) -> None:
+def test_empty_and_large_nodes(here: Installation, bob: tuple[User, Claims], monkeypatch: pytest.MonkeyPatch) -> None:
     sharing.add_node(here.database, bob[1], bob[0].root_node_id, "Empty")
     found = preview(here, bob, "Empty")
-    assert (found.records, found.first_at, found.last_at) == (0, None, None)
+    assert (found.records, found.compared, found.first_at, found.last_at) == (0, 0, None, None)
     assert found.newest == found.foreign_looking == []
     file_in(here, bob, "Large", *(f"Trout number {number} of the river." for number in range(MOST_SHOWN + 3)))
     found = preview(here, bob, "Large")
-    assert (found.records, len(found.newest)) == (MOST_SHOWN + 3, MOST_SHOWN)
+    assert (found.records, found.compared, len(found.newest)) == (MOST_SHOWN + 3, MOST_SHOWN + 3, MOST_SHOWN)
+    monkeypatch.setattr(grant_previews, "MOST_COMPARED", 7)
+    found = preview(here, bob, "Large")
+    assert (found.records, found.compared, len(found.newest)) == (MOST_SHOWN + 3, 7, 7)
 
 
 def test_only_the_owner_looks(here: Installation, bob: tuple[User, Claims], client: httpx.Client) -> None:
@@ -122,9 +154,9 @@ def test_only_the_owner_looks(here: Installation, bob: tuple[User, Claims], clie
     }
     assert (answers["owner"][0].json()["records"], len(answers["owner"][0].json()["foreign_looking"])) == (7, 1)
     with pytest.raises(ForbiddenError):
-        preview_grant(here.database, Claims("gmail", "third_party", user.user_id), node)
+        preview_grant(here.acting_for(Claims("gmail", "third_party", user.user_id)), node)
     with pytest.raises(NotFoundError):
-        preview_grant(here.database, claims, uuid4())
+        preview_grant(here.acting_for(claims), uuid4())
 
 
 def test_check_names_new_foreign_memories_of_granted_nodes(here: Installation, bob: tuple[User, Claims]) -> None:
@@ -133,7 +165,7 @@ def test_check_names_new_foreign_memories_of_granted_nodes(here: Installation, b
     node = node_at(here, bob, "Hobbies")
 
     def found() -> list[Any]:
-        return [one.record_id for one in new_foreign_memories(here.database) if one.user == user.slug]
+        return [one.record_id for one in new_foreign_memories(here.context) if one.user == user.slug]
 
     assert found() == [], "nobody else sees it"
     made, _ = sharing.grant(here.database, claims, Subject(SubjectType.THIRD_PARTY, "gmail"), node)

@@ -27,16 +27,7 @@ from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.delegating import DelegatingDatabase
 from resources.storage.local import LocalObjectStore
 from tests.support.ingestion_traces import traces, triggers_of
-from tests.support.memories import (
-    PlainModel,
-    WordEmbedder,
-    converse,
-    ingest,
-    new_user,
-    rows,
-    schemas_of,
-    stored,
-)
+from tests.support.memories import PlainModel, WordEmbedder, converse, ingest, new_user, rows, schemas_of, stored
 
 
 def due_again(here: Installation, user: User) -> None:

@@ -394,8 +394,7 @@ def test_unreachable_server_is_transient() -> None:
 
 def uploads(broken: Broken) -> list[str]:
     """Uploads in parts that have neither been completed nor ended."""
-    found: list[str] = []
     with suppress(TransientError):  # rclone's answer where there are none
         listing = broken.bucket.call("list_multipart_uploads", Prefix=broken.bucket.prefix)
-        found = [upload["UploadId"] for upload in listing.get("Uploads", ())]
-    return found
+        return [upload["UploadId"] for upload in listing.get("Uploads", ())]
+    return []

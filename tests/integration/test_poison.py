@@ -69,9 +69,7 @@ def test_poison_loses_places(measured: Measured, places: list[int]) -> None:
 
 
 def test_evidence_is_not_displaced(measured: Measured) -> None:
-    found = [
-        share(asked, lambda one: one.has_evidence) for asked in (measured.honest, measured.unruled, measured.ruled)
-    ]
+    found = [share(asked, lambda one: one.has_source) for asked in (measured.honest, measured.unruled, measured.ruled)]
     assert found[0] >= 0.9
     assert found[2] >= found[0] - 0.1
     assert found[2] >= found[1]
@@ -79,7 +77,7 @@ def test_evidence_is_not_displaced(measured: Measured) -> None:
 
 def test_quarantine_leaves_nothing_of_it(measured: Measured) -> None:
     assert [one for one in measured.quarantined if one.poisoned or one.quoted or one.attributed] == []
-    assert share(measured.quarantined, lambda one: one.has_evidence) >= 0.9
+    assert share(measured.quarantined, lambda one: one.has_source) >= 0.9
 
 
 def test_every_shape_attacks_both_halves(attacks: Sequence[Planted]) -> None:

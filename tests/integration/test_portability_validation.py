@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -87,6 +88,12 @@ def in_segments(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
     return rewrite("tables/segments.jsonl", of_row)
 
 
+def in_second_line(**values: object) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Change columns of the second row alone."""
+    numbers = count(1)
+    return lambda row: {**row, **values} if next(numbers) == 2 else row
+
+
 def in_rows(**values: object) -> Callable[[Path], None]:
     """Change columns of all passages."""
 
@@ -138,6 +145,10 @@ def in_rows(**values: object) -> Callable[[Path], None]:
         (of_segments(record_id=str(uuid4())), "cannot be restored"),
         (rewrite("tables/segments.jsonl", lambda row: {**row, "colour": "red"}), "segments does not have"),
         (rewrite("tables/users.jsonl", lambda row: {**row, "colour": "red"}), "users does not have"),
+        (
+            rewrite("tables/graph_index.jsonl", in_second_line(colour="red")),
+            "line 2 of .*graph_index.* column 'colour'",
+        ),
         (rewrite("tables/graph_index.jsonl", lambda row: {**row, "layer_depth": "deep"}), "cannot be restored"),
         (rewrite("tables/graph_index.jsonl", lambda row: {**row, "layer_depth": 9}), "cannot be restored"),
         (

@@ -90,6 +90,7 @@ def test_memories_move_whole_and_once(graph: Graph) -> None:
 
     assert counts(again(graph)) == (0, 0, 0, 0, 3)
     assert counts(again(graph, again=True)) == (0, 0, 3, 0, 0)
+    assert memory(graph, pike).operations == [REFILED, "move", "create"], "the same model marks a memory once"
     assert graph.records == {pike: "Pastimes/Fishing", lens: "Pastimes", knee: "Health/Knee"}
 
 

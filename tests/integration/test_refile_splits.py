@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 from uuid import UUID
 
@@ -28,7 +26,6 @@ from neurigraph_pipelines.ingestion.stored_segments import read_segment
 from neurigraph_pipelines.ingestion.subjects import subjects_of
 from neurigraph_pipelines.knowledge.reading import read_waiting
 from neurigraph_pipelines.lifecycle.control import compress
-from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.rehydration import _rewrite_working_copy, open_whole
 from neurigraph_pipelines.lifecycle.retention import set_tier
 from neurigraph_pipelines.lifecycle.transitions import FileLocation
@@ -44,7 +41,7 @@ from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.views.kinds import ActionKind
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.changing_record import Memory
-from tests.support.command_line import describe, environment
+from tests.support.command_line import describe
 from tests.support.dying_refile import other_context, tomorrow
 from tests.support.erasures import NODE, RECORD, erase, traces
 from tests.support.graphs import Graph, new_graph
@@ -384,40 +381,6 @@ def test_messages_without_a_subject_go_with_those_before() -> None:
     unsure = [Filing((), 1, 2, proposals=(("Health",), ("Hobbies",))), Filing(("Hobbies",), 3, 4)]
     assert [one.path for one in subjects_of(unsure, ["Hobbies"])] == [(), ("Hobbies",)]
     assert len(subjects_of([Filing((), 1, 2), Filing((), 3, 4)], ["Hobbies"])) == 1
-
-
-def run_and_die(graph: Graph, where: str) -> None:
-    command = [sys.executable, "-m", "tests.support.undivided", str(graph.user.user_id), where]
-    around = environment(graph.here.settings)
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=around)
-    assert ended.returncode == -9, ended.stderr
-
-
-def test_killed_before_the_commit_nothing_is_visible(graph: Graph) -> None:
-    record_id = undivided(graph)
-    before: list[Any] = [graph.records, memory(graph, record_id).at(), sorted(graph.here.objects.keys(""))]
-    run_and_die(graph, "before")
-    assert [graph.records, memory(graph, record_id).at()] == before[:2]
-    strays = set(graph.here.objects.keys("")) - set(before[2])
-    assert strays
-    assert verify(graph.here.context, user_id=graph.user.user_id).findings == []
-    graph.here.settings = graph.here.settings.changed(orphan_grace_hours=0)
-    assert audit_objects(graph.here.context).removed == len(strays)
-    parts_of(again(graph))
-    graph.check()
-
-
-def test_killed_after_the_commit_the_text_of_before_goes_too(graph: Graph) -> None:
-    record_id = undivided(graph)
-    run_and_die(graph, "after")
-    assert sorted(graph.records.values()) == ["Health", "Hobbies/Tom", "Home/Renting"]
-    assert verify(graph.here.context, user_id=graph.user.user_id).findings == []
-    tablets = next(one for one, path in graph.records.items() if path == "Health")
-    assert again(graph).split == []
-    erase(graph.here, graph.claims, RECORD, tablets)
-    assert traces(graph.here, "ramipril") == []
-    assert "spinners" in messages_of(graph, record_id)
-    graph.check()
 
 
 def test_conversation_that_goes_on_meanwhile_is_stored_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -255,7 +255,7 @@ def _roots(memory: Memory) -> list[Any]:
 # The samples, with the real local models
 
 
-def test_sample_questions_find_evidence(shared_installation: Installation) -> None:
+def test_sample_questions_find_sources(shared_installation: Installation) -> None:
     here = shared_installation
     user, claims = new_user(here, "bob")
     import_file(here.acting_for(claims), SAMPLES / "bob.jsonl", "jsonl")
@@ -265,9 +265,9 @@ def test_sample_questions_find_evidence(shared_installation: Installation) -> No
     for question in questions:
         answer = search(here.acting_for(claims), Question(question["question"]))
         found = [hit.source_external_id for hit in answer.hits]
-        wanted = {evidence["conversation"] for evidence in question["evidence"]}
+        wanted = {source["conversation"] for source in question["sources"]}
         first += found[0] in wanted
         among_three += bool(wanted.intersection(found[:3]))
-    print(f"evidence first: {first}, among three: {among_three}, of {len(questions)}")
+    print(f"sources first: {first}, among three: {among_three}, of {len(questions)}")
     assert among_three >= 0.9 * len(questions)
     assert first >= 0.75 * len(questions)

@@ -1,8 +1,11 @@
-"""What a split leaves: windows, facts and questions of messages that moved, and exports that run meanwhile."""
+"""What a split leaves: windows, facts and questions of moved messages, exports that run meanwhile, and killed runs."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -14,13 +17,15 @@ from neurigraph_pipelines.knowledge.reading import TO_READ, read_waiting
 from neurigraph_pipelines.knowledge.stating import change_fact
 from neurigraph_pipelines.knowledge.windows import KeptWindows
 from neurigraph_pipelines.knowledge.writing import write_read
+from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import TransientError
 from neurigraph_pipelines.model.facts import ReadFact
 from neurigraph_pipelines.views.kinds import FactKind, StatedAs
 from neurigraph_pipelines.wiring.installation import Installation
-from tests.integration.test_refile_splits import again, parts_of
+from tests.integration.test_refile_splits import again, memory, messages_of, parts_of
+from tests.support.command_line import environment
 from tests.support.erasures import RECORD, USER, erase, traces
 from tests.support.exported_user import export, replace_text, restore
 from tests.support.graphs import Graph, new_graph
@@ -177,3 +182,37 @@ def test_export_during_a_split_is_refused_before_it_lacks_a_text(graph: Graph, t
         export(graph.here, graph.user, tmp_path / "one.zip", lambda: again(graph))
     assert list(tmp_path.glob("one*")) == []
     assert export(graph.here, graph.user, tmp_path / "one.zip").lost == []
+
+
+def run_and_die(graph: Graph, where: str) -> None:
+    command = [sys.executable, "-m", "tests.support.undivided", str(graph.user.user_id), where]
+    around = environment(graph.here.settings)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=around)
+    assert ended.returncode == -9, ended.stderr
+
+
+def test_killed_before_the_commit_nothing_is_visible(graph: Graph) -> None:
+    record_id = undivided(graph)
+    before: list[Any] = [graph.records, memory(graph, record_id).at(), sorted(graph.here.objects.keys(""))]
+    run_and_die(graph, "before")
+    assert [graph.records, memory(graph, record_id).at()] == before[:2]
+    strays = set(graph.here.objects.keys("")) - set(before[2])
+    assert strays
+    assert verify(graph.here.context, user_id=graph.user.user_id).findings == []
+    graph.here.settings = graph.here.settings.changed(orphan_grace_hours=0)
+    assert audit_objects(graph.here.context).removed == len(strays)
+    parts_of(again(graph))
+    graph.check()
+
+
+def test_killed_after_the_commit_the_text_of_before_goes_too(graph: Graph) -> None:
+    record_id = undivided(graph)
+    run_and_die(graph, "after")
+    assert sorted(graph.records.values()) == ["Health", "Hobbies/Tom", "Home/Renting"]
+    assert verify(graph.here.context, user_id=graph.user.user_id).findings == []
+    tablets = next(one for one, path in graph.records.items() if path == "Health")
+    assert again(graph).split == []
+    erase(graph.here, graph.claims, RECORD, tablets)
+    assert traces(graph.here, "ramipril") == []
+    assert "spinners" in messages_of(graph, record_id)
+    graph.check()

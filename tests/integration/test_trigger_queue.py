@@ -228,7 +228,7 @@ def test_last_expired_lease_becomes_failure(installation: Installation, bob: tup
     assert state_of(installation) == [("failed", 2)]
     (failure,) = rows(installation, "SELECT step, attempts, error FROM neurigraph.pipeline_failures")
     assert (failure["step"], failure["attempts"]) == ("run", 2)
-    assert failure["error"].startswith("its process died 2 times without a word: ")
+    assert failure["error"].startswith("its run ended 2 times without storing it: ")
 
 
 def test_suspects_are_leased_alone(installation: Installation, bob: tuple[User, Claims]) -> None:

@@ -285,3 +285,19 @@ def test_an_uploaded_document_has_as_short_a_path(client: httpx.Client, bob: dic
         file = {"file": ("boats.txt", BOATS.encode())}
         sent = client.post("/v1/files", files=file, data={"external_id": name}, headers=bob)
         assert (sent.status_code, "the limit is 8" in sent.text) == (status, status == 422)
+
+
+def test_a_document_without_title_is_called_as_its_memory_is(
+    client: httpx.Client, shared_installation: Installation, bob: dict[str, str]
+) -> None:
+    added = client.post("/v1/notes", json={"content": "Dave keeps two tortoises in the shed."}, headers=bob).json()
+    here = f"/v3/documents/{added['note_id']}"
+    assert client.get(here, headers=bob).json()["title"] is None, "it is no memory yet"
+    store(shared_installation)
+    (listed,) = client.get("/v1/records", params={"source_id": added["note_id"]}, headers=bob).json()["records"]
+    assert listed["title"]
+    assert client.get(here, headers=bob).json()["title"] == listed["title"]
+    question = {"q": "zzzzqqq xxyyy", "scopedDocumentIds": [added["note_id"]]}
+    newest = client.post("/v3/search", json=question, headers=bob).json()
+    assert newest["searchPath"] == "broad_recent"
+    assert [one["title"] for one in newest["results"]] == [listed["title"]]

@@ -231,8 +231,8 @@ def _checks(page: Page, url: str) -> None:
 
 
 def _lineage(page: Page, url: str) -> None:
-    page.go(f"{url}/asset-groups")
-    _see(page, "knowledge", "lifecycle")
+    page.go(f"{url}/assets/reconciled_facts?view=lineage&lineageScope=upstream&lineageDepth=3")
+    _see(page, "sources", "record_embeddings")
     page.wait_for("document.querySelector('path[marker-end]') !== null", _PATIENCE_SECONDS)
     _take(page, "dagster-lineage")
 

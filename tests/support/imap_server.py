@@ -41,6 +41,20 @@ def deliver(port: int, *mails: str) -> None:
             assert session.append(f'"{MAILBOX}"', "", "", content)[0] == "OK"
 
 
+def remove(port: int, message_id: str | None = None) -> None:
+    """Remove the mail with an id for good, or all mails with the mailbox, which is made again."""
+    with _logged_in(port) as session:
+        if message_id is None:
+            session.delete(f'"{MAILBOX}"')
+            session.create(f'"{MAILBOX}"')
+            return
+        session.select(f'"{MAILBOX}"')
+        _, (found, *_) = session.search(None, "HEADER", "Message-ID", message_id)
+        for number in found.split():
+            session.store(number.decode(), "+FLAGS", "(\\Deleted)")
+        session.expunge()
+
+
 @contextmanager
 def _logged_in(port: int) -> Iterator[imaplib.IMAP4]:
     with imaplib.IMAP4("127.0.0.1", port, timeout=20) as session:

@@ -48,7 +48,7 @@ def test_fusion_prefers_common_hits() -> None:
     assert fused("?") == ["a", "b", "d", "c"]
 
 
-def test_questions_have_existing_evidence(data_folder: Path) -> None:
+def test_questions_have_existing_sources(data_folder: Path) -> None:
     assert [(len(s.conversations), len(s.messages), len(s.questions)) for s in locomo()] == [
         (19, 419, 197),
         (29, 629, 260),
@@ -64,7 +64,7 @@ def test_questions_have_existing_evidence(data_folder: Path) -> None:
     ]
     for given in (*locomo(), *chats, meetings):
         assert len(given.messages) == sum(len(conversation.messages) for conversation in given.conversations)
-        assert all(asked.evidence <= given.messages.keys() for asked in given.questions)
+        assert all(asked.sources <= given.messages.keys() for asked in given.questions)
     assert {asked.category for given in locomo() for asked in given.questions} == set(CATEGORIES.values())
 
 

@@ -28,29 +28,29 @@ def made(name: Published, folder: Path) -> Path:
     return path
 
 
-def test_locomo_has_evidence_and_false_questions(tmp_path: Path) -> None:
+def test_locomo_has_sources_and_false_questions(tmp_path: Path) -> None:
     (sample,) = read_published("locomo", made("locomo", tmp_path))
     assert [len(one.messages) for one in sample.conversations] == [2, 2]
     key, sold, false = sample.questions
-    assert (key.evidence, key.answer, key.category) == (frozenset({"D1:1"}), "under the blue pot", "single-hop")
+    assert (key.sources, key.answer, key.category) == (frozenset({"D1:1"}), "under the blue pot", "single-hop")
     assert (sold.is_unanswerable, false.is_unanswerable, false.answer) == (False, True, "")
 
 
 def test_longmemeval_has_a_history_for_each_question(tmp_path: Path) -> None:
     named, unsaid = read_published("longmemeval", made("longmemeval", tmp_path))
     (asked,) = named.questions
-    assert [named.messages[one].content for one in asked.evidence] == ["I named my sourdough Bruno."]
+    assert [named.messages[one].content for one in asked.sources] == ["I named my sourdough Bruno."]
     assert len(named.messages) == 3, "an empty turn is no message, and sessions of one id are two"
     assert asked.asked_at == datetime(2023, 5, 30, 23, 40, tzinfo=UTC)
     assert named.conversations[1].started_at == datetime(2023, 5, 21, tzinfo=UTC)
-    assert [(one.is_unanswerable, one.evidence) for one in unsaid.questions] == [(True, frozenset())]
+    assert [(one.is_unanswerable, one.sources) for one in unsaid.questions] == [(True, frozenset())]
 
 
 def test_beam_finds_its_questions(tmp_path: Path) -> None:
     (sample,) = read_published("beam", made("beam", tmp_path))
     assert sample.name == "beam-7"
     assert sample.messages["0"].content == "My kiln reaches 1,240 degrees."
-    assert [(one.category, one.evidence, one.is_unanswerable) for one in sample.questions] == [
+    assert [(one.category, one.sources, one.is_unanswerable) for one in sample.questions] == [
         ("information extraction", {"0"}, False),
         ("abstention", frozenset(), True),
     ]
@@ -105,7 +105,7 @@ GOOD = {"question": "Where is the key?", "answer": "Under the mat", "sources": [
 def test_own_questions_are_read(tmp_path: Path) -> None:
     path = own(tmp_path, GOOD, "", {"question": "And the dog?", "answer": None, "category": "pets"})
     key, dog = read_questions(path)
-    assert (key.answer, key.evidence, key.is_unanswerable) == ("Under the mat", frozenset({"the mat"}), False)
+    assert (key.answer, key.sources, key.is_unanswerable) == ("Under the mat", frozenset({"the mat"}), False)
     assert (dog.category, dog.is_unanswerable) == ("pets", True)
     assert read_questions(path, 1) == [key]
 
@@ -157,11 +157,11 @@ def test_report_makes_no_markup_of_texts() -> None:
     case = dict.fromkeys(("sample", "question", "category", "expected", "answer", "kind"), hostile)
     figures = {
         **dict.fromkeys(("subject", "counted_by", "embedder", "reader", "judge"), hostile),
-        **dict.fromkeys(("questions", "questions_with_evidence", "sources_not_found", "block_tokens"), 1),
-        **{f"evidence_{name}": {} for name in ("within_tokens", "among_first")},
+        **dict.fromkeys(("questions", "questions_with_sources", "sources_not_found", "block_tokens"), 1),
+        **{f"sources_{name}": {} for name in ("within_tokens", "among_first")},
         **{name: {} for name in ("answers", "categories", "latency_ms", "cost")},
         "not_run": [hostile],
-        "worst": [{**case, "evidence": 0.5, "missed": [hostile], "sources_not_found": [hostile]}],
+        "worst": [{**case, "sources": 0.5, "missed": [hostile], "sources_not_found": [hostile]}],
     }
     tags: list[str] = []
 

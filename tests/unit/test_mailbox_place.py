@@ -139,7 +139,7 @@ def test_imaps_checks_the_certificate_by_name(tmp_path: Path, monkeypatch: pytes
         list(place.files())
     assert sent == []
     with place_at(answers, certificate=certificate, host="localhost") as place:
-        assert [file.name for file in place.files()] == ["mails/1-4.eml", "mails/1-7.eml"]
+        assert [file.name for file in place.files()] == ["mails/1/4.eml", "mails/1/7.eml"]
 
 
 def test_no_message_has_the_password() -> None:

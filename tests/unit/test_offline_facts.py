@@ -12,7 +12,7 @@ from neurigraph_pipelines.model import Segment, SourceKind
 from neurigraph_pipelines.model.facts import MAX_SHARE, ReadFact, Slot
 from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
 from resources.offline import facts
-from resources.offline.fact_forms import read_fact
+from resources.offline.fact_forms import clauses_of, read_fact
 from resources.offline.language_model import OfflineLanguageModel
 from resources.offline.telling import paired
 from tests.support.model_clients import make_segment
@@ -94,6 +94,21 @@ def test_nothing_is_stated(texts: list[str]) -> None:
 def test_kinds_and_slots(statement: str, kind: FactKind, slot: Slot | None) -> None:
     found = read_fact(statement, statement, "en", is_dated="2025" in statement)
     assert (found.kind, found.slot) == (kind, slot)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "parts"),
+    [
+        ("Clara is our neighbour and a doctor.", ["Clara is our neighbour.", "Clara is a doctor."]),
+        ("Tom is my son, he is a cook and lives in Ulm.", ["Tom is my son.", "Tom is a cook.", "Tom lives in Ulm."]),
+        ("Priya is my manager and she loves climbing.", ["Priya is my manager.", "Priya loves climbing."]),
+        ("Marta is my aunt and has a cat and a dog.", []),
+        ("Bob is a friend and he said a lot.", []),
+        ("The plan is a mess and has no owner.", []),
+    ],
+)  # fmt: skip
+def test_each_description_of_a_person_is_a_clause(sentence: str, parts: list[str]) -> None:
+    assert clauses_of(sentence) == (parts or [sentence])
 
 
 def test_who_and_when_are_said() -> None:

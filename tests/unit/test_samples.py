@@ -65,11 +65,11 @@ def test_questions_point_at_messages(conversations: dict[str, ImportedConversati
     for question in questions:
         assert question["question"]
         assert question["answer"]
-        assert question["evidence"]
-        for evidence in question["evidence"]:
-            ids = {message.external_id for message in conversations[evidence["conversation"]].messages}
-            assert set(evidence["messages"]) <= ids
-            assert evidence["messages"]
+        assert question["sources"]
+        for source in question["sources"]:
+            ids = {message.external_id for message in conversations[source["conversation"]].messages}
+            assert set(source["messages"]) <= ids
+            assert source["messages"]
 
 
 def test_hard_questions_point_at_messages_or_at_none(conversations: dict[str, ImportedConversation]) -> None:
@@ -80,11 +80,11 @@ def test_hard_questions_point_at_messages_or_at_none(conversations: dict[str, Im
     kinds = {question["kind"] for question in questions}
     assert kinds == {"cold", "two_branches", "long_meeting", "time", "nothing"}
     for question in questions:
-        assert bool(question["evidence"]) == (question["kind"] != "nothing")
-        for evidence in question["evidence"]:
-            ids = {message.external_id for message in sources[evidence["conversation"]].messages}
-            assert set(evidence["messages"]) <= ids
-            assert evidence["messages"]
+        assert bool(question["sources"]) == (question["kind"] != "nothing")
+        for source in question["sources"]:
+            ids = {message.external_id for message in sources[source["conversation"]].messages}
+            assert set(source["messages"]) <= ids
+            assert source["messages"]
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -106,7 +106,7 @@ def test_questions_about_documents_name_words_of_their_pages() -> None:
     texts = {name: _flat(content.decode()) for name, content in {**pages, **records}.items()}
     texts["caldera"] = _flat((SAMPLES / "documents" / "caldera.html").read_text(encoding="utf-8"))
     questions = read_questions(QUESTIONS)
-    answered = [one for one in questions if all(_flat(said) in texts[Path(one.category).stem] for said in one.evidence)]
+    answered = [one for one in questions if all(_flat(said) in texts[Path(one.category).stem] for said in one.sources)]
     assert len(answered) >= 85, [one.text for one in questions if one not in answered]  # pages change
 
 

@@ -126,6 +126,7 @@ def test_stop_frees_what_descendants_held(stack: Stack, tmp_path: Path) -> None:
     stack.supervisor.stop()
     with held.open("w") as again:
         fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert marked(stack.mark) == []
 
 
 @ON_LINUX

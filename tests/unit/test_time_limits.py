@@ -42,14 +42,18 @@ def test_endless_step_ends() -> None:
 
 
 def test_time_in_the_limit_and_waiting_do_not_count() -> None:
+    started = time.thread_time()
     with time_limit(settings(0.5), "summarize", 0):
         compute(0.1)
         time.sleep(0.7)
+    assert time.thread_time() - started >= 0.1
 
 
 def test_tokens_lengthen_the_limit() -> None:
+    started = time.thread_time()
     with time_limit(settings(0.1, 1_000), "summarize", 60_000):
         compute(0.3)
+    assert time.thread_time() - started >= 0.3
 
 
 def test_other_threads_go_on() -> None:

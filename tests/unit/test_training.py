@@ -40,8 +40,8 @@ TALK: dict[str, Any] = {
         {"speaker": "Bo", "at": "2024-01-02", "text": "Never. Only for the neighbours."},
     ],
     "questions": [
-        {"question": "Which instrument does Bo play?", "evidence": [1]},
-        {"question": "Why?", "evidence": []},
+        {"question": "Which instrument does Bo play?", "sources": [1]},
+        {"question": "Why?", "sources": []},
     ],
     "remarks": [{"speaker": "Bo", "remark": "My Tuesdays are taken.", "explained_by": [1]}],
 }
@@ -100,10 +100,10 @@ def test_talk_is_read(tmp_path: Path) -> None:
     ("changed", "said"),
     [
         ({"messages": [{"speaker": "Ana", "at": "2024", "text": " "}]}, "'text' is not a text"),
-        ({"questions": [{"question": "Who?", "evidence": [4]}]}, "names message 4, and there are 4 from 0"),
-        ({"questions": [{"question": "Who?", "evidence": ["1"]}]}, "holds '1', which is no index"),
+        ({"questions": [{"question": "Who?", "sources": [4]}]}, "names message 4, and there are 4 from 0"),
+        ({"questions": [{"question": "Who?", "sources": ["1"]}]}, "holds '1', which is no index"),
         ({"remarks": None}, "'remarks' is not a list"),
-        ({"questions": [{"question": "Who?", "evidence": [-1]}]}, "names message -1"),
+        ({"questions": [{"question": "Who?", "sources": [-1]}]}, "names message -1"),
     ],
 )
 def test_faulty_talk_is_named(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
@@ -144,7 +144,7 @@ def public_set(**changed: Any) -> bytes:
 def test_faulty_public_set_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "set.jsonl.gz").write_bytes(public_set())
     (talk,) = read_public(tmp_path)
-    assert (talk.messages[0].text, talk.source, talk.asked[0].evidence) == ("I don't know.", "set", (1,))
+    assert (talk.messages[0].text, talk.source, talk.asked[0].sources) == ("I don't know.", "set", (1,))
     (tmp_path / "set.jsonl.gz").write_bytes(content)
     with pytest.raises(TalkError, match=r"set\.jsonl\.gz"):
         read_public(tmp_path)
@@ -236,10 +236,10 @@ def test_written_talks_are_as_many_as_the_card_says() -> None:
     questions, remarks = (
         [one for talk in talks for one in talk.asked if one.is_remark is kind] for kind in (False, True)
     )
-    assert len([one for one in questions if one.evidence]) >= 1_500
-    assert len([one for one in remarks if one.evidence]) >= 800
-    assert all(one.evidence for one in remarks)
-    assert len([one for one in questions if not one.evidence]) / len(questions) > 0.05
+    assert len([one for one in questions if one.sources]) >= 1_500
+    assert len([one for one in remarks if one.sources]) >= 800
+    assert all(one.sources for one in remarks)
+    assert len([one for one in questions if not one.sources]) / len(questions) > 0.05
     assert {talk.language for talk in talks} >= {
         "en",
         "de",

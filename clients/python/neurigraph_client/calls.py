@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Itera
 from dataclasses import dataclass, field
 from functools import cache, reduce, wraps
 from importlib import import_module
+from inspect import signature
 from itertools import count
 from operator import or_
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
@@ -90,7 +91,7 @@ class Waiting:
                     answer.read()
                     answer.close()
                 return refuse(call, answer)
-            except Exception as error:
+            except Exception as error:  # `pause` raises what no repeating mends
                 time.sleep(pause(call, error, attempt, self._retries))
         raise AssertionError
 
@@ -132,7 +133,7 @@ class Asyncio:
                     await answer.aread()
                     await answer.aclose()
                 return refuse(call, answer)
-            except Exception as error:
+            except Exception as error:  # `pause` raises what no repeating mends
                 await asyncio.sleep(pause(call, error, attempt, self._retries))
         raise AssertionError
 
@@ -205,9 +206,38 @@ def answer(route: str, view: str, values: Mapping[str, Any], **about: Any) -> St
     return read(response, view)
 
 
-def pages(route: str, name: str, view: str, values: Mapping[str, Any]) -> Pages[Any]:
-    """Return a list of an operation that returns pages."""
-    return Pages(call_of(route, values), name, view)
+def asks(route: str, view: str, **about: Any) -> Callable[[Callable[Concatenate[Any, P], Steps[R]]], asked[P, R]]:
+    """Return a decorator that makes a method of its signature: it asks an operation, as ``answer`` does."""
+
+    def made(declared: Callable[Concatenate[Any, P], Steps[R]]) -> asked[P, R]:
+        return asked(
+            wraps(declared)(lambda *given, **named: answer(route, view, _bound(declared, given, named), **about))
+        )
+
+    return made
+
+
+def lists(route: str, name: str, view: str) -> Callable[[Callable[Concatenate[Any, P], Pages[R]]], listed[P, R]]:
+    """Return a decorator that makes a method of its signature: it lists an operation's items, page after page.
+
+    Args:
+        name: The field of a page with the items.
+        view: The name of an item's view.
+    """
+
+    def made(declared: Callable[Concatenate[Any, P], Pages[R]]) -> listed[P, R]:
+        return listed(
+            wraps(declared)(lambda *given, **named: Pages(call_of(route, _bound(declared, given, named)), name, view))
+        )
+
+    return made
+
+
+def _bound(declared: Callable[..., Any], given: tuple[Any, ...], named: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values of a call by name, with the defaults of the signature."""
+    bound = signature(declared).bind(*given, **named)
+    bound.apply_defaults()
+    return bound.arguments
 
 
 def call_of(

@@ -14,11 +14,13 @@ from neurigraph_pipelines.defs.shared.run_tags import YIELDS
 from neurigraph_pipelines.graph.provisioning import find_user
 from neurigraph_pipelines.inbox import drop_intake
 from neurigraph_pipelines.inbox.export_formats import EXPORT_FORMATS
+from neurigraph_pipelines.inbox.gone_mails import shorten_threads
 from neurigraph_pipelines.inbox.web_pages import receive_address
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.views.kinds import DocumentType
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 _LOOKS_AT_FILES, _LOOKS_AT_ADDRESSES = 60, 900
 """Seconds between two looks, unless the YAML file says otherwise."""
@@ -60,8 +62,9 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
     )
     deletions: Literal["keep", "follow"] = Field(
         default="keep",
-        description="`follow`: a file that is gone gets a version that says so. Calendars and repositories do so "
-        "always; of a feed nothing is ever gone, since it shows only what is new, and mails stay.",
+        description="`follow`: a file that is gone gets a version that says so, and the thread of a mail that is gone "
+        "a version without it. Calendars and repositories do so always; of a feed nothing is ever gone, since it shows "
+        "only what is new.",
     )
 
     @field_validator("format")
@@ -77,8 +80,8 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
             raise ValueError("a place that is an address has a kind: feed, calendar, repository or mailbox")
         if self.kind != "files" and not self.place.startswith(_SCHEMES.get(self.kind, _ADDRESSES)):
             raise ValueError(f"the place of a {self.kind} is an address: https://…, or imaps://… of a mailbox")
-        if self.kind != "files" and (self.format != "auto" or self.deletions != "keep"):
-            raise ValueError("format and deletions are of files: leave them out at an address")
+        if self.kind != "files" and (self.format != "auto" or (self.deletions != "keep" and self.kind != "mailbox")):
+            raise ValueError("format is of files, deletions of files and mailboxes: leave them out at other addresses")
         return self
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
@@ -158,9 +161,9 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
     def _has_gone(self, of_user: Any) -> bool:
         if self.deletions == "keep":
             return False
-        return bool(drop_intake.gone_files(of_user.database, self._place(of_user), (self.user, self.name)))
+        return drop_intake.has_gone(of_user.database, self._place(of_user), (self.user, self.name))
 
-    def _take_in(self, installation: InstallationResource) -> dict[str, Any]:
+    def _take_in(self, installation: InstallationResource) -> ValuesByName:
         """Take in the new files and read them; return metadata for the asset's page, without a word of the files."""
         of_user = self._home(installation)
         try:
@@ -197,6 +200,9 @@ class ExportSource(dg.Component, dg.Model, dg.Resolvable):
             of_user.database, place, of_user.uploads, details=details, is_document=self.format == "document"
         )
         refused = sum(one.error is not None for one in done)
-        follows, owner = self.deletions == "follow", (self.user, self.name)
-        gone = drop_intake.say_gone(of_user.database, place, of_user.uploads, owner, details) if follows else 0
+        if self.deletions == "keep":
+            return len(done) - refused, refused, 0
+        owner = (self.user, self.name)
+        gone = drop_intake.say_gone(of_user.database, place, of_user.uploads, owner, details)
+        gone += shorten_threads(of_user.context, of_user.export_reader, place, owner, details)
         return len(done) - refused, refused, gone

@@ -10,15 +10,9 @@ from datetime import UTC, datetime
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.shared.backfills import (
-    EMBEDDER_POOL,
-    asset_by_day,
-    days_of,
-    failures,
-    would_do,
-)
+from neurigraph_pipelines.defs.shared import backfills
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
-from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, schema_of, user_id_of
+from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.defs.shared.run_metadata import MAX_TABLE_ROWS, table
 from neurigraph_pipelines.defs.shared.run_states import waiting_already
 from neurigraph_pipelines.defs.shared.run_tags import YIELDS
@@ -37,19 +31,17 @@ class HealConfig(JobConfig):
     limit: int = Field(default=healing.MAX_HEALED, ge=1, description="Most records that one run embeds.")
 
 
-class ReembedConfig(JobConfig):
+class ReembedConfig(backfills.BackfillConfig):
     """Whose records a backfill embeds."""
 
-    user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
     again: bool = Field(
         default=True, description="Switch it off to leave out records that have vectors of the configured model."
     )
-    dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
 
 @dg.asset(
     deps=["record_summaries", "passages"],
-    pool=EMBEDDER_POOL,
+    pool=backfills.EMBEDDER_POOL,
     config_schema=schema_of(HealConfig),
 )
 def pending_embeddings(
@@ -65,7 +57,7 @@ def pending_embeddings(
             "embedding model": installation.context.embedder.model,
             "records healed": done.records,
             "passages": done.passages,
-            "failed for now": failures(done.failed),
+            "failed for now": backfills.failures(done.failed),
             **_waiting(done.waiting),
             "finished after a switch": sum(move.finished for move in done.moves),
             "seconds": round(time.monotonic() - started, 3),
@@ -106,7 +98,7 @@ def no_embedding_is_overdue(installation: InstallationResource) -> dg.AssetCheck
     )
 
 
-@asset_by_day(ReembedConfig, deps=["record_summaries", "passages"], pool=EMBEDDER_POOL)
+@backfills.asset_by_day(ReembedConfig, deps=["record_summaries", "passages"], pool=backfills.EMBEDDER_POOL)
 def record_embeddings(
     context: dg.AssetExecutionContext, installation: InstallationResource
 ) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
@@ -117,14 +109,17 @@ def record_embeddings(
     """
     from neurigraph_pipelines.ingestion.reembed import reembed  # loads numpy: not needed to load definitions
 
-    since, until = days_of(context)
     config = config_of(context, ReembedConfig)
-    user_id = user_id_of(installation.opened.database, config.user)
-    done = reembed(installation.context, since, until, user_id, again=config.again, dry_run=config.dry_run)
+    done = reembed(
+        installation.context,
+        *backfills.records_of(context, installation, config),
+        again=config.again,
+        dry_run=config.dry_run,
+    )
     by_day = table([{"day": day, "records": count} for day, count in sorted(done.days.items())])
     if config.dry_run:
         counts = {"records to embed": done.records, "have them already": done.complete, "by day": by_day}
-        yield would_do(context, {"embedding model": done.model, **counts})
+        yield backfills.would_do(context, {"embedding model": done.model, **counts})
         return
     for record_id, _ in done.failed:
         context.log.error("record %s has no vectors of %s: `neurigraph admin reembed` says why", record_id, done.model)
@@ -134,7 +129,7 @@ def record_embeddings(
             "records embedded": done.records,
             "passages": done.passages,
             "had them already": done.complete,
-            "failed": failures(done.failed),
+            "failed": backfills.failures(done.failed),
             "embedded by day": by_day,
             "moves": table([_move_row(move) for move in done.moves]),
             "users switched": sum(not move.missing for move in done.moves),

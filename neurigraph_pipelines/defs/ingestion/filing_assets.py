@@ -5,16 +5,15 @@ from collections.abc import Iterable
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.shared.backfills import LANGUAGE_MODEL_POOL, asset_by_day, days_of, failures, would_do
+from neurigraph_pipelines.defs.shared import backfills
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
-from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, user_id_of
+from neurigraph_pipelines.defs.shared.job_config import config_of
 from neurigraph_pipelines.defs.shared.run_metadata import RunMetadata, table
 
 
-class FilingConfig(JobConfig):
+class FilingConfig(backfills.BackfillConfig):
     """The records that a backfill files again."""
 
-    user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
     again: bool = Field(
         default=True, description="Switch it off to leave out records that the configured model has filed again."
     )
@@ -23,7 +22,7 @@ class FilingConfig(JobConfig):
     )
 
 
-@asset_by_day(FilingConfig, deps=["memories"], pool=LANGUAGE_MODEL_POOL)
+@backfills.asset_by_day(FilingConfig, deps=["memories"], pool=backfills.LANGUAGE_MODEL_POOL)
 def record_places(
     context: dg.AssetExecutionContext, installation: InstallationResource
 ) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
@@ -35,9 +34,12 @@ def record_places(
     from neurigraph_pipelines.ingestion.filing_again import file_again  # loads numpy
 
     config = config_of(context, FilingConfig)
-    since, until = days_of(context)
-    user_id = user_id_of(installation.opened.database, config.user)
-    done = file_again(installation.context, since, until, user_id, again=config.again, dry_run=config.dry_run)
+    done = file_again(
+        installation.context,
+        *backfills.records_of(context, installation, config),
+        again=config.again,
+        dry_run=config.dry_run,
+    )
     counts: RunMetadata = {
         "language model": done.model,
         "stayed": done.stayed,
@@ -49,10 +51,12 @@ def record_places(
         "forgotten meanwhile": done.gone,
     }
     if config.dry_run:
-        yield would_do(context, {"records to move": len(done.moved), "records to split": len(done.split), **counts})
+        yield backfills.would_do(
+            context, {"records to move": len(done.moved), "records to split": len(done.split), **counts}
+        )
         return
     changed = {"records moved": len(done.moved), "records split": len(done.split)}
-    yield dg.MaterializeResult(metadata={**changed, **counts, "failed": failures(done.failed)})
+    yield dg.MaterializeResult(metadata={**changed, **counts, "failed": backfills.failures(done.failed)})
     if done.failed:
         # A retry would fail on the same files.
         raise dg.Failure(f"{len(done.failed)} records stay where they were: a table lists them")

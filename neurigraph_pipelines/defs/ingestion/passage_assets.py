@@ -3,21 +3,13 @@
 from collections.abc import Iterable
 
 import dagster as dg
-from pydantic import Field
 
-from neurigraph_pipelines.defs.shared.backfills import asset_by_day, days_of, failures, would_do
+from neurigraph_pipelines.defs.shared.backfills import BackfillConfig, asset_by_day, failures, records_of, would_do
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
-from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, user_id_of
+from neurigraph_pipelines.defs.shared.job_config import config_of
 
 
-class RecountConfig(JobConfig):
-    """The records whose passages a backfill counts."""
-
-    user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
-    dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
-
-
-@asset_by_day(RecountConfig, deps=["memories"])
+@asset_by_day(BackfillConfig, deps=["memories"])
 def passages(
     context: dg.AssetExecutionContext, installation: InstallationResource
 ) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
@@ -28,10 +20,8 @@ def passages(
     """
     from neurigraph_pipelines.ingestion.recount import recount  # loads numpy
 
-    config = config_of(context, RecountConfig)
-    since, until = days_of(context)
-    user_id = user_id_of(installation.opened.database, config.user)
-    done = recount(installation.context, since, until, user_id, dry_run=config.dry_run)
+    config = config_of(context, BackfillConfig)
+    done = recount(installation.context, *records_of(context, installation, config), dry_run=config.dry_run)
     counts = {"came out the same": done.complete, "failed": failures(done.failed)}
     if config.dry_run:
         yield would_do(context, {"records to count": done.records, "passages to count": done.passages, **counts})

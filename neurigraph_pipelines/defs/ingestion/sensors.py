@@ -90,7 +90,7 @@ event_boundary_sensor = ingestion_sensor(
 
 
 @dg.sensor(
-    job=upload_job,
+    job_name=upload_job.name,  # with the job itself, Dagster makes the sensor twice, with a warning about its owners
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Watches the drop place and finds uploads whose text is not read yet. Each becomes an event.",

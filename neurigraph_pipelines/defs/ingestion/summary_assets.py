@@ -5,25 +5,23 @@ from collections.abc import Iterable
 import dagster as dg
 from pydantic import Field
 
-from neurigraph_pipelines.defs.shared.backfills import LANGUAGE_MODEL_POOL, asset_by_day, days_of, failures, would_do
+from neurigraph_pipelines.defs.shared import backfills
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
-from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, user_id_of
+from neurigraph_pipelines.defs.shared.job_config import config_of
 from neurigraph_pipelines.defs.shared.run_metadata import MAX_TABLE_ROWS, table
 from neurigraph_pipelines.ingestion.unfinished import count_unfinished, list_unfinished
 
 
-class ResummarizeConfig(JobConfig):
+class ResummarizeConfig(backfills.BackfillConfig):
     """The records that a backfill summarises or describes."""
 
-    user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
     again: bool = Field(
         default=True, description="Switch it off to leave out records whose words the configured model wrote."
     )
     also_revised: bool = Field(default=False, description="Also records that a person has revised.")
-    dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
 
-@asset_by_day(ResummarizeConfig, deps=["memories"], pool=LANGUAGE_MODEL_POOL)
+@backfills.asset_by_day(ResummarizeConfig, deps=["memories"], pool=backfills.LANGUAGE_MODEL_POOL)
 def record_summaries(
     context: dg.AssetExecutionContext, installation: InstallationResource
 ) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
@@ -34,7 +32,7 @@ def record_summaries(
     yield from _describe_again(context, installation, "summarise", keywords_only=False)
 
 
-@asset_by_day(ResummarizeConfig, deps=["memories"], pool=LANGUAGE_MODEL_POOL)
+@backfills.asset_by_day(ResummarizeConfig, deps=["memories"], pool=backfills.LANGUAGE_MODEL_POOL)
 def record_keywords(
     context: dg.AssetExecutionContext, installation: InstallationResource
 ) -> Iterable[dg.MaterializeResult[None] | dg.AssetObservation]:
@@ -80,13 +78,9 @@ def _describe_again(
     from neurigraph_pipelines.ingestion.resummarize import WantedSummaries, resummarize  # loads numpy
 
     config = config_of(context, ResummarizeConfig)
-    since, until = days_of(context)
-    user_id = user_id_of(installation.opened.database, config.user)
     done = resummarize(
         installation.context,
-        since,
-        until,
-        user_id,
+        *backfills.records_of(context, installation, config),
         wanted=WantedSummaries(config.again, config.also_revised, keywords_only),
         dry_run=config.dry_run,
     )
@@ -96,7 +90,7 @@ def _describe_again(
         "forgotten meanwhile": done.gone,
     }
     if config.dry_run:
-        yield would_do(context, {"language model": done.model, f"records to {verb}": done.records, **counts})
+        yield backfills.would_do(context, {"language model": done.model, f"records to {verb}": done.records, **counts})
         return
     for record_id, _ in done.failed:
         context.log.error("record %s keeps its words: `neurigraph admin resummarize` says why", record_id)
@@ -106,7 +100,7 @@ def _describe_again(
             f"records {verb}d": done.records,
             "came out the same": done.unchanged,
             **counts,
-            "failed": failures(done.failed),
+            "failed": backfills.failures(done.failed),
         }
     )
     if done.failed:

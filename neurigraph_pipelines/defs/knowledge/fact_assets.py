@@ -10,16 +10,10 @@ import dagster as dg
 from pydantic import Field
 
 from neurigraph_pipelines.defs.knowledge.waiting_knowledge import NAME
+from neurigraph_pipelines.defs.shared import backfills
 from neurigraph_pipelines.defs.shared.automation import soon_after, takes_what_waits
-from neurigraph_pipelines.defs.shared.backfills import (
-    LANGUAGE_MODEL_POOL,
-    asset_by_day,
-    days_of,
-    failures,
-    would_do,
-)
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
-from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, user_id_of
+from neurigraph_pipelines.defs.shared.job_config import config_of
 from neurigraph_pipelines.defs.shared.run_metadata import RunMetadata
 from neurigraph_pipelines.ingestion.waiting_records import Waiting
 from neurigraph_pipelines.knowledge import reading
@@ -27,21 +21,19 @@ from neurigraph_pipelines.lifecycle.verification import faulty_facts
 from neurigraph_pipelines.model.measuring import spending
 
 
-class ReadAgainConfig(JobConfig):
+class ReadAgainConfig(backfills.BackfillConfig):
     """The records that a backfill reads."""
 
-    user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
     again: bool = Field(
         default=True,
         description="Switch it off to leave out records in which the configured model found facts already.",
     )
-    dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
 
-@asset_by_day(
+@backfills.asset_by_day(
     ReadAgainConfig,
     deps=["record_embeddings", NAME],
-    pool=LANGUAGE_MODEL_POOL,
+    pool=backfills.LANGUAGE_MODEL_POOL,
     automation_condition=soon_after(NAME),
 )
 def record_facts(
@@ -60,12 +52,12 @@ def record_facts(
         yield dg.MaterializeResult(metadata={**_counts(done), **spent.numbers(), **waits})
         return
     config = config_of(context, ReadAgainConfig)
-    since, until = days_of(context)
-    user_id = user_id_of(installation.opened.database, config.user)
-    chosen = reading.choose_days(installation.context, since, until, user_id, again=config.again)
+    chosen = reading.choose_days(
+        installation.context, *backfills.records_of(context, installation, config), again=config.again
+    )
     if config.dry_run:
         model = installation.context.language_model.name
-        yield would_do(context, {"language model": model, "records to read": len(chosen)})
+        yield backfills.would_do(context, {"language model": model, "records to read": len(chosen)})
         return
     with spending() as spent:
         done = reading.read_again(installation.context, chosen)
@@ -115,7 +107,7 @@ def _counts(done: reading.FactsRead) -> RunMetadata:
         "records read": done.records,
         "facts": done.facts,
         "facts dropped, not in the messages": done.dropped,
-        "failed for now": failures(done.failed),
+        "failed for now": backfills.failures(done.failed),
     }
 
 

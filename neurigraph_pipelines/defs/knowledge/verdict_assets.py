@@ -9,28 +9,20 @@ import dagster as dg
 from pydantic import Field
 
 from neurigraph_pipelines.defs.knowledge.waiting_knowledge import NAME
+from neurigraph_pipelines.defs.shared import backfills
 from neurigraph_pipelines.defs.shared.automation import soon_after, takes_what_waits
-from neurigraph_pipelines.defs.shared.backfills import (
-    AT_ONCE,
-    LANGUAGE_MODEL_POOL,
-    days,
-    days_of,
-    failures,
-)
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
-from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, schema_of, user_id_of
+from neurigraph_pipelines.defs.shared.job_config import config_of, schema_of
 from neurigraph_pipelines.defs.shared.run_metadata import RunMetadata
 from neurigraph_pipelines.knowledge import reconciling
 
 VERDICTS, EFFECTS = "reconciled_facts", "links_and_beliefs"
 
 
-class ReconcileAgainConfig(JobConfig):
+class ReconcileAgainConfig(backfills.BackfillConfig):
     """The records that a backfill compares."""
 
-    user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
     again: bool = Field(default=True, description="Switch it off to leave out pairs that have a verdict.")
-    dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
 
 def _specs() -> list[dg.AssetSpec]:
@@ -52,7 +44,7 @@ def _specs() -> list[dg.AssetSpec]:
             name,
             deps=deps,
             description=description,
-            partitions_def=days,
+            partitions_def=backfills.days,
             skippable=True,
             automation_condition=soon_after(NAME) if name == VERDICTS else None,
         )
@@ -63,8 +55,8 @@ def _specs() -> list[dg.AssetSpec]:
 @dg.multi_asset(
     name=VERDICTS,
     specs=_specs(),
-    backfill_policy=AT_ONCE,
-    pool=LANGUAGE_MODEL_POOL,
+    backfill_policy=backfills.AT_ONCE,
+    pool=backfills.LANGUAGE_MODEL_POOL,
     config_schema=schema_of(ReconcileAgainConfig),
 )
 def reconciled_facts(
@@ -78,10 +70,9 @@ def reconciled_facts(
         yield from _made(done, {"still waiting": reconciling.waiting(installation.context)})
         return
     config = config_of(context, ReconcileAgainConfig)
-    since, until = days_of(context)
-    user_id = user_id_of(installation.opened.database, config.user)
+    asked = backfills.records_of(context, installation, config)
     if config.dry_run:
-        counted = reconciling.count_days(installation.context, since, until, user_id, again=config.again)
+        counted = reconciling.count_days(installation.context, *asked, again=config.again)
         model = installation.context.language_model.name
         found: RunMetadata = {
             "language model": model,
@@ -90,7 +81,7 @@ def reconciled_facts(
         }
         yield dg.AssetObservation(VERDICTS, metadata=found, description="the planned changes")
         return
-    done = reconciling.reconcile_days(installation.context, since, until, user_id, again=config.again)
+    done = reconciling.reconcile_days(installation.context, *asked, again=config.again)
     yield from _made(done, {})
     if done.failed:
         raise dg.Failure(f"{len(done.failed)} records wait for verdicts")
@@ -107,7 +98,7 @@ def _counts(done: reconciling.Reconciled) -> RunMetadata:
         "language model": done.judge,
         "records": done.records,
         **_effects(done),
-        "failed for now": failures(done.failed),
+        "failed for now": backfills.failures(done.failed),
     }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from neurigraph_pipelines.defs.shared.backfills import would_do
 from neurigraph_pipelines.defs.shared.installation import InstallationResource
 from neurigraph_pipelines.defs.shared.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.shared.run_metadata import Row, RunMetadata, seconds_since, table
@@ -191,7 +192,7 @@ def observed(
 ) -> dg.MaterializeResult[None] | dg.AssetObservation:
     """Return the result of a run: an observation after a dry run."""
     if config.dry_run:
-        return dg.AssetObservation(asset_key=context.asset_key, metadata=metadata, description="the planned changes")
+        return would_do(context, metadata)
     return dg.MaterializeResult(metadata=metadata)
 
 

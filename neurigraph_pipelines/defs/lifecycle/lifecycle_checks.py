@@ -121,7 +121,7 @@ def no_foreign_memory_is_shared(installation: InstallationResource) -> dg.AssetC
 
     If it fails: `neurigraph memory move` files the memory elsewhere, `neurigraph access remove` ends the grant.
     """
-    found = grant_previews.new_foreign_memories(installation.opened.database)
+    found = grant_previews.new_foreign_memories(installation.opened.context)
     rows = [{name: str(value) for name, value in one._asdict().items()} for one in found]
     return dg.AssetCheckResult(
         passed=not found,
@@ -137,8 +137,7 @@ def _subject(found: Suggestion) -> str:
 def _overdue(
     installation: InstallationResource, sweep: Callable[..., dormancy.SweepReport], grace_seconds: float
 ) -> dg.AssetCheckResult:
-    context = installation.opened.context
-    report = sweep(context, limit=MOST_COUNTED, overdue_seconds=grace_seconds, dry_run=True)
+    report = sweep(installation.context, limit=MOST_COUNTED, overdue_seconds=grace_seconds, dry_run=True)
     return dg.AssetCheckResult(
         passed=report.files == 0,
         severity=dg.AssetCheckSeverity.WARN,  # space is wasted, nothing is lost

@@ -4,11 +4,14 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
+from uuid import UUID
 
 import dagster as dg
+from pydantic import Field
 
 from neurigraph_pipelines.defs.shared.first_day import first_day
-from neurigraph_pipelines.defs.shared.job_config import JobConfig, schema_of
+from neurigraph_pipelines.defs.shared.installation import InstallationResource
+from neurigraph_pipelines.defs.shared.job_config import JobConfig, schema_of, user_id_of
 from neurigraph_pipelines.defs.shared.run_metadata import RunMetadata, table
 from neurigraph_pipelines.settings import Settings
 
@@ -25,6 +28,13 @@ with warnings.catch_warnings():
     # Dagster calls it beta; without it a backfill of a year is 365 runs.
     warnings.simplefilter("ignore", dg.BetaWarning)
     AT_ONCE = dg.BackfillPolicy.single_run()
+
+
+class BackfillConfig(JobConfig):
+    """The records that a backfill makes again."""
+
+    user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
+    dry_run: bool = Field(default=False, description="Only count, as an observation, and change nothing.")
 
 
 def asset_by_day(
@@ -56,6 +66,13 @@ def days_of(context: dg.AssetExecutionContext) -> tuple[datetime | None, datetim
     """Return the first moment of a run's days (None for the beginning), and the first moment after them."""
     window = context.partition_time_window
     return (None if context.partition_keys[0] == FIRST_DAY else window.start), window.end
+
+
+def records_of(
+    context: dg.AssetExecutionContext, installation: InstallationResource, config: BackfillConfig
+) -> tuple[datetime | None, datetime, UUID | None]:
+    """Return the records of a backfill: its days, as ``days_of`` does, and the user; None for all users."""
+    return *days_of(context), user_id_of(installation.opened.database, config.user)
 
 
 def partition_of(moment: datetime) -> str:

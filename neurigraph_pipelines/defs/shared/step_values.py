@@ -6,7 +6,6 @@ steps before made in ``ingestion.step_results``, and makes vectors again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -14,16 +13,16 @@ import dagster as dg
 from psycopg import Error
 
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 KEY = "step_values"
 
 
-def batch_in(run_config: Mapping[str, Any]) -> str | None:
+def batch_in(run_config: object) -> str | None:
     """Return the id of the batch that a configuration names, if it is one of ingestion."""
-    found: Any = run_config
     for name in ("ops", "memories", "ops", "assign_nodes", "config", "batch_id"):
-        found = found.get(name) if isinstance(found, dict) else None
-    return found or None
+        run_config = run_config.get(name) if isinstance(run_config, dict) else None
+    return str(run_config) if run_config else None
 
 
 def batch_of(run: dg.DagsterRun) -> UUID:
@@ -35,7 +34,7 @@ class StepValues(dg.IOManager):
     """Keeps the values of one run in memory, and those that another run could need in the database."""
 
     def __init__(self) -> None:
-        self._values: dict[str, Any] = {}
+        self._values: ValuesByName = {}
 
     def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
         """Keep the value of a step. If the database does not take it, the run goes on without."""

@@ -78,7 +78,7 @@ class _Passage(BaseModel):
         return next((lexeme[1:] for lexeme in self.lexemes if lexeme.startswith(_LANGUAGE_MARK)), None)
 
 
-class _Record(NamedTuple):
+class _Values(NamedTuple):
     """The values of a segment that come from other rows."""
 
     source_id: str
@@ -122,7 +122,7 @@ def _passages(tx: Transaction, part: str) -> Iterator[_Passage]:
                 raise InvalidInputError(f"a passage of the export is damaged ({place}): export it again") from error
 
 
-def _records(tx: Transaction, part: str) -> dict[UUID, _Record]:
+def _records(tx: Transaction, part: str) -> dict[UUID, _Values]:
     """Return the records of a node, by id."""
     found = {}
     for row in tx.execute(_QUERIES["records_of_part"], {"part": part, "sources": rows_name("sources")}):
@@ -130,11 +130,11 @@ def _records(tx: Transaction, part: str) -> dict[UUID, _Record]:
         by_source = Voice.DOCUMENT if row["source_kind"] == SourceKind.UPLOAD else None
         voice = Voice.PERSONA if row["is_of_persona"] else by_source
         models = (row["embedding_model"], row["embedding_next_model"])
-        found[row["record_id"]] = _Record(row["source_id"], *models, voice if row["received_at"] is None else None)
+        found[row["record_id"]] = _Values(row["source_id"], *models, voice if row["received_at"] is None else None)
     return found
 
 
-def _line(tx: Transaction, passages: Sequence[_Passage], record: _Record | None, node_id: str, usual: str) -> str:
+def _line(tx: Transaction, passages: Sequence[_Passage], record: _Values | None, node_id: str, usual: str) -> str:
     """Return the row of the segment of some passages, which are those of one record."""
     if record is None:
         raise InvalidInputError("passages of the export belong to no record: export it again")
@@ -153,7 +153,7 @@ def _line(tx: Transaction, passages: Sequence[_Passage], record: _Record | None,
     return line_of(segment, known_languages(one.language for one in passages if one.language), usual, others)
 
 
-def _segment(tx: Transaction, passages: Sequence[_Passage], record: _Record) -> SearchSegment:
+def _segment(tx: Transaction, passages: Sequence[_Passage], record: _Values) -> SearchSegment:
     values = {"source_id": record.source_id, "numbers": [one.first_message for one in passages]}
     external_ids = {row["seq"]: row["external_id"] for row in tx.execute(_QUERIES["ids_of_messages"], values)}
     lengths = window_lengths([one.lexeme_count for one in passages])

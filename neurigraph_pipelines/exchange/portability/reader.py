@@ -105,6 +105,11 @@ class Reader:
             return 0
         if not columns or not set(columns) <= set(table.columns):
             raise InvalidInputError(f"{name} of the export has columns that {table.name} does not have")
+        for odd in self.tx.execute(_QUERIES["odd_line"], {"part": name, "columns": columns}):
+            raise InvalidInputError(
+                f"line {odd['line_number']} of {name} of the export has the column {str(odd['name'])[:80]!r}, "
+                "which its first line does not have: export it again"
+            )
         self.ids.rewrite(self.tx, table, name)
         query = _QUERIES["write_rows"].format(
             table=table.identifier,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 from uuid import UUID, uuid4
 
 from neurigraph_pipelines.access.authentication import require_owner, require_visible
@@ -19,6 +18,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError, NotFoundError, require_found
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.model.webhooks import ANY_EVENT, EVENTS, KINDS_OF_EVENTS
+from neurigraph_pipelines.views.scalars import ValuesByName
 from neurigraph_pipelines.views.webhooks import Delivery, DeliveryState, Webhook, WebhookState, WebhookWithSecret
 
 MAX_WEBHOOKS = 20
@@ -84,7 +84,7 @@ def get_webhook(database: Database, claims: Claims, webhook_id: UUID) -> Webhook
     return require_found(next(iter(found), None))
 
 
-def change(outbox: Outbox, webhook_id: UUID, changes: Mapping[str, Any]) -> Webhook:
+def change(outbox: Outbox, webhook_id: UUID, changes: ValuesByName) -> Webhook:
     """Change some of ``url``, ``events``, ``path_glob``, ``author`` and ``state`` of a webhook.
 
     Raises:

@@ -27,7 +27,6 @@ from neurigraph_pipelines.faces.api import (
     mirrors,
     page,
     uploads,
-    users,
 )
 from neurigraph_pipelines.faces.api.admission import Admission
 from neurigraph_pipelines.faces.api.authentication import Authentication
@@ -82,7 +81,6 @@ class _Application(FastAPI):
 
 
 _BY_HAND = (
-    users,
     accounts,
     exports,
     uploads,

@@ -6,7 +6,7 @@ It takes place before a body is read. The database decides what a caller may see
 from __future__ import annotations
 
 import hmac
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -14,10 +14,11 @@ from psycopg import OperationalError
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from neurigraph_pipelines.access.authentication import authenticate, require_author, require_owner, require_writer
+from neurigraph_pipelines.access.authentication import authenticate
 from neurigraph_pipelines.faces.api.keys_in_addresses import has_key
 from neurigraph_pipelines.faces.api.problems import problem, problem_of
 from neurigraph_pipelines.faces.api.sight import look_at_address
+from neurigraph_pipelines.faces.operations.call import OPERATOR, Who
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import ForbiddenError, NeurigraphError, UnauthenticatedError
 from neurigraph_pipelines.model.spaces import MAX_TAGS
@@ -34,7 +35,7 @@ _AdminCredentials = Annotated[
 GUARDED = ("/v1/", "/v3/", "/chat/")
 """Where the paths of operations begin that need a key."""
 
-ADMINISTRATION = {("POST", "/v1/users")}
+ADMINISTRATION = {("GET", "/v1/users"), ("POST", "/v1/users")}
 """Operations of the administrator."""
 
 WITHOUT_KEY = {("POST", "/v1/sign-in")}
@@ -116,22 +117,41 @@ InstallationDep = Annotated[Installation, Depends(_installation)]
 async def _claims(request: Request, _: _Credentials) -> Claims:
     caller = request.state.caller
     if not isinstance(caller, Claims):
-        raise ForbiddenError("the admin key only creates users: use an API key")
+        raise ForbiddenError("the admin key only lists and creates users: use an API key")
     return caller
 
 
 _Claims = Annotated[Claims, Depends(_claims)]
 
 
-# A caller without any right gets 403 before an id is looked at: the same answer for hidden and absent things.
-async def _caller(request: Request, installation: InstallationDep, caller: _Claims) -> Claims:
-    if request.path_params or request.query_params:
-        await run_in_threadpool(look_at_address, request, installation, caller)
-    return caller
+def _caller_who(who: Who) -> Any:
+    """Return the dependency on a caller: others get 403 before an id is looked at, whether it is hidden or absent."""
+
+    async def caller(request: Request, installation: InstallationDep, caller: _Claims) -> Claims:
+        def admit() -> None:
+            who.require(installation.database, caller)
+            look_at_address(request, installation, caller)
+
+        if who in (Who.WRITER, Who.AUTHOR) or request.path_params or request.query_params:
+            await run_in_threadpool(admit)
+        else:
+            admit()  # asks no database
+        return caller
+
+    return Depends(caller)
 
 
-Caller = Annotated[Claims, Depends(_caller)]
+Caller = Annotated[Claims, _caller_who(Who.READER)]
 """Claims of the caller, from the key or token of the request, who sees what its address names; others get 404."""
+
+Writer = Annotated[Claims, _caller_who(Who.WRITER)]
+"""Claims of a caller who may write to at least one node; others get 403, whatever the address names."""
+
+Author = Annotated[Claims, _caller_who(Who.AUTHOR)]
+"""Claims of the owner of a graph, or of a member of an organization, who decides about own sources; others get 403."""
+
+Owner = Annotated[Claims, _caller_who(Who.OWNER)]
+"""Claims of the owner of a graph; others get 403, whatever the address names."""
 
 
 async def _within(
@@ -144,39 +164,14 @@ Within = Annotated[Claims, Depends(_within)]
 """Claims of the caller, limited to the spaces that the parameter `space` names."""
 
 
-def _writer(request: Request, installation: InstallationDep, caller: _Claims) -> Claims:
-    require_writer(installation.database, caller)
-    look_at_address(request, installation, caller)
-    return caller
-
-
-Writer = Annotated[Claims, Depends(_writer)]
-"""Claims of a caller who may write to at least one node; others get 403, whatever the address names."""
-
-
-async def _owner(request: Request, installation: InstallationDep, caller: _Claims) -> Claims:
-    require_owner(caller)
-    return await _caller(request, installation, caller)
-
-
-Owner = Annotated[Claims, Depends(_owner)]
-"""Claims of the owner of a graph; others get 403, whatever the address names."""
-
-
-def _author(request: Request, installation: InstallationDep, caller: _Claims) -> Claims:
-    require_author(installation.database, caller)
-    look_at_address(request, installation, caller)
-    return caller
-
-
-Author = Annotated[Claims, Depends(_author)]
-"""Claims of the owner of a graph, or of a member of an organization, who decides about own sources; others get 403."""
-
-
-async def require_administrator(request: Request, _: _AdminCredentials) -> None:
-    """Require that the middleware has accepted the caller as the administrator."""
+async def _administrator(request: Request, _: _AdminCredentials) -> Claims:
     if request.state.caller is not None:
         raise ForbiddenError("only the administrator may do this")
+    return OPERATOR
+
+
+Administrator = Annotated[Claims, Depends(_administrator)]
+"""The claims of a caller whom the middleware has accepted as the administrator."""
 
 
 def _require_admin_key(installation: Installation, request: Request) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from types import NoneType
 from typing import Annotated, Any
@@ -22,6 +22,7 @@ from neurigraph_pipelines.faces.operations.call import Call, Who
 from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup, Parameter
 from neurigraph_pipelines.inbox.waiting import MAX_WAIT_SECONDS
 from neurigraph_pipelines.model import Claims, SourceKind
+from neurigraph_pipelines.views.scalars import WireObject
 
 _ALWAYS = (401, 403, 404, 422, 503)
 _CALLERS = {
@@ -29,6 +30,7 @@ _CALLERS = {
     Who.WRITER: authentication.Writer,
     Who.AUTHOR: authentication.Author,
     Who.OWNER: authentication.Owner,
+    Who.OPERATOR: authentication.Administrator,
 }
 _GUARDS: dict[str | None, Any] = {
     None: Once,
@@ -91,23 +93,23 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
 
 
 def _at_once(operation: Operation) -> Callable[..., Any]:
-    """Return what answers a request at once."""
+    """Return a function that answers a request at once."""
 
     @wraps(operation.function)
     def answer(call: Call, response: Response, if_none_match: str | None = None, **given: Any) -> Any:
-        return _told(call, response, operation.function(call, **given), if_none_match)
+        return _told(call, response, operation.run(call, **given), if_none_match)
 
     return answer
 
 
 def _waiting(operation: Operation) -> Callable[..., Any]:
-    """Return what answers a request once the source that it is about is stored, if its caller waits for that."""
+    """Return a function that answers a request once its source is stored, if the caller waits for that."""
 
     @wraps(operation.function)
     async def answer(
         request: Request, call: Call, response: Response, wait: float, if_none_match: str | None = None, **given: Any
     ) -> Any:
-        result = await run_in_threadpool(operation.function, call, **given)
+        result = await run_in_threadpool(operation.run, call, **given)
         if wait and call.told.later is not None:  # waiting occupies no thread
             source_id, later = call.told.later
             await request.app.state.waiters.wait(source_id, wait)
@@ -129,7 +131,7 @@ def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empt
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
-def _described(parameter: Parameter) -> Mapping[str, Any]:
+def _described(parameter: Parameter) -> WireObject:
     about = parameter.about
     return {"description": about.description, "alias": about.alias, "json_schema_extra": about.json_schema_extra}
 

@@ -19,9 +19,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from difflib import unified_diff
 from pathlib import Path
-from typing import Any
 
 from neurigraph_pipelines.model.errors import InvalidInputError
+from neurigraph_pipelines.views.scalars import ValuesByName, WireObject
 
 NAME = "neurigraph"
 HOOK = "agents hook"
@@ -54,7 +54,7 @@ class Command:
         of_user = ["--user", user] if user else []
         return " ".join([*names, shlex.join([*self.words, *HOOK.split(), agent, *of_user])])
 
-    def server(self, user: str | None) -> dict[str, Any]:
+    def server(self, user: str | None) -> WireObject:
         """Return the entry of the server."""
         arguments = [*self.words[1:], "mcp", *(["--user", user] if user else [])]
         environment = {"env": dict(self.environment)} if self.environment else {}
@@ -150,8 +150,9 @@ class Kept:
         kept = self.read()
         for one in made:
             before = None if one.before is None else base64.b64encode(one.before).decode()
-            held = kept.get(str(one.path), {"before": before})
-            kept[str(one.path)] = {**held, "written": _digest(one.after)}
+            held = kept.get(str(one.path), {"before": before, "written": _digest(one.before)})
+            is_ours = held["written"] == _digest(one.before)  # else somebody changed it: only our entries go then
+            kept[str(one.path)] = {**held, "written": _digest(one.after) if is_ours else None}
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write(Change(self._path, None, json.dumps(kept, indent=1).encode()))
         write_all(made)
@@ -229,21 +230,21 @@ def _digest(content: bytes | None) -> str | None:
     return None if content is None else hashlib.sha256(content).hexdigest()
 
 
-def _object(text: str) -> dict[str, Any]:
+def _object(text: str) -> WireObject:
     found = json.loads(text) if text.strip() else {}
     if not isinstance(found, dict):
         raise InvalidInputError("it is no JSON object")
     return found
 
 
-def _part(settings: dict[str, Any], name: str) -> dict[str, Any]:
+def _part(settings: WireObject, name: str) -> WireObject:
     part = settings.setdefault(name, {})
     if not isinstance(part, dict):
         raise InvalidInputError(f"its {name} are no JSON object")
     return part
 
 
-def _as_text(settings: Mapping[str, Any]) -> str:
+def _as_text(settings: WireObject) -> str:
     return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -317,6 +318,6 @@ def _with_table(text: str, command: Command | None, _: str, user: str | None) ->
     return made
 
 
-def as_data(made: Sequence[Change]) -> list[dict[str, Any]]:
+def as_data(made: Sequence[Change]) -> list[ValuesByName]:
     """Return changes for programs."""
     return [{**asdict(one), "before": None, "after": None, "path": str(one.path), "diff": one.shown()} for one in made]

@@ -26,6 +26,7 @@ from neurigraph_pipelines.model.chat import Turn
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.prompt import PromptRequest, prompt_context
+from neurigraph_pipelines.views.scalars import ValuesByName
 from neurigraph_pipelines.wiring.installation import Installation
 
 commands = typer.Typer()
@@ -86,7 +87,7 @@ def list_agents(project: Project = None, as_json: Json = False) -> None:
     with installed() as installation:
         home = installation.home
     folder = _folder(project)
-    found = list[dict[str, Any]]()
+    found = list[ValuesByName]()
     for one in AGENTS:
         kept, here = Kept(home, one, folder), project is not None
         left = changes(one, folder, None, None, is_project=here) if kept.is_there else []

@@ -52,7 +52,7 @@ def evaluate(
     limit: Annotated[int | None, option("Ask only the first questions.", min=1)] = None,
     reader: _Reader = None,
     judge: _Judge = None,
-    answers: Annotated[bool, typer.Option(help="Answer the questions. With --no-answers, only count evidence.")] = True,
+    answers: Annotated[bool, typer.Option(help="Answer the questions. With --no-answers, only count sources.")] = True,
     price_in: _Price = None,
     price_out: _Price = None,
     output: Annotated[Path | None, option("Write report.md and report.html there.", "--output", "-o")] = None,

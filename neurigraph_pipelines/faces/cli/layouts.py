@@ -25,6 +25,7 @@ from neurigraph_pipelines.views.failures import FailureOfUser
 from neurigraph_pipelines.views.files import Message
 from neurigraph_pipelines.views.graph import Profile, Shell, TreeNode
 from neurigraph_pipelines.views.memories import Delta, Difference, Memory
+from neurigraph_pipelines.views.scalars import WireObject
 from neurigraph_pipelines.views.search import Found, Hit, MessageHit, Rationale
 
 EXCERPT_CHARACTERS = 300
@@ -190,7 +191,7 @@ def node(shell: Shell) -> RenderableType:
     return Group(*parts)
 
 
-def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:
+def transcript(messages: Iterable[WireObject]) -> RenderableType:
     """Return the messages of a file, in order, under the names by which the server knows their speakers."""
     return Group(
         *(
@@ -204,7 +205,7 @@ def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:
     )
 
 
-def sayer(message: Mapping[str, Any]) -> str:
+def sayer(message: WireObject) -> str:
     """Return who said a message of a transcript, as the server knows it; of a tool, also what it did."""
     voice = Voice(message["voice"]) if message.get("voice") else None
     speaker = speaker_called(message["author"], voice, message["role"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any
@@ -17,10 +17,11 @@ from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.result_layouts import quoted, shown
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, opened, option
 from neurigraph_pipelines.faces.cli.taken import Taken, checked, parameter_of, read_values, values_of
-from neurigraph_pipelines.faces.operations.call import Call
+from neurigraph_pipelines.faces.operations.call import OPERATOR, Call, Who
 from neurigraph_pipelines.faces.operations.registry import Operation, OperationGroup
 from neurigraph_pipelines.faces.operations.sight import KINDS
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 _VERSION = "Change it only if this is its newest version, such as the newest delta of a memory."
 Expected = Annotated[str | None, option(_VERSION, metavar="VERSION")]
@@ -31,20 +32,20 @@ Spaces = Annotated[list[str] | None, option("Only what is in one of these spaces
 def add_commands(group: typer.Typer, subject: OperationGroup, words: str) -> None:
     """Add the commands of a subject that begin with the words of a group to the group."""
     for one in subject.operations:
-        commands: dict[str, Mapping[str, Any]] = {**({one.command: {}} if one.command else {}), **one.presets}
+        commands: dict[str, ValuesByName] = {**({one.command: {}} if one.command else {}), **one.presets}
         for command, preset in commands.items():
             before, _, last = command.rpartition(" ")
             if before == words:
                 group.command(last)(_function(one, preset, one.sentences.get(command, one.about)))
 
 
-def _function(operation: Operation, preset: Mapping[str, Any], about: str) -> Callable[..., None]:
+def _function(operation: Operation, preset: ValuesByName, about: str) -> Callable[..., None]:
     """Return the function of an operation's command, with the parameters that Typer reads."""
     takes = [one for one in values_of(operation) if one.name not in preset]
 
-    def run(user: str, as_json: bool, **values: Any) -> None:
+    def run(as_json: bool, user: str = "", **values: Any) -> None:
         with opened() as installation:
-            caller = claims_of(installation, user)
+            caller = OPERATOR if operation.who is Who.OPERATOR else claims_of(installation, user)
             operation.who.require(installation.database, caller)
             call = Call(installation, caller, "cli").within([argument(one) for one in values.get("space") or ()])
             with _named(takes, values):
@@ -62,14 +63,15 @@ def _function(operation: Operation, preset: Mapping[str, Any], about: str) -> Ca
     parameters += [parameter_of("space", Spaces, None)] if operation.in_spaces else []
     parameters += [parameter_of("expected", Expected, None)] if operation.guarded is not None else []
     parameters += [parameter_of("yes", Confirmed, False)] if operation.destroys else []
-    parameters += [parameter_of("user", UserSlug), parameter_of("as_json", Json, False)]
+    parameters += [parameter_of("user", UserSlug)] if operation.who is not Who.OPERATOR else []
+    parameters += [parameter_of("as_json", Json, False)]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__doc__ = about
     return run
 
 
-def _guard(operation: Operation, given: Mapping[str, Any], expected: str | None) -> Guard:
+def _guard(operation: Operation, given: ValuesByName, expected: str | None) -> Guard:
     """Return the guard that lets a change pass only if its object has the expected version."""
     if operation.guarded is None or expected is None:
         return FREE
@@ -78,7 +80,7 @@ def _guard(operation: Operation, given: Mapping[str, Any], expected: str | None)
 
 
 @contextmanager
-def _named(takes: Sequence[Taken], values: Mapping[str, Any]) -> Iterator[None]:
+def _named(takes: Sequence[Taken], values: ValuesByName) -> Iterator[None]:
     """Name the things that a command named, if one of them is not found and the message names none."""
     try:
         yield
@@ -105,7 +107,7 @@ def confirm(preview: object) -> None:
     typer.confirm("Do this for good?", abort=True, err=True)
 
 
-def _answer(operation: Operation, takes: Sequence[Taken], call: Call, values: Mapping[str, Any]) -> Any:
+def _answer(operation: Operation, takes: Sequence[Taken], call: Call, values: ValuesByName) -> Any:
     """Return the result of an operation with the values of its command.
 
     Raises:
@@ -126,4 +128,4 @@ def _answer(operation: Operation, takes: Sequence[Taken], call: Call, values: Ma
         name, form, is_optional = operation.form
         if given or not is_optional:
             taken[name] = checked(form.model_validate, given, labels)
-    return operation.function(call, **taken)
+    return operation.run(call, **taken)

@@ -15,7 +15,7 @@ from neurigraph_pipelines.faces.cli import layouts
 from neurigraph_pipelines.faces.cli.session import next_step
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.retrieval.quotes import best_quotes
-from neurigraph_pipelines.views.access import IssuedKey
+from neurigraph_pipelines.views.access import CreatedUser, IssuedKey
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
@@ -24,6 +24,7 @@ from neurigraph_pipelines.views.graph import Shell, TreeNode
 from neurigraph_pipelines.views.inbox import Note
 from neurigraph_pipelines.views.memories import Difference, History, Memory
 from neurigraph_pipelines.views.profiles import PersonProfile, PromptContext
+from neurigraph_pipelines.views.scalars import ValuesByName
 from neurigraph_pipelines.views.search import Found
 
 
@@ -51,6 +52,7 @@ _BY_VIEW: dict[type[BaseModel], Callable[[Any], RenderableType]] = {
     ),
     Note: _written,
     IssuedKey: lambda found: layouts.unbroken(found.api_key),  # so that a shell can keep it in a file
+    CreatedUser: lambda found: layouts.unbroken(found.api_key),
 }
 """Views with a layout of their own."""
 
@@ -61,7 +63,7 @@ _QUOTED_CHARACTERS = 240
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
-def quoted(call: Call, given: Mapping[str, Any], result: object) -> Mapping[UUID, Message]:
+def quoted(call: Call, given: ValuesByName, result: object) -> Mapping[UUID, Message]:
     """Return the best messages of the hits of a search, to be shown with them; of other results none."""
     if not isinstance(result, Found):
         return {}

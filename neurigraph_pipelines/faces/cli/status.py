@@ -13,7 +13,7 @@ from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import installed
 from neurigraph_pipelines.ingestion.failures import list_failures
 from neurigraph_pipelines.ingestion.readiness import check
-from neurigraph_pipelines.runtime.doctor import dagster_records
+from neurigraph_pipelines.runtime.doctor import dagster_failures
 from neurigraph_pipelines.runtime.doctor.examination import examine
 from neurigraph_pipelines.runtime.doctor.findings import Level
 from neurigraph_pipelines.runtime.stack.home_lock import running_stack
@@ -97,7 +97,7 @@ def last_errors(installation: Installation) -> list[LastError]:
     """Return the newest segments and uploads that failed for good, and failed runs of Dagster, newest first."""
     with installation.database.pipeline() as tx:
         failures = list_failures(tx, limit=ERRORS_SHOWN)
-    runs = dagster_records.read(installation).runs
+    runs = dagster_failures.read(installation).runs
     errors = [
         *(LastError(one.occurred_at, one.step, one.error, one.failure_id) for one in failures),
         *(LastError(one.ended_at, one.job, "the run failed", one.run_id) for one in runs),

@@ -24,6 +24,7 @@ from neurigraph_pipelines.faces.operations.sight import KINDS
 from neurigraph_pipelines.model import Privacy
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.text.exact_json import keep_exactly
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 _Form = TypeVar("_Form", bound=BaseModel)
 _Function = TypeVar("_Function", bound=Callable[..., None])
@@ -243,7 +244,7 @@ def with_options(takes: Sequence[Taken]) -> Callable[[_Function], _Function]:
     return adding
 
 
-def stated_by(form: type[_Form], takes: Sequence[Taken], values: Mapping[str, Any], call: Call | None = None) -> _Form:
+def stated_by(form: type[_Form], takes: Sequence[Taken], values: ValuesByName, call: Call | None = None) -> _Form:
     """Return the form that options state.
 
     Args:
@@ -257,14 +258,14 @@ def stated_by(form: type[_Form], takes: Sequence[Taken], values: Mapping[str, An
     return cast(_Form, checked(form.model_validate, read_values(takes, call, values), labels))
 
 
-def read_values(takes: Sequence[Taken], call: Call | None, values: Mapping[str, Any]) -> dict[str, Any]:
+def read_values(takes: Sequence[Taken], call: Call | None, values: ValuesByName) -> ValuesByName:
     """Return the values that a command was given, as its operation takes them.
 
     Raises:
         InvalidInputError: A value is not valid.
         NotFoundError: A value names nothing that the caller sees.
     """
-    given: dict[str, Any] = {}
+    given: ValuesByName = {}
     for one in takes:
         value = values[one.name]
         if one.default is EMPTY or not (value is None or value == [] or value == one.default):

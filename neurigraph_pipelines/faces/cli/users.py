@@ -1,4 +1,4 @@
-"""Commands about users: ``use``, ``user add``, ``user move`` and ``user password``."""
+"""Commands about users: ``use``, ``user move`` and ``user password``."""
 
 from __future__ import annotations
 
@@ -46,26 +46,6 @@ def use(
             claims_of(installation, user, whole_graph=True)
             usual_user_file(installation.home).write_text(f"{user}\n", encoding="utf-8")
     Output(as_json).said({"user": chosen}, f"Commands without --user are about {chosen}.")
-
-
-@commands.command("add")
-def add(
-    user: Annotated[str, positional("Slug of the user.", "USER")],
-    database: Annotated[
-        str | None, option("Name of one of several databases. Default: the one with the fewest users.", metavar="NAME")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Create a user and print a first API key, which is not shown again."""
-    with opened() as installation:
-        name, made, key = installation.databases.create_user(
-            argument(user), argument(database) if database is not None else None
-        )
-
-    def layout() -> Any:
-        return layouts.unbroken(key)
-
-    Output(as_json).result({**asdict(made), "database": name, "api_key": key}, layout)
 
 
 @commands.command("move")

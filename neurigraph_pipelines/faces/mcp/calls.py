@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import anyio
@@ -34,6 +34,7 @@ from neurigraph_pipelines.graph.node_lists import node_called
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.views.scalars import ValuesByName
 from neurigraph_pipelines.wiring.installation import Installation
 
 _log = logging.getLogger("neurigraph.mcp")
@@ -65,7 +66,7 @@ class AgentCall:
     def do(
         self,
         operation: Callable[..., _Result],
-        values: Mapping[str, Any],
+        values: ValuesByName,
         fitting: Callable[[list[Any]], list[Any]] | None = None,
     ) -> _Result:
         """Do an operation as every face does it, and return its view.
@@ -92,9 +93,8 @@ class AgentCall:
                 raise InvalidInputError(wrong_arguments(error, list(values))) from None
         if declared.changes:
             stop_if_cancelled()
-        return operation(
-            Call(self.installation, self.claims, "mcp", run_after=self.run_after, fitting=fitting), **taken
-        )
+        made = Call(self.installation, self.claims, "mcp", run_after=self.run_after, fitting=fitting)
+        return cast(_Result, declared.run(made, **taken))
 
     def _looked_up(self, name: str, value: Any) -> Any:
         kind = KINDS.get(name)
@@ -161,7 +161,7 @@ class Afterwards:
         def logged() -> None:
             try:
                 work(*arguments)
-            except Exception:
+            except Exception:  # nobody waits for it
                 _log.warning("what was to be done after an answer failed", exc_info=True)
 
         with suppress(RuntimeError):  # the server ends

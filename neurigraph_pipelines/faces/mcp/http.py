@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 
-from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
 from mcp.server.auth.routes import build_resource_metadata_url
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.auth import ProtectedResourceMetadata
 from pydantic import AnyHttpUrl, ValidationError
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
@@ -33,7 +34,7 @@ METADATA_PATH = f"/.well-known/oauth-protected-resource{PATH}"
 
 
 class McpEndpoint:
-    """The routes of the Model Context Protocol for an application, and its background work.
+    """The endpoint of the Model Context Protocol, as an ASGI application with its routes and its background work.
 
     Args:
         installation: A migrated installation, which the caller closes.
@@ -47,7 +48,7 @@ class McpEndpoint:
     @property
     def routes(self) -> list[BaseRoute]:
         """The endpoint, and its metadata if tokens of an issuer are accepted."""
-        routes = [Route(PATH, endpoint=_Guarded(self))]
+        routes = [Route(PATH, endpoint=self)]
         if _issuer(self._settings) is not None:
             routes.append(Route(METADATA_PATH, endpoint=self._metadata, methods=["GET"]))
         return list(routes)
@@ -71,23 +72,32 @@ class McpEndpoint:
         """The server that answers requests; each request is a session of its own."""
         return self._server.session_manager
 
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request: its host and origin are checked, then its key, and only then is its body read.
 
         Raises:
+            HTTPException: It is refused.
             TransientError: The issuer's key set could not be fetched.
             OperationalError: The database did not answer.
         """
-        refusal = _refusal(scope, self._settings) or _refused_method(scope)
-        if refusal is not None:
-            await refusal(scope, receive, send)
-            return
-        if Headers(scope=scope).getlist("authorization")[1:] == []:  # a proxy may have checked another than the first
-            found = await self._keys.authenticate(HTTPConnection(scope))
-            if found is not None:
-                scope["auth"], scope["user"] = found
-        url = build_resource_metadata_url(self._resource(scope)) if _issuer(self._settings) is not None else None
-        await RequireAuthMiddleware(self._calls, [], url)(scope, receive, send)
+        _require_allowed(scope, self._settings)
+        if scope["method"] != "POST":
+            detail = "this endpoint takes POST: it has no sessions and sends nothing by itself"
+            raise HTTPException(405, detail, {"Allow": "POST"})
+        is_one = Headers(scope=scope).getlist("authorization")[1:] == []  # a proxy may have checked another
+        found = await self._keys.authenticate(HTTPConnection(scope)) if is_one else None
+        if found is None:
+            detail = "this call needs the header `Authorization: Bearer KEY` with an API key"
+            raise HTTPException(401, detail, {"WWW-Authenticate": self._challenge(scope)})
+        scope["auth"], scope["user"] = found
+        await self._calls(scope, receive, send)
+
+    def _challenge(self, scope: Scope) -> str:
+        """Return what clients of the protocol read to find where a token is issued."""
+        stated = 'Bearer error="invalid_token", error_description="Authentication required"'
+        if _issuer(self._settings) is None:
+            return stated
+        return f'{stated}, resource_metadata="{build_resource_metadata_url(self._resource(scope))}"'
 
     def _resource(self, scope: Scope) -> AnyHttpUrl:
         base = self._settings.api.url or str(Request(scope).base_url)
@@ -96,49 +106,29 @@ class McpEndpoint:
     async def _metadata(self, request: Request) -> Response:
         issuer = _issuer(self._settings)
         assert issuer is not None
-        refusal = _refusal(request.scope, self._settings)
-        if refusal is not None:
-            return refusal
+        _require_allowed(request.scope, self._settings)
         # The issuer goes in as a text, which stays as it is: clients compare it with what the issuer says of itself.
         stated = {"authorization_servers": [issuer], "resource_name": "Neurigraph"}
         metadata = ProtectedResourceMetadata.model_validate({"resource": self._resource(request.scope), **stated})
         return Response(metadata.model_dump_json(exclude_none=True), media_type="application/json")
 
 
-class _Guarded:
-    """The endpoint as an ASGI application; a function would be taken for one that returns a response."""
+def _require_allowed(scope: Scope, settings: Settings) -> None:
+    """Require that a request comes from where agents are.
 
-    def __init__(self, endpoint: McpEndpoint) -> None:
-        self._endpoint = endpoint
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        await self._endpoint.answer(scope, receive, send)
-
-
-def _refusal(scope: Scope, settings: Settings) -> Response | None:
-    """Return the answer to a request that no agent sends; None if it may pass."""
+    Raises:
+        HTTPException: Its host is not allowed, or a page of another origin sends it.
+    """
     headers = Headers(scope=scope)
     host, allowed = host_of(headers.get("host", "")), {name.lower() for name in settings.api.allowed_hosts}
     local = is_loopback((scope.get("server") or ("",))[0])
     if host is None or not (is_loopback(host) or host in allowed or (not allowed and not local)):
-        return _error(421, "this host is not allowed: add it to NEURIGRAPH_API_ALLOWED_HOSTS")
+        raise HTTPException(421, "this host is not allowed: add it to NEURIGRAPH_API_ALLOWED_HOSTS")
     origin = headers.get("origin")
     if origin is not None:
         given = address_of(origin)
         if given is None or given != address_of(f"{origin.partition(':')[0]}://{headers['host']}"):
-            return _error(403, "a page of another origin may not do this")
-    return None
-
-
-def _refused_method(scope: Scope) -> Response | None:
-    if scope["method"] == "POST":
-        return None
-    return _error(405, "this endpoint takes POST: it has no sessions and sends nothing by itself", {"Allow": "POST"})
-
-
-def _error(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
-    return JSONResponse({"error": "invalid_request", "error_description": detail}, status, headers)
+            raise HTTPException(403, "a page of another origin may not do this")
 
 
 def _issuer(settings: Settings) -> str | None:

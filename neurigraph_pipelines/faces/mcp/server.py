@@ -40,6 +40,7 @@ from neurigraph_pipelines.faces.mcp.tools.tool import Arguments, Tool
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.measuring import span
+from neurigraph_pipelines.views.scalars import WireObject
 from neurigraph_pipelines.wiring.installation import Installation
 
 TOOLS: tuple[Tool[Any], ...] = (
@@ -110,7 +111,7 @@ class MemoryServer(MCPServer[None]):
         return _LISTED
 
     async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
+        self, name: str, arguments: WireObject, context: Context[None, Any] | None = None
     ) -> CallToolResult:
         """Check the arguments of a tool, run it for the caller of this request, and return its result or its error.
 
@@ -126,7 +127,7 @@ class MemoryServer(MCPServer[None]):
             return _failed(wrong_arguments(error, list(tool.arguments.model_fields)))
         try:
             return await self._workers.run(partial(self._run, tool, given, context))
-        except Exception as error:
+        except Exception as error:  # `said` names only errors that callers may read
             return _failed(said(error))
 
     def _run(self, tool: Tool[Any], given: Arguments, context: Context[None, Any] | None) -> CallToolResult:
@@ -167,7 +168,7 @@ class MemoryServer(MCPServer[None]):
             text = await self._workers.run(lambda: read(self._call(context)))
         except NotFoundError as error:
             raise ResourceNotFoundError(said(error)) from None
-        except Exception as error:
+        except Exception as error:  # as for tools
             raise ResourceError(said(error)) from None
         return [ReadResourceContents(text, MEDIA_TYPE)]
 
@@ -176,7 +177,7 @@ class MemoryServer(MCPServer[None]):
         return [PROMPT]
 
     async def get_prompt(
-        self, name: str, arguments: dict[str, Any] | None = None, context: Context[None, Any] | None = None
+        self, name: str, arguments: WireObject | None = None, context: Context[None, Any] | None = None
     ) -> GetPromptResult:
         """Return the prompt with some arguments; it contains nothing from the memory.
 

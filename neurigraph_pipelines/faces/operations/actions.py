@@ -44,14 +44,13 @@ def list_actions(
 @operation("POST /actions", "action add", status=201, refusals=(409,))
 def request_action(call: Call, body: forms.NewAction) -> views.Action:
     """Ask, as a persona, for a record to be deleted, promoted, archived, or put into words with those around it."""
-    call.look(record_id=body.record_id)
     return actions.request(call.context, ActionKind(body.kind), body.record_id)
 
 
 @operation("GET /actions/{action_id}", "action show")
 def action(call: Call, action_id: UUID) -> views.Action:
     """Return an action, with the text of the note that it holds."""
-    return actions.get_action(call.database, call.caller, action_id)
+    return call.do(actions.get_action, action_id)
 
 
 @operation(
@@ -67,7 +66,7 @@ def vote(call: Call, action_id: UUID, body: forms.NewVote) -> views.Action:
 @operation("GET /nodes/{node_id}/standard", "node standard show")
 def standard(call: Call, node_id: UUID) -> views.Standard:
     """Return the standard that holds at a node, and where each field comes from."""
-    return standard_of(call.database, call.caller, node_id)
+    return call.do(standard_of, node_id)
 
 
 @operation("PUT /nodes/{node_id}/standard", "node standard edit", refusals=(409,))

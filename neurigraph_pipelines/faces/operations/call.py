@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_author, require_owner, require_writer
@@ -15,12 +15,19 @@ from neurigraph_pipelines.database.paging import Listing, Page
 from neurigraph_pipelines.faces.operations.sight import look
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.model.errors import ForbiddenError
 from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.text.container_tags import checked_tags
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.wiring.installation import Installation
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _View = TypeVar("_View", bound=View)
+
+
+OPERATOR = Claims(sub="operator", role="operator", user_id=UUID(int=0))
+"""The claims in a call of the operator, to whom the policies of the database show nothing."""
 
 
 class Who(StrEnum):
@@ -30,6 +37,7 @@ class Who(StrEnum):
     WRITER = "who may write to a node"
     AUTHOR = "the owner, and members about their own sources"
     OWNER = "the owner"
+    OPERATOR = "the operator of the installation, whom each face knows by itself"
 
     def require(self, database: Database, caller: Claims) -> None:
         """Require that a caller is one of them.
@@ -37,6 +45,8 @@ class Who(StrEnum):
         Raises:
             ForbiddenError: The caller is not.
         """
+        if (self is Who.OPERATOR) is not (caller is OPERATOR):
+            raise ForbiddenError("only the operator of the installation may do this, and nothing else")
         if self is Who.OWNER:
             require_owner(caller)
         elif self is Who.WRITER:
@@ -95,6 +105,10 @@ class Call:
     def database(self) -> Database:
         """The database of the graph."""
         return self.installation.database
+
+    def do(self, function: Callable[Concatenate[Database, Claims, _P], _R], *given: _P.args, **named: _P.kwargs) -> _R:
+        """Return the result of a function of the domain, which takes the database and the caller before its values."""
+        return function(self.database, self.caller, *given, **named)
 
     def listing(self, limit: int, cursor: str | None) -> Listing:
         """Return a request for a page of a list."""

@@ -49,16 +49,14 @@ def list_digests(
 @operation("POST /digests", "memory digest add", status=201, refusals=(409, 502), who=Who.OWNER)
 def make_digest(call: Call, body: NewDigest) -> views.Digest:
     """Put some memories into words. The same memories again give the digest that is there."""
-    for record_id in body.record_ids:
-        call.look(record_id=record_id)
     digest_id = digesting.digest_of_records(call.context, body.record_ids)
-    return digests.get_digest(call.database, call.caller, digest_id)
+    return call.do(digests.get_digest, digest_id)
 
 
 @operation("GET /digests/{digest_id}", "memory digest show")
 def digest(call: Call, digest_id: UUID) -> views.Digest:
     """Return a digest, with the memories that it is derived from."""
-    return digests.get_digest(call.database, call.caller, digest_id)
+    return call.do(digests.get_digest, digest_id)
 
 
 @operation("DELETE /digests/{digest_id}", "memory digest remove")
@@ -68,7 +66,7 @@ def remove_digest(
     dry_run: Annotated[bool, Field(description="Return the digest that would be removed, and change nothing.")] = False,
 ) -> views.RemovedDigest:
     """Remove a digest. Its memories stay. The digest of a window is made again if digests are switched on."""
-    found = digests.remove_digest(call.database, call.caller, digest_id, dry_run=dry_run)
+    found = call.do(digests.remove_digest, digest_id, dry_run=dry_run)
     return views.RemovedDigest(dry_run=dry_run, digest=found)
 
 

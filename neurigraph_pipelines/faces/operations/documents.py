@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from neurigraph_pipelines.retrieval import documents
 from neurigraph_pipelines.retrieval.chunks import CHUNK_TOKENS
 from neurigraph_pipelines.views.kinds import DocumentType
-from neurigraph_pipelines.views.scalars import UserJson
+from neurigraph_pipelines.views.scalars import UserJson, ValuesByName
 from neurigraph_pipelines.views.sources import Provenance
 
 CONTENT = f"Its text, the first {documents.FULL_CHARACTERS:,} characters of it"
@@ -28,7 +27,7 @@ class Camel(BaseModel):
 class Shown(Camel):
     """The fields that a document and a found document share."""
 
-    title: str | None
+    title: str | None = Field(description="If its writer stated none, that of its first memory, once there is one.")
     type: DocumentType
     url: str | None
     metadata: UserJson = Field(description="Stated metadata, with `url`, `source` and `author`.")
@@ -57,7 +56,7 @@ class FoundDocument(Shown):
 
 def found_document(found: documents.FoundDocument, *, with_summary: bool) -> FoundDocument:
     """Return a document that a search found."""
-    asked: dict[str, Any] = {"summary": found.summary} if with_summary else {}
+    asked: ValuesByName = {"summary": found.summary} if with_summary else {}
     asked |= {"content": found.content} if found.content is not None else {}
     return FoundDocument(
         document_id=found.document_id,
@@ -68,7 +67,7 @@ def found_document(found: documents.FoundDocument, *, with_summary: bool) -> Fou
     )
 
 
-def shown(title: str | None, details: Provenance, at: datetime) -> dict[str, Any]:
+def shown(title: str | None, details: Provenance, at: datetime) -> ValuesByName:
     """Return the fields of every document, with the statements of its writer in the names of that API."""
     named = {"url": details.url, "source": details.origin, "author": details.author}
     stated = {**details.metadata, **{name: value for name, value in named.items() if value is not None}}

@@ -68,7 +68,7 @@ def list_erasures(call: Call, limit: Limit = 50, cursor: Cursor = None) -> Erasu
 
 def _forget(call: Call, subject: ErasureSubject, dry_run: bool) -> Forgotten:
     if dry_run:
-        return forget.preview(call.database, call.caller, subject)
+        return call.do(forget.preview, subject)
     receipt = forget.forget(call.context, subject, through=call.door, guard=call.once)
     if receipt.finished_at is None:
         call.told.status = 202

@@ -60,7 +60,7 @@ def evidence(call: Call, edge_id: UUID, limit: Limit = 50, cursor: Cursor = None
 
     Strength and counts are over the evidence that the caller sees. An edge without any such evidence gets 404.
     """
-    edge = listing.edge_of(call.database, call.caller, edge_id)
+    edge = call.do(listing.edge_of, edge_id)
     found = listing.page_of_evidence(call.listing(limit, cursor), edge_id)
     return views.Evidence(edge=edge, evidence=found.items, next_cursor=found.next_cursor)
 
@@ -79,7 +79,7 @@ def state_evidence(call: Call, edge_id: UUID, body: NewEvidence) -> views.Stated
     memory that states the edge.
     """
     said = edge_statements.EdgeStatement(body.stance, body.valid_from, body.valid_until)
-    stated = edge_statements.state_evidence(call.database, call.caller, edge_id, said, call.once)
+    stated = call.do(edge_statements.state_evidence, edge_id, said, call.once)
     call.told.status = 201 if stated.created else 200
     return stated
 
@@ -87,7 +87,7 @@ def state_evidence(call: Call, edge_id: UUID, body: NewEvidence) -> views.Stated
 @operation("DELETE /edges/{edge_id}/evidence/{evidence_id}", "node evidence remove", status=204)
 def take_back_evidence(call: Call, edge_id: UUID, evidence_id: UUID) -> None:
     """Take back a statement made by hand about an edge. A memory's statements go with the memory."""
-    edge_statements.take_back_evidence(call.database, call.caller, edge_id, evidence_id)
+    call.do(edge_statements.take_back_evidence, edge_id, evidence_id)
 
 
 @operation("GET /nodes/{node_id}/aliases", "node alias list")
@@ -99,15 +99,13 @@ def list_aliases(call: Call, node_id: UUID, limit: Limit = 50, cursor: Cursor = 
 @operation("POST /nodes/{node_id}/aliases", "node alias add", status=201, refusals=(409,))
 def give_alias(call: Call, node_id: UUID, body: NewAlias) -> views.NodeAlias:
     """Give a node another name or an id, which stands until somebody removes it."""
-    return aliases.give_alias(
-        call.database, call.caller, node_id, body.type, body.value, verified=body.verified, guard=call.once
-    )
+    return call.do(aliases.give_alias, node_id, body.type, body.value, verified=body.verified, guard=call.once)
 
 
 @operation("DELETE /nodes/{node_id}/aliases", "node alias remove")
 def remove_alias(call: Call, node_id: UUID, value: _Value, alias_type: _Type = None) -> views.RemovedAliases:
     """Remove a name or an id of a node. Memories that use a name may add it again."""
-    removed = aliases.remove_alias(call.database, call.caller, node_id, value, alias_type)
+    removed = call.do(aliases.remove_alias, node_id, value, alias_type)
     return views.RemovedAliases(removed=removed)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -17,45 +16,13 @@ from neurigraph_pipelines.knowledge import fact_lists as listing
 from neurigraph_pipelines.knowledge import stating, undoing
 from neurigraph_pipelines.knowledge.fact_lists import FactFilter
 from neurigraph_pipelines.views import facts as views
-from neurigraph_pipelines.views.kinds import FactKind, FactStatus
 
 operation = OperationGroup("facts")
 
 
 @operation("GET /facts", "fact list", tool="memory_facts", in_spaces=True)
-def list_facts(
-    call: Call,
-    node_id: Annotated[UUID | None, Field(description="Of memories in this node, or below it.")] = None,
-    below: Annotated[bool, Field(description="False leaves out the nodes below `node_id`.")] = True,
-    kind: FactKind | None = None,
-    record_id: Annotated[UUID | None, Field(description="Of this memory.")] = None,
-    who: Annotated[str | None, Field(description="About this person, as the fact names them.")] = None,
-    occurred_after: Annotated[datetime | None, Field(description="Of events then or later.")] = None,
-    occurred_before: Annotated[datetime | None, Field(description="Of events before this time.")] = None,
-    superseded: Annotated[
-        bool | None, Field(description="Whether a later version or a newer memory replaces it. Default: both.")
-    ] = None,
-    status: Annotated[FactStatus | None, Field(description="Default: all but `archived`.")] = None,
-    tag: Annotated[list[str] | None, Field(max_length=20, description="With all of these tags.")] = None,
-    forgotten: Annotated[bool, Field(description="Facts that are hidden until they are erased; the owner's.")] = False,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> views.Facts:
+def list_facts(call: Call, wanted: FactFilter, limit: Limit = 50, cursor: Cursor = None) -> views.Facts:
     """List facts of the whole graph, newest first."""
-    call.look(node_id=node_id, record_id=record_id)
-    wanted = FactFilter(
-        node_id,
-        below,
-        record_id,
-        kind,
-        who,
-        occurred_after,
-        occurred_before,
-        superseded,
-        status,
-        tuple(tag or ()),
-        forgotten,
-    )
     return call.page(views.Facts, listing.list_facts, wanted, limit=limit, cursor=cursor)
 
 
@@ -67,7 +34,7 @@ def facts_of_record(call: Call, record_id: UUID, limit: Limit = 50, cursor: Curs
     """
     wanted = FactFilter(record_id=record_id)
     found = listing.list_facts(call.listing(limit, cursor), wanted)
-    return beliefs.brought(call.database, call.caller, record_id, found)
+    return call.do(beliefs.brought, record_id, found)
 
 
 @operation("GET /nodes/{node_id}/facts", in_spaces=True)
@@ -79,7 +46,7 @@ def facts_of_node(
     cursor: Cursor = None,
 ) -> views.Facts:
     """List the facts of the memories in a node, newest first."""
-    wanted = FactFilter(node_id, below)
+    wanted = FactFilter(node_id=node_id, below=below)
     return call.page(views.Facts, listing.list_facts, wanted, limit=limit, cursor=cursor)
 
 
@@ -98,7 +65,6 @@ def state_fact(call: Call, body: StateFact) -> views.StatedFact:
 
     The same again, by the same writer, is the same fact as long as its memory is current.
     """
-    call.look(node_id=body.node_id)
     stated = stating.state_fact(call.context, body.fact)
     call.told.status = 202 if stated.created else 200
     call.told.headers["Location"] = f"/v1/facts/{stated.fact_id}"
@@ -108,7 +74,7 @@ def state_fact(call: Call, body: StateFact) -> views.StatedFact:
 @operation("GET /facts/{fact_id}", "fact show", tool="memory_facts")
 def get_fact(call: Call, fact_id: UUID) -> views.FactWithPlaces:
     """Return a fact with where it was said: memories, sources and messages, and through which door they came."""
-    return listing.fact(call.database, call.caller, fact_id)
+    return call.do(listing.fact, fact_id)
 
 
 @operation(
@@ -124,7 +90,7 @@ def change_fact(call: Call, fact_id: UUID, body: ChangeFact) -> views.FactWithPl
         context = call.context
         changed = stating.change_fact(context, fact_id, body.words(body.statement), body.state, call.once)
     if changed is None:
-        return listing.fact(call.database, call.caller, fact_id)
+        return call.do(listing.fact, fact_id)
     call.told.status = 202
     return changed
 
@@ -132,13 +98,13 @@ def change_fact(call: Call, fact_id: UUID, body: ChangeFact) -> views.FactWithPl
 @operation("GET /facts/{fact_id}/history", "fact history")
 def fact_history(call: Call, fact_id: UUID) -> views.FactHistory:
     """Return the versions of a fact, with each change of them and its author."""
-    return listing.history(call.database, call.caller, fact_id)
+    return call.do(listing.history, fact_id)
 
 
 @operation("GET /facts/{fact_id}/belief", "fact belief")
 def get_belief(call: Call, fact_id: UUID) -> views.Belief:
     """Return the current version of a fact and the facts that conflict with it. Only the owner sees `belief`."""
-    return beliefs.belief(call.database, call.caller, fact_id)
+    return call.do(beliefs.belief, fact_id)
 
 
 @operation("POST /facts/{fact_id}/retract", "fact retract", tool="state_fact", status=204, refusals=(409,))

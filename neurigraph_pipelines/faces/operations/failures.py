@@ -30,4 +30,4 @@ def list_failures(
 @operation("POST /failures/{failure_id}/replay")
 def replay_failure(call: Call, failure_id: UUID) -> views.Replay:
     """Put a failed segment or upload back into its queue with all its attempts. Repeating the call changes nothing."""
-    return failures.replay_own(call.database, call.caller, failure_id)
+    return call.do(failures.replay_own, failure_id)

@@ -15,7 +15,7 @@ operation = OperationGroup("files")
 @operation("GET /files/{file_id}", "memory state")
 def file_state(call: Call, file_id: UUID) -> File:
     """Return the state of a file, with its history. This does not count as an access."""
-    return control.file_state(call.database, call.caller, file_id)
+    return call.do(control.file_state, file_id)
 
 
 @operation("POST /files/{file_id}/touch", "memory touch")

@@ -78,21 +78,13 @@ class Split(Form):
 @operation("POST /records/{record_id}/move", guarded="record_id")
 def move_record(call: Call, record_id: UUID, body: MoveRecord) -> GraphChange:
     """Move a record to another node, with its file, its history and its state."""
-    call.look(node_id=body.node_id)
-    return moving.move_records(
-        call.database, call.caller, [record_id], body.node_id, dry_run=body.dry_run, guard=call.once
-    )
+    return call.do(moving.move_records, [record_id], body.node_id, dry_run=body.dry_run, guard=call.once)
 
 
 @operation("POST /records/move", "memory move", options={"node_id": "--to"})
 def move_records(call: Call, body: MoveRecords) -> GraphChange:
     """Move records to another node, with their files, history and states. Either all are moved or none."""
-    for record_id in body.record_ids:
-        call.look(record_id=record_id)
-    call.look(node_id=body.node_id)
-    return moving.move_records(
-        call.database, call.caller, body.record_ids, body.node_id, dry_run=body.dry_run, guard=call.once
-    )
+    return call.do(moving.move_records, body.record_ids, body.node_id, dry_run=body.dry_run, guard=call.once)
 
 
 @operation("PATCH /nodes/{node_id}", "node edit", guarded="node_id", options={"parent_node_id": "--under"})
@@ -102,7 +94,6 @@ def change_node(call: Call, node_id: UUID, body: ChangeNode) -> GraphChange:
     if body.name is not None:
         return reshaping.rename_node(database, call.caller, node_id, body.name, dry_run=body.dry_run, guard=call.once)
     assert body.parent_node_id is not None
-    call.look(parent_node_id=body.parent_node_id)
     return reshaping.move_node(
         database, call.caller, node_id, body.parent_node_id, dry_run=body.dry_run, guard=call.once
     )
@@ -114,10 +105,7 @@ def merge(call: Call, node_id: UUID, body: Merge) -> GraphChange:
 
     Children with the same name are merged in the same way. Grants of removed nodes end.
     """
-    call.look(into_node_id=body.into_node_id)
-    return reshaping.merge_nodes(
-        call.database, call.caller, node_id, body.into_node_id, dry_run=body.dry_run, guard=call.once
-    )
+    return call.do(reshaping.merge_nodes, node_id, body.into_node_id, dry_run=body.dry_run, guard=call.once)
 
 
 @operation(
@@ -128,9 +116,8 @@ def merge(call: Call, node_id: UUID, body: Merge) -> GraphChange:
 )
 def split(call: Call, node_id: UUID, body: Split) -> GraphChange:
     """Move some records of a node to a new node."""
-    return moving.split_node(
-        call.database,
-        call.caller,
+    return call.do(
+        moving.split_node,
         node_id,
         body.name,
         body.chosen,

@@ -96,7 +96,7 @@ def add_memory(call: Call, body: NewMemory) -> views.Added:
     added = _write_note(call, body) if body.messages is None else _store_conversation(call, body)
 
     def later() -> views.Added:
-        found = get_source(call.database, call.caller, added.source_kind, added.source_id)
+        found = call.do(get_source, added.source_kind, added.source_id)
         return added.model_copy(update={"state": found.state, "record_ids": found.record_ids})
 
     call.told.status = 201 if added.created else 200
@@ -114,7 +114,6 @@ def add_memory(call: Call, body: NewMemory) -> views.Added:
 )
 def open_conversation(call: Call, body: requests.NewConversation) -> views.Conversation:
     """Open a conversation, or return the existing one with the same `external_id`."""
-    call.look(replaces=body.replaces)
     return _open(call, SourceKind.CONVERSATION, body, lambda known, *_: views.Conversation(conversation_id=known))
 
 
@@ -154,7 +153,6 @@ def open_event(call: Call, body: requests.NewEvent) -> views.Event:
     def opened(event_id: UUID, _: bool, appended: views.Appended | None) -> views.Event:
         return views.Event(event_id=event_id, **({"messages": appended} if appended else {}))
 
-    call.look(replaces=body.replaces)
     return _open(call, SourceKind.EVENT, body, opened, body.messages, event_kind=body.kind)
 
 
@@ -186,7 +184,6 @@ def remember(call: Call, body: requests.NewNote) -> views.Note:
     A note that is pinned to a node lies there; others are filed by the language model. The same text again, with the
     same title, node and privacy, is the same note as long as its memory is current.
     """
-    call.look(node_id=body.node_id, replaces=body.replaces)
     written = write_note(call.context, body.note)
     call.told.status = 202 if written.created else 200
     call.told.headers["Location"] = f"/v1/notes/{written.note_id}"
@@ -195,7 +192,6 @@ def remember(call: Call, body: requests.NewNote) -> views.Note:
 
 def _write_note(call: Call, body: NewMemory) -> views.Added:
     """Write the content as a note; the same note again is that note, so it needs no guard."""
-    call.look(node_id=body.node_id)
     written = write_note(call.context, body.note)
     return views.Added(
         source_kind=SourceKind.NOTE,

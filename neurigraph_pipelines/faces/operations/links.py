@@ -67,15 +67,6 @@ def links_of_fact(
 )
 def state_link(call: Call, body: forms.NewLink) -> views.WrittenLink:
     """State a link. `led_to` is stored as `caused_by` from the other end; the same again changes nothing."""
-    call.look(
-        fact_id=body.from_fact_id,
-        record_id=body.from_record_id,
-        to_fact_id=body.to_fact_id,
-        to_record_id=body.to_record_id,
-        to_node_id=body.to_node_id,
-        to_source_id=body.to_source_id,
-        signing_key_id=body.signature.signing_key_id if body.signature is not None else None,
-    )
     signature = body.signature.signature if body.signature is not None else None
     written = linking.state_link(call.context, body.link, call.once, signature)
     call.told.status = 201 if written.created else 200
@@ -86,17 +77,16 @@ def state_link(call: Call, body: forms.NewLink) -> views.WrittenLink:
 @operation("GET /links/{link_id}", "fact link show")
 def get_link(call: Call, link_id: UUID) -> views.Link:
     """Return a link."""
-    return listing.link(call.database, call.caller, link_id)
+    return call.do(listing.link, link_id)
 
 
 @operation("POST /links/{link_id}/end", refusals=(409,))
 def end_link(call: Call, link_id: UUID, body: forms.EndLink) -> views.Link:
     """End a link. The ended link stays, with the person who ended it, and can be stated again."""
     if not call.is_repeated:
-        call.look(signing_key_id=body.signature.signing_key_id if body.signature else None)
         signature = body.signature.signature if body.signature is not None else None
         linking.end_link(call.context, link_id, body.valid_until, signature, call.once)
-    return listing.link(call.database, call.caller, link_id)
+    return call.do(listing.link, link_id)
 
 
 @operation("POST /links/{link_id}/confirm", "fact link confirm", refusals=(409,))
@@ -104,7 +94,7 @@ def confirm_link(call: Call, link_id: UUID) -> views.Link:
     """Confirm a link, even if it was rejected."""
     if not call.is_repeated:
         linking.decide_link(call.context, link_id, LinkVerdict.CONFIRMED, call.once)
-    return listing.link(call.database, call.caller, link_id)
+    return call.do(listing.link, link_id)
 
 
 @operation("POST /links/{link_id}/reject", "fact link reject", refusals=(409,))
@@ -112,7 +102,7 @@ def reject_link(call: Call, link_id: UUID) -> views.Link:
     """Reject a link. It is not inferred again; the effects of a verdict on two facts are undone."""
     if not call.is_repeated:
         linking.decide_link(call.context, link_id, LinkVerdict.REJECTED, call.once)
-    return listing.link(call.database, call.caller, link_id)
+    return call.do(listing.link, link_id)
 
 
 @operation("GET /signing-keys", "fact link key list")

@@ -17,7 +17,6 @@ from neurigraph_pipelines.graph import history
 from neurigraph_pipelines.graph import record_lists as listing
 from neurigraph_pipelines.graph.record_lists import RecordFilter
 from neurigraph_pipelines.ingestion import revision
-from neurigraph_pipelines.model import ContentType
 from neurigraph_pipelines.views import memories as views
 from neurigraph_pipelines.views.records import ListedRecords
 
@@ -25,37 +24,8 @@ operation = OperationGroup("memories")
 
 
 @operation("GET /records", "memory list", in_spaces=True)
-def list_records(
-    call: Call,
-    node_id: Annotated[UUID | None, Field(description="In this node, or below it.")] = None,
-    below: Annotated[bool, Field(description="False leaves out the nodes below `node_id`.")] = True,
-    source_id: Annotated[UUID | None, Field(description="From this conversation, event or upload.")] = None,
-    created_after: Annotated[datetime | None, Field(description="Stored at this time or later.")] = None,
-    created_before: Annotated[datetime | None, Field(description="Stored before this time.")] = None,
-    occurred_after: Annotated[datetime | None, Field(description="Of events then or later.")] = None,
-    occurred_before: Annotated[datetime | None, Field(description="Of events before this time.")] = None,
-    content_type: ContentType | None = None,
-    superseded: Annotated[bool | None, Field(description="Whether a newer memory replaces it. Default: both.")] = None,
-    entity: Annotated[str | None, Field(description="With this entity; case is ignored.")] = None,
-    topic: Annotated[str | None, Field(description="With this topic; case is ignored.")] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> ListedRecords:
+def list_records(call: Call, wanted: RecordFilter, limit: Limit = 50, cursor: Cursor = None) -> ListedRecords:
     """List memories of the whole graph, the last stored first."""
-    call.look(node_id=node_id, source_id=source_id)
-    wanted = RecordFilter(
-        node_id,
-        below,
-        source_id,
-        created_after,
-        created_before,
-        occurred_after,
-        occurred_before,
-        content_type,
-        superseded,
-        entity,
-        topic,
-    )
     return call.page(ListedRecords, listing.list_records, wanted, limit=limit, cursor=cursor)
 
 
@@ -85,7 +55,7 @@ def difference(
     to_at: Annotated[datetime | None, Field(description="The second moment. Default: now.")] = None,
 ) -> views.Difference:
     """Compare a memory at two moments."""
-    return history.diff(call.database, call.caller, record_id, from_at, to_at)
+    return call.do(history.diff, record_id, from_at, to_at)
 
 
 @operation("PATCH /records/{record_id}", "memory edit", guarded="record_id")
@@ -107,6 +77,5 @@ def revise(call: Call, record_id: UUID, body: revision.Revision) -> views.Memory
 def supersede(call: Call, record_id: UUID, body: requests.Supersede) -> views.Memory:
     """Mark a memory as replaced by a newer one, or undo that with null."""
     if not call.is_repeated:
-        call.look(by=body.by)
-        revision.supersede(call.database, call.caller, record_id, body.by, call.once)
+        call.do(revision.supersede, record_id, body.by, call.once)
     return call.versioned(*read_record(call.installation, call.caller, record_id))

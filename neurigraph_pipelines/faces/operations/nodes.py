@@ -43,29 +43,16 @@ def tree(
 
 
 @operation("GET /nodes", "node list", in_spaces=True, options={"parent_node_id": "--below"})
-def list_nodes(
-    call: Call,
-    path: Annotated[
-        str | None, Field(description="The node at this path, such as `Family/Dave`, with or without the root.")
-    ] = None,
-    name: Annotated[str | None, Field(description="Nodes with this name or alias.")] = None,
-    parent_node_id: Annotated[UUID | None, Field(description="Nodes directly below this one.")] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> views.Nodes:
+def list_nodes(call: Call, wanted: NodeFilter, limit: Limit = 50, cursor: Cursor = None) -> views.Nodes:
     """List nodes, parents before their children. Without filters the pages hold the whole graph."""
-    call.look(parent_node_id=parent_node_id)
-    wanted = NodeFilter(path, name, parent_node_id)
     return call.page(views.Nodes, listing.list_nodes, wanted, limit=limit, cursor=cursor)
 
 
 @operation("POST /nodes", "node add", status=201, refusals=(409,))
 def provision(call: Call, body: requests.NewNode) -> views.CreatedNode:
     """Create a node: a concept, or a persona that can have keys and grants of its own."""
-    call.look(parent_node_id=body.parent_node_id)
-    node_id = sharing.add_node(
-        call.database,
-        call.caller,
+    node_id = call.do(
+        sharing.add_node,
         body.parent_node_id,
         body.name,
         node_type=body.node_type,
@@ -86,13 +73,13 @@ def shell(call: Call, node_id: UUID) -> views.Shell:
 @operation("GET /nodes/{node_id}/profile", "node profile")
 def profile(call: Call, node_id: UUID) -> views.NodeProfile:
     """Return the themes of a node's memories, and the difference between the newest and the earlier ones."""
-    return profile_of(call.database, call.caller, node_id)
+    return call.do(profile_of, node_id)
 
 
 @operation("GET /nodes/{node_id}/state", "node state")
 def node_state(call: Call, node_id: UUID) -> NodeFiles:
     """Return the states of a node's files and the bytes that they occupy."""
-    return control.node_state(call.database, call.caller, node_id)
+    return call.do(control.node_state, node_id)
 
 
 @operation("GET /nodes/{node_id}/records", tool="browse_graph")

@@ -81,9 +81,8 @@ _Forget = Annotated[
 @operation("POST /organizations", "access org add", status=201, refusals=(409,))
 def create_organization(call: Call, body: NewOrganization) -> views.OrganizationWithKey:
     """Create an organization that the caller owns. The answer has a key of the caller for it, shown only here."""
-    made, key = membership.create(
-        call.database,
-        call.caller,
+    made, key = call.do(
+        membership.create,
         body.slug,
         body.name or body.slug,
         body.metadata,
@@ -95,19 +94,19 @@ def create_organization(call: Call, body: NewOrganization) -> views.Organization
 @operation("GET /organizations", "access org list")
 def list_organizations(call: Call) -> views.Organizations:
     """List the organizations of the caller, by slug."""
-    return views.Organizations(organizations=membership.list_organizations(call.database, call.caller))
+    return views.Organizations(organizations=call.do(membership.list_organizations))
 
 
 @operation("GET /organizations/{organization_id}", "access org show")
 def organization(call: Call, organization_id: UUID) -> views.Organization:
     """Return an organization of the caller."""
-    return membership.get_organization(call.database, call.caller, organization_id)
+    return call.do(membership.get_organization, organization_id)
 
 
 @operation("PATCH /organizations/{organization_id}", "access org edit")
 def change_organization(call: Call, organization_id: UUID, body: ChangeOrganization) -> views.Organization:
     """Change the name or the metadata of an organization, as its owner or admin."""
-    return membership.change(call.database, call.caller, organization_id, name=body.name, metadata=body.metadata)
+    return call.do(membership.change, organization_id, name=body.name, metadata=body.metadata)
 
 
 @operation(
@@ -120,7 +119,7 @@ def change_organization(call: Call, organization_id: UUID, body: ChangeOrganizat
 def delete_organization(call: Call, organization_id: UUID, dry_run: DryRun = False) -> views.Deleted:
     """Erase an organization with its graph, permanently, as its owner."""
     if dry_run:
-        found = deletion.preview_organization(call.database, call.caller, organization_id)
+        found = call.do(deletion.preview_organization, organization_id)
         return views.Deleted(preview=found, receipt=None)
     receipt = deletion.delete_organization(call.context, organization_id, through=call.door)
     if receipt.finished_at is None:
@@ -131,14 +130,14 @@ def delete_organization(call: Call, organization_id: UUID, dry_run: DryRun = Fal
 @operation("GET /organizations/{organization_id}/members", "access org member list")
 def list_members(call: Call, organization_id: UUID) -> views.Members:
     """List the members of an organization, the first to join first."""
-    found = membership.list_members(call.database, call.caller, organization_id)
+    found = call.do(membership.list_members, organization_id)
     return views.Members(members=found)
 
 
 @operation("PATCH /organizations/{organization_id}/members/{member_id}", "access org member edit", refusals=(409,))
 def change_member(call: Call, organization_id: UUID, member_id: UUID, body: ChangeMember) -> views.Member:
     """Give a member another role, as an owner. There is always an owner."""
-    return membership.change_role(call.database, call.caller, organization_id, member_id, body.role)
+    return call.do(membership.change_role, organization_id, member_id, body.role)
 
 
 @operation("DELETE /organizations/{organization_id}/members/{member_id}", "access org member remove", refusals=(409,))
@@ -151,7 +150,7 @@ def remove_member(call: Call, organization_id: UUID, member_id: UUID, forget: _F
 @operation("POST /organizations/{organization_id}/keys", "access org key add", status=201)
 def issue_member_key(call: Call, organization_id: UUID, body: NewMemberKey) -> views.MemberKey:
     """Issue another key of the caller's own membership. It is shown only here."""
-    key = membership.issue_key(call.database, call.caller, organization_id, body.label)
+    key = call.do(membership.issue_key, organization_id, body.label)
     return views.MemberKey(api_key=key)
 
 
@@ -164,14 +163,8 @@ def issue_member_key(call: Call, organization_id: UUID, body: NewMemberKey) -> v
 )
 def invite(call: Call, organization_id: UUID, body: NewInvitation) -> views.InvitationWithCode:
     """Create an invitation: an admin for members, an owner for any role. The code is shown only here."""
-    made, code = invitations.invite(
-        call.database,
-        call.caller,
-        organization_id,
-        body.role,
-        label=body.label,
-        invitee_id=body.invitee_id,
-        hours=body.hours,
+    made, code = call.do(
+        invitations.invite, organization_id, body.role, label=body.label, invitee_id=body.invitee_id, hours=body.hours
     )
     return views.InvitationWithCode(**dict(made), code=code)
 
@@ -183,18 +176,18 @@ def list_invitations(
     all_of_them: Annotated[bool, Field(alias="all", description="Include used, expired and revoked ones.")] = False,
 ) -> views.Invitations:
     """List the invitations of an organization, newest first. Members see none."""
-    found = invitations.list_invitations(call.database, call.caller, organization_id, with_ended=all_of_them)
+    found = call.do(invitations.list_invitations, organization_id, with_ended=all_of_them)
     return views.Invitations(invitations=found)
 
 
 @operation("DELETE /organizations/{organization_id}/invitations/{invitation_id}", "access org invitation remove")
 def revoke_invitation(call: Call, organization_id: UUID, invitation_id: UUID) -> views.Invitation:
     """Revoke an invitation. Revoking it again changes nothing."""
-    return invitations.revoke_invitation(call.database, call.caller, organization_id, invitation_id)
+    return call.do(invitations.revoke_invitation, organization_id, invitation_id)
 
 
 @operation("POST /invitations/accept", "access org join", status=201)
 def accept_invitation(call: Call, body: Acceptance) -> views.OrganizationWithKey:
     """Become a member with the code of an invitation. The answer has a key for the organization, shown only here."""
-    joined, key = invitations.accept(call.database, call.caller, body.code, label=body.label)
+    joined, key = call.do(invitations.accept, body.code, label=body.label)
     return views.OrganizationWithKey(**dict(joined), api_key=key)

@@ -28,7 +28,6 @@ _MOST_READ = 1_000
 )
 def quarantine(call: Call, body: requests.NewQuarantine) -> views.Quarantine:
     """Put memories out of every retrieval at once, and keep them. The same conditions are in force once."""
-    _look(call, body)
     return holding.quarantine(call.context, body.rule, body.reason)
 
 
@@ -41,13 +40,7 @@ def quarantine(call: Call, body: requests.NewQuarantine) -> views.Quarantine:
 )
 def preview(call: Call, body: requests.NewQuarantine) -> views.QuarantinePreview:
     """Return the memories that a quarantine would hide, and hide nothing."""
-    _look(call, body)
-    return rules.preview(call.database, call.caller, body.rule)
-
-
-def _look(call: Call, body: requests.NewQuarantine) -> None:
-    """Look at the ids of a rule; at a key later, since a deleted key has rules, too."""
-    call.look(source_id=body.source_id, persona_id=body.persona_id)
+    return call.do(rules.preview, body.rule)
 
 
 @operation("GET /quarantines", "memory quarantine list", who=Who.OWNER)

@@ -1,7 +1,7 @@
 """The registry of operations.
 
-An operation is a function that takes a ``Call``, the ids in its path, filters, and at most one ``Form``, and returns a
-view. Its declaration says where it appears; its docstring is its description on every face.
+An operation is a function that takes a ``Call``, the ids in its path, filters, alone or as one model, and at most one
+``Form``, and returns a view. Its declaration says where it appears; its docstring is its description on every face.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from neurigraph_pipelines.faces.operations.call import Who
+from neurigraph_pipelines.faces.operations.call import Call, Who
+from neurigraph_pipelines.faces.operations.sight import ids_of
 from neurigraph_pipelines.views.base import Form
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -84,7 +87,7 @@ class Operation:
     tag: str | None = None
     status: int = 200
     refusals: tuple[int, ...] = ()
-    answers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    answers: Mapping[int, ValuesByName] = field(default_factory=dict)
     guarded: str | None = None
     has_version: bool = False
     in_spaces: bool = False
@@ -92,7 +95,7 @@ class Operation:
     is_sparse: bool = False
     notes_lag: bool = False
     options: Mapping[str, str | None] = field(default_factory=dict)
-    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    presets: Mapping[str, ValuesByName] = field(default_factory=dict)
     sentences: Mapping[str, str] = field(default_factory=dict)
     destroys: bool = False
     says: str = "Done."
@@ -109,7 +112,7 @@ class Operation:
         return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
     @cached_property
-    def hints(self) -> dict[str, Any]:
+    def hints(self) -> ValuesByName:
         """The types of the parameters and of the result, with their annotations."""
         return get_type_hints(self.function, include_extras=True)
 
@@ -123,11 +126,40 @@ class Operation:
         return None
 
     @cached_property
+    def filter(self) -> tuple[str, type[BaseModel]] | None:
+        """Name and type of the conditions of a list, whose fields are parameters; None without any."""
+        known = ((name, kind) for name, kind in self.hints.items() if isinstance(kind, type) and name != "return")
+        return next((one for one in known if issubclass(one[1], BaseModel) and not issubclass(one[1], Form)), None)
+
+    def run(self, call: Call, **values: Any) -> Any:
+        """Run its function with values by the names of its arguments and of the fields of its filter.
+
+        A reader is limited to the spaces of its form, and must see the things that form and filter name.
+
+        Raises:
+            NotFoundError: One of them does not exist, or is hidden from the caller.
+        """
+        form = values.get(self.form[0]) if self.form is not None else None
+        if self.is_read:
+            call = call.within(getattr(form, "container_tags", ()))
+        if self.filter is not None:
+            name, kind = self.filter
+            values[name] = kind(**{one: values.pop(one) for one in kind.model_fields if one in values})
+        for name, wanted in ids_of(form if self.filter is None else values[self.filter[0]]):
+            if not call.is_repeated:
+                call.look(**{name: wanted})
+        return self.function(call, **values)
+
+    @cached_property
     def parameters(self) -> Sequence[Parameter]:
         """The parameters besides call and form, parameters of the path first."""
         found = []
         for argument, given in inspect.signature(self.function).parameters.items():
             if argument == "call" or (self.form is not None and argument == self.form[0]):
+                continue
+            if self.filter is not None and argument == self.filter[0]:
+                fields = self.filter[1].model_fields.items()
+                found += [Parameter(name, name, about.annotation, about, about.default) for name, about in fields]
                 continue
             kind, about = _split(self.hints[argument])
             name = about.alias or argument

@@ -52,20 +52,6 @@ MAX_PATH_LENGTH = (MAX_LAYER_DEPTH + 1) * (MAX_NAME_LENGTH + 1)
 _FROM_0_TO_1: JsonDict = {"minimum": 0, "maximum": 1}
 
 
-class NewUser(Form):
-    """A user to create."""
-
-    slug: str = Field(
-        description="1 to 63 characters of `a-z 0-9 _ -`, with a letter or digit at both ends.",
-        json_schema_extra={"maxLength": 63},
-    )
-    database: str | None = Field(
-        default=None,
-        json_schema_extra={"maxLength": 63},
-        description="Name of one of several databases (docs/scaling.md). Default: the one with the fewest users.",
-    )
-
-
 class NewConversation(Form, VersionFields):
     """A conversation to open. If its `external_id` exists, the existing conversation is returned unchanged."""
 
@@ -330,6 +316,8 @@ class PromptFor(Form, Where):
 
 class NewQuarantine(Form):
     """A quarantine: every record with a message that meets all conditions that are set. At least one is needed."""
+
+    SEEN_LATER = ("key_id",)  # a deleted key has rules, too
 
     source_id: UUID | None = Field(default=None, description="Of this conversation, event, upload or note.")
     key_id: UUID | None = Field(default=None, description="Handed in with this API key.")

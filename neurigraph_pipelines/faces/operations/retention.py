@@ -38,6 +38,8 @@ class NewTier(Form):
 class Records(Form):
     """Some memories."""
 
+    SEEN_LATER = ("record_ids",)  # they may be in the archive
+
     record_ids: list[UUID] = Field(min_length=1, max_length=archive.MAX_ARCHIVED)
 
 
@@ -57,7 +59,7 @@ class NewPurge(Form):
 @operation("GET /records/{record_id}/retention", "memory retention")
 def shown(call: Call, record_id: UUID) -> views.Retention:
     """Return how long a memory is meant to be kept, and how often it was read."""
-    return retention.retention_of(call.database, call.caller, [record_id]).get(record_id, retention.KEPT)
+    return call.do(retention.retention_of, [record_id]).get(record_id, retention.KEPT)
 
 
 @operation("PUT /records/{record_id}/retention", "memory keep", guarded="record_id")
@@ -91,7 +93,7 @@ def list_archive(call: Call, limit: Limit = 50, cursor: Cursor = None) -> views.
 def add(call: Call, body: NewArchived) -> views.ArchiveChange:
     """Archive memories: default reads leave them out. Returns the memories that were not in the archive before."""
     for record_id in body.record_ids:
-        require_visible(call.database, call.caller, "kept record", record_id)
+        call.do(require_visible, "kept record", record_id)
     done = archive.archive(call.context, body.record_ids, body.reason)
     return views.ArchiveChange(record_ids=done)
 

@@ -43,8 +43,6 @@ _FILTERS = {"occurred_after": "--after", "occurred_before": "--before", "source_
 )
 def search(call: Call, body: requests.Search) -> Found:
     """Search memories and messages for a question. No file is opened."""
-    call = call.within(body.container_tags)
-    call.look(node_id=body.node_id)
     return searching.search(call.context, body.question, asked_at=body.asked_at, run_after=call.run_after)
 
 
@@ -70,16 +68,12 @@ def duplicates(call: Call, body: SayTheSame) -> Duplicates:
 )
 def walk_facts(call: Call, body: QueryFacts) -> QueriedFacts:
     """Follow the links of facts to causes, versions or connected facts, and return them with their paths."""
-    call = call.within(body.container_tags)
-    call.look(fact_id=body.fact_id)
     return query_facts(call.context, body)
 
 
 @operation("POST /ask", "ask", tool="get_context", is_read=True, tag="ask", options=_FILTERS)
 def ask(call: Call, body: requests.Ask) -> Reply:
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
-    call = call.within(body.container_tags)
-    call.look(node_id=body.node_id)
     return answering.ask(call.context, body.question, asked_at=body.asked_at)
 
 
@@ -97,8 +91,6 @@ def context(call: Call, body: requests.PromptFor) -> PromptContext:
 
     Its beginning stays the same bytes until what it says changes, so that caches of prompts keep it.
     """
-    call = call.within(body.container_tags)
-    call.look(node_id=body.node_id)
     return prompt.prompt_context(call.context, body.wanted, body.asked_at)
 
 

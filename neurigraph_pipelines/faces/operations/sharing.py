@@ -23,10 +23,8 @@ _All = Annotated[bool, Field(alias="all", description="Include expired and revok
 @operation("POST /keys", "access key add", status=201, who=Who.OWNER)
 def issue_key(call: Call, body: access_forms.NewKey) -> views.IssuedKey:
     """Issue a key for the user, a persona or a third party."""
-    call.look(persona_id=body.persona_id)
-    key, secret = sharing.issue_key(
-        call.database,
-        call.caller,
+    key, secret = call.do(
+        sharing.issue_key,
         subject=body.subject,
         label=body.label,
         expires_at=body.expires_at,
@@ -45,20 +43,20 @@ def list_keys(call: Call, all_of_them: _All = False, limit: Limit = 50, cursor: 
 def rotate_key(call: Call, key_id: UUID, body: access_forms.KeyRotation | None = None) -> views.IssuedKey:
     """Issue a key that replaces another. The old key stays valid for `grace_seconds`."""
     grace = body.grace_seconds if body is not None else 0.0
-    key, secret = sharing.rotate_key(call.database, call.caller, key_id, grace_seconds=grace)
+    key, secret = call.do(sharing.rotate_key, key_id, grace_seconds=grace)
     return views.IssuedKey(**dict(key), api_key=secret)
 
 
 @operation("DELETE /keys/{key_id}", "access key remove", who=Who.OWNER)
 def revoke_key(call: Call, key_id: UUID) -> views.Key:
     """Revoke a key, which is rejected from the next call on. Revoking it again changes nothing."""
-    return sharing.revoke_key(call.database, call.caller, key_id)
+    return call.do(sharing.revoke_key, key_id)
 
 
 @operation("GET /personas", "access persona list")
 def list_personas(call: Call) -> views.Personas:
     """List the personas of the graph, by path."""
-    return views.Personas(personas=personas.list_personas(call.database, call.caller))
+    return views.Personas(personas=call.do(personas.list_personas))
 
 
 @operation(
@@ -71,10 +69,7 @@ def list_personas(call: Call) -> views.Personas:
 def grant(call: Call, body: access_forms.NewGrant) -> views.Grant:
     """Grant a persona or a third party access to exactly one node."""
     assert body.subject is not None, "NewGrant requires a subject"
-    call.look(persona_id=body.persona_id, node_id=body.node_id)
-    granted, created = sharing.grant(
-        call.database, call.caller, body.subject, body.node_id, body.grant_type, expires_at=body.expires_at
-    )
+    granted, created = call.do(sharing.grant, body.subject, body.node_id, body.grant_type, expires_at=body.expires_at)
     if not created:
         call.told.status = 200
     return granted
@@ -93,10 +88,10 @@ def list_grants(
 @operation("GET /grants/preview", "access preview", who=Who.OWNER)
 def preview_grant(call: Call, node_id: UUID) -> views.GrantPreview:
     """Return the memories that a grant on a node would open, and which of them look foreign to it."""
-    return grant_previews.preview_grant(call.database, call.caller, node_id)
+    return grant_previews.preview_grant(call.context, node_id)
 
 
 @operation("DELETE /grants/{grant_id}", "access remove", who=Who.OWNER)
 def revoke(call: Call, grant_id: UUID) -> views.Grant:
     """Revoke a grant, which ends with the next statement. Revoking it again changes nothing."""
-    return sharing.revoke(call.database, call.caller, grant_id)
+    return call.do(sharing.revoke, grant_id)

@@ -5,11 +5,15 @@ The database decides (``neurigraph.sees``). Operations rely on its policies, nev
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from uuid import UUID
+
+from pydantic import BaseModel
 
 from neurigraph_pipelines.access.authentication import require_visible
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.views.base import Form
 
 KINDS = {
     "node_id": "node",
@@ -19,8 +23,10 @@ KINDS = {
     "edge_id": "edge",
     "record_id": "record",
     "fact_id": "fact",
+    "from_fact_id": "fact",
     "to_fact_id": "fact",
     "other_fact_id": "fact",
+    "from_record_id": "record",
     "to_record_id": "record",
     "to_node_id": "node",
     "to_source_id": "source",
@@ -45,6 +51,20 @@ KINDS = {
     "space_id": "space",
 }
 """The kinds of things that ids name, by the names of parameters and fields."""
+
+
+def ids_of(given: BaseModel | None) -> Iterator[tuple[str, UUID | None]]:
+    """Yield the ids in a form or a filter by their names, those of its lists and of forms in it too."""
+    for name, value in given or ():
+        one = name.removesuffix("s")
+        if isinstance(value, Form):
+            yield from ids_of(value)
+        elif name in getattr(given, "SEEN_LATER", ()):
+            continue
+        elif name in KINDS:
+            yield name, value
+        elif one in KINDS and isinstance(value, list):
+            yield from ((one, each) for each in value)
 
 
 def look(database: Database, caller: Claims, **ids: UUID | str | None) -> None:

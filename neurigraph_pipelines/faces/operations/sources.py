@@ -36,24 +36,21 @@ def _declare(kind: SourceKind, page: type[_Page], state: type[_State], *, who: s
     source_id = Annotated[UUID, Field(alias=f"{kind}_id")]
     path = f"/{kind}s/{{{kind}_id}}"
 
-    def listed(call: Call, limit: int, cursor: str | None, **wanted: Any) -> _Page:
-        return call.page(page, list_sources, kind, SourceFilter(**wanted), limit=limit, cursor=cursor)
+    def listed(call: Call, wanted: SourceFilter, limit: int, cursor: str | None) -> _Page:
+        return call.page(page, list_sources, kind, wanted, limit=limit, cursor=cursor)
 
     def progress(call: Call, source_id: UUID) -> Any:
-        found = get_source(call.database, call.caller, kind, source_id)
+        found = call.do(get_source, kind, source_id)
         if found.state not in SETTLED:
             call.told.later = source_id, lambda: progress(call, source_id)
         return call.versioned(read_source_version(call.installation, call.caller, source_id), found)
 
     def share(call: Call, source_id: UUID, body: Sharing) -> None:
-        privacy.set_privacy(call.database, call.caller, source_id, body.privacy, kind, guard=call.once)
+        call.do(privacy.set_privacy, source_id, body.privacy, kind, guard=call.once)
 
-    filters = {
-        name: (Annotated[about.annotation, Field(description=about.description)], None)
-        for name, about in SourceFilter.model_fields.items()
-    }
+    filters = {"wanted": (SourceFilter, Parameter.empty), "limit": (Limit, 50), "cursor": (Cursor, None)}
     said = f"List {kind}s with their states, the last received first.{sees}"
-    _describe(listed, f"list_{kind}s", said, {**filters, "limit": (Limit, 50), "cursor": (Cursor, None)}, page)
+    _describe(listed, f"list_{kind}s", said, filters, page)
     operation(f"GET /{kind}s", in_spaces=True)(listed)
     said = f"Return the state of {one}, and the memories that it became."
     _describe(progress, f"{kind}_state", said, {"source_id": (source_id, Parameter.empty)}, state)

@@ -76,7 +76,7 @@ def list_spaces(call: Call, limit: Limit = 50, cursor: Cursor = None) -> views.S
 @operation("GET /spaces/{space_id}", "space show")
 def space(call: Call, space_id: UUID) -> views.Space:
     """Return a space."""
-    return spaces.get_space(call.database, call.caller, space_id)
+    return call.do(spaces.get_space, space_id)
 
 
 @operation("PATCH /spaces/{space_id}", "space edit", who=Who.OWNER, options=_NAMES)
@@ -88,7 +88,7 @@ def change_space(call: Call, space_id: UUID, body: ChangeSpace) -> views.Space:
 @operation("DELETE /spaces/{space_id}", "space remove", who=Who.OWNER)
 def remove_space(call: Call, space_id: UUID) -> views.Space:
     """Remove a space, and return its last state. Its sources stay where they are."""
-    return spaces.remove_space(call.database, call.caller, space_id)
+    return call.do(spaces.remove_space, space_id)
 
 
 @operation("GET /spaces/{space_id}/sources", "space source list")
@@ -100,12 +100,10 @@ def list_sources(call: Call, space_id: UUID, limit: Limit = 50, cursor: Cursor =
 @operation("POST /spaces/{space_id}/sources", "space source add", who=Who.OWNER)
 def add_sources(call: Call, space_id: UUID, body: Sources) -> views.Space:
     """Put sources into a space, with all memories from them."""
-    for source_id in body.source_ids:
-        call.look(source_id=source_id)
-    return spaces.add_sources(call.database, call.caller, space_id, body.source_ids)
+    return call.do(spaces.add_sources, space_id, body.source_ids)
 
 
 @operation("DELETE /spaces/{space_id}/sources/{source_id}", "space source remove", who=Who.OWNER)
 def remove_source(call: Call, space_id: UUID, source_id: UUID) -> views.Space:
     """Take a source out of a space. It stays in the graph and in other spaces."""
-    return spaces.remove_sources(call.database, call.caller, space_id, [source_id])
+    return call.do(spaces.remove_sources, space_id, [source_id])

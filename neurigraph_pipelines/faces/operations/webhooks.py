@@ -59,13 +59,13 @@ def add_webhook(call: Call, body: NewWebhook) -> views.WebhookWithSecret:
 @operation("GET /webhooks", "access webhook list", who=Who.OWNER)
 def list_webhooks(call: Call) -> views.Webhooks:
     """List the caller's webhooks, oldest first."""
-    return views.Webhooks(webhooks=subscriptions.list_webhooks(call.database, call.caller))
+    return views.Webhooks(webhooks=call.do(subscriptions.list_webhooks))
 
 
 @operation("GET /webhooks/{webhook_id}", "access webhook show", who=Who.OWNER)
 def webhook(call: Call, webhook_id: UUID) -> views.Webhook:
     """Return a webhook, with how many deliveries wait, arrived and were given up."""
-    return subscriptions.get_webhook(call.database, call.caller, webhook_id)
+    return call.do(subscriptions.get_webhook, webhook_id)
 
 
 @operation("PATCH /webhooks/{webhook_id}", "access webhook edit", refusals=(409,), who=Who.OWNER)
@@ -78,7 +78,7 @@ def change_webhook(call: Call, webhook_id: UUID, body: ChangeWebhook) -> views.W
 @operation("DELETE /webhooks/{webhook_id}", "access webhook remove", status=204, who=Who.OWNER)
 def remove_webhook(call: Call, webhook_id: UUID) -> None:
     """Remove a webhook with its deliveries."""
-    subscriptions.remove(call.database, call.caller, webhook_id)
+    call.do(subscriptions.remove, webhook_id)
 
 
 @operation("POST /webhooks/{webhook_id}/test", "access webhook test", refusals=(409,), who=Who.OWNER)
@@ -110,4 +110,4 @@ def list_deliveries(
 @operation("POST /webhooks/{webhook_id}/replay", "access webhook delivery replay", refusals=(409,), who=Who.OWNER)
 def replay_deliveries(call: Call, webhook_id: UUID, body: Replay) -> views.Replayed:
     """Send all dead deliveries again, or one finished delivery."""
-    return views.Replayed(replayed=subscriptions.replay(call.database, call.caller, webhook_id, body.delivery_id))
+    return views.Replayed(replayed=call.do(subscriptions.replay, webhook_id, body.delivery_id))

@@ -144,7 +144,6 @@ class RowsEraser:
         # When a whole user is erased, no record remains to take over originals, and nothing to clean up.
         cleanup = None if erases_user else self._prepare_cleanup(nodes, node_ids, record_ids)
         before = self._counts_of_graph()
-        chains = [] if erases_user else self._chains_of(record_ids)
         for node in nodes:
             self._note_files(sql.Identifier(node.schema_name), record_ids, None)
         if not erases_user:
@@ -161,12 +160,7 @@ class RowsEraser:
         if cleanup is None:
             self._erased.update(before - self._counts_of_graph())
         else:
-            self._tx.execute(_QUERIES["erase_retrievals"], {"user_id": self._user_id, "record_ids": record_ids})
-            self._erase_request_keys([*record_ids, *node_ids], cleanup.parts)
-            self._erase_parts(cleanup.parts)
-            self._erase_waiting(node_ids)
-            self._restore_superseded(record_ids, chains)
-            self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
+            self._clean_up(cleanup, node_ids, record_ids)
             self._erase_candidates_below([node.names[1:] for node in nodes])
             self._rebuild_graph(replace(cleanup.derived, followers=cleanup.derived.followers.without(node_ids)), slug)
         self._write_receipt()
@@ -225,7 +219,16 @@ class RowsEraser:
         self._hand_over_originals(parts, record_ids)
         neighbours = [row["node_id"] for row in self._tx.execute(_QUERIES["neighbours"], {"node_ids": node_ids})]
         derived = self._derived_of(record_ids)
-        return _Cleanup(parts, replace(derived, followers=derived.followers.with_nodes(neighbours)))
+        derived = replace(derived, followers=derived.followers.with_nodes(neighbours))
+        return _Cleanup(parts, derived, self._chains_of(record_ids))
+
+    def _clean_up(self, cleanup: _Cleanup, node_ids: Sequence[UUID], record_ids: Sequence[UUID]) -> None:
+        self._tx.execute(_QUERIES["erase_retrievals"], {"user_id": self._user_id, "record_ids": record_ids})
+        self._erase_request_keys([*record_ids, *node_ids], cleanup.parts)
+        self._erase_parts(cleanup.parts)
+        self._erase_waiting(node_ids)
+        self._restore_superseded(record_ids, cleanup.chains)
+        self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
 
     def _derived_of(self, record_ids: Sequence[UUID]) -> _Derived:
         """Read, before records are erased, the rows that follow from them."""
@@ -389,7 +392,8 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Cleanup:
-    """Facts about nodes that will be erased: the parts of sources in their records, and derived facts."""
+    """Facts about nodes that will be erased: parts of sources in their records, derived facts, chains of versions."""
 
     parts: list[_Part]
     derived: _Derived
+    chains: list[UUID]

@@ -17,6 +17,7 @@ from neurigraph_pipelines.model.ports.files import (
 )
 from neurigraph_pipelines.model.ports.messages import PeerAnswer, PeerClient, Redactor, WebhookAnswer, WebhookSender
 from neurigraph_pipelines.model.ports.models import (
+    AreaReader,
     Embedder,
     Examiner,
     Expander,
@@ -28,6 +29,7 @@ from neurigraph_pipelines.model.ports.models import (
 )
 
 __all__ = [
+    "AreaReader",
     "Database",
     "DropPlace",
     "Embedder",

@@ -11,6 +11,7 @@ from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed
 
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.views.scalars import WireObject
 
 Transaction = Connection[DictRow]
 """A connection, as a rule inside an open transaction, rows as dictionaries."""
@@ -119,7 +120,7 @@ class Replica(Database, Protocol):
 class TokenVerifier(Protocol):
     """Verifies tokens of the issuer that the installation trusts."""
 
-    def verify(self, token: str) -> Mapping[str, object]:
+    def verify(self, token: str) -> WireObject:
         """Return the claims of a genuine, valid token for this installation.
 
         Raises:

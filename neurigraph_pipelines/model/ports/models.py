@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -76,6 +76,14 @@ class Embedder(Protocol):
             TransientError: The provider was unreachable or asked to wait, after bounded retries.
             ProviderError: The provider refused permanently.
         """
+        ...
+
+
+class AreaReader(Protocol):
+    """Reads which areas of life, such as ``Health``, texts are about."""
+
+    def areas(self, texts: Sequence[str]) -> Sequence[Mapping[str, float]]:
+        """Return the share of each area in each text; empty if no word tells. The name of an area is that area."""
         ...
 
 
@@ -258,7 +266,7 @@ class Examiner(Protocol):
         ...
 
     def judge(self, question: str, expected: str, given: str, *, given_first: bool) -> bool:
-        """Return whether an answer says the expected.
+        """Return whether an answer says the same as the expected one.
 
         Args:
             given_first: Whether the answer stands before the expected one in the request.

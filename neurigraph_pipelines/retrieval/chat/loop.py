@@ -171,7 +171,7 @@ def _told(asked: Asked) -> str:
     told = last.content
     if before:
         chat = "\n".join(f"{turn.role}: {turn.content[:_TOLD_CHARACTERS]}" for turn in before)
-        told += f"\n(The question refers to this chat, which is no evidence:\n{chat})"
+        told += f"\n(The question refers to this chat, which is no source:\n{chat})"
     return visible(f"{told}\n(The answer should sound: {asked.tone})" if asked.tone else told)
 
 

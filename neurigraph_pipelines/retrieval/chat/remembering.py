@@ -6,8 +6,7 @@ authority, and the owner's chats are private, since an answer may rest on what o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 from uuid import UUID
 
 from neurigraph_pipelines.access.authentication import require_writer
@@ -18,6 +17,7 @@ from neurigraph_pipelines.model.chat import CHAT_ORIGIN, Turn
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.sources import SourceDetails
 from neurigraph_pipelines.retrieval.chat.follow_ups import MOST_TURNS
+from neurigraph_pipelines.views.scalars import UserJson
 
 _TITLE_LENGTH = 80
 _QUERIES = statements("documents")
@@ -59,7 +59,7 @@ def open_chat(context: Context, turns: Sequence[Turn], chat_id: UUID | None, con
 
 
 def remember_answer(
-    context: Context, chat_id: UUID, answer: str, message_id: str | None, calls: Sequence[Mapping[str, Any]]
+    context: Context, chat_id: UUID, answer: str, message_id: str | None, calls: Sequence[UserJson]
 ) -> None:
     """Add an answer to a chat, with the calls that led to it; a repeated question's answer is not added twice."""
     said = IncomingMessage(

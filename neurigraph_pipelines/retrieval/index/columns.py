@@ -17,6 +17,7 @@ from neurigraph_pipelines.retrieval.index.packed_rows import decode_vectors
 from neurigraph_pipelines.retrieval.index.postings import GONE, Floats, Numbers
 from neurigraph_pipelines.retrieval.index.texts import RecordTexts, texts_of
 from neurigraph_pipelines.text.search_segments import DamagedSegmentError, SearchSegment, read_vectors
+from neurigraph_pipelines.views.scalars import Row
 
 Columns = dict[str, NDArray[Any]]
 
@@ -61,7 +62,7 @@ class Records(NamedTuple):
     vectors: Sequence[Floats | None]
 
 
-def records_of(row: Mapping[str, Any]) -> Records:
+def records_of(row: Row) -> Records:
     """Return the records in a row of ``neurigraph.layers``."""
     sent = np.frombuffer(row["records"] or b"", RECORD)
     read = [_segment_of(*one) for one in zip(row["segments"] or (), row["vectors"] or (), strict=True)]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, chain
 from typing import Any
 
@@ -16,6 +16,7 @@ from neurigraph_pipelines.retrieval.index.packed_rows import format_id
 from neurigraph_pipelines.retrieval.index.postings import Keys, Numbers, Postings
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.text.search_segments import lexeme_keys
+from neurigraph_pipelines.views.scalars import Row
 
 _MESSAGES = np.dtype([("first", ">i4"), ("last", ">i4")])
 _BYTES_OF_FACT = 100
@@ -36,7 +37,7 @@ class NodeFacts:
         postings: The lexemes of the statements, by fact.
     """
 
-    def __init__(self, row: Mapping[str, Any], lexemes: Callable[[str], Sequence[str]]) -> None:
+    def __init__(self, row: Row, lexemes: Callable[[str], Sequence[str]]) -> None:
         self.version: str = row["version"]
         self.ids = np.frombuffer(row["fact_ids"] or b"", "V16")
         self.records = np.frombuffer(row["record_ids"] or b"", "V16")

@@ -6,13 +6,14 @@ So a question after a write reads and copies what is new, and not what is there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from neurigraph_pipelines.retrieval.index.columns import Records, records_of
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.packs import unpack
+from neurigraph_pipelines.views.scalars import Row
 
 _LEAST_RECENT, _RECENT_SHARE = 500, 1 / 8
 """So many passages, and such a share of those of the node, may have changed before all of the node is joined again."""
@@ -62,7 +63,7 @@ class NodeLayers(NamedTuple):
         most = max(_LEAST_RECENT, int(_RECENT_SHARE * self.base.passages))
         return self.recent is not None and self.recent.passages > most
 
-    def updated(self, row: Mapping[str, Any]) -> NodeLayers | None:
+    def updated(self, row: Row) -> NodeLayers | None:
         """Return these layers with the changes since ``horizon``, which a row of ``neurigraph.layers`` lists.
 
         Returns:
@@ -85,7 +86,7 @@ class NodeLayers(NamedTuple):
         return sum(layer.size for layer in self.layers)
 
 
-def whole_of(row: Mapping[str, Any]) -> MetadataLayer | None:
+def whole_of(row: Row) -> MetadataLayer | None:
     """Return the layer of a whole node, in a row of ``neurigraph.layers``.
 
     A pack is joined with the records that changed since. Then only their vectors are in memory, and those of the pack
@@ -115,7 +116,7 @@ def layers_of(row: Mapping[str, object], past: NodeLayers | None) -> NodeLayers 
     return NodeLayers(layer) if layer is not None else None
 
 
-def _base_of(row: Mapping[str, Any]) -> MetadataLayer:
+def _base_of(row: Row) -> MetadataLayer:
     """Return the layer in a pack; it has no horizon if records changed since."""
     base = unpack(row["pack"])
     base.model, base.horizon = row["model"], row["horizon"] if row["changed"] is None else None

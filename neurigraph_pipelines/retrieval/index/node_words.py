@@ -5,7 +5,7 @@ Only graphs of which a part is searched need them; in others the layers that are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from neurigraph_pipelines.retrieval.index.packs import read_words
 from neurigraph_pipelines.retrieval.index.postings import Keys, Postings
+from neurigraph_pipelines.views.scalars import Row
 
 _LOOKED_UP_IN_EACH = 1
 """The first lookups are made in each node, because a write outdates words that are joined."""
@@ -31,7 +32,7 @@ class NodeWords(NamedTuple):
     passages: NDArray[np.int32]
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> NodeWords:
+    def of(cls, row: Row) -> NodeWords:
         """Return the words in a row of ``neurigraph.node_words``."""
         packed = read_words(row["packed"] or b"")
         added = np.frombuffer(b"".join(row["added"]), "<u8")

@@ -232,7 +232,7 @@ class Rows:
 
 
 def _together(found: Sequence[tuple[int, NDArray[np.int32]]]) -> Occurrences:
-    """Return the finds of each lexeme, given by its place among the looked-up ones, as one."""
+    """Join the occurrences of all lexemes, each given by its place among the lexemes that were looked up."""
     lexeme = np.repeat([place for place, _ in found], [len(one) for _, one in found]).astype(np.intp)
     row, frequency = np.concatenate([_NONE, *(one for _, one in found)]).T
     return Occurrences(lexeme, row, frequency)

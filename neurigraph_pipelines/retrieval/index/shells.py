@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 from uuid import UUID
@@ -20,6 +20,7 @@ from neurigraph_pipelines.retrieval.index.packed_rows import decode_vectors, for
 from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes, estimates
 from neurigraph_pipelines.text.lexemes import is_language
+from neurigraph_pipelines.views.scalars import Row
 
 _COUNTS = np.dtype([("records", ">i4"), ("passages", ">i4")])
 _BYTES_OF_NODE = 5_000  # mostly its names, each with one letter left out in turn
@@ -52,7 +53,7 @@ class Shells:
         words: The words of the nodes, once a question needs them.
     """
 
-    def __init__(self, row: Mapping[str, Any], before: Shells | None = None) -> None:
+    def __init__(self, row: Row, before: Shells | None = None) -> None:
         self.data_version: str | None = row["data_version"]
         self.model: str | None = row["model"]
         self.speakers: list[str] = row["speakers"] or []

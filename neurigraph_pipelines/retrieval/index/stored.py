@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from neurigraph_pipelines.views.scalars import WireObject
 
 
 class Origin(NamedTuple):
@@ -22,7 +24,7 @@ class Origin(NamedTuple):
     key_id: str | None
     received_through: str | None
     received_at: str | None
-    source: Mapping[str, Any] | None = None
+    source: WireObject | None = None
 
 
 class StoredRecord(NamedTuple):

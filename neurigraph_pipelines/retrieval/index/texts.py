@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, overload
 
 from numpy.typing import NDArray
+
+from neurigraph_pipelines.views.scalars import Row
 
 
 class RecordTexts(NamedTuple):
@@ -20,7 +22,7 @@ class RecordTexts(NamedTuple):
     origin: str
 
 
-def texts_of(row: Mapping[str, Any]) -> list[RecordTexts]:
+def texts_of(row: Row) -> list[RecordTexts]:
     """Return the texts of the records in a row of ``neurigraph.layers``."""
     names = ("titles", "summaries", "source_kinds", "source_names", "file_states", "origins")
     return list(map(RecordTexts, *(row[name] or () for name in names)))

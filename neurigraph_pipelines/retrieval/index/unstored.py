@@ -7,11 +7,11 @@ them.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 from uuid import UUID
 
 import numpy as np
@@ -26,6 +26,7 @@ from neurigraph_pipelines.retrieval.index.texts import RecordTexts
 from neurigraph_pipelines.text.hygiene import on_clock
 from neurigraph_pipelines.text.lexemes import lexer_of, window_lengths
 from neurigraph_pipelines.text.search_segments import SearchSegment, Spoken, Words
+from neurigraph_pipelines.views.scalars import Row
 
 TITLE_CHARACTERS, SUMMARY_CHARACTERS = 60, 600
 """Most characters of a message that stand for a title where its source has none, and for a summary."""
@@ -61,7 +62,7 @@ class UnstoredSource:
     kind: SourceKind
     external_id: str
     title: str | None
-    details: Mapping[str, Any] | None
+    details: Row | None
     messages: tuple[IndexedMessage, ...]
 
     @property
@@ -135,7 +136,7 @@ class Unstored:
         return self.layer.size + 2 * _BYTES_OF_CHARACTER * texts
 
 
-def message_of(fields: Mapping[str, Any]) -> Message:
+def message_of(fields: Row) -> Message:
     """Return a message that the database sent as JSON."""
     content: str = fields["content"]
     return Message(

@@ -6,7 +6,6 @@ changed; names, edges and centroids are scored from them while the database work
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +30,7 @@ from neurigraph_pipelines.retrieval.query.words import compares_stems, shares_in
 from neurigraph_pipelines.text.disguises import undisguised
 from neurigraph_pipelines.text.lexemes import lexer_of
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
+from neurigraph_pipelines.views.scalars import Row, ValuesByName
 
 _QUERIES = statements("search")
 
@@ -191,7 +191,7 @@ def view_graph(
 
 def _parameters(
     context: Context, parsed: ParsedQuestion, shells: Shells | None, unstored: Unstored | None
-) -> dict[str, Any]:
+) -> ValuesByName:
     """Return the parameters of ``neurigraph.search_gate``, given the known shells and unstored messages."""
     return {
         "stems": "" if shells is not None and compares_stems(shells, parsed.stems) else " ".join(parsed.stems),
@@ -202,7 +202,7 @@ def _parameters(
     }
 
 
-def _shells_in_force(context: Context, earlier: Shells | None, row: Mapping[str, Any]) -> Shells:
+def _shells_in_force(context: Context, earlier: Shells | None, row: Row) -> Shells:
     """Return the cached shells if they are of the version in force, otherwise those of the row, which are cached."""
     version = row["data_version"]
     if earlier is not None and version is not None and earlier.data_version == version:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from neurigraph_pipelines.lifecycle.retention import KEPT
 from neurigraph_pipelines.model.enriching import enriched
@@ -12,6 +11,7 @@ from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.retrieval.query.found import Found, FoundRecord
 from neurigraph_pipelines.views import search as views
 from neurigraph_pipelines.views.retention import Retention
+from neurigraph_pipelines.views.scalars import ValuesByName
 from neurigraph_pipelines.views.sources import Provenance
 
 ANCHORS_SHOWN = 10
@@ -30,7 +30,7 @@ def view(
     restated: dict[str, int] = {}
     for message in found.messages:
         restated[str(message.key)] = max(restated.get(str(message.key), 1), message.restated)
-    asked_for: dict[str, Any] = {}
+    asked_for: ValuesByName = {}
     if found.facts is not None:
         asked_for["facts"] = list(found.facts)
     if found.rationale is not None:

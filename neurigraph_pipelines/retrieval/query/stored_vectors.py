@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -19,6 +19,7 @@ from neurigraph_pipelines.retrieval.query.caching import cache_bytes, search_cac
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.passage_vectors import PassageVectors, VectorsGoneError
 from neurigraph_pipelines.text.search_segments import DamagedSegmentError, read_vectors
+from neurigraph_pipelines.views.scalars import Row
 
 _BYTES_OF_FLOATS = 4
 """Bytes of a passage's vector for each dimension."""
@@ -116,7 +117,7 @@ def _all_of(layer: MetadataLayer) -> dict[str, object]:
     return {"records": records, "passages": [None] * len(records), "model": layer.model}
 
 
-def _keep(layer: MetadataLayer, then: Callable[[], None], rows: Sequence[Mapping[str, Any]]) -> None:
+def _keep(layer: MetadataLayer, then: Callable[[], None], rows: Sequence[Row]) -> None:
     """Keep the vectors of a layer in memory. Records that changed meanwhile are in another layer, or soon will be."""
     numbers = {record_id: number for number, record_id in enumerate(layer.record_ids)}
     vectors = np.zeros((layer.passages, layer.width), np.float32)

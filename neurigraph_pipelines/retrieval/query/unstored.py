@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from operator import is_
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +33,7 @@ from neurigraph_pipelines.text.search_segments import Words
 from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.text.transcript import TranscriptWriter
 from neurigraph_pipelines.text.vectors import to_passage_vectors
+from neurigraph_pipelines.views.scalars import Row
 
 EMBEDDED = 8
 """Of the messages that are new, so many of the newest get vectors; a remote embedder makes none, since the question
@@ -64,9 +64,7 @@ def parameters(context: Context, question: Question, known: Unstored | None) -> 
 
 
 @measured("search.unstored")
-def unstored_of(
-    context: Context, question: Question, row: Mapping[str, Any], known: Unstored | None
-) -> Unstored | None:
+def unstored_of(context: Context, question: Question, row: Row, known: Unstored | None) -> Unstored | None:
     """Return the unstored messages that a question searches: the known ones as a row of the call changes them.
 
     Returns:
@@ -101,9 +99,7 @@ def _most(context: Context, question: Question) -> int:
     return context.settings.retrieval.unstored_messages
 
 
-def _joined(
-    context: Context, version: str, horizon: int | None, found: Mapping[str, Any], before: Unstored | None
-) -> Unstored:
+def _joined(context: Context, version: str, horizon: int | None, found: Row, before: Unstored | None) -> Unstored:
     known = {
         (source.source_id, one.message.seq): one
         for source in (before.sources if before else ())

@@ -16,7 +16,7 @@ from neurigraph_pipelines.ingestion import readiness
 from neurigraph_pipelines.ingestion.figures import figures_of_work
 from neurigraph_pipelines.ingestion.unfinished import REMEDY, count_unfinished
 from neurigraph_pipelines.model.errors import ConfigurationError, NeurigraphError
-from neurigraph_pipelines.runtime.doctor import dagster_records
+from neurigraph_pipelines.runtime.doctor import dagster_failures
 from neurigraph_pipelines.runtime.doctor.findings import Finding, error, warning, well
 from neurigraph_pipelines.runtime.stack.home_lock import running_stack
 from neurigraph_pipelines.settings.providers import ModelSettings
@@ -192,7 +192,7 @@ def databases(installation: Installation) -> Iterator[Finding]:
 
 def checks(installation: Installation) -> Iterator[Finding]:
     """Look at the asset checks that failed last, and at the runs that failed within a day."""
-    found = dagster_records.read(installation)
+    found = dagster_failures.read(installation)
     remedy = "open the asset of the check in Dagster's UI (docs/pipeline.md lists them)"
     for name in found.errors:
         yield error("checks", f"the check {name} failed", remedy)

@@ -1,6 +1,6 @@
 """Asks questions in several ways: by the block for a prompt, by a search, and by four controls on the same budgets.
 
-The controls are the whole history cut to the budget, nothing, a plain hybrid ranking, and the evidence itself.
+The controls are the whole history cut to the budget, nothing, a plain hybrid ranking, and the sources themselves.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MESSAGES = 200
 """Messages of a search: more than fit into the largest budget."""
 
 CONTEXT, SEARCH, HYBRID = "context", "search", "plain hybrid"
-EVERYTHING, NOTHING, ORACLE = "everything", "nothing", "oracle evidence"
+EVERYTHING, NOTHING, ORACLE = "everything", "nothing", "oracle"
 WAYS = (CONTEXT, SEARCH, HYBRID, EVERYTHING, NOTHING, ORACLE)
 ANSWERED = (CONTEXT, HYBRID, EVERYTHING, NOTHING, ORACLE)
 """The ways whose memory is read for an answer."""
@@ -51,7 +51,7 @@ class Readers(NamedTuple):
     """Who reads and who judges; without a reader the offline model reads, and without a judge words are compared.
 
     Attributes:
-        is_asked: Whether there are answers at all, and not evidence alone.
+        is_asked: Whether there are answers at all, and not only sources found.
     """
 
     reader: Examiner | None = None
@@ -65,9 +65,9 @@ class Result:
 
     Attributes:
         sample: The history that it was asked of.
-        recall: For each way the share of the evidence within each of ``BUDGETS``; empty without evidence.
-        hits: For each ranking the share of the evidence among the first of each of ``DEPTHS``.
-        missed: Messages of the evidence that the largest block lacks, as lines.
+        recall: For each way the share of the sources within each of ``BUDGETS``; empty without any.
+        hits: For each ranking the share of the sources among the first of each of ``DEPTHS``.
+        missed: Messages of the sources that the largest block lacks, as lines.
         unknown: Sources that no stored message has.
         outcomes: The answer by each way.
         seconds: How long each call took.
@@ -128,10 +128,10 @@ class Asking:
             AccountError: A model's provider refuses the account.
         """
         query, moment = asked.text[:MAX_QUERY_CHARACTERS], asked.asked_at or self._moment
-        items = {source: self._history.named(source) for source in sorted(asked.evidence)}
+        items = {source: self._history.named(source) for source in sorted(asked.sources)}
         wanted = [keys for keys in items.values() if keys]
-        evidence = frozenset[str]().union(*wanted)
-        given = self._given(query, moment, evidence)
+        sources = frozenset[str]().union(*wanted)
+        given = self._given(query, moment, sources)
         within = {way: [self._history.within(order, most) for most in BUDGETS] for way, order in given.ranked.items()}
         within[CONTEXT] = [given.blocks[most] for most in BUDGETS]
         outcomes = self._outcomes(asked, query, moment, given, {way: keys[-1] for way, keys in within.items()})
@@ -152,7 +152,7 @@ class Asking:
             given.tokens,
         )
 
-    def _given(self, query: str, moment: datetime, evidence: frozenset[str]) -> _Given:
+    def _given(self, query: str, moment: datetime, sources: frozenset[str]) -> _Given:
         """Return the result of each way; a block for each budget, of which the largest is timed."""
         everything = list(self._history.lines)
         given = _Given({NOTHING: [], EVERYTHING: everything[::-1]})
@@ -169,7 +169,7 @@ class Asking:
         keys = [key_of(one.record_id, one.seq) for one in found.messages]
         given.ranked[SEARCH] = [key for key in keys if key in self._history.lines]
         given.ranked[HYBRID] = self._hybrid(query)
-        given.ranked[ORACLE] = [key for key in everything if key in evidence]
+        given.ranked[ORACLE] = [key for key in everything if key in sources]
         return given
 
     def _block(self, query: str, moment: datetime, budget: int, form: Format) -> PromptContext:
@@ -218,6 +218,6 @@ class Asking:
 
 
 def _recall(found: Sequence[str], wanted: Sequence[frozenset[str]]) -> float:
-    """Return the share of the pieces of evidence of which a message was found."""
+    """Return the share of the sources of which a message was found."""
     known = set(found)
     return sum(not keys.isdisjoint(known) for keys in wanted) / len(wanted)

@@ -1,11 +1,10 @@
-"""Figures of an evaluation: evidence within tokens, answers, cost and latency, and the worst cases."""
+"""Figures of an evaluation: sources within tokens, answers, cost and latency, and the worst cases."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from neurigraph_pipelines.model.ports import Examiner
 from neurigraph_pipelines.runtime.evaluation.asking import (
@@ -19,11 +18,12 @@ from neurigraph_pipelines.runtime.evaluation.asking import (
     Result,
 )
 from neurigraph_pipelines.runtime.evaluation.scoring import KINDS
+from neurigraph_pipelines.views.scalars import WireObject
 
 WORST = 10
 """Cases that a report shows."""
 
-Figures = dict[str, Any]
+Figures = WireObject
 _PER = 1_000_000
 """Tokens that a rate is for."""
 
@@ -50,25 +50,25 @@ class Circumstances:
 
 def figures_of(results: Sequence[Result], about: Circumstances) -> Figures:
     """Return the figures of an evaluation as JSON has them. Shares are means over questions."""
-    with_evidence = [one for one in results if one.recall]
+    with_sources = [one for one in results if one.recall]
     readers = about.readers
-    # Words that are compared say less about an answer than its evidence does.
+    # Words that are compared say less about an answer than the sources found.
     order = _worth if readers.judge is not None else lambda one: _worth(one)[::-1]
     return {
         "subject": about.subject,
         "questions": len(results),
-        "questions_with_evidence": len(with_evidence),
+        "questions_with_sources": len(with_sources),
         "sources_not_found": sum(len(one.unknown) for one in results),
         "counted_by": about.counted_by,
         "embedder": about.embedder,
         "reader": (readers.reader.name if readers.reader else about.offline_model) if readers.is_asked else None,
         "judge": readers.judge.name if readers.judge else None,
-        "evidence_within_tokens": {
-            way: _means(BUDGETS, [one.recall[way] for one in with_evidence]) for way in WAYS if with_evidence
+        "sources_within_tokens": {
+            way: _means(BUDGETS, [one.recall[way] for one in with_sources]) for way in WAYS if with_sources
         },
-        "evidence_among_first": {
-            way: _means(DEPTHS, [one.hits[way] for one in with_evidence])
-            for way in (with_evidence[0].hits if with_evidence else ())
+        "sources_among_first": {
+            way: _means(DEPTHS, [one.hits[way] for one in with_sources])
+            for way in (with_sources[0].hits if with_sources else ())
         },
         "answers": {way: _answers(results, way) for way in ANSWERED if readers.is_asked},
         "categories": {name: _category(among) for name, among in _by_category(results).items()},
@@ -112,11 +112,11 @@ def _by_category(results: Iterable[Result]) -> dict[str, list[Result]]:
 
 
 def _category(among: Sequence[Result]) -> Figures:
-    with_evidence = [one for one in among if one.recall]
+    with_sources = [one for one in among if one.recall]
     return {
         "questions": len(among),
         **{
-            way: _mean([one.recall[way][-1] for one in with_evidence]) if with_evidence else None
+            way: _mean([one.recall[way][-1] for one in with_sources]) if with_sources else None
             for way in (CONTEXT, SEARCH)
         },
         "right": _answers(among, CONTEXT)["right"],
@@ -150,7 +150,7 @@ def _cost(examiner: Examiner, about: Circumstances) -> Figures:
 
 
 def _worth(one: Result) -> tuple[float, float]:
-    """Return what a question's answer and its evidence in the largest block are worth; unknown ones are good."""
+    """Return what a question's answer and its sources in the largest block are worth; unknown ones are good."""
     outcome = one.outcomes.get(CONTEXT)
     recall = one.recall[CONTEXT][-1] if one.recall else 1.0
     return (0.0 if outcome is not None and outcome.is_right is False else 1.0), recall
@@ -171,7 +171,7 @@ def _case(one: Result) -> Figures:
         "answer": outcome.answer if outcome else "",
         "kind": outcome.kind if outcome else "",
         "right": outcome.is_right if outcome else None,
-        "evidence": one.recall[CONTEXT][-1] if one.recall else None,
+        "sources": one.recall[CONTEXT][-1] if one.recall else None,
         "missed": list(one.missed),
         "sources_not_found": list(one.unknown),
     }
@@ -180,7 +180,7 @@ def _case(one: Result) -> Figures:
 def _not_run(results: Sequence[Result], readers: Readers) -> Iterable[str]:
     """Yield the limits of the figures."""
     if not readers.is_asked:
-        yield "No question was answered: the figures are of evidence alone."
+        yield "No question was answered: the figures are of sources alone."
     elif readers.reader is None:
         yield (
             "No language model has read: the offline ask answers by quoting, and the offline model quotes from the "
@@ -194,4 +194,4 @@ def _not_run(results: Sequence[Result], readers: Readers) -> Iterable[str]:
     if readers.is_asked and readers.reader is None and any(one.asked.options for one in results):
         yield "The offline model quotes and does not choose: questions with options need a language model."
     if not all(one.recall for one in results):
-        yield "Evidence is counted only for questions whose sources are known and stored."
+        yield "Sources are counted only for questions whose sources are known and stored."

@@ -23,6 +23,7 @@ from neurigraph_pipelines.inbox.imports.source import parts_of, unreadable
 from neurigraph_pipelines.model import ImportedConversation, IncomingMessage, RejectedItem, Role
 from neurigraph_pipelines.model.errors import InvalidInputError
 from neurigraph_pipelines.runtime.evaluation.samples import LabelledQuestion, Sample
+from neurigraph_pipelines.views.scalars import WireObject
 
 Published = Literal["locomo", "longmemeval", "beam", "personamem"]
 
@@ -67,18 +68,18 @@ def count_questions(name: Published, path: Path, most: int | None) -> int:
 
 
 def locomo(path: Path) -> Iterator[Sample]:
-    """Read samples of two people over months. Evidence with several ids is split, and unknown ids are dropped."""
+    """Read samples of two people over months. A field with several ids is split, and unknown ids are dropped."""
     for where, item in _items(path):
         conversations = tuple(_accepted(locomo_sessions.conversations(item, where, None)))
         sample = Sample(str(item["sample_id"]).lower(), conversations, ())
         known, questions = sample.messages.keys(), []
         for asked in item["qa"]:
-            evidence = known & set(re.split(r"[;\s]+", " ".join(asked.get("evidence") or ())))
+            sources = known & set(re.split(r"[;\s]+", " ".join(asked.get("evidence") or ())))
             category = CATEGORIES[asked["category"]]
             gold = str(asked.get("answer", ""))
             is_false = asked["category"] == 5
             questions.append(
-                LabelledQuestion(_question(asked), frozenset(evidence), category, gold, is_unanswerable=is_false)
+                LabelledQuestion(_question(asked), frozenset(sources), category, gold, is_unanswerable=is_false)
             )
         yield Sample(sample.name, conversations, tuple(questions))
 
@@ -88,7 +89,7 @@ def longmemeval(path: Path) -> Iterator[Sample]:
     for _, item in _items(path):
         name, sessions = str(item["question_id"]), item["haystack_sessions"]
         ids = item.get("haystack_session_ids") or [f"session {n}" for n in range(len(sessions))]
-        conversations, evidence = [], set()
+        conversations, sources = [], set()
         for number, (session, turns, day) in enumerate(zip(ids, sessions, item["haystack_dates"], strict=True)):
             begin, messages = _session_date(day), []
             for place, turn in enumerate(turns):
@@ -96,13 +97,13 @@ def longmemeval(path: Path) -> Iterator[Sample]:
                 if turn["content"].strip():
                     moment = begin + timedelta(seconds=place)
                     messages.append(IncomingMessage(Role(turn["role"]), turn["content"], None, message_id, moment))
-                    evidence |= {message_id} if turn.get("has_answer") else set()
+                    sources |= {message_id} if turn.get("has_answer") else set()
             if messages:
                 conversations.append(_conversation(f"{number}:{session}", messages, begin))
         is_abstention = name.endswith("_abs")
         asked = LabelledQuestion(
             _question(item),
-            frozenset() if is_abstention else frozenset(evidence),
+            frozenset() if is_abstention else frozenset(sources),
             item["question_type"],
             str(item.get("answer", "")),
             _session_date(item["question_date"]) if item.get("question_date") else None,
@@ -119,10 +120,10 @@ def beam(path: Path) -> Iterator[Sample]:
         for item in items:
             gold = next((str(item[name]) for name in _BEAM_ANSWERS if item.get(name)), "")
             gold = gold or "\n".join(map(str, item.get("rubric") or ()))
-            evidence = frozenset(map(str, leaves(item.get("source_chat_ids")))) & known
+            sources = frozenset(map(str, leaves(item.get("source_chat_ids")))) & known
             category = kind.replace("_", " ")
             is_abstention = kind == "abstention"
-            questions.append(LabelledQuestion(_question(item), evidence, category, gold, is_unanswerable=is_abstention))
+            questions.append(LabelledQuestion(_question(item), sources, category, gold, is_unanswerable=is_abstention))
     yield Sample(sample.name, sample.conversations, tuple(questions))
 
 
@@ -146,7 +147,7 @@ def beam_questions(path: Path) -> Path:
 
 
 def personamem(path: Path) -> Iterator[Sample]:
-    """Read questions with options (CSV) about contexts (JSON lines) that they share; no evidence is published."""
+    """Read questions with options (CSV) about contexts (JSON lines) that they share; sources are not published."""
     if "questions" not in path.name or path.suffix != ".csv":
         raise InvalidInputError(f"{path} is not named like questions_32k.csv, beside shared_contexts_32k.jsonl")
     contexts = path.with_name(path.name.replace("questions", "shared_contexts")).with_suffix(".jsonl")
@@ -194,7 +195,7 @@ def _explained(path: Path, name: Published) -> Iterator[None]:
         raise unreadable(path, error) from error
 
 
-def _items(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _items(path: Path) -> Iterator[tuple[str, WireObject]]:
     with path.open("rb") as stream:
         yield from _accepted(json_stream.read_items(stream, path.name))
 
@@ -210,7 +211,7 @@ def _conversation(external_id: str, messages: list[IncomingMessage], begin: date
     return ImportedConversation(external_id, tuple(messages), started_at=begin, ended_at=messages[-1].occurred_at)
 
 
-def _question(item: dict[str, Any], name: str = "question") -> str:
+def _question(item: WireObject, name: str = "question") -> str:
     text = item[name]
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"a question is {str(text)[:50]!r} and no text")
@@ -226,7 +227,7 @@ def _session_date(text: Any) -> datetime:
     return datetime(year, month, day, hour, minute, tzinfo=UTC)
 
 
-def _batch(chat: str, number: int, batch: dict[str, Any]) -> ImportedConversation:
+def _batch(chat: str, number: int, batch: WireObject) -> ImportedConversation:
     """Read one batch, whose first message alone has a date."""
     turns = [message for turn in batch["turns"] for message in turn]
     date = datetime.strptime(turns[0]["time_anchor"], _BEAM_DATE).replace(tzinfo=UTC)
@@ -239,7 +240,7 @@ def _batch(chat: str, number: int, batch: dict[str, Any]) -> ImportedConversatio
     return _conversation(f"beam-{chat}:{number}", messages, date)
 
 
-def _of_persona(row: dict[str, Any]) -> tuple[tuple[str, int], LabelledQuestion]:
+def _of_persona(row: WireObject) -> tuple[tuple[str, int], LabelledQuestion]:
     """Return the context of a question, how many of its turns come before, and the question."""
     options = tuple(map(str, ast.literal_eval(row["all_options"])))
     letter = row["correct_answer"].strip().strip("()").lower()

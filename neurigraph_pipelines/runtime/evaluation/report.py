@@ -27,12 +27,12 @@ _HEAD = f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Ev
 
 _WAYS = """context: the block for a prompt (neurigraph context). search: whole messages in the order of
 neurigraph search. plain hybrid: BM25 and cosine of the same embedder, fused by rank. everything: the history from
-its end. oracle evidence: the evidence alone. All are cut to the same budget."""
+its end. oracle: the sources alone. All are cut to the same budget."""
 _ANSWERS = """right: the share of the scored. exact, contained, other: how the answer compares with the expected one,
 word for word. declined: no answer, which is right where nothing that is remembered answers. judged: a judge has decided
 twice, with the answers in either order. disputed: the two verdicts differ, and the answer counts as wrong. failed: the
 model gave none."""
-_EVIDENCE = """The share of a question's sources that the text within the budget covers, by at least one message each.
+_SOURCES = """The share of a question's sources that the text within the budget covers, by at least one message each.
 A block quotes from long messages and states facts: a message counts if a line rests on it."""
 _COST = "Of reading and judging by models; storing, embedding and repeated requests are not counted."
 
@@ -58,21 +58,21 @@ def _parts(figures: Figures) -> Iterator[Part]:
     yield Part(
         "Evaluation",
         [
-            f"{figures['subject']}: {figures['questions']:,} questions, {figures['questions_with_evidence']:,} of them "
-            f"with stored evidence; {figures['sources_not_found']:,} sources were not found. {readers} Embedded by "
+            f"{figures['subject']}: {figures['questions']:,} questions, {figures['questions_with_sources']:,} of them "
+            f"with stored sources; {figures['sources_not_found']:,} sources were not found. {readers} Embedded by "
             f"{figures['embedder']}. Tokens are counted by {figures['counted_by']}; the median of the "
             f"largest block is {figures['block_tokens']:,}.",
         ],
     )
     yield Part("What was not run", figures["not_run"])
     budgets = {str(most): f"{most:,} tokens" for most in BUDGETS}
-    yield _rows("Evidence within tokens", [_EVIDENCE, _WAYS], "way", budgets, figures["evidence_within_tokens"])
+    yield _rows("Sources within tokens", [_SOURCES, _WAYS], "way", budgets, figures["sources_within_tokens"])
     depths = {str(depth): str(depth) for depth in DEPTHS}
-    yield _rows("Evidence among the first messages", [], "ranking", depths, figures["evidence_among_first"])
+    yield _rows("Sources among the first messages", [], "ranking", depths, figures["sources_among_first"])
     counts = {name: name for name in ("scored", "right", *KINDS, "disputed")}
     yield _rows("Answers", [_ANSWERS], "way", counts, figures["answers"])
-    evidence = {way: f"evidence, {way}, {budgets[str(BUDGETS[-1])]}" for way in (CONTEXT, SEARCH)}
-    names = {"questions": "questions", **evidence, "right": "right"}
+    shares = {way: f"sources, {way}, {budgets[str(BUDGETS[-1])]}" for way in (CONTEXT, SEARCH)}
+    names = {"questions": "questions", **shares, "right": "right"}
     yield _rows("By category", [], "category", names, figures["categories"])
     taken = {"p50": "p50 ms", "p95": "p95 ms"}
     yield _rows("Latency", ["Of single calls in this process."], "call", taken, figures["latency_ms"])
@@ -96,7 +96,7 @@ def _case(number: int, case: Figures) -> Part:
         "sample": case["sample"],
         "expected": case["expected"],
         "answer": case["answer"] or case["kind"],
-        f"evidence within {BUDGETS[-1]:,} tokens": _share(case["evidence"]),
+        f"sources within {BUDGETS[-1]:,} tokens": _share(case["sources"]),
         **{f"missed {place}": line for place, line in enumerate(case["missed"], 1)},
         **{f"not found {place}": source for place, source in enumerate(case["sources_not_found"], 1)},
     }

@@ -13,7 +13,7 @@ class LabelledQuestion:
     """A question with the known parts of its answer.
 
     Attributes:
-        evidence: What names the messages that hold the answer; in a sample their external ids.
+        sources: What names the messages that hold the answer; in a sample their external ids.
         category: The kind of question, as its data set calls it.
         answer: Empty if it is not known.
         asked_at: The moment that relative times refer to; None is the end of the sample, or now.
@@ -22,7 +22,7 @@ class LabelledQuestion:
     """
 
     text: str
-    evidence: frozenset[str]
+    sources: frozenset[str]
     category: str
     answer: str = ""
     asked_at: datetime | None = None
@@ -64,9 +64,9 @@ class Sample:
         return max((one.ended_at for one in self.conversations if one.ended_at), default=None)
 
     @property
-    def with_evidence(self) -> Sample:
-        """The sample without the questions whose evidence is unknown."""
-        return replace(self, questions=tuple(asked for asked in self.questions if asked.evidence))
+    def with_sources(self) -> Sample:
+        """The sample without the questions whose sources are unknown."""
+        return replace(self, questions=tuple(asked for asked in self.questions if asked.sources))
 
     def beginning(self, messages: int) -> Sample:
         """Return the first ``messages`` messages, and the questions that they answer."""
@@ -78,4 +78,4 @@ class Sample:
                 break
         beginning = replace(self, conversations=tuple(conversations))
         known = beginning.messages.keys()
-        return replace(beginning, questions=tuple(asked for asked in self.questions if asked.evidence <= known))
+        return replace(beginning, questions=tuple(asked for asked in self.questions if asked.sources <= known))

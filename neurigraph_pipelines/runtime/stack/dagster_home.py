@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import yaml
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -27,6 +26,7 @@ from neurigraph_pipelines.settings.operation import RunSettings
 from neurigraph_pipelines.settings.shipped import shipped
 from neurigraph_pipelines.settings.sources import ENV_FILE
 from neurigraph_pipelines.settings.storage import SIMPLE_CHECKSUMS, S3Settings
+from neurigraph_pipelines.views.scalars import WireObject
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.files import write_whole
 from resources.postgres.addresses import as_sqlalchemy_url
@@ -187,9 +187,9 @@ def storage_url(installation: Installation, passwords: Path) -> str:
     return f"{address}&plugin=neurigraph"  # kept_connections.py
 
 
-def _instance(runs: RunSettings, storage: dict[str, object]) -> dict[str, Any]:
+def _instance(runs: RunSettings, storage: dict[str, object]) -> WireObject:
     """Return Dagster's settings: those of the project, with its storage, the number of runs and their launcher."""
-    instance: dict[str, Any] = yaml.safe_load(INSTANCE.read_bytes())
+    instance: WireObject = yaml.safe_load(INSTANCE.read_bytes())
     instance["storage"] = storage
     if runs.broker_url is not None:
         if find_spec("dagster_celery") is None:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from neurigraph_pipelines.access.accounts import change_account
 from neurigraph_pipelines.graph import navigation
@@ -33,6 +32,7 @@ from neurigraph_pipelines.settings.shipped import shipped
 from neurigraph_pipelines.views.answers import Reply
 from neurigraph_pipelines.views.fact_queries import QueriedFacts
 from neurigraph_pipelines.views.graph import TreeNode
+from neurigraph_pipelines.views.scalars import WireObject
 from neurigraph_pipelines.wiring.installation import Installation
 
 USER = "bob"
@@ -108,7 +108,7 @@ def run(installation: Installation, listener: DemoListener) -> None:
     )
 
 
-def tell_story(installation: Installation, story: Mapping[str, object], slug: str) -> Claims:
+def tell_story(installation: Installation, story: WireObject, slug: str) -> Claims:
     """Hand in the conversations of a sample story as a user, none twice, and return the user's claims."""
     user, _ = ensure_user(installation.database, slug, opaque_schema_names=installation.settings.opaque_schema_names)
     claims = Claims.of_user(user.user_id)
@@ -118,7 +118,7 @@ def tell_story(installation: Installation, story: Mapping[str, object], slug: st
     return claims
 
 
-def _conversations(story: Mapping[str, Any]) -> Iterator[ImportedConversation]:
+def _conversations(story: WireObject) -> Iterator[ImportedConversation]:
     for number, one in enumerate(story["conversations"]):
         begin = datetime.fromisoformat(f"{one['date']}T12:00").replace(tzinfo=UTC)
         said = [(one["role"], one["content"]) if isinstance(one, dict) else one for one in one["messages"]]

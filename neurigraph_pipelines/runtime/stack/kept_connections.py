@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import sys
 from multiprocessing import parent_process
-from typing import Any
 
 from sqlalchemy import URL
 from sqlalchemy.engine import CreateEnginePlugin
 from sqlalchemy.pool import NullPool, QueuePool
+
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 _RECYCLE_SECONDS = 3_600
 
@@ -22,7 +23,7 @@ class KeptConnections(CreateEnginePlugin):
     Further ones are closed after use, as before. A connection is tried before use: the server may have been restarted.
     """
 
-    def __init__(self, url: URL, kwargs: dict[str, Any]) -> None:
+    def __init__(self, url: URL, kwargs: ValuesByName) -> None:
         if kwargs.get("poolclass") is NullPool and not _is_code_server():  # the webserver asks for pools of its own
             kwargs |= {"poolclass": QueuePool, "pool_size": 1, "max_overflow": -1}
             kwargs |= {"pool_pre_ping": True, "pool_recycle": _RECYCLE_SECONDS}

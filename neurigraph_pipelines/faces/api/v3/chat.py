@@ -67,7 +67,7 @@ def _streamed(events: Iterator[Event]) -> Iterator[bytes]:
             yield _line(event.type, {to_camel(name): value for name, value in event.data.items()})
     except (NeurigraphError, OperationalError) as error:
         yield _line("error", json.loads(bytes(problem_of(error).body)))
-    except Exception:
+    except Exception:  # the answer has begun: a line is the only way to say so
         _log.exception("a chat failed")
         yield _line("error", {"title": "Internal Server Error", "status": 500})
 

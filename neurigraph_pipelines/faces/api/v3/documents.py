@@ -67,15 +67,16 @@ def document(
     records = source.record_ids if found.status is DocumentStatus.COMPLETED else []
     lost: list[str] = []
     content = full_text(installation.acting_for(caller), source.KIND, records, lost) if records else None
+    first = read_record(installation, caller, records[0])[1] if records else None
     return responses.Document(
         id=source.source_id,
         custom_id=source.external_id,
         content=content,
-        summary=read_record(installation, caller, records[0])[1].summary if records else None,
+        summary=first.summary if first is not None else None,
         container_tags=list(found.container_tags),
         status=found.status,
         error=source.error or "; ".join(lost) or None,
-        **shown(source.title, source, source.received_at),
+        **shown(source.title or (first.title if first is not None else None), source, source.received_at),
     )
 
 

@@ -20,6 +20,7 @@ from neurigraph_pipelines.faces.mcp.budget import Budget
 from neurigraph_pipelines.faces.mcp.framing import NOTICE
 from neurigraph_pipelines.text.visible import visible
 from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 _View = TypeVar("_View", bound=View)
 
@@ -48,8 +49,8 @@ class Shown(Result, Generic[_View]):
     view: _View = Field(exclude=True)
 
     @model_serializer(mode="wrap")
-    def _flat(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        own: dict[str, Any] = handler(self)
+    def _flat(self, handler: SerializerFunctionWrapHandler) -> ValuesByName:
+        own: ValuesByName = handler(self)
         return shown(self.view, (*self.SHOWS, *self.UNLISTED)) | own
 
     @classmethod
@@ -81,7 +82,7 @@ class Only:
         return shown(view, self._names or type(view).model_fields)
 
 
-def shown(view: View, names: Iterable[str]) -> dict[str, Any]:
+def shown(view: View, names: Iterable[str]) -> ValuesByName:
     """Return the fields of a view that an agent needs, as JSON has them."""
     return {name: plain(getattr(view, name)) for name in names}
 

@@ -22,6 +22,7 @@ from neurigraph_pipelines.faces.mcp.tools.schemas import schema_of
 from neurigraph_pipelines.faces.operations import declarations, operations_of
 from neurigraph_pipelines.text.exact_json import keep_exactly
 from neurigraph_pipelines.views.base import View
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 _Taken = TypeVar("_Taken", bound="Arguments")
 _Value = TypeVar("_Value")
@@ -61,7 +62,7 @@ class Arguments(BaseModel):
         is_empty = value is None or (isinstance(value, str) and not value.strip())
         return is_empty and field is not None and not field.is_required()
 
-    def of(self, operation: Callable[..., object]) -> dict[str, Any]:
+    def of(self, operation: Callable[..., object]) -> ValuesByName:
         """Return the given values that an operation takes, by their names there."""
         values = {name: (argument, getattr(self, argument)) for name, argument in self.operations[operation].items()}
         fields = type(self).model_fields

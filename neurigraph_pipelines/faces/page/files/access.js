@@ -89,7 +89,7 @@ function preview(opens) {
   const days = first.textContent === last.textContent ? [" of ", first] : [", ", first, " to ", last];
   return [
     el("p", {}, `This opens ${count(opens.records, "memory", "memories")}`, opens.records > 0 && days, "."),
-    opens.foreign_looking.length > 0 && [el("p", { class: "notes" }, "These look foreign to the node:"), memoryList(opens.foreign_looking, "Foreign-looking memories")],
+    opens.foreign_looking.length > 0 && [el("p", { class: "notes" }, `These look foreign to the node${opens.compared < opens.records ? ` (of the ${opens.compared} newest)` : ""}:`), memoryList(opens.foreign_looking, "Foreign-looking memories")],
     opens.records > 0 && el("details", {}, el("summary", {}, "What it opens"), memoryList(opens.newest, "Newest memories"), rest > 0 && el("p", { class: "quiet" }, `and ${count(rest, "older one")}`)),
   ];
 }

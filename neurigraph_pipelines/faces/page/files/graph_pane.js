@@ -58,5 +58,5 @@ function legend() {
   const entry = (kind, text) => el("li", {}, el("span", { class: `key ${kind}`, "aria-hidden": "true" }), text);
   return el("ul", { class: "legend", "aria-label": "Legend" },
     [0, 1, 2, 3, 4, 5].map((layer) => entry(`layer-${layer}`, layer === 0 ? "Root" : `Layer ${layer}`)),
-    entry("sleeping", "Sleeping"), entry("persona", "Persona"), entry("relation", "Relation: the thicker, the stronger"));
+    entry("sleeping", "Sleeping"), entry("persona", "Persona"), entry("stack", "More below it"), entry("relation", "Relation: the thicker, the stronger"));
 }

@@ -87,7 +87,9 @@ function elements(graph, found) {
   const nodes = [...found].map(([node, { hops }]) => ({
     data: { id: node.node_id, name: node.name },
     position: at.get(node),
-    classes: [`layer-${Math.min(node.depth, 5)}`, node.state, node.node_type, hops === 0 ? "centre" : ""].filter(Boolean).join(" "),
+    classes: [
+      `layer-${Math.min(node.depth, 5)}`, node.state, node.node_type, hops === 0 && "centre", node.children.some((one) => !found.has(one)) && "stack",
+    ].filter(Boolean).join(" "),
   }));
   return [...nodes, ...edges.map((edge) => drawnEdge(edge, at))];
 }
@@ -120,6 +122,7 @@ function style(page) {
     ...[0, 1, 2, 3, 4, 5].map((layer) => ({ selector: `.layer-${layer}`, style: { "border-color": colour(`layer-${layer}`) } })),
     { selector: ".dormant", style: { "border-style": "dashed", color: colour("ink-quiet") } },
     { selector: ".persona", style: { shape: "cut-rectangle", "background-color": colour("sunk") } },
+    { selector: ".stack", style: { ghost: "yes", "ghost-offset-x": 4, "ghost-offset-y": 4, "ghost-opacity": 0.6 } },
     { selector: ".centre", style: { "border-width": 4, "border-color": colour("accent"), "border-style": "solid", color: colour("ink") } },
     { selector: "edge", style: {
       width: 1.5, "line-color": colour("line-strong"), "curve-style": "straight", "source-endpoint": "data(out)", "target-endpoint": "data(in)" } },

@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import neurigraph_pipelines
 from neurigraph_pipelines.database.schema import SHIPPED
@@ -15,6 +14,7 @@ from neurigraph_pipelines.model.errors import ConfigurationError
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.runtime.stack.backup.folder import DUMPS, OBJECT_LIST, VERSION, BackupFolder
 from neurigraph_pipelines.runtime.stack.backup.snapshot import QUERIES, Copied, consistent_snapshot
+from neurigraph_pipelines.views.scalars import WireObject
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.dagster_database import dagster_database, found_database
 from resources.postgres.dump import dump
@@ -79,11 +79,8 @@ def back_up(installation: Installation, folder: BackupFolder, keep: int | None, 
                 written[part] = folder.write(target, DUMPS[part], chunks, listener.on_bytes)
         listener.on_stage("manifest")
         written["object_list"] = folder.write(target, OBJECT_LIST, _lines(copied), lambda _: None)
-        manifest = {
-            **description,
-            "backup_id": backup_id,
-            **{part: asdict(file) for part, file in written.items()},
-        }
+        files = {part: asdict(file) for part, file in written.items()}
+        manifest = {**description, "backup_id": backup_id, **files}
         folder.write_manifest(target, manifest)
         listener.on_stage("completing")
         folder.complete(target, (folder.name_of(content.sha256) for content in copied.objects.values()))
@@ -109,7 +106,7 @@ def _require_key(installation: Installation, folder: BackupFolder) -> None:
         )
 
 
-def _description(tx: Transaction, copied: Copied) -> dict[str, Any]:
+def _description(tx: Transaction, copied: Copied) -> WireObject:
     return {
         "version": VERSION,
         "neurigraph": neurigraph_pipelines.__version__,

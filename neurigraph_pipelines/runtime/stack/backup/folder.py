@@ -23,10 +23,10 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from neurigraph_pipelines.exchange.portability.stream import Hashed
 from neurigraph_pipelines.model.errors import (
@@ -36,6 +36,7 @@ from neurigraph_pipelines.model.errors import (
     InvalidInputError,
     StorageError,
 )
+from neurigraph_pipelines.views.scalars import WireObject
 from resources.age_encryption import AgeKey
 from resources.files import sync_folder, write_whole
 
@@ -57,8 +58,8 @@ OnBytes = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """A file of a backup: the SHA-256 and size of its content before encryption."""
+class StoredContent:
+    """The SHA-256, in hex, and the size of an object or of a file of a backup, before encryption."""
 
     sha256: str
     size_bytes: int
@@ -192,7 +193,7 @@ class BackupFolder:
             folder.mkdir(mode=0o700)
             return folder
 
-    def write(self, folder: Path, name: str, chunks: Iterable[bytes], on_bytes: OnBytes) -> Written:
+    def write(self, folder: Path, name: str, chunks: Iterable[bytes], on_bytes: OnBytes) -> StoredContent:
         """Write a file of a backup."""
         return self._store(folder / self._file_name(name), chunks, on_bytes)
 
@@ -222,12 +223,12 @@ class BackupFolder:
         if content.sha256 != sha256:
             raise DamagedObjectError(f"{file} is damaged")
 
-    def write_manifest(self, folder: Path, manifest: Mapping[str, Any]) -> None:
+    def write_manifest(self, folder: Path, manifest: WireObject) -> None:
         """Write the manifest of a backup with its own checksum."""
         text = json.dumps(manifest, default=str)
         self.write(folder, MANIFEST, [json.dumps({"sha256": _sha256(text), "manifest": text}).encode()], lambda _: None)
 
-    def manifest(self, backup_id: str) -> dict[str, Any]:
+    def manifest(self, backup_id: str) -> WireObject:
         """Return the manifest of a backup.
 
         Raises:
@@ -303,12 +304,12 @@ class BackupFolder:
     def _key_check(self) -> str | None:
         return hmac.digest(self._key.name_key, FORMAT.encode(), "sha256").hex() if self._key is not None else None
 
-    def _store(self, path: Path, chunks: Iterable[bytes], on_bytes: OnBytes) -> Written:
+    def _store(self, path: Path, chunks: Iterable[bytes], on_bytes: OnBytes) -> StoredContent:
         content = Hashed(chunks, on_bytes)
         with self._readable_errors(), _new_file(path) as file:
             for piece in self._sealed(content):
                 file.write(piece)
-        return Written(content.sha256, content.size_bytes)
+        return StoredContent(content.sha256, content.size_bytes)
 
     def _file_name(self, name: str) -> str:
         return name if self._key is None else name + _ENCRYPTED

@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -30,8 +29,9 @@ from neurigraph_pipelines.lifecycle.stored_bytes import Manifest, make_working_c
 from neurigraph_pipelines.model.errors import ConflictError, DamagedObjectError, InvalidInputError, LostObjectError
 from neurigraph_pipelines.model.ports import ObjectStore, Transaction
 from neurigraph_pipelines.runtime.stack.backup.create import BackupListener
-from neurigraph_pipelines.runtime.stack.backup.folder import DUMPS, OBJECT_LIST, BackupFolder
-from neurigraph_pipelines.runtime.stack.backup.snapshot import QUERIES, StoredContent
+from neurigraph_pipelines.runtime.stack.backup.folder import DUMPS, OBJECT_LIST, BackupFolder, StoredContent
+from neurigraph_pipelines.runtime.stack.backup.snapshot import QUERIES
+from neurigraph_pipelines.views.scalars import WireObject
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.dagster_database import ROLE, dagster_database, ensure_dagster_database, found_database
 from resources.postgres.dump import load
@@ -108,9 +108,7 @@ def restore(
     return RestoredBackup(chosen, len(wanted), written, tuple(manifest["lost_objects"]))
 
 
-def listed_objects(
-    folder: BackupFolder, backup_id: str, manifest: Mapping[str, Any]
-) -> Iterator[tuple[str, StoredContent]]:
+def listed_objects(folder: BackupFolder, backup_id: str, manifest: WireObject) -> Iterator[tuple[str, StoredContent]]:
     """Yield the objects of a backup by key.
 
     Raises:
@@ -203,7 +201,7 @@ class _Target:
                         "or --replace"
                     )
 
-    def restore_databases(self, dumps: _Dumps, roles: list[dict[str, Any]], listener: BackupListener) -> None:
+    def restore_databases(self, dumps: _Dumps, roles: list[WireObject], listener: BackupListener) -> None:
         """Restore the dumps into new databases, upgrade ours, and exchange them for the old ones."""
         new_name = self._name + _NEW
         url = make_conninfo(self._url, dbname=new_name)
@@ -283,7 +281,7 @@ def _exists(server: Transaction, name: str) -> bool:
     return found is not None and bool(found["present"])
 
 
-def _make_roles(server: Transaction, roles: list[dict[str, Any]]) -> None:
+def _make_roles(server: Transaction, roles: list[WireObject]) -> None:
     """Make the roles that the dump names. They have no login until the migration gives them one.
 
     Raises:

@@ -18,18 +18,10 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.exchange.portability.tables import named_objects
 from neurigraph_pipelines.model.errors import DamagedObjectError, LostObjectError, TransientError
 from neurigraph_pipelines.model.ports import ObjectStore, Transaction
-from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder, OnBytes
+from neurigraph_pipelines.runtime.stack.backup.folder import BackupFolder, OnBytes, StoredContent
 
 QUERIES = statements("backup")
 _SNAPSHOTS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class StoredContent:
-    """The content of an object; ``sha256`` in hex."""
-
-    sha256: str
-    size_bytes: int
 
 
 @dataclass(slots=True)

@@ -26,8 +26,8 @@ class FailedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class DagsterRecords:
-    """A failed check or run.
+class DagsterFailures:
+    """The failed checks and runs.
 
     Attributes:
         errors: Checks of severity ERROR whose newest evaluation failed.
@@ -40,20 +40,20 @@ class DagsterRecords:
     runs: tuple[FailedRun, ...] = ()
 
 
-def read(installation: Installation) -> DagsterRecords:
+def read(installation: Installation) -> DagsterFailures:
     """Return the failed checks and runs; none if Dagster never ran."""
     with installation.database.pipeline() as tx:
         (database,) = tx.execute(_QUERIES["has_dagster"])
     if not database["present"]:
-        return DagsterRecords()
+        return DagsterFailures()
     # As Dagster's role, the only one that may connect.
     with psycopg.connect(installation.dagster_address, autocommit=True, row_factory=dict_row) as connection:
         (tables,) = connection.execute(_QUERIES["has_records"])
         if not tables["present"]:
-            return DagsterRecords()
+            return DagsterFailures()
         checks = connection.execute(_QUERIES["failed_checks"], {}).fetchall()
         runs = connection.execute(_QUERIES["failed_runs"], {"limit": RUNS_SHOWN}).fetchall()
-    return DagsterRecords(
+    return DagsterFailures(
         tuple(one["check_name"] for one in checks if one["is_error"]),
         tuple(one["check_name"] for one in checks if not one["is_error"]),
         tuple(FailedRun(**one) for one in runs),

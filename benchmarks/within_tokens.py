@@ -1,4 +1,4 @@
-"""Evidence within tokens: the block for a prompt, plain search and four controls, as `neurigraph eval` counts."""
+"""Sources within tokens: the block for a prompt, plain search and four controls, as `neurigraph eval` counts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from neurigraph_pipelines.runtime.evaluation.figures import Circumstances, figur
 from neurigraph_pipelines.runtime.evaluation.running import ask_samples
 
 _METHOD = """What `neurigraph eval` measures on three conversations of LoCoMo and three chats of BEAM (100,000 tokens
-each), one user each, stored by the whole job with its facts, offline: the share of a question's evidence within 500,
+each), one user each, stored by the whole job with its facts, offline: the share of a question's sources within 500,
 1,000 and 1,500 tokens, means over questions. *context* is the block of `POST /v1/context`, in which a message counts if
 a line quotes or states it, however shortened; *search* are whole messages in the order of `POST /v1/search`; *plain
 hybrid* is BM25 and cosine of the same embedder, fused by rank; *everything* is the end of the history; *oracle* the
-evidence itself. Each takes what fits, in its order. Not run: answers by a language model from these blocks and
+sources themselves. Each takes what fits, in its order. Not run: answers by a language model from these blocks and
 their judgement, for which no model was at hand; the offline model's answers are under *Derived content*."""
 
 _EVIDENCE = Readers(is_asked=False)
@@ -42,7 +42,7 @@ def run(bench: Bench) -> Section:
         latency = figures_of(results, about)["latency_ms"]["context"]
         said.append(f"A block took {latency['p50']} ms in the middle and {latency['p95']} at 95 % ({name}).")
     header = ["questions", "how many", "way", *(f"{most:,} tokens" for most in BUDGETS), *(f"@{n}" for n in DEPTHS)]
-    return Section("Evidence within tokens", _METHOD, f"{table(header, rows)}\n\n{' '.join(said)}")
+    return Section("Sources within tokens", _METHOD, f"{table(header, rows)}\n\n{' '.join(said)}")
 
 
 def _rows(group: str, results: Sequence[Result], about: Circumstances) -> list[list[str]]:
