@@ -105,7 +105,7 @@ def find_user(database: Database, slug: str) -> User:
     with database.pipeline() as tx:
         row = tx.execute(_QUERIES["find_user"], {"slug": slug}).fetchone()
     if row is None or row["root_node_id"] is None:
-        raise NotFoundError(f"there is no user {slug!r}: `neurigraph admin stats` lists them, and `import` makes one")
+        raise NotFoundError(f"there is no user {slug!r}: `neurigraph user list` lists them, and `import` makes one")
     return User(row["user_id"], row["slug"], row["root_node_id"])
 
 

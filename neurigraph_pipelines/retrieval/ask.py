@@ -175,8 +175,8 @@ def reply_from(
     told = told or Told()
     lexer = lexer_of(context.settings.language)
     asked = asked_words(query, lexer)
-    passages = owner_named(context, told.before(_best(context, query, passages, notes)))
-    passages = with_corrections(context, passages)
+    best = told.before(_best(context, query, passages, notes))
+    passages = with_corrections(context, owner_named(context, best))
     quotable = _within(in_context(passages), context.settings.ask.tokens, context.tokens)
     note(context, "ask", [one.hit.record_id for one in passages[: len(quotable)] if one.hit.record_id], query)
     said = restated([(_source_of(one), told.words_beside(one)) for one in passages[: len(quotable)]])
@@ -185,8 +185,8 @@ def reply_from(
         found = _statements(context.language_model, worded or query, moment, quotable, notes)
         statements = told.with_others(statements, said.once_a_source(found), passages)
     statements = corrected_first(context, asked, statements, passages)
-    conflicts = conflicts_of(context, places_of(passages[n - 1] for n in _cited(statements)), without)
-    conflicts = list(corrected_conflicts(conflicts, passages, lexer))
+    known = conflicts_of(context, places_of(passages[n - 1] for n in _cited(statements)), without)
+    conflicts = list(corrected_conflicts(known, passages, lexer))
     passages = passages[: len(quotable)]
     statements = latest_first(statements, passages, conflicts, lexer)
     causes = owner_named(context, causes_behind(context, query, [passages[n - 1] for n in _cited(statements)]))
@@ -194,13 +194,11 @@ def reply_from(
     statements += _behind(passages, len(causes))
     notes += [*([CHANGED] if any(one.is_superseded for one in statements) else []), *map(note_of, conflicts)]
     numbers = {place: number for number, place in enumerate(_cited(statements), start=1)}
+    cited = [(number, passages[place - 1]) for place, number in numbers.items()]
     return Reply(
         answer="\n".join(_worded(one, numbers, quotable, said) for one in statements) or NOTHING_FOUND,
         found=bool(statements),
-        citations=[
-            _citation(number, one := passages[place - 1], excerpt(one.text, asked, lexer, CITED_CHARACTERS))
-            for place, number in numbers.items()
-        ],
+        citations=[_citation(n, one, excerpt(one.text, asked, lexer, CITED_CHARACTERS)) for n, one in cited],
         model=context.language_model.name,
         notes=notes,
     )

@@ -121,7 +121,7 @@ def test_only_admin_creates_users(client: httpx.Client) -> None:
         response = client.post("/v1/users", content=body, headers={**admin(), "Content-Type": "application/json"})
         assert_problem(response, 422)
     made = client.post("/v1/users", json={"slug": "eve"}, headers=admin()).json()
-    assert set(made) == {"user_id", "slug", "root_node_id", "api_key"}
+    assert set(made) == {"user_id", "slug", "root_node_id", "database", "api_key"}
     assert UUID(made["root_node_id"]) != UUID(made["user_id"])
 
 

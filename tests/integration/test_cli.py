@@ -324,7 +324,7 @@ def test_errors_are_one_line(home_env: dict[str, str], here: Here, user: str, tm
     failed = run(home_env, "search", "x", "--user", "nobody", "--json", code=3)
     assert json.loads(failed.stderr) == {
         "error": "NotFoundError",
-        "message": "there is no user 'nobody': `neurigraph admin stats` lists them, and `import` makes one",
+        "message": "there is no user 'nobody': `neurigraph user list` lists them, and `import` makes one",
         "exit_code": 3,
     }
     assert failed.stdout == ""

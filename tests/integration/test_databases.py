@@ -192,6 +192,10 @@ def test_administrator_creates_users_anywhere(front: Installation, address: str)
     assert made_there.status_code == 201
     assert lives_in(front.databases.open("east").database, UUID(made_there.json()["user_id"]))
     assert found(address, made_there.json()["api_key"]).status_code == 200
+    made_here = httpx.post(f"{address}/v1/users", json={"slug": "abby", "database": MAIN}, headers=admin)
+    assert made_here.status_code == 201
+    listed = {one["slug"]: one["database"] for one in httpx.get(f"{address}/v1/users", headers=admin).json()["users"]}
+    assert (listed["adam"], listed["abby"]) == ("east", MAIN)
     for body, status in (({"slug": "adam"}, 409), ({"slug": "eve", "database": "west"}, 422)):
         assert httpx.post(f"{address}/v1/users", json=body, headers=admin).status_code == status
     # The key of another database's administrator creates nobody here.

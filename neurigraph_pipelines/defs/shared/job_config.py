@@ -64,4 +64,4 @@ def user_id_of(database: Database, slug: str) -> UUID | None:
     try:
         return find_user(database, slug).user_id
     except NotFoundError:
-        raise dg.Failure("there is no user with the slug in `user`: `neurigraph admin stats` lists them") from None
+        raise dg.Failure("there is no user with the slug in `user`: `neurigraph user list` lists them") from None

@@ -53,7 +53,7 @@ def list_retrievals(
 
     output.result(
         {"retrievals": [asdict(one) for one in found]},
-        lambda: layouts.table(
+        lambda: layouts.page(
             [
                 {
                     "asked at": f"{one.asked_at:%Y-%m-%d %H:%M:%S}",
@@ -63,7 +63,8 @@ def list_retrievals(
                     "question": one.question or "",
                 }
                 for one in found
-            ]
+            ],
+            None,
         ),
     )
 
@@ -92,7 +93,7 @@ def list_canaries(user: UserSlug, as_json: Json = False) -> None:
         found = canaries.list_canaries(installation.database, claims_of(installation, user))
 
     Output(as_json).result(
-        {"canaries": [asdict(one) for one in found]}, lambda: layouts.table([_row(one) for one in found])
+        {"canaries": [asdict(one) for one in found]}, lambda: layouts.page([_row(one) for one in found], None)
     )
 
 
