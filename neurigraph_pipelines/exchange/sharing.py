@@ -199,8 +199,7 @@ def revoke(database: Database, claims: Claims, grant_id: UUID) -> Grant:
     """
     require_owner(claims)
     with database.agent(claims) as tx:
-        if tx.execute(_QUERIES["revoke_grant"], {"grant_id": grant_id}).fetchone() is None:
-            raise NotFoundError("there is no such grant")
+        require_found(tx.execute(_QUERIES["revoke_grant"], {"grant_id": grant_id}).fetchone(), "there is no such grant")
         return _get_grant(tx, claims, grant_id)
 
 
@@ -285,8 +284,7 @@ def _checked(tx: Transaction, subject: Subject) -> Subject:
             node_id = UUID(subject.name)
         except ValueError:
             raise NotFoundError("there is no such persona") from None
-        if tx.execute(_QUERIES["find_persona"], {"node_id": node_id}).fetchone() is None:
-            raise NotFoundError("there is no such persona")
+        require_found(tx.execute(_QUERIES["find_persona"], {"node_id": node_id}).fetchone(), "there is no such persona")
         return Subject(subject.kind, str(node_id))
     name = clean_text(subject.name, "repair")[0].strip()
     if not 1 <= len(name) <= MAX_SUBJECT_LENGTH or not name.isprintable():

@@ -19,7 +19,7 @@ from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.navigation import path_view
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import ConflictError, NotFoundError
+from neurigraph_pipelines.model.errors import ConflictError, NotFoundError, require_found
 from neurigraph_pipelines.model.ports import Database, Transaction
 
 _QUERIES = statements("graph_changes")
@@ -70,8 +70,7 @@ def require_owner_of(database: Database, claims: Claims, *node_ids: UUID) -> Non
     """
     with database.agent(claims) as tx:
         for node_id in node_ids:
-            if tx.execute(_QUERIES["node_is_visible"], {"node_id": node_id}).fetchone() is None:
-                raise NotFoundError
+            require_found(tx.execute(_QUERIES["node_is_visible"], {"node_id": node_id}).fetchone())
     require_owner(claims)
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.model.errors import NotFoundError
+from neurigraph_pipelines.model.errors import require_found
 from neurigraph_pipelines.model.ports import Database, Transaction
 from neurigraph_pipelines.views.graph import Centroid, Descriptor, Drift, NodeProfile, Profile
 
@@ -29,8 +29,7 @@ def profile_of(database: Database, claims: Claims, node_id: UUID) -> NodeProfile
         NotFoundError: No such node, or not visible to the caller.
     """
     with database.agent(claims) as tx:
-        if tx.execute(_GRAPH["node_by_id"], {"node_id": node_id}).fetchone() is None:
-            raise NotFoundError
+        require_found(tx.execute(_GRAPH["node_by_id"], {"node_id": node_id}).fetchone())
         return NodeProfile(node_id=node_id, profile=find_profile(tx, node_id))
 
 

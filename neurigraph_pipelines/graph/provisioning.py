@@ -162,8 +162,7 @@ def provision_node(
     """
     shown = naming.checked_name(name)
     with database.agent(claims) as tx:
-        if tx.execute(_QUERIES["node_by_id"], {"node_id": parent_id}).fetchone() is None:
-            raise NotFoundError
+        require_found(tx.execute(_QUERIES["node_by_id"], {"node_id": parent_id}).fetchone())
     require_owner(claims)
     with database.owner() as tx:
         slug = lock_graph_exclusive(tx, claims.user_id)
@@ -297,8 +296,7 @@ def require_node(tx: Transaction, node_id: UUID) -> None:
     Raises:
         NotFoundError: It no longer does.
     """
-    if tx.execute(_QUERIES["node_is_there"], {"node_id": node_id}).fetchone() is None:
-        raise NotFoundError
+    require_found(tx.execute(_QUERIES["node_is_there"], {"node_id": node_id}).fetchone())
 
 
 def _provision(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from contextlib import suppress
 from uuid import UUID
 
 from psycopg import errors
@@ -19,6 +20,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.node_layers import whole_of
 from neurigraph_pipelines.retrieval.index.packs import FORMAT, pack
+from neurigraph_pipelines.text.search_segments import DamagedSegmentError
 
 MOST_AFTER_A_COMMIT, PASSAGES_AFTER_A_COMMIT = 200, 5_000
 """More nodes, and larger ones, are not packed after each commit but in the background."""
@@ -104,8 +106,9 @@ def _read_whole(context: Context, user_id: UUID, node_id: UUID) -> tuple[str, Me
         row = next((row for row in rows if row["version"] is not None), None)
         if row is None:
             return None
-        if (layer := whole_of(row)) is not None:
-            return row["version"], layer
+        with suppress(DamagedSegmentError):  # of the pack before
+            if (layer := whole_of(row)) is not None:
+                return row["version"], layer
     return None
 
 

@@ -267,7 +267,11 @@ def _concerning(
     for one in latest_first(given, passages, superseding, lexer):
         fact = told.get(replace(one, is_superseded=False))
         sides = ((each, _side(one, each, passages, lexer)) for each in others if _concerns(each, one, asked, lexer))
-        told_of = ((_of_conflict(each), said) for each, said in sides if said is not None)
+        told_of = (
+            (_line("conflict", note_of(each), each.later_record_id, each.later_first), said)
+            for each, said in sides
+            if said is not None
+        )
         line, is_said = next(((line, said) for line, said in told_of if line.open not in named), (None, False))
         lines = [line] if line is not None else []
         named |= {line.open for line in lines}
@@ -341,10 +345,6 @@ def _concerns(conflict: Conflict, one: Statement, asked: frozenset[str], lexer: 
     met = asked.intersection(lexer.lexemes(one.text))
     said = lexer.lexemes(f"{conflict.later_statement} {conflict.earlier_statement}")
     return 2 * len(met.intersection(said)) >= len(met)
-
-
-def _of_conflict(conflict: Conflict) -> ContextLine:
-    return _line("conflict", note_of(conflict), conflict.later_record_id, conflict.later_first)
 
 
 def _of_statement(one: Statement, passage: ReadMessage, fact: FoundFact | None, before: Fact | None) -> ContextLine:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID, uuid4
@@ -15,11 +17,13 @@ from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
+from neurigraph_pipelines.retrieval import packing
 from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.index.node_words import NodeWords
-from neurigraph_pipelines.retrieval.index.packs import FORMAT
+from neurigraph_pipelines.retrieval.index.packs import FORMAT, Packed
+from neurigraph_pipelines.retrieval.index.packs import pack as pack_layer
 from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
 from neurigraph_pipelines.retrieval.packing import pack_layers
 from neurigraph_pipelines.retrieval.query import find, load, stored_vectors
@@ -285,6 +289,60 @@ def test_damaged_vectors_keep_nothing_else_from_being_found(shared_installation:
         connection.execute("SET session_replication_role = replica")  # as a defect of the disk, which no trigger sees
         connection.execute(query.encode(), [damaged])
     assert {damaged, other} <= {hit.record_id for hit in ask(here, graph.owners).hits}
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("segments", "content"), ("layer_packs", "layer"), ("layer_packs", "words")]
+)
+@pytest.mark.parametrize(
+    "damage",
+    ["substr({}, 2)", "{} || {}", "'\\x'", "overlay({} PLACING '\\xffffffffffffffff' FROM 5)", "substr({}, 1, 60)"],
+)
+def test_damaged_bytes_keep_nothing_else_from_being_found(
+    shared_installation: Installation, table: str, column: str, damage: str
+) -> None:
+    """A damaged pack is left out and its node read from the segments; of a damaged segment the record stays."""
+    graph, here = new_shared_graph(shared_installation), shared_installation
+    if table == "layer_packs":
+        assert pack(graph) == 5
+    marketing, (other, _) = graph.node("Work/Marketing"), graph.record_of("Work/Legal")
+    query = f"UPDATE neurigraph.{table} SET {column} = {damage.replace('{}', column)} WHERE node_id = %s"
+    with psycopg.connect(here.administrator_url) as connection:
+        connection.execute("SET session_replication_role = replica")  # as a defect of the disk, which no trigger sees
+        connection.execute(query.encode(), [marketing])
+    found = {hit.record_id for hit in ask(here, graph.owners).hits}
+    assert {*records_of(graph, "Work/Marketing"), other} <= found
+    remember(graph, "#Work/Marketing Zanzibar lawyers sign another contract.")
+    assert pack(graph) >= 1, "a change mends it"
+    assert len(ask(here, graph.owners).hits) == len(found) + 1
+
+
+def remember(graph: SharedGraph, content: str) -> None:
+    converse(graph.installation, graph.owners, content)
+    ingest(plain_context(graph.installation), graph.owner)
+
+
+def test_record_that_is_forgotten_while_its_node_is_packed_is_in_no_pack(
+    shared_installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, here = new_shared_graph(shared_installation), shared_installation
+    record, _ = graph.record_of("Work/Marketing")
+    context, subject = plain_context(here).acting_for(graph.owners), ErasureSubject(SubjectKind.RECORD, record)
+    forgetting = threading.Thread(target=lambda: forget(context, subject, through="tests"))
+
+    def meanwhile(layer: MetadataLayer) -> Packed:
+        if str(record) in layer.record_ids:
+            forgetting.start()
+            time.sleep(0.5)
+            assert forgetting.is_alive(), "it waits for the pack, or the pack would keep the record"
+        return pack_layer(layer)
+
+    monkeypatch.setattr(packing, "pack", meanwhile)
+    assert pack(graph) > 0
+    forgetting.join(60)
+    assert not forgetting.is_alive()
+    assert all(record.bytes not in bytes(row["layer"]) for row in packs(graph).values())
+    assert record not in {hit.record_id for hit in ask(here, graph.owners).hits}
 
 
 def set_private(graph: SharedGraph, record: UUID) -> None:

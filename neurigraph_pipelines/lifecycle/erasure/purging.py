@@ -11,7 +11,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.lifecycle.erasure.forget import forget
 from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, SubjectKind
 from neurigraph_pipelines.model.context import Context
-from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError, NotFoundError
+from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError, NotFoundError, require_found
 from neurigraph_pipelines.model.ports import Transaction
 from neurigraph_pipelines.views.retention import Purge
 
@@ -33,8 +33,7 @@ class _StillArchived(Guard):
         Raises:
             NotFoundError: The record was restored.
         """
-        if tx.execute(_QUERIES["is_purgeable"], self._values).fetchone() is None:
-            raise NotFoundError
+        require_found(tx.execute(_QUERIES["is_purgeable"], self._values).fetchone())
 
 
 def purge(

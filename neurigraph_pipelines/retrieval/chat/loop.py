@@ -210,7 +210,8 @@ def _planned(asked: Asked, query: str, box: Toolbox) -> Iterator[ToolCall]:
     if asked.document_ids is None:
         for node_id in _named_first(box.nodes, query)[: 3 if is_deep else 1]:
             yield _call(WALK, node=node_id)
-        for name in _unsaid(box.neighbours, query)[: FOLLOWED if is_deep else 1]:
+        unsaid = [name for name in box.neighbours if name.casefold() not in query.casefold()]
+        for name in unsaid[: FOLLOWED if is_deep else 1]:
             yield _call(SEARCH, query=f"{name}: {query}")
     if is_deep:
         for passage in box.passages[:OPENED]:
@@ -222,10 +223,6 @@ def _planned(asked: Asked, query: str, box: Toolbox) -> Iterator[ToolCall]:
 def _named_first(nodes: Mapping[str, str], query: str) -> list[str]:
     """Return the ids of nodes by their paths, those whose names the question says first."""
     return sorted(nodes, key=lambda node_id: nodes[node_id].rpartition("/")[2].casefold() not in query.casefold())
-
-
-def _unsaid(names: Sequence[str], query: str) -> list[str]:
-    return [name for name in names if name.casefold() not in query.casefold()]
 
 
 def _call(name: str, **arguments: Any) -> ToolCall:

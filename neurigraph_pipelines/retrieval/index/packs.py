@@ -19,6 +19,7 @@ from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Keys, Postings
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes
 from neurigraph_pipelines.retrieval.index.texts import PackedTexts
+from neurigraph_pipelines.text.search_segments import DamagedSegmentError
 
 FORMAT = 4
 """The form of packed layers. Another number makes maintenance pack every layer again: change it with the form."""
@@ -84,8 +85,18 @@ def pack(layer: MetadataLayer) -> Packed:
 
 
 def unpack(packed: bytes) -> MetadataLayer:
-    """Return the layer without the vectors of its passages; the caller sets its model and its horizon."""
-    reader = _Reader(packed)
+    """Return the layer without the vectors of its passages; the caller sets its model and its horizon.
+
+    Raises:
+        DamagedSegmentError: The bytes are no packed layer.
+    """
+    try:
+        return _unpacked(_Reader(packed))
+    except (ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
+        raise DamagedSegmentError("the bytes are no packed layer") from error
+
+
+def _unpacked(reader: _Reader) -> MetadataLayer:
     counts = dict(zip(_COUNTS, reader.array("<i8", len(_COUNTS)).tolist(), strict=True))
     records, passages, lexemes = counts["records"], counts["passages"], counts["lexemes"]
     spread = reader.array("<f8", 1).item()

@@ -47,10 +47,11 @@ def fused(asked: Found, others: Sequence[Found], question: Question) -> Found:
 
     A hit of both has the score of the question itself. Anchors, notes and warmed nodes stay the question's.
     """
+    found = [asked, *others]
     return replace(
         asked,
-        records=_fused([asked.records, *(other.records for other in others)], _of_record)[: question.limit],
-        messages=_fused([asked.messages, *(other.messages for other in others)], _of_message)[: question.message_limit],
+        records=_fused([one.records for one in found], lambda one: one.record.record_id)[: question.limit],
+        messages=_fused([one.messages for one in found], lambda one: (one.key, one.seq))[: question.message_limit],
     )
 
 
@@ -63,11 +64,3 @@ def _fused(found: Sequence[Sequence[T]], key: Callable[[T], Hashable]) -> tuple[
             share[key(one)] += (OTHERS if number else 1.0) / (SMOOTHING + place)
             first.setdefault(key(one), one)
     return tuple(sorted(first.values(), key=lambda one: -share[key(one)]))
-
-
-def _of_record(one: FoundRecord) -> Hashable:
-    return one.record.record_id
-
-
-def _of_message(one: FoundMessage) -> Hashable:
-    return one.key, one.seq

@@ -30,7 +30,6 @@ from neurigraph_pipelines.retrieval.query.facts import (
 from neurigraph_pipelines.retrieval.query.found import (
     UNSTORED,
     Found,
-    FoundRecord,
     as_of_moment,
     found_messages,
     found_records,
@@ -41,7 +40,7 @@ from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneError
 from neurigraph_pipelines.retrieval.query.rank import Ranked, rank, ranking_query
 from neurigraph_pipelines.retrieval.query.rationale import rationale_of
-from neurigraph_pipelines.retrieval.query.select import Anchor, nodes_if_all, select_nodes
+from neurigraph_pipelines.retrieval.query.select import nodes_if_all, select_nodes
 from neurigraph_pipelines.retrieval.query.stored_vectors import vectors_of
 from neurigraph_pipelines.retrieval.query.warming import stage
 from neurigraph_pipelines.retrieval.query.words import counted_in_graph, counted_in_rows, uncounted, words_of_graph
@@ -110,11 +109,12 @@ def _find_uncached(context: Context, parsed: ParsedQuestion) -> tuple[Found, str
     anchors = tuple(dict.fromkeys(node.anchor for node in anchored))
     said = found_messages(nodes, messages, view.shells, unstored, partial(_excerpt, context, parsed))
     hits = as_of_moment(context, parsed, found_records(nodes, records, view.shells, said, is_owner=is_owner))
+    best = list(dict.fromkeys(one.node for one in hits if one.is_stored))[:NODES_WARMED]
     found = Found(
         tuple(hits),
         tuple(said),
         anchors,
-        enriched("warming", lambda: stage(context, view.shells, _best_nodes(hits)), lambda: 0),
+        enriched("warming", lambda: stage(context, view.shells, best), lambda: 0),
         tuple(_notes(context, gathered)),
         enriched("facts", lambda: show_facts(context, facts, question.limit, version), tuple[FoundFact, ...])
         if question.include_facts
@@ -124,10 +124,6 @@ def _find_uncached(context: Context, parsed: ParsedQuestion) -> tuple[Found, str
         else None,
     )
     return found, version if view.embedding.record is not None else None
-
-
-def _best_nodes(hits: Sequence[FoundRecord]) -> list[Anchor]:
-    return list(dict.fromkeys(one.node for one in hits if one.is_stored))[:NODES_WARMED]
 
 
 def _excerpt(context: Context, parsed: ParsedQuestion, text: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from neurigraph_pipelines.lifecycle.retention import KEPT
 from neurigraph_pipelines.model.enriching import enriched
 from neurigraph_pipelines.model.measuring import measured
 from neurigraph_pipelines.retrieval.query.found import Found, FoundRecord
-from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.views import search as views
 from neurigraph_pipelines.views.retention import Retention
 from neurigraph_pipelines.views.scalars import ValuesByName
@@ -39,9 +38,7 @@ def view(
     return views.Found(
         hits=[_hit(one, restated.get(one.record.record_id, 1), expiry) for one in found.records],
         messages=list(found.messages),
-        anchors=enriched(
-            "anchors", lambda: [_anchor(one) for one in found.anchors[:ANCHORS_SHOWN]], list[views.Anchor]
-        ),
+        anchors=enriched("anchors", lambda: list(_anchors(found)), list[views.Anchor]),
         warmed=found.warmed,
         notes=list(found.notes),
         periods=list(periods),
@@ -80,5 +77,6 @@ def _hit(found: FoundRecord, restated: int, expiry: Mapping[str, Retention]) -> 
     )
 
 
-def _anchor(anchor: Anchor) -> views.Anchor:
-    return views.Anchor.model_validate({**anchor._asdict(), "node_path": anchor.path, "score": round(anchor.score, 4)})
+def _anchors(found: Found) -> Iterator[views.Anchor]:
+    for one in found.anchors[:ANCHORS_SHOWN]:
+        yield views.Anchor.model_validate({**one._asdict(), "node_path": one.path, "score": round(one.score, 4)})

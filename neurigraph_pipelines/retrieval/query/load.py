@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,7 +17,9 @@ from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers, layer_k
 from neurigraph_pipelines.retrieval.index.packs import FORMAT
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, search_caches
 from neurigraph_pipelines.retrieval.query.select import Anchor
+from neurigraph_pipelines.text.search_segments import DamagedSegmentError
 
+_log = logging.getLogger(__name__)
 _QUERIES = statements("search")
 
 
@@ -104,7 +107,11 @@ def read_layers(
         parameters = {"nodes": list(before), "horizons": horizons, **of_model}
         for row in database.ask(claims, _QUERIES["layers"], parameters, binary=True):
             node_id = str(row["node_id"])
-            layers = layers_of(row, before[node_id])
+            try:
+                layers = layers_of(row, before[node_id])
+            except DamagedSegmentError as error:
+                _log.warning("%s: node %s is read from its segments until it changes", error, node_id)
+                layers, of_model["packs"] = None, None
             if layers is None:
                 missing[node_id] = None  # to be read as a whole
                 continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
@@ -60,22 +59,6 @@ class PassageVectors:
             self._add(np.unique(unread))
         vectors: Floats = self._vectors[self._place[passages]]
         return vectors
-
-    def of_few(self, passages: Sequence[int]) -> Floats:
-        """Return the ``(n, dimensions)`` vectors of a few passages.
-
-        Raises:
-            VectorsGoneError: They cannot be read any more.
-        """
-        if any(held is None for held in self._held):
-            return self.of(np.array(passages, np.intp))
-        own = np.zeros((len(passages), self._width), np.float32)
-        for row, passage in zip(own, passages, strict=True):
-            number = bisect_right(self._rows.first_passage, passage) - 1
-            held = self._held[number]
-            assert held is not None
-            row[: held.shape[1]] = held[passage - self._rows.first_passage[number]]
-        return own
 
     def _add(self, passages: Numbers) -> None:
         """Read vectors and keep them for this question."""

@@ -155,7 +155,8 @@ class _Ranking:
         self.known = self._known_records()
         self.shown = both(self.known, self._not_superseded())
         known, shown, record = self.known, self.shown, self.rows.record
-        self.eligible = both(self._eligible_passages(), known[record] if known is not None else None)
+        said = rows.is_said_by([query.speaker]) if query.speaker is not None else None
+        self.eligible = both(said, known[record] if known is not None else None)
         self.ranked = both(self.eligible, shown[record] if shown is not None else None)
         self.lexical = LexicalSignals(rows, query.lexemes)
         self.summaries = self.lexical.summaries()
@@ -266,7 +267,9 @@ class _Ranking:
         np.maximum.at(best, self.rows.message, score)
         limit = self.question.message_limit
         first, several = self._first_passages(best, score, limit), self.parsed.asks_for_several
-        repeats = repeats_itself(lambda: self._vectors_of(first[:FIRST]), self._sources_of(first[:FIRST]))
+        repeats = repeats_itself(
+            lambda: self.vectors.of(np.array(first[:FIRST], np.intp)), self._sources_of(first[:FIRST])
+        )
         if several or repeats:  # more messages fill the places that others lose
             first = self._first_passages(best, score, limit + COMPARED_FOR_REPETITION)
             score = score.copy()
@@ -274,7 +277,9 @@ class _Ranking:
                 score[first] = spread(score[first], self.rows.record[first])
                 first.sort(key=lambda row: -score[row])
             if repeats:
-                score[first] = unrepeated(score[first], self._vectors_of(first), self._sources_of(first))
+                score[first] = unrepeated(
+                    score[first], self.vectors.of(np.array(first, np.intp)), self._sources_of(first)
+                )
                 first.sort(key=lambda row: -score[row])
         return _ranked(first[:limit], self.rows.first_passage, score, parts)
 
@@ -288,10 +293,6 @@ class _Ranking:
         for *_, row in sorted(order):
             passages.setdefault(int(rows.message[row]), row)
         return list(passages.values())[:limit]
-
-    def _vectors_of(self, passages: Sequence[int]) -> Floats:
-        """Return ``(n, dimensions)``: the vectors of passages."""
-        return self.vectors.of_few(passages)
 
     def _sources_of(self, passages: Sequence[int]) -> list[str]:
         """Return the origin of each of some passages: a persona, or else its source."""
@@ -330,9 +331,6 @@ class _Ranking:
         shown = np.ones(self.rows.records, bool)
         shown[superseded] = False
         return shown
-
-    def _eligible_passages(self) -> NDArray[Any] | None:
-        return self.rows.is_said_by([self.query.speaker]) if self.query.speaker is not None else None
 
 
 def _ranked(

@@ -69,7 +69,8 @@ def search(
     found = _found_by_any_wording(context, _widened(parsed, records_read, periods))
     if reranker is not None:
         found = _reranked(reranker, parsed, found, records_read)
-    found = _newest_first(context, found, with_notes=is_noted)
+    best = found
+    found = enriched("conflicts", lambda: newest_first(context, best, with_notes=is_noted), lambda: best)
     if run_after is not None and is_prefetch_due(context.database, context.claims):
         run_after(prefetch, context)
     if is_noted:
@@ -81,10 +82,6 @@ def search(
     report("searched", records=len(found.records), messages=len(found.messages))
     expiry = expiring(context, (one.record.record_id for one in found.records if one.is_stored))
     return view(found, periods, expiry)
-
-
-def _newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:
-    return enriched("conflicts", lambda: newest_first(context, found, with_notes=with_notes), lambda: found)
 
 
 def _found_by_any_wording(context: Context, parsed: ParsedQuestion) -> Found:
