@@ -38,12 +38,7 @@ from tests.support.page_pictures import sign_in
 FOLDER = ROOT / "docs" / "pictures"
 _SETTLED_SECONDS = 3.0
 _PATIENCE_SECONDS = 300.0
-_PAGES = (
-    ("dagster-overview", "/overview", ("ingestion_job", "retention_job")),
-    ("dagster-runs", "/runs", ("View all tags", "ingestion_job")),
-    ("dagster-concurrency", "/deployment/concurrency", ("embedder",)),
-)
-"""Pages that show what there is: the name of the picture, the path, and words of the page."""
+_PAST_DAYS = 12
 
 _BACKFILLS = "{ partitionBackfillsOrError(limit: 1) { ... on PartitionBackfills { results { id status } } } }"
 _MATERIALIZE = """mutation($asset: [AssetKeyInput!]!, $days: [String!]!) {
@@ -72,13 +67,13 @@ def main() -> None:
             _run(page, stack.ui.url, run_id)
             _failure_and_repair(page, installation, stack)
             page.resize(1360, 760)
+            _plain(page, "dagster-runs", f"{stack.ui.url}/runs", "View all tags", "ingestion_job")
             _backfill(page, stack)
+            _make(stack, _PAST_DAYS + 1, "record_facts", "reconciled_facts", "links_and_beliefs")
             _daily_report(page, stack)
             _checks(page, stack.ui.url)
-            for name, path, texts in _PAGES:
-                page.go(stack.ui.url + path)
-                _see(page, *texts)
-                _take(page, name)
+            _plain(page, "dagster-overview", f"{stack.ui.url}/overview", "ingestion_job", "retention_job")
+            _plain(page, "dagster-concurrency", f"{stack.ui.url}/deployment/concurrency", "embedder")
             _lineage(page, stack.ui.url)
             _dry_run(page, stack.ui.url)
             _pages(browser, installation, key)
@@ -94,9 +89,11 @@ def _store_on_past_days(installation: Installation) -> None:
     with installation.database.owner() as tx:
         tx.execute(
             """UPDATE neurigraph.record_index AS r SET created_at = r.created_at - make_interval(days => o.days::int)
-            FROM (SELECT record_id, 1 + row_number() OVER (ORDER BY record_id) % 12 AS days
-                FROM neurigraph.record_index) AS o WHERE r.record_id = o.record_id"""
+            FROM (SELECT record_id, 1 + row_number() OVER (ORDER BY record_id) %% %s AS days
+                FROM neurigraph.record_index) AS o WHERE r.record_id = o.record_id""",
+            [_PAST_DAYS],
         )
+        tx.execute("UPDATE neurigraph.storage_triggers SET stored_at = stored_at - interval '1 day'")
 
 
 @contextmanager
@@ -206,13 +203,19 @@ def _backfills(stack: LocalStack) -> list[dict[str, str]]:
     return found
 
 
+def _make(stack: LocalStack, days: int, *assets: str) -> None:
+    """Make some assets of the last days."""
+    today = datetime.now(UTC).date()
+    names = [(today - timedelta(days=age)).isoformat() for age in range(days)]
+    answer = graphql(stack, _MATERIALIZE, asset=[{"path": [name]} for name in assets], days=names)
+    assert answer["launchPartitionBackfill"]["__typename"] == "LaunchBackfillSuccess", answer
+    await_true(lambda: _backfills(stack)[0]["status"] == "COMPLETED_SUCCESS", "the days are made")
+
+
 def _daily_report(page: Page, stack: LocalStack) -> None:
-    """Make the report of yesterday, and show its table."""
-    day = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
-    answer = graphql(stack, _MATERIALIZE, asset=[{"path": ["daily_report"]}], days=[day])["launchPartitionBackfill"]
-    assert answer["__typename"] == "LaunchBackfillSuccess", answer
-    await_true(lambda: _backfills(stack)[0]["status"] == "COMPLETED_SUCCESS", "the report is made")
-    page.go(f"{stack.ui.url}/assets/daily_report?view=partitions&partition={day}")
+    """Make the report of today, and show its table."""
+    _make(stack, 1, "daily_report")
+    page.go(f"{stack.ui.url}/assets/daily_report?view=partitions&partition={datetime.now(UTC).date()}")
     _see(page, "segments waiting")
     _take(page, "dagster-daily-report")
 
@@ -228,6 +231,13 @@ def _checks(page: Page, url: str) -> None:
         _PATIENCE_SECONDS,
     )
     _take(page, "dagster-checks")
+
+
+def _plain(page: Page, name: str, address: str, *texts: str) -> None:
+    """Show a page that has some texts as it is."""
+    page.go(address)
+    _see(page, *texts)
+    _take(page, name)
 
 
 def _lineage(page: Page, url: str) -> None:
