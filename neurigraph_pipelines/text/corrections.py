@@ -56,9 +56,7 @@ def corrections_of(before: str, after: str, lexer: Lexer) -> list[Correction]:
 
 def correction_of(text: str, corrections: Sequence[Correction], lexer: Lexer) -> Correction | None:
     """Return the first correction of a text; None if all of it stands."""
-    if not corrections:
-        return None
-    said = [frozenset(_words(one, lexer)) for one in sentences_of(text)]
+    said = [frozenset(_words(one, lexer)) for one in sentences_of(text)] if corrections else ()
     return next((one for one in corrections if any(map(one.corrects, said))), None)
 
 
