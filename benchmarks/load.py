@@ -1,4 +1,4 @@
-"""Searches over HTTP by 1, 8 and 32 clients at once, beside writes: latency, what is lost, and memory.
+"""Searches over HTTP by 1, 8 and 32 clients at once, and blocks for prompts, beside writes: latency, losses, memory.
 
 Run as a program, ``python -m benchmarks.load store`` stores what is due until its standard input is closed.
 """
@@ -31,7 +31,7 @@ from neurigraph_pipelines.wiring.installation import Installation
 
 CLIENTS = (1, 8, 32)
 MINUTES = 10.0
-STORED_BEFORE, QUICK_STORED_BEFORE = 150, 8
+STORED_BEFORE, QUICK_STORED_BEFORE = 200, 8
 PHASE_SECONDS = MINUTES * 60 / len(CLIENTS)
 QUICK_PHASE_SECONDS = 4.0
 CONSTANT_CLIENTS, CONSTANT_SECONDS = 8, 120.0
@@ -45,7 +45,8 @@ _MEGABYTE = 1_024
 
 _METHOD = """`neurigraph admin serve` is a process of its own, on a graph of {size} synthetic conversations of 20 to 30
 messages. Clients search over HTTP with connections that stay open, one question after the other, each question
-different: its embedding by MiniLM, the search and the answer are in the time, which the client measures. The same key
+different: its embedding by MiniLM, the search and the answer are in the time, which the client measures. *Context* is
+`POST /v1/context` with 1,500 tokens by one client. The same key
 writes at the same time: every {every:g} s a conversation of 20 to 30 messages is sent over HTTP and ended, and another
 process stores what is due. All of them share the machine's processors: clients, API, storing and Postgres.
 {minutes:.1f} minutes in all. Lost is a conversation that was accepted and is not stored at the end, or whose own
@@ -103,6 +104,7 @@ class Phase:
     seconds: float
     latencies: list[float] = field(default_factory=list)
     errors: int = 0
+    path: str = "/v1/search"
 
 
 def run(bench: Bench) -> Section:
@@ -125,6 +127,7 @@ def run(bench: Bench) -> Section:
                     writer = Writer(url, key)
                     seconds = QUICK_PHASE_SECONDS if bench.quick else PHASE_SECONDS
                     phases = [_phase(bench, url, key, "beside writes", clients, seconds) for clients in CLIENTS]
+                    phases.append(_phase(bench, url, key, "context beside writes", 1, seconds, "/v1/context"))
                     written = writer.stop()
                 bench.say(f"waiting for {len(written)} written conversations")
                 lost = _lost(installation, url, key, written)
@@ -254,8 +257,10 @@ class Writer:
                 self._written.append(number)
 
 
-def _phase(bench: Bench, url: str, key: str, name: str, clients: int, seconds: float) -> Phase:
-    phase = Phase(name, clients, seconds)
+def _phase(
+    bench: Bench, url: str, key: str, name: str, clients: int, seconds: float, path: str = "/v1/search"
+) -> Phase:
+    phase = Phase(name, clients, seconds, path=path)
     bench.say(f"{name}: {clients} clients, {seconds:.0f} s")
     until = time.monotonic() + seconds
 
@@ -280,7 +285,7 @@ def _ask(url: str, key: str, seed: str, until: float, phase: Phase) -> None:
                 person=chance.choice(_PEOPLE), thing=chance.choice(_THINGS), number=chance.randrange(100_000)
             )
             started = time.perf_counter()
-            status, _ = caller.post("/v1/search", {"query": query})
+            status, _ = caller.post(phase.path, {"query": query})
             phase.latencies.append(time.perf_counter() - started)
             phase.errors += status != 200
 

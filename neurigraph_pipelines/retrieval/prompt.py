@@ -305,10 +305,11 @@ def _told(
 ) -> tuple[Statement, FoundFact | None]:
     """Return the fact that says all of a message, or all that the question asks of a long one; else a quote."""
     seq, record_id = passage.message.seq if passage.message else None, passage.hit.record_id
-    said_words = frozenset(lexer.lexemes(passage.text))
+    stated = facts.get((record_id, seq), ()) if record_id and seq is not None else ()
+    said_words = frozenset(lexer.lexemes(passage.text)) if stated else frozenset()
     if len(passage.text) > STATED_CHARACTERS:
         said_words &= asked
-    for one in facts.get((record_id, seq), ()) if record_id and seq is not None and said_words else ():
+    for one in stated if said_words else ():
         if len(one.statement) <= len(passage.text) and said_words <= frozenset(lexer.lexemes(one.statement)):
             return Statement(f"{_day(one.said_at)}: {one.statement}", (place,)), one
     said = passage.as_quotable()

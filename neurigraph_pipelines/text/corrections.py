@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from neurigraph_pipelines.text.lexemes import Lexer
@@ -54,9 +54,9 @@ def corrections_of(before: str, after: str, lexer: Lexer) -> list[Correction]:
     return [one for one in found if one.lost]
 
 
-def correction_of(text: str, corrections: Iterable[Correction], lexer: Lexer) -> Correction | None:
+def correction_of(text: str, corrections: Sequence[Correction], lexer: Lexer) -> Correction | None:
     """Return the first correction of a text; None if all of it stands."""
-    said = [frozenset(_words(one, lexer)) for one in sentences_of(text)]
+    said = [frozenset(_words(one, lexer)) for one in sentences_of(text)] if corrections else ()
     return next((one for one in corrections if any(map(one.corrects, said))), None)
 
 
