@@ -1,6 +1,6 @@
-"""What a grant would open, before it is given: counts, subjects, and memories that look foreign to the node.
+"""The effect of a grant before it is given: counts, subjects, and memories that look foreign to the node.
 
-The rule for those is measured by ``python -m benchmarks filing``.
+``python -m benchmarks filing`` measures the rule for foreign memories.
 """
 
 from __future__ import annotations

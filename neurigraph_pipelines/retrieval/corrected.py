@@ -97,10 +97,10 @@ def corrected_conflicts(
 
     One whose earlier statement was corrected is over.
     """
+    made = {passage.hit.record_id: [passage.corrected_by] for passage in passages if passage.corrected_by}
     for one in conflicts:
-        made = {passage.hit.record_id: passage.corrected_by for passage in passages if passage.corrected_by}
         later, earlier = (
-            correction_of(text, filter(None, [made.get(record_id)]), lexer) if one.effect == Effect.FLAGGED else None
+            correction_of(text, made.get(record_id, []), lexer) if one.effect == Effect.FLAGGED else None
             for text, record_id in (
                 (one.later_statement, one.later_record_id),
                 (one.earlier_statement, one.earlier_record_id),
