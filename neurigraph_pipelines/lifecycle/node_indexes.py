@@ -16,7 +16,7 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.ports import Transaction
 
 _QUERIES = statements("node_indexes")
-_INDEXES = {name: one for name, one in _QUERIES.items() if name.startswith(("metadata_records", "file_manifest"))}
+INDEXES = {name: one for name, one in _QUERIES.items() if name.startswith(("metadata_records", "file_manifest"))}
 """The statement of each index by its name; the query ``due`` looks for the last one."""
 
 
@@ -47,7 +47,7 @@ def build_node_indexes(context: Context, limit: int = 10) -> list[LargeNode]:
 
 def index_node(connection: Transaction, schema_name: str) -> None:
     """Make all indexes of one node, outside of a transaction."""
-    for name, statement in _INDEXES.items():
+    for name, statement in INDEXES.items():
         _build_valid(connection, schema_name, name, statement.format(schema=sql.Identifier(schema_name)))
 
 

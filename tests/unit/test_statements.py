@@ -10,6 +10,7 @@ import pytest
 
 from neurigraph_pipelines.database import statements as module
 from neurigraph_pipelines.database.statements import SQL_ROOT, Statements, statements
+from neurigraph_pipelines.lifecycle.node_indexes import INDEXES
 
 CONCERNS = sorted(path.stem for path in (SQL_ROOT / "queries").glob("*.sql"))
 PACKAGE = Path(module.__file__).parents[1]
@@ -51,6 +52,7 @@ def test_queries_match_their_uses() -> None:
     assigned = {name for source in sources for name in re.findall(r"^(\w+) = statements\(", source, re.MULTILINE)}
     of_queries = rf"\b(?:{'|'.join(assigned)})\[\"(\w+)\"\]"
     used = {name for source in sources for name in re.findall(of_queries, source)}
+    used |= INDEXES.keys()  # by their names
     existing = {name for concern in CONCERNS for name in statements(concern)}
     assert used - existing == set()
     assert existing - used == set()

@@ -91,15 +91,7 @@ def read_layers(
         By node. A node that no longer exists is left out; if its user moved to another model, the layer has vectors of
         that one.
     """
-    found: dict[str, NodeLayers] = {}
-    missing: dict[str, NodeLayers | None] = {}
-    for node_id, version in versions.items():
-        is_cached = capacity > 0 and version is not None
-        layers = cache.get(NodeLayers, layer_key(node_id, version), (version, model)) if is_cached else None
-        if layers is not None and (packs or layers.base.held.vectors is not None):
-            found[node_id] = layers
-        else:
-            missing[node_id] = _outdated(cache, layer_key(node_id, version), model, packs=packs) if is_cached else None
+    found, missing = _cached(cache if capacity > 0 else None, versions, model, packs=packs)
     of_model = {"packs": FORMAT if packs else None, "model": model, "dimensions": dimensions}
     while missing:
         before, missing = missing, {}
@@ -119,6 +111,24 @@ def read_layers(
             if capacity and row["version"] is not None:
                 _keep(cache, capacity, node_id, row["version"], layers)
     return found
+
+
+def _cached(
+    cache: Cache | None, versions: Mapping[str, str | None], model: str | None, *, packs: bool
+) -> tuple[dict[str, NodeLayers], dict[str, NodeLayers | None]]:
+    """Return the layers that are cached and up to date, and the other nodes with their outdated layers, if any."""
+    found: dict[str, NodeLayers] = {}
+    missing: dict[str, NodeLayers | None] = {}
+    for node_id, version in versions.items():
+        key = layer_key(node_id, version)
+        layers = cache.get(NodeLayers, key, (version, model)) if cache is not None and version is not None else None
+        if layers is not None and (packs or layers.base.held.vectors is not None):
+            found[node_id] = layers
+        elif cache is None or version is None:
+            missing[node_id] = None
+        else:
+            missing[node_id] = _outdated(cache, key, model, packs=packs)
+    return found, missing
 
 
 def _keep(cache: Cache, capacity: int, node_id: str, version: str, layers: NodeLayers) -> None:
