@@ -166,7 +166,7 @@ def test_the_operator_lists_users(caller: httpx.Client, installation: Installati
     assert {**listed[1], "api_key": made["api_key"]} == made
     shown = json.loads(run_cli(installation.settings, "user", "list", "--json").stdout)
     assert shown["users"] == listed
-    assert not {"--user", "--limit"} & set(run_cli(installation.settings, "user", "list", "--help").stdout.split())
+    assert "--user" not in set(run_cli(installation.settings, "user", "list", "--help").stdout.split())
     for key in ({}, bearer(made["api_key"])):
         assert caller.get("/users", headers=key).status_code == 401, "its own key is no operator's"
     assert caller.get("/tree", headers=operator).status_code == 401

@@ -64,7 +64,7 @@ OWN_STEPS = [
     (restating._Said, "adds_nothing"),
     (log, "_is_due"),
     (log, "retention_of"),
-    (hits, "_anchor"),
+    (hits, "_anchors"),
     (rationale, "_name"),
     (signals, "nearness_to_periods"),
     (found, "_times_said"),

@@ -98,7 +98,7 @@ def test_dry_run_says_what_follows_and_changes_nothing(graph: Graph) -> None:
     assert (one.record_id, one.from_path) == (record_id, f"{slug}/Hobbies")
     assert [(part.first_message, part.last_message, part.to_path) for part in one.parts] == [
         (1, 3, f"{slug}/Health"),
-        (4, 6, f"{slug}/Home/Renting"),
+        (4, 6, f"{slug}/Business"),
         (7, 10, f"{slug}/Hobbies/Tom"),
     ]
     assert [part.words for part in one.parts] == [ERRANDS[first][1][:60] for first in (0, 3, 6)]
@@ -113,7 +113,7 @@ def test_each_message_is_in_one_memory_and_found_once(graph: Graph) -> None:
     assert parts["Hobbies/Tom"] == record_id
     assert graph.records == {record_id: path for path, record_id in parts.items()}
     texts = {path: messages_of(graph, one) for path, one in parts.items()}
-    for path, (first, last) in {"Health": (0, 3), "Home/Renting": (3, 6), "Hobbies/Tom": (6, 10)}.items():
+    for path, (first, last) in {"Health": (0, 3), "Business": (3, 6), "Hobbies/Tom": (6, 10)}.items():
         held = [content for _, content in ERRANDS if content in texts[path].replace('\\"', '"')]
         assert held == [content for _, content in ERRANDS[first:last]]
         assert found(graph, " ".join(content for _, content in ERRANDS[first:last]))[0][0] in parts.values()
@@ -125,7 +125,7 @@ def test_each_message_is_in_one_memory_and_found_once(graph: Graph) -> None:
     assert [one.operation for one in reversed(kept.deltas)][:2] == ["create", "revise"]
     assert set(kept.operations) == {"create", "revise", "move", "split", "refile"}
     told = next(one for one in kept.deltas if one.operation == "split")
-    assert told.after == {"parts": [str(parts["Health"]), str(parts["Home/Renting"])]}
+    assert told.after == {"parts": [str(parts["Health"]), str(parts["Business"])]}
     assert "messages 1 to 3 are" in told.notes[0]
     assert memory(graph, parts["Health"]).operations == ["refile", "create"]
     assert "ramipril" not in (kept.at()["title"] + kept.at()["summary"]).lower()
@@ -148,12 +148,12 @@ def test_command_shows_and_splits(
     would = json.loads(capsys.readouterr().out)["split"]
     assert [(part["first_message"], part["to_path"]) for part in would[0]["parts"]] == [
         (1, f"{slug}/Health"),
-        (4, f"{slug}/Home/Renting"),
+        (4, f"{slug}/Business"),
         (7, f"{slug}/Hobbies/Tom"),
     ]
     assert entry.run([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["split"] == would
-    assert sorted(graph.records.values()) == ["Health", "Hobbies/Tom", "Home/Renting"]
+    assert sorted(graph.records.values()) == ["Business", "Health", "Hobbies/Tom"]
 
 
 def test_backfill_splits(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ def test_backfill_splits(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     assert backfill(dry_run=True)["records to split"] == 1
     assert list(graph.records.values()) == ["Hobbies"]
     assert backfill(dry_run=False)["records split"] == 1
-    assert sorted(graph.records.values()) == ["Health", "Hobbies/Tom", "Home/Renting"]
+    assert sorted(graph.records.values()) == ["Business", "Health", "Hobbies/Tom"]
     graph.check()
 
 
@@ -217,7 +217,7 @@ def test_facts_links_and_life_follow_the_messages(graph: Graph) -> None:
     set_tier(here.acting_for(graph.claims), record_id, Tier.MID)
     expires_at = memory(graph, record_id).at()["expires_at"]
     parts = parts_of(again(graph))
-    health, renting = parts["Health"], parts["Home/Renting"]
+    health, renting = parts["Health"], parts["Business"]
     held = rows(here, "SELECT record_id, first_message, last_message FROM neurigraph.facts WHERE user_id = %s", user_id)
     for row in held:
         expected = health if row["last_message"] < 4 else renting if row["last_message"] < 7 else record_id
@@ -292,7 +292,7 @@ def test_forgotten_part_leaves_no_byte(graph: Graph, kind: str) -> None:
     graph.check()
     erase(graph.here, graph.claims, RECORD, record_id)
     assert traces(graph.here, "spinners") == []
-    assert "lease" in messages_of(graph, parts["Home/Renting"])
+    assert "lease" in messages_of(graph, parts["Business"])
 
 
 def test_decisions_of_people_keep_memories_whole(graph: Graph) -> None:

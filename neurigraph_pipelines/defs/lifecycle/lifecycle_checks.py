@@ -31,7 +31,7 @@ def no_file_is_awake_past_its_time(installation: InstallationResource) -> dg.Ass
     If it fails: materialize `expired_files` and `stuck_rehydrations`: the log names files that cannot be
     compressed.
     """
-    return _overdue(installation, dormancy.sweep_expired, EXPIRY_GRACE_SECONDS)
+    return _overdue(installation, dormancy.sweep_expired, EXPIRY_GRACE_SECONDS, dg.AssetCheckSeverity.WARN)
 
 
 @dg.asset_check(asset="dormant_files")
@@ -40,7 +40,7 @@ def no_file_is_awake_unopened(installation: InstallationResource) -> dg.AssetChe
 
     If it fails: materialize `dormant_files`: its log names files that cannot be compressed.
     """
-    return _overdue(installation, dormancy.sweep_dormant, DORMANCY_GRACE_SECONDS)
+    return _overdue(installation, dormancy.sweep_dormant, DORMANCY_GRACE_SECONDS, dg.AssetCheckSeverity.WARN)
 
 
 @dg.asset_check(asset="orphan_objects")
@@ -135,12 +135,15 @@ def _subject(found: Suggestion) -> str:
 
 
 def _overdue(
-    installation: InstallationResource, sweep: Callable[..., dormancy.SweepReport], grace_seconds: float
+    installation: InstallationResource,
+    sweep: Callable[..., dormancy.SweepReport],
+    grace_seconds: float,
+    severity: dg.AssetCheckSeverity,  # space is wasted, nothing is lost
 ) -> dg.AssetCheckResult:
     report = sweep(installation.context, limit=MOST_COUNTED, overdue_seconds=grace_seconds, dry_run=True)
     return dg.AssetCheckResult(
         passed=report.files == 0,
-        severity=dg.AssetCheckSeverity.WARN,  # space is wasted, nothing is lost
+        severity=severity,
         metadata={
             "files overdue": report.files,
             "bytes overdue": report.bytes_freed,
