@@ -41,10 +41,13 @@ PHRASES_OF_SUBJECT = 8
 SHARPNESS = 0.07
 """Difference of cosines at which one area is e times as likely as another (MiniLM: 0.1 to 0.6 for short texts)."""
 
+SHARPNESS_WITHIN = 0.05
+"""The same for the subjects of an area."""
+
 NEAREST = 3
 """Sentences or subjects of an area that a text is compared with, the nearest ones: one alone may be near by chance."""
 
-WEIGHTS = {"pieces": 1.0, "phrases": 0.3, "title": 0.15, "cues": 0.5}
+WEIGHTS = {"pieces": 1.0, "phrases": 0.3, "title": 0.15, "cues": 0.5, "cues of subjects": 0.7}
 """Factor of each kind of weights. Half or twice of each changes two areas of a hundred on the labelled conversations
 of the development half and on LoCoMo."""
 
@@ -193,7 +196,7 @@ class Areas:
         seen = {text: vector for text, vector in self._seen.items() if text in set(described)}
         unknown = [text for text in dict.fromkeys(described) if text not in seen]
         try:
-            subjects, areas = self._described
+            subjects, areas, examples = self._described
             vectors = self._embedder.embed([*pieces, *phrases, *title, *unknown])
         except NeurigraphError:
             return None  # only the cue words decide: a provider that is down must not stop filing
@@ -202,6 +205,7 @@ class Areas:
         self._seen = seen
         subjects = np.concatenate([subjects, *(seen[text][None] for text in described)])
         areas = np.concatenate([areas, len(self.topics) + np.arange(len(own))])
+        examples = np.concatenate([examples, np.zeros(len(own), bool)])
         weights = np.concatenate(
             [
                 np.full(len(pieces), WEIGHTS["pieces"] / len(pieces)),
@@ -209,15 +213,16 @@ class Areas:
                 np.full(len(title), WEIGHTS["title"]),
             ]
         )
-        return _Meaning.of(vectors[:texts] @ subjects.T, weights, areas)
+        return _Meaning.of(vectors[:texts] @ subjects.T, weights, areas, examples)
 
     @cached_property
-    def _described(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """The vectors of the subjects and examples of each area, subjects first, and the number of the area of each."""
+    def _described(self) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_]]:
+        """The vectors of all subjects and examples, the number of the area of each, and whether it is an example."""
         assert self._embedder is not None
         texts = [[*subject_texts(topic), *topic.examples] for topic in self.topics.values()]
         areas = np.repeat(np.arange(len(texts)), list(map(len, texts)))
-        return self._embedder.embed([text for some in texts for text in some]), areas
+        are_examples = [text in topic.examples for topic, some in zip(topics(), texts, strict=True) for text in some]
+        return self._embedder.embed([text for some in texts for text in some]), areas, np.array(are_examples)
 
     def _subjects(self, name: str, cues: CueScores, meaning: _Meaning | None) -> dict[str, float]:
         topic = self.topics.get(name)
@@ -228,7 +233,8 @@ class Areas:
         shares = np.array([counts[subject] / total for subject in topic.subtopics])
         if meaning is not None:
             near = meaning.subjects[meaning.areas_of_subjects == list(self.topics).index(name)][: len(shares)]
-            shares = (WEIGHTS["cues"] * shares + near) / (WEIGHTS["cues"] + meaning.weight)
+            weight = WEIGHTS["cues of subjects"]
+            shares = (weight * shares + near) / (weight + meaning.weight)
         ranked = sorted(zip(topic.subtopics, map(float, shares), strict=True), key=lambda pair: -pair[1])
         return {subject: share for subject, share in ranked if share > 0}
 
@@ -250,15 +256,20 @@ class _Meaning:
     closest: float
 
     @classmethod
-    def of(cls, cosines: NDArray[np.float32], weights: NDArray[np.float64], areas: NDArray[np.int64]) -> _Meaning:
-        """Turn cosines, ``(texts, subjects)``, into shares."""
-        by_area = [np.sort(cosines[:, areas == area], axis=1) for area in range(int(areas.max()) + 1)]
-        best = np.stack([some[:, -1] for some in by_area], axis=1)
-        near = np.stack([some[:, -NEAREST:].mean(axis=1) for some in by_area], axis=1)
+    def of(
+        cls,
+        cosines: NDArray[np.float32],
+        weights: NDArray[np.float64],
+        areas: NDArray[np.int64],
+        are_examples: NDArray[np.bool_],
+    ) -> _Meaning:
+        """Turn cosines, ``(texts, subjects and examples)``, into shares; examples have none within their area."""
+        by_area = [cosines[:, areas == area] for area in range(int(areas.max()) + 1)]
+        near = np.stack([np.sort(some, axis=1)[:, -NEAREST:].mean(axis=1) for some in by_area], axis=1)
         shares = np.exp((near - near.max(axis=1, keepdims=True)) / SHARPNESS)
         shares /= shares.sum(axis=1, keepdims=True)
-        within = np.exp((cosines - best[:, areas]) / SHARPNESS)
-        for area in range(best.shape[1]):
+        within = np.exp((cosines - cosines.max(axis=1, keepdims=True)) / SHARPNESS_WITHIN) * ~are_examples
+        for area in range(len(by_area)):
             within[:, areas == area] /= within[:, areas == area].sum(axis=1, keepdims=True)
         return cls(weights @ shares, weights @ within, areas, float(weights.sum()), float(near.max()))
 
