@@ -208,7 +208,7 @@ def test_killed_before_the_commit_nothing_is_visible(graph: Graph) -> None:
 def test_killed_after_the_commit_the_text_of_before_goes_too(graph: Graph) -> None:
     record_id = undivided(graph)
     run_and_die(graph, "after")
-    assert sorted(graph.records.values()) == ["Health", "Hobbies/Tom", "Home/Renting"]
+    assert sorted(graph.records.values()) == ["Business", "Health", "Hobbies/Tom"]
     assert verify(graph.here.context, user_id=graph.user.user_id).findings == []
     tablets = next(one for one, path in graph.records.items() if path == "Health")
     assert again(graph).split == []
