@@ -122,7 +122,7 @@ def gone_of(known: Iterable[DictRow], listed: Mapping[str, DroppedFile]) -> list
     """Return the documents and mails of a source that its place no longer lists.
 
     None is, if the place is empty: it is more likely one that was not mounted. Nor is a mail, if its folder is empty: a
-    mailbox that was made again numbers its mails anew, in another folder.
+    mailbox that was made again gives its mails new numbers, in another folder.
     """
     folders = {name.rpartition("/")[0] for name in listed}
     return [

@@ -339,7 +339,7 @@ def test_mails_that_are_gone_are_followed(
         remove(port)
         assert run(installation, following) == (0, 0, 0), "an empty mailbox forgets nothing"
         deliver(port, mail(9, "The oars are new.").replace("<1@", "<9@"))
-        assert run(installation, following) == (1, 0, 0), "nor does one that numbers its mails anew"
+        assert run(installation, following) == (1, 0, 0), "nor does one that gives its mails new numbers"
         assert said("Ines", "Who paints the hull?")
 
 
