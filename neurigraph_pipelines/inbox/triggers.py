@@ -46,12 +46,18 @@ _QUERIES = statements("triggers")
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Segments that one run stores; ``large`` marks a single large segment."""
+    """Segments that one run stores.
+
+    Attributes:
+        large: Whether it is a single large segment.
+        waited_seconds: The time since the first of its sources ended, or arrived if that was later.
+    """
 
     batch_id: UUID
     segments: int
     tokens: int
     large: bool
+    waited_seconds: int
 
     @property
     def run_key(self) -> str:

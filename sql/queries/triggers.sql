@@ -68,13 +68,17 @@ SELECT count(*) AS expired
 FROM expired;
 
 -- name: open_batches
--- Batches with current leases. The sensor requests their runs again, and run keys make repeated requests harmless.
+-- Batches with current leases. The sensor requests their runs again, and run keys make repeated requests harmless. A
+-- segment of a source that has not ended waits since it was cut off, an imported one since it arrived.
 SELECT
     t.batch_id,
     count(*) AS segments,
     sum(t.token_count)::bigint AS tokens,
-    bool_or(t.token_count > %(large_tokens)s) AS large
+    bool_or(t.token_count > %(large_tokens)s) AS large,
+    greatest(0, extract(EPOCH FROM now() - min(greatest(coalesce(s.ended_at, t.created_at), s.created_at))))::integer
+        AS waited_seconds
 FROM neurigraph.storage_triggers AS t
+INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
 WHERE t.state = 'claimed' AND t.claimed_by = %(claimed_by)s
 GROUP BY t.batch_id
 ORDER BY min(t.created_at), t.batch_id;

@@ -99,10 +99,15 @@ def test_sensors_request_each_run_once(installation: Installation, user: User, i
             source, _ = inbox.open_source(tx, user.user_id, kind, external_id=external_id, event_kind=event_kind)
             inbox.append(tx, kind, source, talk("the garden", 2))
             inbox.end(tx, kind, source)
+    with installation.database.owner() as tx:
+        passed = "created_at = created_at - '2 min'::interval, ended_at = ended_at - '1 min'::interval"
+        tx.execute(f"UPDATE neurigraph.sources SET {passed} WHERE ended_at IS NOT NULL")
     requests = {name: tick(instance, name) for name in SENSORS}
     assert [len(asked) for asked in requests.values()] == [1, 1, 1]
     keys = {request.run_key for asked in requests.values() for request in asked}
     assert len(keys) == 3
+    waited = sorted(int(request.tags["waited_seconds"]) // 60 for asked in requests.values() for request in asked)
+    assert waited == [0, 1, 1]
     again = {request.run_key for name in SENSORS for request in tick(instance, name)}
     assert again == keys, "until a run is over it is asked for under the same key, which Dagster starts once"
     for (request,) in requests.values():

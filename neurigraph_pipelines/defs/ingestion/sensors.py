@@ -64,7 +64,7 @@ def ingestion_sensor(trigger_type: TriggerType, description: str, seconds: int =
                     "trigger": trigger_type.value,
                     "segments": str(batch.segments),
                     "tokens": str(batch.tokens),
-                    "waited_seconds": f"{age:.0f}",
+                    "waited_seconds": str(batch.waited_seconds),
                     **(LARGE if batch.large else {}),
                 },
             )
