@@ -106,6 +106,11 @@ LEFT JOIN neurigraph.segments AS s ON r.record_id = s.record_id
 WHERE r.record_id = ANY(%(record_ids)s) AND r.superseded_by IS NULL
 ORDER BY r.record_id;
 
+-- name: of_files
+SELECT DISTINCT f.record_id
+FROM {schema}.file_manifest AS f
+WHERE f.file_id = ANY(%(file_ids)s::uuid []);
+
 -- name: granted
 -- The rows that a stream of some records has, with the columns that peers get, in one statement, so that they belong to
 -- one moment. Vectors are only those of the model that the peer also uses. The key of an object has the id of its file

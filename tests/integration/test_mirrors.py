@@ -176,6 +176,23 @@ def test_large_files_come_one_by_one(pair: Pair, monkeypatch: pytest.MonkeyPatch
     pair.check_equal()
 
 
+def test_lost_file_keeps_no_other_record_back(pair: Pair) -> None:
+    remember(pair, *(f"#{GRANTED} Dave has {number} oars." for number in range(3)))
+    schema, objects = node_of(pair)["schema_name"], pair.publisher.installation.objects
+    files = rows(pair.publisher.installation, f'SELECT storage_path AS key FROM "{schema}".file_manifest')
+    content = {row["key"]: b"".join(objects.get(row["key"])) for row in files}
+    lost, damaged = list(content)[:2]
+    objects.delete(lost)
+    objects.put(damaged, [b"something else"])
+    assert pair.pull().mirrored == 2
+    assert (pair.pull().mirrored, pair.pull().forgotten) == (0, 0)
+    pair.check_whole()
+    for key in (lost, damaged):
+        objects.put(key, [content[key]])
+    assert pair.pull().mirrored == 2
+    pair.check_equal()
+
+
 def test_mirror_without_vectors_waits_for_them(pair: Pair) -> None:
     with pair.here.database.owner() as tx:
         tx.execute("UPDATE neurigraph.users SET embedding_model = 'another' WHERE user_id = %s", [pair.user.user_id])

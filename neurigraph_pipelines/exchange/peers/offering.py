@@ -6,6 +6,7 @@ not see is absent, also from counts and digests. ``pulling`` is the other side.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -25,7 +26,6 @@ from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import (
     ForbiddenError,
     InvalidInputError,
-    LostObjectError,
     NotFoundError,
     require_found,
 )
@@ -43,6 +43,7 @@ BYTES_AT_ONCE = 4 << 20
 LISTED_AT_ONCE = 2_000
 """Most records that are listed by id; more are shown as digests by the next digits of their ids."""
 
+_log = logging.getLogger(__name__)
 _SENT = frozenset(["embedding", "file_pointer", "storage_path", "vectors"])
 MAX_PREFIX = 6
 _DIGITS = 2
@@ -120,6 +121,8 @@ def read_records(
 ) -> VerifiedBytes:
     """Return the zip file of the stream of some records of a node: of the first of them by id that fit.
 
+    A record of which a file is missing or damaged here is left out: `neurigraph admin verify` names it.
+
     Args:
         context: Of a third party.
         node_id: The node.
@@ -159,7 +162,11 @@ def read_records(
     if report.forgotten:
         raise NotFoundError
     if report.lost:
-        raise LostObjectError("a file of these records is missing or damaged: see `neurigraph admin verify`")
+        lost = {"file_ids": [key.removeprefix("durable/").partition(".")[0] for key in report.lost]}
+        with context.database.agent(claims) as tx:
+            damaged = {row["record_id"] for row in tx.execute(_QUERIES["of_files"].format(schema=schema), lost)}
+        _log.warning("a peer does not get %s records whose files are missing or damaged: see verify", len(damaged))
+        return read_records(context, node_id, [one for one in record_ids if one not in damaged], model)
     return content
 
 

@@ -74,7 +74,7 @@ def list_records(
 @router.post(
     "/nodes/{node_id}/records",
     response_class=StreamingResponse,
-    responses=documented(410, 413)
+    responses=documented(413)
     | {200: {"content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}}},
 )
 def pull_records(
