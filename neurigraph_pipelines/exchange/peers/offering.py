@@ -141,13 +141,6 @@ def read_records(
     with context.database.agent(claims) as tx:
         schema = _schema_of(tx, node_id)
         sizes = tx.execute(_QUERIES["sizes"].format(schema=schema), {"record_ids": list(record_ids)}).fetchall()
-    chosen: list[UUID] = []
-    passages = stored_bytes = 0
-    for row in sizes:
-        passages, stored_bytes = passages + row["passages"], stored_bytes + row["stored_bytes"]
-        if chosen and (passages > PASSAGES_AT_ONCE or stored_bytes > BYTES_AT_ONCE):
-            break
-        chosen.append(row["record_id"])
     forms: dict[str, type[BaseModel]] = {
         "sources": SourceRow,
         "records": RecordRow,
@@ -156,7 +149,7 @@ def read_records(
     }
     columns = {name: _columns(form) for name, form in forms.items()}
     query = _QUERIES["granted"].format(schema=schema, versions=_QUERIES["versions"].format(schema=schema), **columns)
-    values = {"prefix": "", "record_ids": chosen, "model": model, "node_id": node_id}
+    values = {"prefix": "", "record_ids": _fitting(sizes), "model": model, "node_id": node_id}
     report = Exported()
     content = VerifiedBytes(zipped(granted(context, query, values, report)))
     if report.forgotten:
@@ -168,6 +161,18 @@ def read_records(
         _log.warning("a peer does not get %s records whose files are missing or damaged: see verify", len(damaged))
         return read_records(context, node_id, [one for one in record_ids if one not in damaged], model)
     return content
+
+
+def _fitting(sizes: Sequence[DictRow]) -> list[UUID]:
+    """Return the first records that fit into one answer."""
+    chosen: list[UUID] = []
+    passages = stored_bytes = 0
+    for row in sizes:
+        passages, stored_bytes = passages + row["passages"], stored_bytes + row["stored_bytes"]
+        if chosen and (passages > PASSAGES_AT_ONCE or stored_bytes > BYTES_AT_ONCE):
+            break
+        chosen.append(row["record_id"])
+    return chosen
 
 
 def _columns(form: type[BaseModel]) -> sql.Composed:
