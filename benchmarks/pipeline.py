@@ -236,7 +236,7 @@ def _steps(pipeline: _Pipeline, user: User, plain: psycopg.Connection, batches: 
     return (
         table(["step", f"seconds for {size} conversations", "share", "share in the embedder"], rows)
         + f"\n\n{batches} batches of {size}; {texts / messages:.1f} texts are embedded for each message: the message "
-        "behind those before it, and summaries.\n\n"
+        "behind those before it, texts for changes of subject and filing, and summaries.\n\n"
         + table(
             ["without the models", "records/s", "ms a record", "÷ plain table"],
             [["filing and commit", number(records / own), number(1_000 * own / records), number(own / plainly)]],

@@ -123,7 +123,7 @@ def recall(sets: Sequence[Set], embed: Embed, form: str) -> dict[str, list[float
 
 def likeness(old: Embed, new: Embed) -> dict[str, tuple[float, float]]:
     """Return how alike two models see sentences: Spearman's correlation of their cosines, and the mean difference."""
-    kinds = {"English": [], "German and Spanish": [], "50 languages": word_rows(random.Random(1), 400)}  # noqa: S311
+    kinds = {"English": [], "German and Spanish": [], "58 languages": word_rows(random.Random(1), 400)}  # noqa: S311
     for path in sorted(LABELLED.glob("*.json")):
         item = json.loads(path.read_text(encoding="utf-8"))
         kinds["English" if item["language"] == "english" else "German and Spanish"] += [

@@ -66,7 +66,7 @@ def message_text(talk: Talk, index: int, context: bool = True) -> str:
 
 
 def plain_sentences(talks: Sequence[Talk], seed: int, most: int = 12_000) -> list[str]:
-    """Return sentences whose similarity is to stay: of talks, and words in a row of 50 other languages."""
+    """Return sentences whose similarity is to stay: of talks, and words in a row of 58 languages."""
     chance = random.Random(seed)  # noqa: S311 - not a secret
     by_source: dict[str, list[str]] = {}
     for talk in talks:
