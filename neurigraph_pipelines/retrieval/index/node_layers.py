@@ -95,11 +95,12 @@ def whole_of(row: Row) -> MetadataLayer | None:
     Returns:
         None if the hashes are of too few of the vectors: the node has to be read without its pack.
     """
+    if row["pack"] is not None and row["changed"] is None:
+        return _base_of(row)
     sent: tuple[Records, str | None, int | None] = (records_of(row), row["model"], row["horizon"])
     if row["pack"] is None:
         return MetadataLayer(*sent)
-    base = _base_of(row)
-    return base if row["changed"] is None else _joined(base.without(np.frombuffer(row["changed"], "S16")), *sent)
+    return _joined(_base_of(row).without(np.frombuffer(row["changed"], "S16")), *sent)
 
 
 def layers_of(row: Mapping[str, object], past: NodeLayers | None) -> NodeLayers | None:
@@ -108,12 +109,12 @@ def layers_of(row: Mapping[str, object], past: NodeLayers | None) -> NodeLayers 
     Args:
         past: The known history of the node.
     """
+    if row["changed"] is None:
+        layer = whole_of(row)
+        return NodeLayers(layer) if layer is not None else None
     if row["pack"] is not None:
         past = NodeLayers(_base_of(row))
-    if row["changed"] is not None:
-        return past.updated(row) if past is not None else None
-    layer = whole_of(row)
-    return NodeLayers(layer) if layer is not None else None
+    return past.updated(row) if past is not None else None
 
 
 def _base_of(row: Row) -> MetadataLayer:
