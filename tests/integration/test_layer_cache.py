@@ -24,22 +24,23 @@ from neurigraph_pipelines.lifecycle.erasure.receipts import ErasureSubject, Subj
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import ConflictError, InvalidInputError
-from neurigraph_pipelines.retrieval.index.caches import Cache
+from neurigraph_pipelines.model.ports import Database
+from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers
 from neurigraph_pipelines.retrieval.index.postings import Floats, Postings
 from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.packing import pack_layers
-from neurigraph_pipelines.retrieval.query.load import read_layers
+from neurigraph_pipelines.retrieval.query.load import load_layers
 from neurigraph_pipelines.retrieval.query.passage_vectors import VectorsGoneError
 from neurigraph_pipelines.retrieval.query.stored_vectors import read
 from neurigraph_pipelines.text.search_segments import lexeme_keys
 from neurigraph_pipelines.wiring.installation import Installation
+from resources.postgres.delegating import DelegatingDatabase
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.node_writers import STATEMENTS, WORDS, Writer
 from tests.support.vectors import NamedEmbedder
 
-ROOM = 64_000_000
 THOROUGH = settings(
     # A shorter run of changes is not worth the minutes that looking for it takes.
     phases=[Phase.generate],
@@ -54,15 +55,15 @@ TEXTS = (
 
 
 class Reader:
-    """A process with a layer cache for one user."""
+    """Two processes, each with a layer cache, that read for one user."""
 
     def __init__(self, here: Installation, claims: Claims) -> None:
         self.here, self.claims = here, claims
         self.reads = 0
-        self.cache = Cache()
-        self.lean = Cache()
+        self.cache = DelegatingDatabase(here.database)
+        self.lean = DelegatingDatabase(here.database)
 
-    def read(self, cache: Cache, *, packs: bool = False) -> dict[str, NodeLayers]:
+    def read(self, process: Database, *, packs: bool = False) -> dict[str, NodeLayers]:
         with self.here.database.owner() as tx:
             known = tx.execute(
                 "SELECT g.node_id::text, v.version, u.embedding_model FROM neurigraph.graph_index AS g "
@@ -72,17 +73,20 @@ class Reader:
             ).fetchall()
         versions: dict[str, str | None] = {row["node_id"]: row["version"] for row in known}
         model = known[0]["embedding_model"]
-        return read_layers(self.here.database, cache, ROOM, self.claims, versions, model, 16, packs=packs)
+        reading = self.here.acting_for(self.claims).using(database=process, embedder=NamedEmbedder(model, 16))
+        layers = load_layers(reading, versions, model, packs=packs)
+        assert layers is not None, "nobody moves to another model meanwhile"
+        return layers
 
-    def content(self, cache: Cache, *, packs: bool = False) -> dict[str, dict[str, Any]]:
+    def content(self, process: Database, *, packs: bool = False) -> dict[str, dict[str, Any]]:
         """Return the whole content of all nodes; vectors that are in no layer are read."""
         found = {}
-        for node_id, layers in self.read(cache, packs=packs).items():
+        for node_id, layers in self.read(process, packs=packs).items():
             try:
                 found[node_id] = content_of(layers, {id(one): self.vectors_of(one) for one in layers.layers})
             except VectorsGoneError:  # packed again since
-                cache.drop(NodeLayers, node_id)
-                return self.content(cache, packs=packs)
+                caches_of(process).nodes.drop(NodeLayers, node_id)
+                return self.content(process, packs=packs)
         return found
 
     def vectors_of(self, layer: MetadataLayer) -> Floats:
@@ -97,10 +101,10 @@ class Reader:
 
     def must_be_up_to_date(self) -> None:
         kept = self.content(self.cache)
-        assert kept == self.content(Cache())
+        assert kept == self.content(DelegatingDatabase(self.here.database))
         assert kept == self.content(self.lean, packs=True), "of a packed layer and what changed since"
         for _ in range(2):  # by what was packed before, and by what is packed now
-            assert kept == self.content(Cache(), packs=True)
+            assert kept == self.content(DelegatingDatabase(self.here.database), packs=True)
             self.reads += 1
             if self.reads % 3:  # the log of changes spans several packs, and ends
                 pack_layers(plain_context(self.here), 100, user_ids=[self.claims.user_id])
@@ -336,7 +340,7 @@ def test_small_change_reads_little(here: Installation) -> None:
         writer.write("plain", statement, place["schema_name"], place["record_id"], 0)
         writer.end("commit")
     node_id = before[str(place["record_id"])]
-    past = reader.cache.peek(NodeLayers, node_id)
+    past = caches_of(reader.cache).nodes.peek(NodeLayers, node_id)
     assert past is not None
     assert (past.model, past.horizon is None) == (MODELS[0], False)
     read = reader.read(reader.cache)[node_id]

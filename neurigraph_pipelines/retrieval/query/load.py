@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.measuring import measured
-from neurigraph_pipelines.model.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.node_layers import NodeLayers, layer_key, layers_of
@@ -34,70 +32,26 @@ class LoadedNode(NamedTuple):
 def load_layers(
     context: Context, versions: Mapping[str, str | None], model: str | None, *, packs: bool = True
 ) -> dict[str, NodeLayers] | None:
-    """Return the layers of some nodes; a node that no longer exists is left out.
+    """Return the layers of some nodes, from the cache where it is up to date, the others in one call to the database.
+
+    A node that no longer exists is left out.
 
     Args:
-        versions: The version of each node.
+        versions: The version in force of each node; None if its layer may not be cached.
         model: The embedding model in use.
-        packs: Whether packed layers may be used; without them, all vectors are in memory.
+        packs: Whether packed layers may be used, whose vectors are read when they are compared.
 
     Returns:
         None if the user moved to another embedding model meanwhile.
     """
-    layers = read_layers(
-        context.database,
-        search_caches(context).nodes,
-        cache_bytes(context),
-        context.claims,
-        versions,
-        model,
-        context.embedder.dimensions,
-        packs=packs,
-    )
-    return layers if all(one.model == model for one in layers.values()) else None
-
-
-def loaded(anchors: Sequence[Anchor], layers: Mapping[str, NodeLayers]) -> list[LoadedNode]:
-    """Return the layers of selected nodes, in their order."""
-    return [
-        LoadedNode(anchor, layer)
-        for anchor in anchors
-        if anchor.node_id in layers
-        for layer in layers[anchor.node_id].layers
-    ]
-
-
-def read_layers(
-    database: Database,
-    cache: Cache,
-    capacity: int,
-    claims: Claims,
-    versions: Mapping[str, str | None],
-    model: str | None,
-    dimensions: int,
-    *,
-    packs: bool = True,
-) -> dict[str, NodeLayers]:
-    """Return the layers of nodes, from the cache where it is up to date, the others in one call to the database.
-
-    Args:
-        capacity: Bytes that may be cached; with 0 nothing is, and the cache is not used.
-        versions: The version in force of each node; None if its layer may not be cached.
-        model: The embedding model in use.
-        dimensions: Those of its vectors.
-        packs: Whether packed layers may be used. Their vectors are read when they are compared.
-
-    Returns:
-        By node. A node that no longer exists is left out; if its user moved to another model, the layer has vectors of
-        that one.
-    """
+    cache, capacity = search_caches(context).nodes, cache_bytes(context)
     found, missing = _cached(cache if capacity > 0 else None, versions, model, packs=packs)
-    of_model = {"packs": FORMAT if packs else None, "model": model, "dimensions": dimensions}
+    of_model = {"packs": FORMAT if packs else None, "model": model, "dimensions": context.embedder.dimensions}
     while missing:
         before, missing = missing, {}
         horizons = [past.horizon if past is not None else None for past in before.values()]
         parameters = {"nodes": list(before), "horizons": horizons, **of_model}
-        for row in database.ask(claims, _QUERIES["layers"], parameters, binary=True):
+        for row in context.database.ask(context.claims, _QUERIES["layers"], parameters, binary=True):
             node_id = str(row["node_id"])
             try:
                 layers = layers_of(row, before[node_id])
@@ -110,7 +64,17 @@ def read_layers(
             found[node_id] = layers
             if capacity and row["version"] is not None:
                 _keep(cache, capacity, node_id, row["version"], layers)
-    return found
+    return found if all(one.model == model for one in found.values()) else None
+
+
+def loaded(anchors: Sequence[Anchor], layers: Mapping[str, NodeLayers]) -> list[LoadedNode]:
+    """Return the layers of selected nodes, in their order."""
+    return [
+        LoadedNode(anchor, layer)
+        for anchor in anchors
+        if anchor.node_id in layers
+        for layer in layers[anchor.node_id].layers
+    ]
 
 
 def _cached(
