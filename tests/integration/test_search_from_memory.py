@@ -35,17 +35,18 @@ class Counting(DelegatingDatabase):
         super().__init__(inner)
         self.asked = 0
 
+    def ask(self, *arguments: Any, **named: Any) -> list[dict[str, Any]]:
+        return self._counted(arguments[-1], super().ask(*arguments, **named))
+
     @contextmanager
     def asking(self, *arguments: Any, **named: Any) -> Iterator[Callable[[], list[dict[str, Any]]]]:
         with super().asking(*arguments, **named) as rows:
+            yield lambda: self._counted(arguments[-1], rows())
 
-            def counted() -> list[dict[str, Any]]:
-                found = rows()
-                *_, parameters = arguments
-                self.asked += bool(parameters["stems"]) or not found or found[0]["node_ids"] is not None
-                return found
-
-            yield counted
+    def _counted(self, parameters: dict[str, Any], found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        if "stems" in parameters:
+            self.asked += bool(parameters["stems"]) or not found or found[0]["node_ids"] is not None
+        return found
 
 
 def test_answers_from_memory(shared_installation: Installation) -> None:
