@@ -134,7 +134,7 @@ def newest_first(context: Context, found: Found, *, with_notes: bool) -> Found:
     one follows it. Nothing is left out, and scores stay as they are.
     """
     first = [(one.record_id, one.seq) for one in found.messages[:FIRST] if one.record_id is not None]
-    if not first or not _may_conflict(context, first):
+    if not first or not found.disagrees or not _may_conflict(context, first):
         return found
     messages, notes = list(found.messages), list(found.notes)
     for conflict in _conflicts(context, first):

@@ -107,6 +107,12 @@ def expiring(context: Context, record_ids: Iterable[str]) -> dict[str, Retention
     return enriched("retention", read, dict)
 
 
+def remember_watches(database: Database, claims: Claims, row: Row) -> None:
+    """Remember for a while whether a graph has canaries, and records that expire, as a row of a query says."""
+    for watch in (_WATCHED, _EXPIRING):
+        caches_of(database).watches.put((watch, claims.user_id), row[watch], MOST_WATCHES, seconds=WATCH_SECONDS)
+
+
 def _send(context: Context, operation: Operation, query: sql.SQL | sql.Composed, parameters: dict[str, object]) -> None:
     database, claims = context.database, context.claims
     values = {**parameters, "is_logged": context.settings.retrieval.retrieval_log_days > 0}
@@ -117,9 +123,7 @@ def _send(context: Context, operation: Operation, query: sql.SQL | sql.Composed,
 def _watch(database: Database, claims: Claims, operation: str, rows: Sequence[Row]) -> None:
     """Report canaries that were retrieved, and remember whether there are any to watch."""
     for row in rows:
-        for watch in (_WATCHED, _EXPIRING):
-            key = (watch, claims.user_id)
-            caches_of(database).watches.put(key, row[watch], MOST_WATCHES, seconds=WATCH_SECONDS)
+        remember_watches(database, claims, row)
         if row["canary"] is not None:
             _log.error(
                 "canary retrieved: source %s, user %s, by %s %s, operation %s",

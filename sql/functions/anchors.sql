@@ -72,8 +72,9 @@ $$;
 
 -- The shells of the nodes that the caller may see, unless the caller knows the current version, and the unstored
 -- messages, in the same snapshot, so that each message is either stored or unstored. `words` is the share of the
--- question's words in the shell of each node. The function sets the signed claims, and returns no row if they allow
--- nothing.
+-- question's words in the shell of each node. With the shells come the reasons for further statements about an answer:
+-- canaries, records that expire, and verdicts that statements disagree, which any caller but the owner has to look up
+-- under the policies. The function sets the signed claims, and returns no row if they allow nothing.
 CREATE OR REPLACE FUNCTION neurigraph.search_gate(
     payload text, signature text,
     stems text [], speaker text, dimensions integer, known_version text,
@@ -81,6 +82,7 @@ CREATE OR REPLACE FUNCTION neurigraph.search_gate(
 )
 RETURNS TABLE (
     data_version text, said_by text, words bytea, model text, speakers text [], languages text [],
+    is_watched boolean, expires boolean, disagrees boolean,
     node_ids bytea, parents bytea, node_names text [], aliases text [], counts bytea, versions text [],
     centroids bytea, edges bytea, shell_stems text [],
     unstored_version text, unstored_horizon bigint, unstored json
@@ -117,6 +119,11 @@ BEGIN
     IF data_version IS NULL OR data_version IS DISTINCT FROM known_version THEN
         SELECT u.embedding_model INTO model FROM neurigraph.users AS u WHERE u.user_id = owner;
         SELECT v.* INTO speakers, languages FROM neurigraph_private.voices_and_languages(asking, visible) AS v;
+        SELECT w.* INTO is_watched, expires FROM neurigraph_private.watches(owner) AS w;
+        disagrees := asking ->> 'role' <> 'user' OR EXISTS (
+            SELECT FROM neurigraph.fact_verdicts AS d
+            WHERE d.user_id = owner AND d.verdict IN ('updates', 'contradicts') AND d.undone_at IS NULL
+        );
         SELECT h.* INTO node_ids, parents, node_names, aliases, counts, versions, centroids, edges, shell_stems
         FROM neurigraph_private.shells(asking, visible, dimensions) AS h;
     END IF;

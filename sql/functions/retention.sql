@@ -81,12 +81,16 @@ BEGIN
 END
 $$;
 
--- Whether anything in a graph expires: without an expiry, counting accesses is useless.
-CREATE OR REPLACE FUNCTION neurigraph_private.has_expiring(owner uuid) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (
+-- Whether a graph has canaries that nobody has retrieved yet, and records that expire: without them, noting retrievals
+-- is useless.
+CREATE OR REPLACE FUNCTION neurigraph_private.watches(owner uuid, OUT is_watched boolean, OUT expires boolean)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    is_watched := EXISTS (SELECT FROM neurigraph.canaries AS c WHERE c.user_id = owner AND c.retrieved_at IS NULL);
+    expires := EXISTS (
         SELECT FROM neurigraph.record_retention AS t WHERE t.user_id = owner AND t.expires_at IS NOT NULL
-    )
+    );
+END
 $$;
 
 -- The records, of the given ones, that were opened since a moment. The tables of nodes have the access times.

@@ -22,8 +22,7 @@ BEGIN
         INSERT INTO neurigraph.retrievals (user_id, operation, role, subject_id, record_ids, question)
         VALUES (owner, noted_operation, asking ->> 'role', asking ->> 'sub', returned, asked);
     END IF;
-    is_watched := EXISTS (SELECT FROM neurigraph.canaries AS c WHERE c.user_id = owner AND c.retrieved_at IS NULL);
-    expires := neurigraph_private.has_expiring(owner);
+    SELECT w.* INTO is_watched, expires FROM neurigraph_private.watches(owner) AS w;
     IF expires THEN
         PERFORM neurigraph_private.count_accesses(asking, returned);
     END IF;

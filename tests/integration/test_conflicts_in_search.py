@@ -97,6 +97,8 @@ def test_verdict_that_was_taken_back_is_not_told(people: People) -> None:
 
 def test_messages_with_conflicts_are_known(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = {str(record_id) for _, record_id in _told(people)}
+    assert _found(people, people.claims).notes == []
+    assert caches_of(people.here.database).watches.peek(Conflicting, people.claims) is None  # nothing to look up
     assert people.reconcile().flagged == 1
     assert _found(people, people.claims).notes == [_NOTE]
     known = caches_of(people.here.database).watches

@@ -55,6 +55,7 @@ def shells_of(nodes: Sequence[Node], edges: Sequence[tuple[int, int]] = (), *, a
             "centroids": b"".join(b"\0\2\0\0" + struct.pack(">ee", *n.centroid) for n in nodes) if are_told else None,
             "edges": b"".join(node_id(place).bytes for edge in edges for place in edge) or None,
             "shell_stems": None,
+            "disagrees": False,
         }
     )
 

@@ -43,6 +43,7 @@ def row_of(
         "centroids": b"".join(b"\0\2\0\0" + struct.pack(">ee", 1.0, number) for number in range(len(nodes))),
         "edges": b"".join(id_of(end).bytes for edge in edges for end in edge) or None,
         "shell_stems": None,
+        **dict.fromkeys(("is_watched", "expires", "disagrees"), False),
     }
 
 

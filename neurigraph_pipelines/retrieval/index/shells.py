@@ -47,6 +47,7 @@ class Shells:
         speakers: The names of all speakers, in lower case.
         languages: The languages of passages in another one than the installation's, by their stemmers.
         may_count: Whether the caller may see figures that are counted over whole nodes.
+        disagrees: Whether statements of the graph may disagree, as far as the caller sees them.
         records: The number of records of each node.
         passages: The number of passages of each node.
         parents: The number of each node's visible parent; its own number if it has none.
@@ -59,6 +60,7 @@ class Shells:
         self.speakers: list[str] = row["speakers"] or []
         self.languages: tuple[str, ...] = tuple(sorted(filter(is_language, row["languages"] or ())))
         self.may_count = row["centroids"] is not None
+        self.disagrees: bool = row["disagrees"]
         counts = np.frombuffer(row["counts"] or b"", _COUNTS)
         self.records = counts["records"].astype(np.intp)
         self.passages = counts["passages"].astype(np.intp)

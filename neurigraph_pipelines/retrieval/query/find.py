@@ -122,6 +122,7 @@ def _find_uncached(context: Context, parsed: ParsedQuestion) -> tuple[Found, str
         enriched("rationale", lambda: rationale_of(context, view, anchors, facts), lambda: None)
         if question.explain
         else None,
+        view.shells.disagrees,
     )
     return found, version if view.embedding.record is not None else None
 

@@ -76,6 +76,7 @@ class Found:
         notes: The parts that the result lacks, such as vectors, one sentence each.
         facts: Best first; None if the question does not ask for them.
         rationale: What moved the ranking; None if it was not asked for.
+        disagrees: Whether statements of the graph may disagree.
     """
 
     records: tuple[FoundRecord, ...] = ()
@@ -85,6 +86,7 @@ class Found:
     notes: tuple[str, ...] = ()
     facts: tuple[FoundFact, ...] | None = None
     rationale: Rationale | None = None
+    disagrees: bool = True
 
 
 def found_records(

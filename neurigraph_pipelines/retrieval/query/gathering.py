@@ -21,6 +21,7 @@ from neurigraph_pipelines.model.ports import Embedder
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.index.unstored import Unstored
+from neurigraph_pipelines.retrieval.log import remember_watches
 from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_bytes, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.node_scores import Bounds, NodeScores, score_nodes
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, in_languages
@@ -222,6 +223,7 @@ def _shells_in_force(context: Context, earlier: Shells | None, row: Row) -> Shel
         return earlier
     shells = Shells(row, earlier)
     search_caches(context).graphs.put(graph_key(context), shells, graph_bytes(context), size=shells.size)
+    remember_watches(context.database, context.claims, row)
     return shells
 
 
